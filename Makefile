@@ -1,0 +1,51 @@
+# Every verb sets up what it needs. The only things expected on the machine: git, make, Python 3.11+.
+PYTHON ?= python3
+UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+RUN := $(UV) run --locked
+
+.PHONY: all demo test install format lint typecheck imports docs clean
+
+all: lint typecheck imports test docs
+
+demo: .venv/installed  ## Grade the shipped rows: no key, no network, no model file
+	@$(RUN) rag-evals demo
+
+test: .venv/installed  ## The whole test suite, with branch coverage
+	$(RUN) coverage erase
+	$(RUN) coverage run -m pytest
+	$(RUN) coverage combine -q
+	$(RUN) coverage report
+
+install: .venv/installed
+
+format: .venv/installed  ## Rewrite files in the house's format
+	$(RUN) ruff format .
+	$(RUN) ruff check --fix .
+
+lint: .venv/installed
+	$(RUN) ruff format --check .
+	$(RUN) ruff check .
+
+typecheck: .venv/installed
+	$(RUN) mypy
+
+imports: .venv/installed
+	$(RUN) lint-imports --no-logo
+
+docs: .venv/installed
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+
+clean:
+	rm -rf .venv .uv dist site .coverage .coverage.*
+
+.venv/installed: pyproject.toml uv.lock $(UV)
+	$(UV) sync --locked --quiet
+	@touch $@
+
+# uv, where the machine has none: in a folder of its own, with nothing but pip. A Python without
+# ensurepip (Debian's) cannot make a venv; there pip installs into a plain folder.
+.uv/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ..." >&2; exit 2; }
+	@$(PYTHON) -m venv .uv 2>/dev/null && .uv/bin/python -m pip install --quiet uv \
+		|| { rm -rf .uv && $(PYTHON) -m pip install --quiet --target .uv uv; }

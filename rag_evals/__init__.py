@@ -1,0 +1,89 @@
+"""Grade RAG answers: which statements do their sources support, and how sure is that?
+
+    from rag_evals import Faithfulness
+    Faithfulness.grade(question=..., answer=..., context=[...], client="embedded").score
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rag_evals import base, errors, testing
+    from rag_evals.base import ContextEvaluation
+    from rag_evals.dataset import ColumnMap
+    from rag_evals.grader import Grader
+    from rag_evals.result import Result
+    from rag_evals.run import Outcome, Progress, Run, Summary, aevaluate, evaluate
+    from rag_evals.sample import Chunk, Sample
+    from rag_evals.score_faithfulness import Faithfulness
+    from rag_evals.score_precision import ChunkPrecision, ChunkPrecisionResult
+    from rag_evals.score_relevance import AnswerRelevance, AnswerRelevanceResult
+    from rag_evals.statements import FaithfulnessResult, StatementEvaluation
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AnswerRelevance": "score_relevance",
+    "AnswerRelevanceResult": "score_relevance",
+    "Chunk": "sample",
+    "ChunkPrecision": "score_precision",
+    "ChunkPrecisionResult": "score_precision",
+    "ColumnMap": "dataset",
+    "ContextEvaluation": "base",
+    "Faithfulness": "score_faithfulness",
+    "FaithfulnessResult": "statements",
+    "Grader": "grader",
+    "Outcome": "run",
+    "Progress": "run",
+    "Result": "result",
+    "Run": "run",
+    "Sample": "sample",
+    "StatementEvaluation": "statements",
+    "Summary": "run",
+    "aevaluate": "run",
+    "evaluate": "run",
+}
+_MODULES = ("base", "errors", "testing")
+
+__all__ = [
+    "AnswerRelevance",
+    "AnswerRelevanceResult",
+    "Chunk",
+    "ChunkPrecision",
+    "ChunkPrecisionResult",
+    "ColumnMap",
+    "ContextEvaluation",
+    "Faithfulness",
+    "FaithfulnessResult",
+    "Grader",
+    "Outcome",
+    "Progress",
+    "Result",
+    "Run",
+    "Sample",
+    "StatementEvaluation",
+    "Summary",
+    "aevaluate",
+    "base",
+    "errors",
+    "evaluate",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its home when it is first used (PEP 562)."""
+    if name in _MODULES:
+        return import_module(f"rag_evals.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rag_evals' has no attribute {name!r}")
+    value = getattr(import_module(f"rag_evals.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

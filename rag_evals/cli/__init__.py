@@ -1,0 +1,1 @@
+"""The command line: `rag-evals`, one file per command."""

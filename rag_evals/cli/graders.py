@@ -1,0 +1,21 @@
+"""`rag-evals graders`: list what can be graded."""
+
+from rich.console import Console
+from rich.table import Table
+
+from rag_evals.catalog import GRADERS
+from rag_evals.verify import EMBEDDED_GRADERS
+
+
+def graders() -> None:
+    """List the graders: what they measure, what a row must have, and which run without a model.
+
+    [bold]Example[/bold]
+
+      rag-evals graders
+    """
+    table = Table("grader", "what it measures", "needs", "embedded judge", header_style="bold")
+    for name, grader in GRADERS.items():
+        local = "yes" if name in EMBEDDED_GRADERS else "no"
+        table.add_row(name, grader.description, ", ".join(grader.requires), local)
+    Console().print(table)

@@ -1,0 +1,59 @@
+"""What can be done from the command line? One file per command; this one puts them together."""
+
+import os
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from rag_evals.cli.demo import demo
+from rag_evals.cli.grade import grade
+from rag_evals.cli.graders import graders
+from rag_evals.cli.prompts import prompts
+from rag_evals.errors import GradingError, RagEvalsError
+
+app = typer.Typer(
+    name="rag-evals",
+    help="Grade RAG answers: which statements do their sources support?",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_show_locals=False,  # locals would show chunk texts and keys
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(grade)
+app.command()(demo)
+app.command()(graders)
+app.add_typer(prompts, name="prompts")
+
+USAGE_ERROR = 2
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rag-evals {version('rag-evals')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Grade RAG answers: which statements do their sources support?"""
+
+
+def run() -> None:
+    """Run a command; a user's mistake is one line on standard error and exit code 2."""
+    try:
+        app()
+    except RagEvalsError as error:
+        kind = f"{type(error).__name__}: " if isinstance(error, GradingError) else ""
+        typer.echo(f"Error: {kind}{error}", err=True)
+        sys.exit(USAGE_ERROR)
+    except BrokenPipeError:
+        # The reader (`| head`) has gone; anything flushed at exit would raise again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,122 @@
+"""How is a run shown in a terminal? The rows that need a look, then the numbers."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rag_evals.run import Outcome, Run
+from rag_evals.statements import FaithfulnessResult
+
+_WIDTH_OF_A_PIPE = 120
+_MAX_CELL_CHARS = 300
+
+
+def show_run(run: Run, *, rows: int | None) -> None:
+    """Print the table of rows, one line of numbers for each grader, and where the run is kept.
+
+    Args:
+        run: What to show.
+        rows: The most rows to show, those with the lowest scores; None shows all, in order.
+    """
+    shown = run.outcomes if rows is None else _worst(run.outcomes, rows)
+    console = Console(soft_wrap=False)
+    if not console.is_terminal:
+        console = Console(width=_WIDTH_OF_A_PIPE)
+    console.print(_table(shown, several_graders=len(run.summary().graders) > 1))
+    left_out = len(run.outcomes) - len(shown)
+    if left_out:
+        typer.echo(f"{left_out} more; the lowest scores are shown")
+    typer.echo(str(run.summary()))
+    if run.folder is not None:
+        typer.echo(f"run folder: {run.folder}")
+
+
+def show_json(run: Run) -> None:
+    """Print the numbers as one JSON object, for other programs."""
+    summary = run.summary()
+    graders = {
+        name: {
+            "mean": of_grader.mean(),
+            "scored": of_grader.scored,
+            "total": of_grader.total,
+            "not_scorable": dict(of_grader.not_scorable),
+            "failed": dict(of_grader.failed),
+            "warnings": of_grader.warnings,
+        }
+        for name, of_grader in summary.graders.items()
+    }
+    folder = None if run.folder is None else str(run.folder)
+    typer.echo(json.dumps({"graders": graders, "folder": folder}, ensure_ascii=False))
+
+
+def announce_columns(taken: dict[str, str], path: Path) -> None:
+    """Say on standard error which column each field was taken from."""
+    columns = ", ".join(f"{field}={column}" for field, column in taken.items())
+    typer.echo(f"{path}: columns {columns}", err=True)
+
+
+def _worst(outcomes: Sequence[Outcome], rows: int) -> list[Outcome]:
+    """Choose failed rows first, then the lowest scores, then what is not scorable."""
+
+    def rank(outcome: Outcome) -> tuple[int, float, int]:
+        kind = {"failed": 0, "scored": 1, "not_scorable": 2}[outcome.status]
+        return kind, outcome.score or 0.0, outcome.index
+
+    return sorted(outcomes, key=rank)[:rows]
+
+
+def _table(outcomes: Sequence[Outcome], *, several_graders: bool) -> Table:
+    table = Table(header_style="bold", expand=False)
+    table.add_column("row", overflow="fold")
+    if several_graders:
+        table.add_column("grader", overflow="fold")
+    table.add_column("score", justify="right")
+    table.add_column("not supported", overflow="fold", ratio=3)
+    table.add_column("chunks", overflow="fold")
+    for outcome in outcomes:
+        cells = [
+            _safe(outcome.sample_id),
+            _score(outcome),
+            _safe(_findings(outcome)),
+            _chunks(outcome),
+        ]
+        if several_graders:
+            cells.insert(1, Text(outcome.grader))
+        table.add_row(*cells)
+    return table
+
+
+def _safe(text: str) -> Text:
+    """Show data as it is: no markup, no control characters that a terminal would obey."""
+    printable = "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+    cut = printable if len(printable) <= _MAX_CELL_CHARS else printable[: _MAX_CELL_CHARS - 1] + "…"
+    return Text(cut)
+
+
+def _score(outcome: Outcome) -> Text:
+    if outcome.score is None:
+        return Text(outcome.status.replace("_", " "), style="yellow" if outcome.reason else "red")
+    return Text(f"{outcome.score:.2f}", style="green" if outcome.score == 1 else "")
+
+
+def _findings(outcome: Outcome) -> str:
+    if outcome.error is not None:
+        return f"{outcome.error.type}: {outcome.error.message}"
+    if outcome.reason is not None:
+        return outcome.reason
+    if isinstance(outcome.result, FaithfulnessResult):
+        lines = [f"{s.statement} ({s.reasoning})" for s in outcome.result.unsupported]
+        return "\n".join(lines)
+    return ""
+
+
+def _chunks(outcome: Outcome) -> Text:
+    if not isinstance(outcome.result, FaithfulnessResult):
+        return Text("")
+    ids = {i for s in outcome.result.statements if s.is_supported for i in s.supporting_chunk_ids}
+    return Text(", ".join(map(str, sorted(ids))))

@@ -1,0 +1,148 @@
+"""Which samples does a run grade? A file is checked whole first, an iterable row by row."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rag_evals.dataset.columns import ColumnMap
+from rag_evals.dataset.readers import read_rows
+from rag_evals.errors import DataError, DuplicateIdError
+from rag_evals.sample import Sample
+
+Data = str | Path | Iterable[Mapping[str, Any] | Sample]
+"""A path, or rows."""
+
+
+class NumberedSample(NamedTuple):
+    """One row on its way to a grader.
+
+    Attributes:
+        position: Place in the data, from 0.
+        sample_id: The row's own id, else a hash of its content; None when the row cannot be read.
+        sample: What to grade, or the error that the row is.
+    """
+
+    position: int
+    sample_id: str | None
+    sample: Sample | DataError
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """What the first reading of a file found.
+
+    Attributes:
+        count: Rows to grade.
+        data_hash: Hash over ids and contents, in order.
+        taken: Which column each field came from, over all rows.
+    """
+
+    count: int
+    data_hash: str
+    taken: Mapping[str, str]
+
+
+class FileData:
+    """A file of rows, read once to check it and once to grade it."""
+
+    def __init__(
+        self, path: Path, columns: ColumnMap, required: frozenset[str], limit: int | None = None
+    ) -> None:
+        self.path = path
+        self._columns = columns
+        self._required = required
+        self._limit = limit
+
+    def check(self) -> CheckedFile:
+        """Read every row, before any of them is paid for.
+
+        Raises:
+            DataError: The first row that cannot be graded, with its line.
+        """
+        seen: dict[str, str] = {}
+        taken: dict[str, set[str]] = {}
+        digest = hashlib.sha256()
+        for place, sample, row_taken in self._read():
+            sample_id = sample.id or sample.content_hash()
+            if sample_id in seen:
+                why = "" if sample.id else " (made from their content: the rows are the same)"
+                raise DuplicateIdError(
+                    f"{str(self.path)!r}: {seen[sample_id]} and {place} "
+                    f"have the same id {sample_id!r}{why}"
+                )
+            seen[sample_id] = place
+            digest.update(f"{sample_id} {sample.content_hash()}\n".encode())
+            for field, column in row_taken.items():
+                taken.setdefault(field, set()).add(column)
+        named = {field: " or ".join(sorted(columns)) for field, columns in taken.items()}
+        return CheckedFile(len(seen), digest.hexdigest(), named)
+
+    def __iter__(self) -> Iterator[NumberedSample]:
+        """Read the samples, in the order of the file."""
+        for index, (_, sample, _) in enumerate(self._read()):
+            yield NumberedSample(index, sample.id or sample.content_hash(), sample)
+
+    def _read(self) -> Iterator[tuple[str, Sample, dict[str, str]]]:
+        for place, row in islice(read_rows(self.path), self._limit):
+            try:
+                yield place, self._columns.sample(row, self._required), self._columns.taken(row)
+            except DataError as error:
+                raise type(error)(f"{str(self.path)!r}, {place}: {error}") from error
+
+
+class RowData:
+    """Rows that are handed over one by one, each checked when it comes."""
+
+    def __init__(
+        self,
+        rows: Iterable[Mapping[str, Any] | Sample],
+        columns: ColumnMap,
+        required: frozenset[str],
+        limit: int | None = None,
+    ) -> None:
+        self._rows = rows
+        self._columns = columns
+        self._required = required
+        self._limit = limit
+
+    def __iter__(self) -> Iterator[NumberedSample]:
+        """Number the rows; a bad one is yielded as the error that it is."""
+        seen: dict[str, int] = {}
+        for index, row in enumerate(islice(self._rows, self._limit)):
+            try:
+                sample = self._sample(row)
+            except DataError as error:
+                yield NumberedSample(index, None, type(error)(f"row {index}: {error}"))
+                continue
+            sample_id = sample.id or sample.content_hash()
+            first = seen.setdefault(sample_id, index)
+            if first != index:
+                twice = f"rows {first} and {index} have the same id {sample_id!r}"
+                yield NumberedSample(index, None, DuplicateIdError(twice))
+            else:
+                yield NumberedSample(index, sample_id, sample)
+
+    def _sample(self, row: object) -> Sample:
+        if isinstance(row, Sample):
+            return row
+        if isinstance(row, Mapping):
+            return self._columns.sample(row, self._required)
+        raise DataError(f"{type(row).__name__}; expected a mapping or a Sample")
+
+
+def data_from(
+    data: Data, columns: ColumnMap, required: frozenset[str], limit: int | None = None
+) -> FileData | RowData:
+    """Open a file, or take rows as they come.
+
+    Raises:
+        DataError: Neither a path nor an iterable of rows.
+    """
+    if isinstance(data, str | Path):
+        return FileData(Path(data), columns, required, limit)
+    if isinstance(data, Mapping) or not isinstance(data, Iterable):
+        raise DataError(f"data is {type(data).__name__}; expected a path or an iterable of rows")
+    return RowData(data, columns, required, limit)

@@ -1,0 +1,85 @@
+"""Who carries out a flow? One driver for sync clients, one for async ones; graders know neither."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TypeVar
+
+from rag_evals.errors import ConfigurationError, GradingError
+from rag_evals.judge import AsyncJudge, Judge, Meter
+from rag_evals.verify import Flow, Reply, Step, VerifyCall
+
+R = TypeVar("R")
+
+
+def drive(flow: Flow[R], judge: Judge | None, meter: Meter) -> R:
+    """Carry out a flow, one step after the other.
+
+    Args:
+        flow: A grader's or a verifier's flow, not yet started.
+        judge: Who answers judge calls; None where the flow makes none.
+        meter: Counts what was asked, also when the flow fails.
+
+    Raises:
+        GradingError: A step failed and the flow did not handle it.
+        NotScorableError: There is nothing to grade.
+    """
+    try:
+        steps = next(flow)
+        while True:
+            try:
+                replies = [_do(step, judge, meter) for step in steps]
+            except GradingError as error:
+                steps = flow.throw(error)
+            else:
+                steps = flow.send(replies)
+    except StopIteration as stop:
+        result: R = stop.value
+        return result
+
+
+async def drive_async(flow: Flow[R], judge: AsyncJudge | None, meter: Meter) -> R:
+    """Carry out a flow, the steps of one round side by side; as `drive` otherwise."""
+    try:
+        steps = next(flow)
+        while True:
+            try:
+                replies = await _do_all(steps, judge, meter)
+            except GradingError as error:
+                steps = flow.throw(error)
+            else:
+                steps = flow.send(replies)
+    except StopIteration as stop:
+        result: R = stop.value
+        return result
+
+
+def _do(step: Step, judge: Judge | None, meter: Meter) -> Reply:
+    if isinstance(step, VerifyCall):
+        return step.run()
+    if judge is None:
+        raise _no_judge()
+    return judge.ask(step, meter)
+
+
+async def _do_all(steps: Sequence[Step], judge: AsyncJudge | None, meter: Meter) -> list[Reply]:
+    if len(steps) == 1:
+        return [await _do_async(steps[0], judge, meter)]
+    tasks = [asyncio.ensure_future(_do_async(step, judge, meter)) for step in steps]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        # After one failure the others would go on being paid for.
+        for task in tasks:
+            task.cancel()
+
+
+async def _do_async(step: Step, judge: AsyncJudge | None, meter: Meter) -> Reply:
+    if isinstance(step, VerifyCall):
+        return await asyncio.to_thread(step.run)
+    if judge is None:
+        raise _no_judge()
+    return await judge.ask(step, meter)
+
+
+def _no_judge() -> ConfigurationError:
+    return ConfigurationError("this grader asks a judge, and none was given; pass client=")

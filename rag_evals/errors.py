@@ -1,0 +1,107 @@
+"""Which errors can rag_evals raise, and what can the reader of each do about it?
+
+RagEvalsError
+├── ConfigurationError            wrong before anything ran: fix the call
+│   ├── UnknownNameError          no grader, prompt or provider of that name
+│   ├── PromptError               a prompt file or text that cannot be used
+│   └── MissingExtraError         an optional library is not installed
+├── DataError                     a file or a row that cannot be read: fix the data
+│   ├── MissingColumnError
+│   └── DuplicateIdError
+├── NotScorableError              nothing to grade: no answer, no context, no statements
+└── GradingError                  one sample could not be graded; the run goes on
+    ├── JudgeOutputError          the reply stayed invalid after the last attempt
+    ├── JudgeRefusedError         the model declined to answer
+    ├── JudgeRequestError         the endpoint refused this one request (too long, filtered)
+    ├── JudgeUnavailableError     time-out, rate limit, server error, after all retries
+    │   └── JudgeUnreachableError no connection to the endpoint
+    └── JudgeRejectedError        the endpoint refuses every request: key, model or schema
+"""
+
+import difflib
+from collections.abc import Iterable
+from typing import Literal
+
+NotScorableReason = Literal[
+    "no_statements", "empty_answer", "empty_context", "empty_question", "empty_reference"
+]
+
+
+class RagEvalsError(Exception):
+    """Base of every error that rag_evals raises on purpose."""
+
+
+class ConfigurationError(RagEvalsError):
+    """A setting, a name or a combination that cannot work; nothing was sent."""
+
+
+class UnknownNameError(ConfigurationError):
+    """No thing of this kind has that name; the message suggests the nearest one."""
+
+    @classmethod
+    def of(cls, kind: str, name: str, known: Iterable[str]) -> "UnknownNameError":
+        """Build the message from what was asked for and what there is."""
+        names = sorted(known)
+        nearest = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+        return cls(f"no {kind} {name!r}; {hint}there are: {', '.join(names)}")
+
+
+class PromptError(ConfigurationError):
+    """A prompt that is missing, does not parse, or uses a variable that does not exist."""
+
+
+class MissingExtraError(ConfigurationError):
+    """An optional library is missing; the message has the command that installs it."""
+
+
+class DataError(RagEvalsError):
+    """A file or a row that cannot be graded as it stands."""
+
+
+class MissingColumnError(DataError):
+    """A field has no column; the message lists the columns found."""
+
+
+class DuplicateIdError(DataError):
+    """Two rows have the same id; the message names both."""
+
+
+class NotScorableError(RagEvalsError):
+    """There is nothing to grade in this sample, so no score exists.
+
+    Attributes:
+        reason: Why, as one fixed word that summaries count.
+    """
+
+    def __init__(self, reason: NotScorableReason) -> None:
+        super().__init__(reason)
+        self.reason: NotScorableReason = reason
+
+
+class GradingError(RagEvalsError):
+    """One sample could not be graded; others may still be."""
+
+
+class JudgeOutputError(GradingError):
+    """The judge's reply was still invalid after the last attempt; it is never repaired."""
+
+
+class JudgeRefusedError(GradingError):
+    """The model declined to answer this request."""
+
+
+class JudgeRequestError(GradingError):
+    """The endpoint refused this one request; another sample may pass."""
+
+
+class JudgeUnavailableError(GradingError):
+    """Time-out, rate limit or server error that outlasted the retries."""
+
+
+class JudgeUnreachableError(JudgeUnavailableError):
+    """No connection could be made to the endpoint."""
+
+
+class JudgeRejectedError(GradingError):
+    """The endpoint refuses every request of this kind: wrong key, unknown model, refused schema."""

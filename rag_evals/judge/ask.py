@@ -1,0 +1,161 @@
+"""How is a judge asked? The only place that calls an instructor client, sync and async alike."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rag_evals.errors import GradingError
+from rag_evals.judge.call import JudgeCall, JudgeReply
+from rag_evals.judge.failures import translate
+from rag_evals.judge.redact import clean_instructor_logs
+from rag_evals.judge.schema import Parsed, current_exchange, prepared, strict_response_format
+from rag_evals.judge.usage import Meter, Usage, usage_of
+
+if TYPE_CHECKING:
+    from instructor import AsyncInstructor, Instructor
+
+DEFAULT_REASKS = 2
+"""How often an invalid reply is asked again; three attempts in all."""
+
+
+class Judge(Protocol):
+    """Something that answers a call at once."""
+
+    def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Return a validated reply; raise `GradingError` after the last attempt."""
+        ...
+
+
+class AsyncJudge(Protocol):
+    """Something that answers a call when awaited."""
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Return a validated reply; raise `GradingError` after the last attempt."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AskSettings:
+    """How a client is used.
+
+    Attributes:
+        model: Model to name in each request; None leaves it to the client.
+        strict: Send the strict form of the schema; only for hosts known to take it.
+        reasks: How often an invalid reply is asked again.
+    """
+
+    model: str | None = None
+    strict: bool = False
+    reasks: int = DEFAULT_REASKS
+
+
+class InstructorJudge:
+    """Asks through a sync instructor client."""
+
+    def __init__(self, client: "Instructor", settings: AskSettings) -> None:
+        self._client = client
+        self._settings = settings
+        clean_instructor_logs()
+
+    def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Ask, and ask again while the reply is invalid.
+
+        Raises:
+            GradingError: No valid reply; the subclass says why.
+            ConfigurationError: No model is named.
+        """
+        with _exchange(call, meter, self._client, self._settings) as exchange:
+            return exchange.finish(self._client.create(**exchange.arguments))
+
+
+class AsyncInstructorJudge:
+    """Asks through an async instructor client."""
+
+    def __init__(self, client: "AsyncInstructor", settings: AskSettings) -> None:
+        self._client = client
+        self._settings = settings
+        clean_instructor_logs()
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Ask, and ask again while the reply is invalid.
+
+        Raises:
+            GradingError: No valid reply; the subclass says why.
+            ConfigurationError: No model is named.
+        """
+        with _exchange(call, meter, self._client, self._settings) as exchange:
+            return exchange.finish(await self._client.create(**exchange.arguments))
+
+
+class Exchange:
+    """One call while it is being made: what instructor is told, and what its hooks saw.
+
+    Attributes:
+        call: What is asked.
+        refusal: The model's own words, when it declined.
+        arguments: Keyword arguments of `client.create`.
+        usage: Sum over the replies so far; each is counted once, where instructor accumulates.
+    """
+
+    def __init__(self, call: JudgeCall[Any], settings: AskSettings) -> None:
+        from instructor.core.hooks import Hooks  # noqa: PLC0415 - loads instructor's runtime
+
+        self.call = call
+        self.refusal: str | None = None
+        self.usage = Usage()
+        hooks = Hooks()
+        hooks.on("completion:response", self._on_response)
+        self.arguments: dict[str, Any] = {
+            "response_model": prepared(call.reply_model),  # type: ignore[arg-type]  # mypy: a class is hashable
+            # A list of its own: instructor appends re-ask messages.
+            "messages": [dict(message) for message in call.messages],
+            "max_retries": settings.reasks,
+            "hooks": hooks,
+            **call.settings,
+        }
+        if settings.model is not None:
+            self.arguments["model"] = settings.model
+        strict = (
+            strict_response_format(call.reply_model)  # type: ignore[arg-type]  # as above
+            if settings.strict
+            else None
+        )
+        if strict is not None:
+            self.arguments["extra_body"] = {"response_format": strict}
+
+    def _on_response(self, response: Any) -> None:
+        reask = Usage(reasks=1) if self.usage.calls else Usage()
+        self.usage = self.usage + usage_of(response) + reask
+        choices = getattr(response, "choices", None)
+        self.refusal = getattr(choices[0].message, "refusal", None) if choices else None
+
+    def finish(self, returned: Any) -> JudgeReply:
+        """Take the plain instance out of what instructor returned."""
+        if not isinstance(returned, Parsed):
+            raise GradingError(f"the client returned {type(returned).__name__}, not a parsed reply")
+        return JudgeReply(returned.value, self.usage)
+
+
+@contextmanager
+def _exchange(
+    call: JudgeCall[Any], meter: Meter, client: Any, settings: AskSettings
+) -> Iterator[Exchange]:
+    from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
+
+    exchange = Exchange(call, settings)
+    token = current_exchange.set(exchange)
+    try:
+        yield exchange
+    except InstructorError as error:
+        attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
+        # Not `from error`: instructor's exception holds the whole prompt and cannot be pickled.
+        raise translate(error, attempts=attempts, key=_key_of(client)) from None
+    finally:
+        current_exchange.reset(token)
+        meter.add(exchange.usage)
+
+
+def _key_of(client: Any) -> str | None:
+    key = getattr(getattr(client, "client", None), "api_key", None)
+    return key if isinstance(key, str) else None

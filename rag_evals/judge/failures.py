@@ -1,0 +1,116 @@
+"""Which of our errors is this failure of a client? Read from names and status codes of any SDK."""
+
+from pydantic import ValidationError
+
+from rag_evals.errors import (
+    ConfigurationError,
+    GradingError,
+    JudgeOutputError,
+    JudgeRefusedError,
+    JudgeRejectedError,
+    JudgeRequestError,
+    JudgeUnavailableError,
+    JudgeUnreachableError,
+    RagEvalsError,
+)
+from rag_evals.judge.redact import redact
+
+_MAX_MESSAGE_CHARS = 300
+_NO_MODEL = (
+    "no model named: pass model= to grade, or model= to the grader, or use a client that has one, "
+    "such as instructor.from_provider('openai/gpt-4o-mini')"
+)
+
+
+def translate(error: BaseException, *, attempts: int, key: str | None = None) -> RagEvalsError:
+    """Turn what a client raised into the error that says what to do.
+
+    Args:
+        error: What instructor raised; its cause is what matters.
+        attempts: Replies received before it gave up.
+        key: The client's own key, so that it cannot occur in the message.
+    """
+    cause = _cause(error)
+    names = {kind.__name__ for kind in type(cause).__mro__}
+    if isinstance(cause, RagEvalsError):
+        return cause
+    if "IncompleteOutputException" in names:
+        return JudgeOutputError(
+            "the reply was cut off at the token limit; allow more output tokens"
+        )
+    if isinstance(cause, AssertionError) and "Unable to generate" in str(cause):
+        return JudgeRefusedError(f"the judge refused: {_short(str(cause), key)}")
+    if isinstance(cause, ValidationError):
+        return JudgeOutputError(f"invalid after {attempts} attempts: {_first_fault(cause)}")
+    if names & {"ResponseParsingError", "JSONDecodeError", "AsyncValidationError"}:
+        return JudgeOutputError(f"invalid after {attempts} attempts: {_short(str(cause), key)}")
+    if isinstance(cause, TypeError) and "'model'" in str(cause):
+        return ConfigurationError(_NO_MODEL)
+    if "APITimeoutError" in names or isinstance(cause, TimeoutError):
+        return JudgeUnavailableError("no reply within the time-out, after all retries")
+    if "APIConnectionError" in names or isinstance(cause, ConnectionError):
+        return _by_connection(cause.__cause__ or cause, key)
+    return _by_status(cause, key)
+
+
+def _by_connection(reason: BaseException, key: str | None) -> JudgeUnavailableError:
+    if type(reason).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError"):
+        return JudgeUnreachableError(f"no connection to the endpoint: {_short(str(reason), key)}")
+    return JudgeUnavailableError(
+        f"the connection broke, after all retries: {_short(str(reason), key)}"
+    )
+
+
+def _by_status(cause: BaseException, key: str | None) -> GradingError:
+    status = getattr(cause, "status_code", None)
+    message = _short(_provider_message(cause), key)
+    if not isinstance(status, int):
+        return GradingError(f"{type(cause).__name__}: {message}")
+    said = f"HTTP {status}: {message}"
+    if status in (401, 403):
+        return JudgeRejectedError(f"the endpoint refuses the key or its rights ({said})")
+    if status == 404:
+        return JudgeRejectedError(f"the endpoint does not know this model or path ({said})")
+    if status == 429 and "insufficient_quota" in f"{getattr(cause, 'code', '')}{message}":
+        return JudgeRejectedError(f"the account has no quota left ({said})")
+    if status in (408, 409, 429) or status >= 500:
+        return JudgeUnavailableError(f"still failing after all retries ({said})")
+    if status in (400, 422) and _is_about_every_call(cause, message):
+        return JudgeRejectedError(f"the endpoint refuses this kind of request ({said})")
+    return JudgeRequestError(f"the endpoint refuses this request ({said})")
+
+
+def _is_about_every_call(cause: BaseException, message: str) -> bool:
+    """Say whether a 400 speaks of the schema, the tools or a setting, which every row shares."""
+    parameter = str(getattr(cause, "param", None) or "")
+    shared = ("response_format", "tools", "tool_choice", "temperature", "max_tokens", "model")
+    return parameter.startswith(shared) or "schema" in message.lower()
+
+
+def _cause(error: BaseException) -> BaseException:
+    """Unwrap instructor's and tenacity's envelopes; what they hold was raised `from` its cause."""
+    while type(error).__name__ in ("InstructorRetryException", "RetryError") and error.__cause__:
+        error = error.__cause__
+    return error
+
+
+def _provider_message(cause: BaseException) -> str:
+    body = getattr(cause, "body", None)
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        if isinstance(inner, dict) and isinstance(inner.get("message"), str):
+            return str(inner["message"])
+    return str(getattr(cause, "message", None) or cause)
+
+
+def _first_fault(error: ValidationError) -> str:
+    """Say where and what, without the input: it may quote the user's data."""
+    faults = error.errors(include_input=False, include_url=False)
+    place = ".".join(str(part) for part in faults[0]["loc"]) or "reply"
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return f"{place}: {faults[0]['msg']}{more}"
+
+
+def _short(message: str, key: str | None) -> str:
+    line = " ".join(redact(message, key).split())
+    return line if len(line) <= _MAX_MESSAGE_CHARS else line[: _MAX_MESSAGE_CHARS - 1] + "…"

@@ -1,0 +1,96 @@
+"""How does a response model become something that instructor can ask for, again and again?
+
+instructor makes a new class and a new JSON schema on every call; a model prepared once skips both.
+The prepared class also hands validators what they may know, and gives back plain instances of the
+user's own class.
+"""
+
+import copy
+from contextvars import ContextVar
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from rag_evals.errors import JudgeRefusedError
+
+if TYPE_CHECKING:
+    from rag_evals.judge.ask import Exchange
+
+current_exchange: "ContextVar[Exchange | None]" = ContextVar("current_exchange", default=None)
+"""The exchange whose reply is being validated, in this thread or task."""
+
+
+class Parsed:
+    """Carries a plain instance past instructor, which would mark or wrap a model."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: BaseModel) -> None:
+        self.value = value
+
+
+@cache
+def prepared(model: type[BaseModel]) -> type[BaseModel]:
+    """Return the class that instructor is given in place of `model`; one for each model."""
+    from instructor import OpenAISchema  # noqa: PLC0415 - loads openai, 1.4 s
+
+    schema = model.model_json_schema()
+
+    class Prepared(model, OpenAISchema):  # type: ignore[valid-type, misc]  # the base is a value
+        @classmethod
+        def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
+            # instructor edits what it gets.
+            return copy.copy(schema)
+
+        @classmethod
+        def model_validate_json(cls, json_data: Any, **options: Any) -> Any:
+            return Parsed(model.model_validate_json(json_data, **_with_facts(options)))
+
+        @classmethod
+        def model_validate(cls, obj: Any, **options: Any) -> Any:
+            return Parsed(model.model_validate(obj, **_with_facts(options)))
+
+    Prepared.__name__ = model.__name__
+    Prepared.__qualname__ = model.__qualname__
+    Prepared.__doc__ = model.__doc__
+    return Prepared
+
+
+def _with_facts(options: dict[str, Any]) -> dict[str, Any]:
+    exchange = current_exchange.get()
+    if exchange is not None:
+        if exchange.refusal is not None:
+            raise JudgeRefusedError(f"the judge refused: {exchange.refusal}")
+        options["context"] = dict(exchange.call.facts)
+    return options
+
+
+@cache
+def strict_response_format(model: type[BaseModel]) -> dict[str, Any] | None:
+    """Build the strict form of `response_format`.
+
+    Returns:
+        None when the model has an open dictionary, which strict schemas do not allow.
+    """
+    schema = copy.deepcopy(model.model_json_schema())
+    if not _close(schema):
+        return None
+    described = {"name": model.__name__, "schema": schema, "strict": True}
+    return {"type": "json_schema", "json_schema": described}
+
+
+def _close(node: Any) -> bool:
+    """Require every property and forbid others, all the way down; False where that cannot be."""
+    if isinstance(node, list):
+        return all(_close(element) for element in node)
+    if not isinstance(node, dict):
+        return True
+    if node.get("type") == "object":
+        if node.get("additionalProperties") not in (None, False) or "properties" not in node:
+            return False
+        node["additionalProperties"] = False
+        node["required"] = list(node["properties"])
+        for entry in node["properties"].values():
+            entry.pop("default", None)
+    return all(_close(value) for value in node.values())

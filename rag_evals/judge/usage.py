@@ -1,0 +1,62 @@
+"""What did the judge cost? Calls, re-asks and tokens, counted per reply."""
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Counts of what was asked and answered.
+
+    Attributes:
+        calls: Replies received from the endpoint, re-asks among them.
+        reasks: Replies that were invalid and asked again.
+        prompt_tokens: Tokens sent, as the endpoint counted them; 0 where it does not say.
+        completion_tokens: Tokens received.
+        cached_tokens: The part of `prompt_tokens` that the provider had cached.
+    """
+
+    calls: int = 0
+    reasks: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+    def __add__(self, other: Self) -> Self:
+        """Add field by field."""
+        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+class Meter:
+    """Adds up the usage of one grading, also of calls that failed in the end."""
+
+    def __init__(self) -> None:
+        self.total = Usage()
+
+    def add(self, usage: Usage) -> None:
+        """Count one reply, or several."""
+        self.total = self.total + usage
+
+
+def usage_of(completion: object) -> Usage:
+    """Read the tokens of one reply; OpenAI's and Anthropic's names are known.
+
+    Args:
+        completion: The provider's reply object, with or without `usage`.
+    """
+    usage = getattr(completion, "usage", None)
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Usage(
+        calls=1,
+        prompt_tokens=_count(usage, "prompt_tokens", "input_tokens"),
+        completion_tokens=_count(usage, "completion_tokens", "output_tokens"),
+        cached_tokens=_count(details, "cached_tokens") or _count(usage, "cache_read_input_tokens"),
+    )
+
+
+def _count(source: object, *names: str) -> int:
+    for name in names:
+        value = getattr(source, name, None)
+        if isinstance(value, int):
+            return value
+    return 0

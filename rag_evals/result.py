@@ -1,0 +1,107 @@
+"""What does a grader return? Models that a judge fills, with a score computed from its labels."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+
+from rag_evals.errors import NotScorableReason
+
+SampleField = Literal["question", "answer", "context", "reference"]
+"""The parts of a sample that a grader may show to a judge."""
+
+
+def _require_every_property(schema: dict[str, Any]) -> None:
+    """Tell the judge that no field may be left out, whatever Python code may leave out."""
+    properties = schema.get("properties", {})
+    for entry in properties.values():
+        entry.pop("default", None)
+    schema["required"] = list(properties)
+
+
+class JudgeModel(BaseModel):
+    """A model that a judge fills: in a reply, every field is required, defaults or not.
+
+    In Python the defaults hold, so that a result can be written by hand.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_require_every_property)
+
+    @model_validator(mode="after")
+    def _filled(self, info: ValidationInfo) -> Self:
+        if facts_of(info) is not None:
+            missing = [
+                name for name in type(self).model_fields if name not in self.model_fields_set
+            ]
+            if missing:
+                raise ValueError(f"missing: {', '.join(missing)}")
+        return self
+
+
+def _given_in_a_reply(value: str | None, info: ValidationInfo) -> str | None:
+    if value is None and facts_of(info) is not None:
+        raise ValueError("reasoning is null; give it in words")
+    return value
+
+
+Reasoning = Annotated[
+    str | None, AfterValidator(_given_in_a_reply), WithJsonSchema({"type": "string"})
+]
+"""Words before a verdict: required of a judge, None by default in Python."""
+
+
+class Result(JudgeModel):
+    """What a grader returns.
+
+    Attributes:
+        requires: Fields without which there is nothing to grade.
+        accepts: Further fields that the judge sees when the sample has them.
+    """
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question", "context", "reference")
+
+    @property
+    @abstractmethod
+    def score(self) -> float:
+        """A number from 0 to 1, computed from the labels; higher is better."""
+
+    @property
+    def not_scorable(self) -> NotScorableReason | None:
+        """Why the score of this result means nothing, or None when it counts."""
+        return None
+
+    @property
+    def warnings(self) -> list[str]:
+        """Oddities in the reply that are not errors, in words."""
+        return []
+
+
+def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
+    """Return what a validator may know of the call, or None when no judge was asked.
+
+    The keys are `question`, `answer`, `reference` (text or None), `chunks` (a list of texts) and
+    `chunk_count`.
+    """
+    context = info.context
+    return context if isinstance(context, Mapping) and "chunk_count" in context else None
+
+
+def check_chunk_id(chunk_id: int, facts: Mapping[str, Any]) -> None:
+    """Refuse the id of a chunk that was not shown.
+
+    Raises:
+        ValueError: The id is out of range; the judge is told which ids exist.
+    """
+    count = facts["chunk_count"]
+    if not 0 <= chunk_id < count:
+        there_are = f"ids run from 0 to {count - 1}" if count else "there are no chunks"
+        raise ValueError(f"chunk id {chunk_id} does not exist; {there_are}")

@@ -1,0 +1,144 @@
+"""What is to be graded, by whom, and with which settings? Checked in full before the first call."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rag_evals.catalog import grader_named
+from rag_evals.dataset import CheckedFile, ColumnMap, Data, FileData, RowData, data_from
+from rag_evals.errors import ConfigurationError
+from rag_evals.grader import Grader, default_judge, resolve
+from rag_evals.judge import Client, is_async
+
+DEFAULT_CONCURRENCY = 16
+_RUNS_FOLDER = Path("runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One run, checked and not yet begun.
+
+    Attributes:
+        data: The rows.
+        checked: What the first reading of a file found; None for an iterable.
+        graders: What grades each row, in the form that fits the judge.
+        client: Who is asked; None when a verifier decides alone.
+        model: Model to ask, or None for the graders' or the client's own.
+        concurrency: Gradings at a time.
+        identity: What makes this run this run; a store goes on only with an equal one.
+    """
+
+    data: FileData | RowData
+    checked: CheckedFile | None
+    graders: tuple[Grader[Any], ...]
+    client: Client
+    model: str | None
+    concurrency: int
+    identity: dict[str, Any]
+
+    @property
+    def total(self) -> int | None:
+        """Gradings in all; None when the data does not say."""
+        return None if self.checked is None else self.checked.count * len(self.graders)
+
+    def manifest(self) -> dict[str, Any]:
+        """Return what `manifest.json` holds."""
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        return {
+            "format": 1,
+            "rag_evals": version("rag-evals"),
+            "created": created,
+            "rows": None if self.checked is None else self.checked.count,
+            "columns": {} if self.checked is None else dict(self.checked.taken),
+            "identity": self.identity,
+        }
+
+    def default_folder(self) -> Path:
+        """Name a folder after the data and the settings: the same run, the same folder."""
+        packed = json.dumps(self.identity, sort_keys=True).encode()
+        stem = self.data.path.name.split(".")[0] if isinstance(self.data, FileData) else "rows"
+        return _RUNS_FOLDER / f"{stem}-{hashlib.sha256(packed).hexdigest()[:8]}"
+
+
+def make_plan(
+    data: Data,
+    graders: Sequence[Grader[Any] | str],
+    client: Client = None,
+    *,
+    model: str | None = None,
+    columns: ColumnMap | None = None,
+    concurrency: int = DEFAULT_CONCURRENCY,
+    limit: int | None = None,
+) -> Plan:
+    """Check everything that can be checked without asking a judge.
+
+    Args:
+        data: A path, or an iterable of mappings or samples.
+        graders: Graders, or names of shipped ones.
+        client: As for `Grader.grade`.
+        model: As for `Grader.grade`.
+        columns: Where the fields are; None looks for the usual names.
+        concurrency: Gradings at a time, at least 1.
+        limit: Grade the first rows only; None grades all.
+
+    Raises:
+        ConfigurationError: A setting cannot work.
+        DataError: A row of the file cannot be graded.
+    """
+    if concurrency < 1 or (limit is not None and limit < 1):
+        raise ConfigurationError(
+            f"concurrency {concurrency!r} and limit {limit!r} must be at least 1"
+        )
+    if client is None:
+        client = default_judge()
+    chosen = [grader_named(grader) if isinstance(grader, str) else grader for grader in graders]
+    _check_graders(chosen)
+    resolved = [resolve(grader, client) for grader in chosen]
+    asked = resolved[0][1]
+    if asked is None and model is not None:
+        raise ConfigurationError(
+            f"model {model!r} is named, but the judge {client!r} asks no model"
+        )
+    columns = columns or ColumnMap()
+    required = frozenset(field for grader in chosen for field in grader.requires)
+    rows = data_from(data, columns, required, limit)
+    checked = rows.check() if isinstance(rows, FileData) else None
+    identity = {
+        "data": "rows" if checked is None else checked.data_hash,
+        "judge": _judge_name(client, model),
+        "graders": {grader.name: grader.fingerprint() for grader, _ in resolved},
+        "columns": columns.described(),
+        "limit": limit,
+    }
+    return Plan(
+        rows, checked, tuple(grader for grader, _ in resolved), asked, model, concurrency, identity
+    )
+
+
+def _check_graders(graders: Sequence[Grader[Any]]) -> None:
+    if not graders:
+        raise ConfigurationError("no graders; name at least one, such as Faithfulness")
+    names = [grader.name for grader in graders]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigurationError(f"two graders are named {name!r}; give one another name=")
+    for grader in graders:
+        if not hasattr(grader.result_model, "score"):
+            raise ConfigurationError(
+                f"{grader.result_model.__name__} has no score; derive it from rag_evals.Result and "
+                "write the property"
+            )
+
+
+def _judge_name(client: Client, model: str | None) -> str:
+    """Name the judge as far as it can be known without asking it."""
+    if isinstance(client, str):
+        return client if model is None else f"{client} ({model})"
+    kind = "async client" if is_async(client) else "client"
+    own = getattr(client, "kwargs", {}).get("model")
+    return f"{kind} ({model or own or 'its own model'})"

@@ -1,0 +1,101 @@
+"""How far is a run? On standard error: a bar on a terminal, else a plain line now and then."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands.
+
+    Attributes:
+        done: Gradings that ended, those of an earlier run among them.
+        total: Gradings in all, or None when the data is an iterable of unknown length.
+        failed: Gradings that failed.
+        seconds: Since the run began.
+    """
+
+    done: int
+    total: int | None
+    failed: int
+    seconds: float
+
+    def __str__(self) -> str:
+        """One plain line."""
+        of = "" if self.total is None else f"/{self.total}"
+        rate = self.done / self.seconds if self.seconds else 0.0
+        return f"graded {self.done}{of}, {self.failed} failed, {rate:.1f}/s"
+
+
+Report = Callable[[Progress], None]
+
+
+@contextmanager
+def reporting(progress: Report | bool | None, stream: TextIO | None = None) -> Iterator[Report]:
+    """Choose how progress is shown.
+
+    Args:
+        progress: A function of one's own; True shows it, False does not; None: on a terminal.
+        stream: Where to show it; None takes standard error.
+    """
+    stream = sys.stderr if stream is None else stream
+    if callable(progress):
+        yield progress
+    elif progress is False or (progress is None and not stream.isatty()):
+        yield lambda _: None
+    elif stream.isatty():
+        with _bar(stream) as report:
+            yield report
+    else:
+        yield _Lines(stream)
+
+
+class _Lines:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._shown_at = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        finished = progress.done == progress.total
+        if finished or time.monotonic() - self._shown_at >= _SECONDS_BETWEEN_LINES:
+            self._shown_at = time.monotonic()
+            self._stream.write(f"{progress}\n")
+            self._stream.flush()
+
+
+@contextmanager
+def _bar(stream: TextIO) -> Iterator[Report]:
+    from rich.console import Console  # noqa: PLC0415 - 0.1 s, and only on a terminal
+    from rich.progress import (  # noqa: PLC0415 - as above
+        BarColumn,
+        MofNCompleteColumn,
+        SpinnerColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar  # noqa: PLC0415 - as above
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("grading"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(file=stream), transient=True) as bar:
+        task: TaskID = bar.add_task("", total=None, failed=0)
+
+        def report(progress: Progress) -> None:
+            bar.update(task, completed=progress.done, total=progress.total, failed=progress.failed)
+
+        yield report

@@ -1,0 +1,71 @@
+"""Is each retrieved chunk relevant to the question? One label for each chunk."""
+
+from collections import Counter
+from typing import ClassVar, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from rag_evals.base import ContextEvaluation
+from rag_evals.prompt import Prompt
+from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_chunk_id, facts_of
+
+__all__ = ["ChunkPrecision", "ChunkPrecisionResult", "GradedChunk"]
+
+
+class GradedChunk(JudgeModel):
+    """One chunk and whether it helps to answer the question."""
+
+    id_chunk: int = Field(description="The chunk's id, as given.")
+    reasoning: Reasoning = Field(
+        None, description="What in the chunk helps to answer the question, or why nothing does."
+    )
+    score: bool = Field(description="True when the chunk is relevant to the question.")
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            check_chunk_id(self.id_chunk, facts)
+        return self
+
+
+class ChunkPrecisionResult(Result):
+    """Which of the chunks are relevant to the question."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("question", "context")
+    accepts: ClassVar[tuple[SampleField, ...]] = ()
+
+    graded_chunks: list[GradedChunk] = Field(description="Every chunk exactly once.")
+
+    @model_validator(mode="after")
+    def _every_chunk_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            counts = Counter(chunk.id_chunk for chunk in self.graded_chunks)
+            missing = sorted(set(range(facts["chunk_count"])) - set(counts))
+            repeated = sorted(chunk_id for chunk_id, count in counts.items() if count > 1)
+            if missing:
+                raise ValueError(f"chunks {missing} are not graded; grade every chunk exactly once")
+            if repeated:
+                raise ValueError(
+                    f"chunks {repeated} are graded twice; grade every chunk exactly once"
+                )
+        return self
+
+    @property
+    def score(self) -> float:
+        """Relevant chunks divided by all, 0 to 1; 0.0 when there are none."""
+        if not self.graded_chunks:
+            return 0.0
+        return sum(chunk.score for chunk in self.graded_chunks) / len(self.graded_chunks)
+
+    @property
+    def avg_score(self) -> float:
+        """The same as `score`."""
+        return self.score
+
+
+ChunkPrecision = ContextEvaluation(
+    prompt=Prompt.shipped("score_precision"), response_model=ChunkPrecisionResult
+)
+"""The share of the retrieved chunks that are relevant to the question."""

@@ -1,0 +1,50 @@
+"""Does the answer address the question? Three aspects, each no, partly or yes."""
+
+from statistics import fmean
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from rag_evals.base import ContextEvaluation
+from rag_evals.prompt import Prompt
+from rag_evals.result import JudgeModel, Reasoning, Result, SampleField
+
+__all__ = ["AnswerRelevance", "AnswerRelevanceResult", "AspectEvaluation"]
+
+_VALUES = {"no": 0.0, "partly": 0.5, "yes": 1.0}
+
+
+class AspectEvaluation(JudgeModel):
+    """One aspect of the answer."""
+
+    reasoning: Reasoning = Field(None, description="Why this label, in one or two sentences.")
+    label: Literal["no", "partly", "yes"] = Field(description="How far the aspect holds.")
+
+    @property
+    def value(self) -> float:
+        """`no` is 0, `partly` 0.5, `yes` 1."""
+        return _VALUES[self.label]
+
+
+class AnswerRelevanceResult(Result):
+    """How well the answer addresses the question, whether it is true or not."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("question", "answer")
+    accepts: ClassVar[tuple[SampleField, ...]] = ()
+
+    topical_match: AspectEvaluation = Field(description="The answer is about what was asked.")
+    completeness: AspectEvaluation = Field(description="Every part of the question is answered.")
+    conciseness: AspectEvaluation = Field(
+        description="The answer has nothing that was not asked for."
+    )
+
+    @property
+    def score(self) -> float:
+        """Mean of the three aspects, 0 to 1."""
+        return fmean((self.topical_match.value, self.completeness.value, self.conciseness.value))
+
+
+AnswerRelevance = ContextEvaluation(
+    prompt=Prompt.shipped("score_relevance"), response_model=AnswerRelevanceResult
+)
+"""The mean of topical match, completeness and conciseness."""

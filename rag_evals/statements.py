@@ -1,0 +1,75 @@
+"""What does a faithfulness grader say? Statements of the answer, each supported or not."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from rag_evals.errors import NotScorableReason
+from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_chunk_id, facts_of
+
+
+class StatementEvaluation(JudgeModel):
+    """One statement of the answer and whether the chunks support it."""
+
+    statement: str = Field(description="One claim of the answer that can be checked by itself.")
+    reasoning: Reasoning = Field(
+        None,
+        description="Why the chunks do or do not support the statement, in one or two sentences.",
+    )
+    supporting_chunk_ids: list[int] = Field(
+        default_factory=list,
+        description="Ids of the chunks that support the statement; empty when none does.",
+    )
+    is_supported: bool = Field(
+        description="True when the chunks alone show the statement to be so."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            if not self.statement.strip():
+                raise ValueError("a statement is empty; every statement needs its text")
+            for chunk_id in self.supporting_chunk_ids:
+                check_chunk_id(chunk_id, facts)
+        return self
+
+
+class FaithfulnessResult(Result):
+    """Which statements of the answer the context supports."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+
+    statements: list[StatementEvaluation] = Field(
+        description="Every claim of the answer, in the order of the answer."
+    )
+
+    @property
+    def score(self) -> float:
+        """Supported statements divided by all, 0 to 1; 0.0 when there are none."""
+        if not self.statements:
+            return 0.0
+        return sum(s.is_supported for s in self.statements) / len(self.statements)
+
+    @property
+    def not_scorable(self) -> NotScorableReason | None:
+        """`no_statements` for an answer that claims nothing."""
+        return None if self.statements else "no_statements"
+
+    @property
+    def unsupported(self) -> Sequence[StatementEvaluation]:
+        """The statements that the context does not support, in order."""
+        return [s for s in self.statements if not s.is_supported]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Supported statements without chunk ids, unsupported ones with ids."""
+        found = []
+        for number, statement in enumerate(self.statements):
+            if statement.is_supported and not statement.supporting_chunk_ids:
+                found.append(f"statement {number} is supported but cites no chunk")
+            if not statement.is_supported and statement.supporting_chunk_ids:
+                found.append(f"statement {number} is unsupported but cites chunks")
+        return found

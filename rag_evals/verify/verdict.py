@@ -1,0 +1,32 @@
+"""What does a verifier say of one statement?"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Evidence(NamedTuple):
+    """A sentence of a chunk: `chunk.text[start:end] == text`."""
+
+    chunk_id: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the chunks support one statement.
+
+    Attributes:
+        support: From 0 (nothing speaks for it) to 1.
+        is_supported: The support reaches the verifier's threshold.
+        chunk_ids: The chunks that carry the evidence, best first, from 0; may be empty.
+        reason: Why, in words, in the statement's language.
+        evidence: The sentences that were read as evidence, best first.
+    """
+
+    support: float
+    is_supported: bool
+    chunk_ids: tuple[int, ...]
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
