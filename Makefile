@@ -1,7 +1,7 @@
 # Every verb sets up what it needs. The only things expected on the machine: git, make, Python 3.11+.
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
-RUN := $(UV) run --locked
+RUN := $(UV) run --no-sync
 
 .PHONY: all demo test install format lint typecheck imports docs clean
 

@@ -1,7 +1,17 @@
 """Grade RAG answers: which statements do their sources support, and how sure is that?
 
-    from rag_evals import Faithfulness
-    Faithfulness.grade(question=..., answer=..., context=[...], client="embedded").score
+```python
+from rag_evals import Faithfulness
+
+result = Faithfulness.grade(
+    question="Where is the Eiffel Tower?",
+    answer="The Eiffel Tower stands in Paris.",
+    context=["The Eiffel Tower stands in Paris, France."],
+    client="embedded",
+)
+print(result.score)
+#> 1.0
+```
 
 Names are loaded when they are first used, so that importing the package costs next to nothing.
 """

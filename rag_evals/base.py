@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -130,25 +130,33 @@ class ContextEvaluation(Grader[R]):
         if self._prompt.places_data:
             content = self._prompt.render(self._variables(sample, tags))
             return (_message("user", content),)
-        variables = self._variables(sample, tags | self._block.tags)
-        instructions = self._prompt.render(variables)
+        tags |= self._block.tags
+        instructions = self._prompt.render(self._variables(sample, tags))
         if not instructions.strip():
             raise PromptError(f"{self._prompt.origin}: the prompt is empty")
         return (
             _message("system", instructions),
-            _message("user", self._block.render(variables)),
+            _message("user", self._block.render(self._variables(sample, tags, self._shown))),
         )
 
     def flow(self, sample: Sample) -> Flow[R]:
         """Ask one call."""
         require_fields(sample, self.requires)
-        call = JudgeCall(self.messages(sample), self.response_model, self._facts(sample))
+        call = JudgeCall(
+            self.messages(sample), self.response_model, self._facts(sample), model=self.model
+        )
         (reply,) = yield [call]
         return call.read(reply)
 
-    def _variables(self, sample: Sample, tags: frozenset[str]) -> dict[str, Any]:
+    def _variables(
+        self,
+        sample: Sample,
+        tags: frozenset[str],
+        fields: frozenset[SampleField] = frozenset(get_args(SampleField)),
+    ) -> dict[str, Any]:
+        """Name the data for a template; the shared data block shows only the model's own fields."""
         escape = TagEscaper(tags)
-        shown = {name: getattr(sample, name) for name in self._shown}
+        shown = {name: getattr(sample, name) for name in fields}
         chunks = escape.chunks(shown.get("context", ()))
         return {
             "question": escape.text(shown.get("question")),

@@ -101,10 +101,8 @@ class Grader(ABC, Generic[R]):
             reference=reference,
             language=language,
         )
-        grader, judge_client = resolve(self, client)
-        judge = None
-        if judge_client is not None:
-            judge = judge_for(judge_client, model or self.model)
+        grader, judge_client = resolve(self, client, model)
+        judge = None if judge_client is None else judge_for(judge_client, model)
         return drive(grader.flow(sample), judge, Meter())
 
     async def agrade(
@@ -126,23 +124,32 @@ class Grader(ABC, Generic[R]):
             reference=reference,
             language=language,
         )
-        grader, judge_client = resolve(self, client)
-        judge = None
-        if judge_client is not None:
-            judge = async_judge_for(judge_client, model or self.model)
+        grader, judge_client = resolve(self, client, model)
+        judge = None if judge_client is None else await async_judge_for(judge_client, model)
         return await drive_async(grader.flow(sample), judge, Meter())
 
 
-def resolve(grader: Grader[R], client: Client) -> tuple[Grader[R], Client]:
+def resolve(
+    grader: Grader[R], client: Client, model: str | None = None
+) -> tuple[Grader[R], Client]:
     """Find out who decides: the grader as it is with a client, or its form with a verifier.
 
     Returns:
         The grader to drive, and the client it needs; None when a verifier decides alone.
+
+    Raises:
+        ConfigurationError: The grader has no form for the verifier, or a model is named for it.
     """
     if client is None:
         client = default_judge()
     verifier = from_string(client) if isinstance(client, str) else None
-    return (grader, client) if verifier is None else (grader.with_verifier(verifier), None)
+    if verifier is None:
+        return grader, client
+    if model is not None:
+        raise ConfigurationError(
+            f"model {model!r} is named, but the judge {client!r} asks no model"
+        )
+    return grader.with_verifier(verifier), None
 
 
 def default_judge() -> str:

@@ -99,7 +99,11 @@ class Prompt:
         """
         if isinstance(prompt, Prompt):
             return prompt
-        return cls.from_file(prompt) if isinstance(prompt, Path) else cls(prompt)
+        if isinstance(prompt, Path):
+            return cls.from_file(prompt)
+        if prompt.endswith(_SUFFIX) and "\n" not in prompt:
+            raise PromptError(f"prompt {prompt!r} looks like a file; pass it as Path({prompt!r})")
+        return cls(prompt)
 
     @classmethod
     def from_file(cls, path: Path) -> "Prompt":

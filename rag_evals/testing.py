@@ -1,9 +1,19 @@
 """How can a grader be tested without a model? `ScriptedJudge`, an OpenAI-like loopback server.
 
-    with ScriptedJudge({"statements": []}) as judge:
-        client = instructor.from_openai(OpenAI(base_url=judge.base_url, api_key="any"))
-        ...
-        judge.requests[0].chunks
+```python
+import instructor
+from openai import OpenAI
+
+from rag_evals import Faithfulness
+from rag_evals.testing import ScriptedJudge
+
+with ScriptedJudge({"statements": []}) as judge:
+    with OpenAI(base_url=judge.base_url, api_key="any") as sdk:
+        client = instructor.from_openai(sdk)
+        Faithfulness.grade(answer="Hello.", context=["Some chunk."], client=client, model="any")
+print(judge.requests[0].chunks)
+#> ['Some chunk.']
+```
 
 The real client and the real network stack stand between: a test sees what a provider would get.
 """

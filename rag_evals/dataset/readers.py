@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import io
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -143,13 +142,11 @@ def _cell(cell: str, path: Path, place: str) -> Any:
 
 
 def _decoded_lines(file: IO[bytes], path: Path) -> Iterator[str]:
-    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-    try:
-        yield from text
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, None, error) from error
-    finally:
-        text.detach()
+    for number, line in enumerate(file, 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise _not_utf8(path, f"line {number}", error) from error
 
 
 def _parse(text: bytes, path: Path, place: str | None) -> Any:

@@ -40,12 +40,14 @@ class AskSettings:
     """How a client is used.
 
     Attributes:
-        model: Model to name in each request; None leaves it to the client.
+        model: Model to ask whatever a call wants; None lets the call choose.
+        default_model: Model to ask where neither says; None leaves it to the client.
         strict: Send the strict form of the schema; only for hosts known to take it.
         reasks: How often an invalid reply is asked again.
     """
 
     model: str | None = None
+    default_model: str | None = None
     strict: bool = False
     reasks: int = DEFAULT_REASKS
 
@@ -114,8 +116,9 @@ class Exchange:
             "hooks": hooks,
             **call.settings,
         }
-        if settings.model is not None:
-            self.arguments["model"] = settings.model
+        model = settings.model or call.model or settings.default_model
+        if model is not None:
+            self.arguments["model"] = model
         strict = (
             strict_response_format(call.reply_model)  # type: ignore[arg-type]  # as above
             if settings.strict

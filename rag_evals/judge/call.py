@@ -40,12 +40,14 @@ class JudgeCall(Generic[M]):
         reply_model: What it must fill.
         facts: What validators of the reply may know, as `info.context`; never sent.
         settings: Sampling settings to send, such as `temperature`.
+        model: Model that the grader wants to be asked; None leaves it to the client.
     """
 
     messages: tuple[Message, ...]
     reply_model: type[M]
     facts: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
 
     def read(self, reply: object) -> M:
         """Take the reply to this call, typed.

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,8 @@ _lock = threading.Lock()
 _sync_clients: dict[tuple[str, ...], BuiltClient] = {}
 _async_clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, ...], BuiltClient]]"
 _async_clients = WeakKeyDictionary()
+# Kept alive here: a generator that nobody holds would end, and close its clients, at once.
+_closers: "WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None]]" = WeakKeyDictionary()
 
 
 def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
@@ -68,7 +70,7 @@ def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
             built = _sync_clients.get(key)
             if built is None:
                 built = _sync_clients[key] = _build(provider, named, asynchronous=False)
-        return InstructorJudge(built.client, AskSettings(model or named, strict=built.strict))
+        return InstructorJudge(built.client, AskSettings(model, named, strict=built.strict))
     if is_async(client):
         raise ConfigurationError(
             "an async client cannot be used by grade; use agrade, or a sync client such as "
@@ -77,22 +79,42 @@ def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
     return InstructorJudge(client, AskSettings(model))  # type: ignore[arg-type]  # checked by is_async
 
 
-def async_judge_for(client: Client, model: str | None = None) -> AsyncInstructorJudge:
+async def async_judge_for(client: Client, model: str | None = None) -> AsyncInstructorJudge:
     """Make a judge that answers when awaited, for the running loop; as `judge_for` otherwise."""
     if isinstance(client, str):
         provider, named = split_spec(client)
         # A client holds connections of one event loop; used from another it fails.
-        kept = _async_clients.setdefault(asyncio.get_running_loop(), {})
+        loop = asyncio.get_running_loop()
+        kept = _async_clients.get(loop)
+        if kept is None:
+            kept = _async_clients[loop] = {}
+            closer = _closers[loop] = _closed_with_the_loop(kept)
+            await anext(closer)
         key = _cache_key(provider, named)
         built = kept.get(key)
         if built is None:
             built = kept[key] = _build(provider, named, asynchronous=True)
-        return AsyncInstructorJudge(built.client, AskSettings(model or named, strict=built.strict))
+        return AsyncInstructorJudge(built.client, AskSettings(model, named, strict=built.strict))
     if not is_async(client):
         raise ConfigurationError(
             "a sync client cannot be awaited; use grade, or instructor.from_openai(AsyncOpenAI())"
         )
     return AsyncInstructorJudge(client, AskSettings(model))  # type: ignore[arg-type]  # checked by is_async
+
+
+async def _closed_with_the_loop(kept: dict[tuple[str, ...], BuiltClient]) -> AsyncGenerator[None]:
+    """Wait, as a started generator: `asyncio.run` ends those before it closes its loop."""
+    try:
+        yield
+    finally:
+        for built in kept.values():
+            await _close(built)
+
+
+async def _close(built: BuiltClient) -> None:
+    close = getattr(getattr(built.client, "client", None), "close", None)
+    if close is not None:
+        await close()
 
 
 @asynccontextmanager
@@ -109,16 +131,14 @@ async def async_judge_session(
         yield None
         return
     if not isinstance(client, str):
-        yield async_judge_for(client, model)
+        yield await async_judge_for(client, model)
         return
     provider, named = split_spec(client)
     built = _build(provider, named, asynchronous=True)
     try:
-        yield AsyncInstructorJudge(built.client, AskSettings(model or named, strict=built.strict))
+        yield AsyncInstructorJudge(built.client, AskSettings(model, named, strict=built.strict))
     finally:
-        close = getattr(getattr(built.client, "client", None), "close", None)
-        if close is not None:
-            await close()
+        await _close(built)
 
 
 def is_async(client: object) -> bool:

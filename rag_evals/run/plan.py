@@ -98,12 +98,8 @@ def make_plan(
         client = default_judge()
     chosen = [grader_named(grader) if isinstance(grader, str) else grader for grader in graders]
     _check_graders(chosen)
-    resolved = [resolve(grader, client) for grader in chosen]
+    resolved = [resolve(grader, client, model) for grader in chosen]
     asked = resolved[0][1]
-    if asked is None and model is not None:
-        raise ConfigurationError(
-            f"model {model!r} is named, but the judge {client!r} asks no model"
-        )
     columns = columns or ColumnMap()
     required = frozenset(field for grader in chosen for field in grader.requires)
     rows = data_from(data, columns, required, limit)
@@ -112,6 +108,7 @@ def make_plan(
         "data": "rows" if checked is None else checked.data_hash,
         "judge": _judge_name(client, model),
         "graders": {grader.name: grader.fingerprint() for grader, _ in resolved},
+        "models": {grader.name: grader.model for grader, _ in resolved if grader.model},
         "columns": columns.described(),
         "limit": limit,
     }

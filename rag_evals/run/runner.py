@@ -229,16 +229,15 @@ class _Runner:
 @asynccontextmanager
 async def _grading(plan: Plan) -> "Any":
     """Choose how one grading is carried out: awaited, or in a thread for a sync client."""
-    model = plan.model or next((grader.model for grader in plan.graders if grader.model), None)
     if plan.client is None or isinstance(plan.client, str) or is_async(plan.client):
-        async with async_judge_session(plan.client, model) as judge:
+        async with async_judge_session(plan.client, plan.model) as judge:
 
             async def awaited(grader: Grader[Any], sample: Sample, meter: Meter) -> BaseModel:
                 return await drive_async(grader.flow(sample), judge, meter)
 
             yield awaited
         return
-    sync_judge = judge_for(plan.client, model)
+    sync_judge = judge_for(plan.client, plan.model)
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(plan.concurrency, "rag-evals") as pool:
 

@@ -53,7 +53,7 @@ class GraderSummary:
         rest = [_counted("not scorable", self.not_scorable), _counted("failed", self.failed)]
         if self.warnings:
             rest.append(f"{self.warnings} warnings")
-        more = ", ".join(part for part in rest if part)
+        more = "; ".join(part for part in rest if part)
         counted = "".join(
             f", {reason} as {value:g}"
             for reason, value in (count_as or {}).items()
@@ -104,8 +104,8 @@ class Summary:
 def _counted(label: str, counts: Counter[str]) -> str:
     if not counts:
         return ""
-    kinds = ", ".join(
-        name if count == counts.total() else f"{count} {name}"
-        for name, count in counts.most_common()
-    )
-    return f"{counts.total()} {label}: {kinds}"
+    if len(counts) == 1:
+        return f"{counts.total()} {label}: {next(iter(counts))}"
+    # In a fixed order: outcomes end in any.
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return f"{counts.total()} {label}: " + ", ".join(f"{count} {name}" for name, count in ordered)

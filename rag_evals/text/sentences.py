@@ -29,9 +29,11 @@ _ABBREVIATIONS = frozenset(
     "сек час чел экз гр тов г-н г-жа".split()
 )
 # These end a sentence when a capital letter follows, as any word would.
-_MAY_END = frozenset(
-    "etc т.д т.п др г гг в вв н.э руб млн млрд тыс inc ltd co corp u.s u.k d.c".split()
-)
+_MAY_END = frozenset("etc т.д т.п др н.э руб млн млрд тыс inc ltd co corp u.s u.k d.c".split())
+# After a number these are years and centuries ("в 1961 г. Затем"), else places ("в г. Москве").
+_YEARS = frozenset("г гг в вв".split())
+
+_AND_SO_ON = re.compile(r"\bт\.\s?[дп]$")
 
 _CLOSERS = "\"'»”’)]}›"
 _OPENERS = "\"'«“‘([{‹¿¡*_`—–-"
@@ -130,16 +132,20 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
 
 def _is_abbreviation(before: str) -> bool:
     """Say whether the stop after `before` belongs to its last word; a capital letter follows."""
+    if _AND_SO_ON.search(before):
+        return False
     found = _WORD_BEFORE.search(before)
     if found is None:
         # "1. First" at the start of a block is a list number, "in 1967. Then" is an end.
         return before.strip().isdigit() and len(before.strip()) <= 2
     word = found.group()
-    if len(word) == 1:
+    if len(word) == 1 and word.isupper():
         # An initial ("J. Smith", "А. С. Пушкин"), but "vitamin C. It" ends: initials follow
         # nothing, a stop, or a capitalised word.
-        return word.isupper() and (_is_initial(before[: found.start()]))
+        return _is_initial(before[: found.start()])
     lowered = word.lower()
+    if lowered in _YEARS:
+        return re.search(r"[\dIVXХ]\s*$", before[: found.start()]) is None
     return lowered in _ABBREVIATIONS and lowered not in _MAY_END
 
 

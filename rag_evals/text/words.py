@@ -5,11 +5,11 @@ import re
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[’'][^\W\d_]+)*")
 _FUNCTION_WORDS = frozenset(
     # English
-    "a an the and or but if then than that this these those there here it its he she they them "
-    "his her their we us our you your i me my is are was were be been being am do does did have has had "
-    "will would can could shall should may might must of in on at by for with from to into onto "
-    "about as over under between so such also too very just which who whom whose what when where "
-    "how why s t re ve ll d m "
+    "a an the and or but if then than that this these those there here it its he she they "
+    "them his her their we us our you your i me my is are was were be been being am do does "
+    "did have has had will would can could shall should may might must of in on at by for "
+    "with from to into onto about as over under between so such also too very just which who "
+    "whom whose what when where how why s t re ve ll d m "
     # Russian
     "и а но или что чтобы как так же ли бы в во на с со к ко по за из от до у о об обо при для над "
     "под между это этот эта эти тот та те он она оно они его её ее их мы вы я ты был была было "

@@ -1,0 +1,91 @@
+"""What every test has: a scripted judge, rows to grade, a clean environment, no network."""
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import instructor
+import openai
+import pytest
+
+from rag_evals.testing import Script, ScriptedJudge
+
+EIFFEL: dict[str, Any] = {
+    "question": "Where is the Eiffel Tower, and when was it finished?",
+    "answer": "The Eiffel Tower stands in Paris. It was completed in 1923.",
+    "context": ["The Eiffel Tower stands in Paris.", "It was completed in 1889."],
+}
+"""One row: the first sentence is supported by chunk 0, the second by none."""
+
+MODES = [instructor.Mode.TOOLS, instructor.Mode.JSON_SCHEMA]
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Hide the developer's own keys and settings, and work in an empty folder."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_EVALS_JUDGE", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse connections that leave this machine."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in (
+            "127.0.0.1",
+            "::1",
+        ):
+            raise AssertionError(f"a test tried to reach {address!r}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], ScriptedJudge]]:
+    """Start scripted judges; `OPENAI_BASE_URL` points at the last one."""
+    running: list[ScriptedJudge] = []
+
+    def start(script: Script = None) -> ScriptedJudge:
+        judge = ScriptedJudge(script).__enter__()
+        running.append(judge)
+        monkeypatch.setenv("OPENAI_BASE_URL", judge.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-SECRET")
+        return judge
+
+    yield start
+    for judge in running:
+        judge.__exit__(None, None, None)
+
+
+@pytest.fixture
+def client_of() -> Iterator[Callable[..., instructor.Instructor]]:
+    """Make sync instructor clients for a scripted judge, as a user would."""
+    made: list[openai.OpenAI] = []
+
+    def make(
+        judge: ScriptedJudge, mode: instructor.Mode = instructor.Mode.TOOLS, retries: int = 1
+    ) -> instructor.Instructor:
+        sdk = openai.OpenAI(base_url=judge.base_url, api_key="sk-test-SECRET", max_retries=retries)
+        made.append(sdk)
+        return instructor.from_openai(sdk, mode=mode)
+
+    yield make
+    for sdk in made:
+        sdk.close()
+
+
+def statement(
+    text: str = "The tower stands in Paris.", *, supported: bool = True, ids: tuple[int, ...] = (0,)
+) -> dict[str, Any]:
+    """Return one statement as a judge would send it."""
+    return {
+        "statement": text,
+        "reasoning": "Chunk 0 says so.",
+        "supporting_chunk_ids": list(ids),
+        "is_supported": supported,
+    }

@@ -1,0 +1,126 @@
+"""Fields are found by name, path, function, or the usual names; doubt is an error."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_evals import ColumnMap
+from rag_evals.dataset import USUAL_NAMES
+from rag_evals.errors import DataError, MissingColumnError
+
+NEEDED = frozenset({"answer", "context"})
+
+
+@pytest.mark.parametrize("answer", USUAL_NAMES["answer"])
+@pytest.mark.parametrize("context", USUAL_NAMES["context"])
+def test_usual_names_are_recognised(answer: str, context: str) -> None:
+    """Rows of other tools need no mapping."""
+    sample = ColumnMap().sample({answer: "a", context: ["c"]}, NEEDED)
+
+    assert sample.answer == "a"
+    assert sample.context[0].text == "c"
+
+
+def test_two_candidates_are_an_error_that_names_both() -> None:
+    """Which of two columns is meant is not guessed."""
+    row = {"answer": "a", "response": "b", "context": "c"}
+    with pytest.raises(DataError, match="'answer' and 'response' could both be 'answer'"):
+        ColumnMap().sample(row, NEEDED)
+
+    assert ColumnMap(answer="response").sample(row, NEEDED).answer == "b"
+
+
+def test_a_path_leads_into_a_column() -> None:
+    """Dots go down, numbers index lists, and a real key with dots wins."""
+    row: dict[str, Any] = {
+        "prediction": {"contexts": ["c"], "messages": [{"text": "first"}]},
+        "prediction.contexts": ["real key"],
+        "a": {"b.c": {"d": "deep"}},
+    }
+    columns = ColumnMap(
+        answer="prediction.messages.0.text", context="prediction.contexts", question="a.b.c.d"
+    )
+    sample = columns.sample(row, NEEDED)
+
+    assert sample.answer == "first"
+    assert sample.context[0].text == "real key"
+    assert sample.question == "deep"
+
+
+def test_a_function_of_the_row_is_a_source() -> None:
+    """In Python a column may be computed."""
+    columns = ColumnMap(
+        answer=lambda row: "\n\n".join(row["out"]["messages"]), context=lambda _: ["c"]
+    )
+
+    assert columns.sample({"out": {"messages": ["a", "b"]}}, NEEDED).answer == "a\n\nb"
+    assert columns.taken({"out": {}}) == {"answer": "a function", "context": "a function"}
+
+
+def test_a_function_that_raises_is_a_data_error() -> None:
+    """The message has the field, the type and the text of what was raised."""
+    with pytest.raises(DataError, match="function for 'answer' raised KeyError: 'out'"):
+        ColumnMap(answer=lambda row: row["out"]).sample({}, NEEDED)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (ColumnMap(), r"no column for 'answer' \(one of 'answer', .*the row has 'text', 'context'"),
+        (ColumnMap(answer="reply"), "no column 'reply' for 'answer'; the row has 'text'"),
+        (ColumnMap(answer="text.deep"), "no column 'text.deep' for 'answer'"),
+    ],
+)
+def test_a_missing_column_lists_what_is_there(columns: ColumnMap, message: str) -> None:
+    """The error shows the columns found, so that the right one can be named."""
+    with pytest.raises(MissingColumnError, match=message):
+        columns.sample({"text": "a", "context": "c"}, NEEDED)
+
+
+def test_an_empty_value_is_not_a_missing_column() -> None:
+    """A null answer is for the grader to call not scorable."""
+    assert ColumnMap().sample({"answer": None, "context": []}, NEEDED).answer is None
+
+
+def test_an_id_may_be_a_number() -> None:
+    """Ids from spreadsheets are numbers; they are kept as text."""
+    assert ColumnMap().sample({"id": 7, "answer": "a"}).id == "7"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (["answer"], "'answer' is not FIELD=SOURCE; fields are question, answer"),
+        (["anwser=x"], "'anwser=x' is not FIELD=SOURCE"),
+        (["answer="], "is not FIELD=SOURCE"),
+        (["answer=a", "answer=b"], "'answer' is given twice: 'a' and 'b'"),
+    ],
+)
+def test_a_wrong_pair_is_explained(pairs: list[str], message: str) -> None:
+    """The command line's pairs are checked before any file is read."""
+    with pytest.raises(DataError, match=message):
+        ColumnMap.parse(pairs)
+
+
+KEYS = st.text(st.sampled_from("ab."), min_size=1, max_size=4)
+
+
+@given(row=st.dictionaries(KEYS, st.text("xyz", max_size=3)), key=KEYS)
+def test_a_key_that_is_there_always_wins(row: dict[str, str], key: str) -> None:
+    """Whatever dots a key holds, naming it in full finds it."""
+    row[key] = "found"
+
+    assert ColumnMap(answer=key).sample(row).answer == "found"
+
+
+@given(st.dictionaries(KEYS, st.text("xyz", max_size=3), min_size=1), st.lists(KEYS, max_size=3))
+def test_nested_keys_are_found_by_their_path(inner: dict[str, str], outer: list[str]) -> None:
+    """A value below any chain of keys is found by joining the keys with dots."""
+    key = next(iter(inner))
+    row: dict[str, Any] = {key: inner[key]}
+    for name in reversed(outer):
+        row = {name: row}
+
+    assert ColumnMap(answer=".".join([*outer, key])).sample(row).answer == inner[key]

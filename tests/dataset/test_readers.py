@@ -1,0 +1,102 @@
+"""Files are read row by row; what is broken is named with its line."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from rag_evals.dataset import read_rows
+from rag_evals.errors import DataError
+
+ROW = {"answer": "Да. 🗼", "context": ["c"]}
+
+
+def write(name: str, content: str | bytes) -> Path:
+    """Write a file in the working folder; compressed when its name says so."""
+    raw = content.encode() if isinstance(content, str) else content
+    path = Path(name)
+    path.write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", json.dumps(ROW) + "\n\n" + json.dumps(ROW)),
+        ("a.ndjson", "\ufeff" + json.dumps(ROW, ensure_ascii=False) + "\r\n" + json.dumps(ROW)),
+        ("a.json", json.dumps([ROW, ROW], indent=1)),
+        ("a.csv", 'answer,context\nДа. 🗼,"[""c""]"\n\nДа. 🗼,"[""c""]"\n'),
+        ("my.data.v2.JSONL", json.dumps(ROW) + "\n" + json.dumps(ROW)),
+    ],
+)
+def test_every_kind_of_file_gives_the_same_rows(name: str, content: str, suffix: str) -> None:
+    """JSONL, JSON and CSV, plain or compressed, hold the same data."""
+    rows = list(read_rows(write(name + suffix, content)))
+
+    assert [row.values for row in rows] == [ROW, ROW]
+
+
+def test_a_csv_cell_is_text_unless_it_is_json() -> None:
+    """Footnotes in brackets stay text; multi-line cells stay whole."""
+    path = write("a.csv", 'answer,context\n"[1] A note\nand more","[""a"", ""b""]"\n')
+    (row,) = read_rows(path)
+
+    assert row.values == {"answer": "[1] A note\nand more", "context": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", "", "'a.jsonl' has no rows"),
+        ("a.json", " ", "'a.json' has no rows"),
+        ("a.json", "[]", "'a.json' has no rows"),
+        ("a.csv", "answer,context\n", "'a.csv' has no rows"),
+        ("a.jsonl", '{"a": 1}\n{"a": \n', "a.jsonl, line 2: broken JSON: .* at column 6"),
+        ("a.json", '[{"a": 1},\n{]', "a.json: broken JSON: .* at line 2, column 2"),
+        ("a.jsonl", "[1]\n", "a.jsonl, line 1: list; expected an object"),
+        ("a.json", '{"a": 1}', "'a.json' holds dict; expected a list of objects"),
+        ("a.json", "[1]", "a.json, row 0: int; expected an object"),
+        ("a.csv", "a,b\n1,2\n1\n", r"'a.csv', line 3: 1 cells, the header has 2; columns are a, b"),
+        ("a.csv", "a,a\n1,2\n", "'a.csv': the header names 'a' twice"),
+        ("a.csv", 'a,b\n1,"2\n', "'a.csv', line 2: unexpected end of data"),
+        ("a.csv", "a,b\n1,\"['x', 'y']\"\n", r"line 2: the cell .* looks like a Python list"),
+        ("a.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "a.jsonl, line 2: not UTF-8 .byte 0xff."),
+        ("a.csv", b"a,b\n\xff,1\n", "a.csv, line 2: not UTF-8"),
+        ("a.parquet", "x", "'a.parquet' is of no kind that can be read"),
+        ("a", "x", "'a' is of no kind that can be read"),
+    ],
+)
+def test_what_is_broken_is_named(name: str, content: str | bytes, message: str) -> None:
+    """File, line, value, and what would be right."""
+    with pytest.raises(DataError, match=message):
+        list(read_rows(write(name, content)))
+
+
+def test_a_gzip_that_is_none_or_torn_is_named() -> None:
+    """A renamed or cut-off archive is a data error, not a traceback."""
+    Path("plain.jsonl.gz").write_text("{}")
+    whole = gzip.compress(json.dumps(ROW).encode() * 100)
+    Path("torn.jsonl.gz").write_bytes(whole[:-10])
+
+    for name in ("plain.jsonl.gz", "torn.jsonl.gz"):
+        with pytest.raises(DataError, match="not a complete gzip file"):
+            list(read_rows(Path(name)))
+
+
+def test_a_missing_file_and_a_folder_are_named() -> None:
+    """Each says which it is."""
+    Path("folder.jsonl").mkdir()
+
+    with pytest.raises(DataError, match=r"'none.jsonl' does not exist"):
+        list(read_rows(Path("none.jsonl")))
+    with pytest.raises(DataError, match="'folder.jsonl' is a folder"):
+        list(read_rows(Path("folder.jsonl")))
+
+
+def test_a_huge_cell_is_read() -> None:
+    """A whole context in one cell is no error."""
+    path = write("a.csv", "answer,context\na," + "x" * 500_000 + "\n")
+
+    assert len(next(read_rows(path)).values["context"]) == 500_000

@@ -1,0 +1,112 @@
+"""A file is checked whole before anything is paid for; an iterable row by row."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import ColumnMap, Sample
+from rag_evals.dataset import FileData, RowData, data_from
+from rag_evals.errors import DataError, DuplicateIdError, MissingColumnError
+
+NEEDED = frozenset({"answer", "context"})
+
+
+def file_of(*rows: dict[str, Any], limit: int | None = None) -> FileData:
+    """Write rows to a file and open it."""
+    path = Path("rows.jsonl")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return FileData(path, ColumnMap(), NEEDED, limit)
+
+
+def test_a_check_counts_hashes_and_says_what_it_took() -> None:
+    """Equal rows have one hash, changed rows another."""
+    rows = [{"response": "a", "contexts": ["c"]}, {"response": "b", "contexts": ["c"]}]
+    checked = file_of(*rows).check()
+
+    assert checked.count == 2
+    assert checked.taken == {"answer": "response", "context": "contexts"}
+    assert file_of(*rows).check().data_hash == checked.data_hash
+    assert file_of(*reversed(rows)).check().data_hash != checked.data_hash
+
+
+def test_rows_of_one_file_may_name_their_columns_differently() -> None:
+    """Each row is recognised by itself, and both names are reported."""
+    checked = file_of({"answer": "a", "context": "c"}, {"output": "b", "context": "c"}).check()
+
+    assert checked.taken["answer"] == "answer or output"
+
+
+def test_an_id_is_made_from_the_content() -> None:
+    """Without an id column the name of a row is a hash that stays the same."""
+    (row,) = file_of({"answer": "a", "context": "c"})
+
+    assert row.sample_id == Sample(answer="a", context="c").content_hash()
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "message"),
+    [
+        (
+            [
+                {"id": "x", "answer": "a", "context": "c"},
+                {"id": "x", "answer": "b", "context": "c"},
+            ],
+            DuplicateIdError,
+            "line 1 and line 2 have the same id 'x'",
+        ),
+        (
+            [{"answer": "a", "context": "c"}] * 2,
+            DuplicateIdError,
+            "made from their content: the rows are the same",
+        ),
+        (
+            [{"answer": "a", "context": "c"}, {"answer": "a"}],
+            MissingColumnError,
+            "line 2: no column for 'context'",
+        ),
+        ([{"answer": "a", "context": [1]}], DataError, r"line 1: context\[0\] is 1 \(int\)"),
+        ([{"answer": "\ud800", "context": "c"}], DataError, "line 1: answer has a lone surrogate"),
+    ],
+)
+def test_a_bad_row_is_found_before_grading(
+    rows: list[dict[str, Any]], kind: type[DataError], message: str
+) -> None:
+    """The check raises with the line, whatever rows come before it."""
+    with pytest.raises(kind, match=message):
+        file_of(*rows).check()
+
+
+def test_a_limit_leaves_the_rest_unread() -> None:
+    """Rows beyond the limit are neither checked nor graded."""
+    data = file_of({"answer": "a", "context": "c"}, {"answer": 1}, limit=1)
+
+    assert data.check().count == 1
+    assert len(list(data)) == 1
+
+
+def test_a_bad_row_of_an_iterable_is_an_error_in_its_place() -> None:
+    """Rows that are handed over are checked one by one, and the good ones go on."""
+    rows: list[Any] = [
+        {"answer": "a", "context": "c", "id": "x"},
+        {"answer": 3, "context": "c"},
+        Sample(answer="b", context="c"),
+        {"answer": "d", "context": "c", "id": "x"},
+        17,
+    ]
+    numbered = list(RowData(rows, ColumnMap(), NEEDED))
+
+    assert [isinstance(row.sample, Sample) for row in numbered] == [True, False, True, False, False]
+    assert [str(row.sample) for row in numbered if isinstance(row.sample, DataError)] == [
+        "row 1: answer is 3 (int); expected text",
+        "rows 0 and 3 have the same id 'x'",
+        "row 4: int; expected a mapping or a Sample",
+    ]
+
+
+@pytest.mark.parametrize("data", [3, {"answer": "a"}])
+def test_what_is_no_data_is_refused(data: Any) -> None:
+    """A number and a single row are not data."""
+    with pytest.raises(DataError, match="expected a path or an iterable of rows"):
+        data_from(data, ColumnMap(), NEEDED)

@@ -1,0 +1,305 @@
+"""A judge is asked over real HTTP: replies, re-asks, refusals, and every kind of failure."""
+
+import asyncio
+import logging
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import instructor
+import openai
+import pytest
+from pydantic import BaseModel, ValidationInfo, field_validator
+
+from rag_evals import Faithfulness, FaithfulnessResult, errors
+from rag_evals.judge import JudgeCall, Meter, judge_for
+from rag_evals.judge.ask import AskSettings, InstructorJudge
+from rag_evals.testing import (
+    EmptyBody,
+    HttpError,
+    JudgeRequest,
+    Reply,
+    Reset,
+    Script,
+    ScriptedJudge,
+    Stall,
+)
+from tests.conftest import EIFFEL, MODES, statement
+
+Start = Callable[[Script], ScriptedJudge]
+ClientOf = Callable[..., instructor.Instructor]
+GOOD = {"statements": [statement()]}
+WRONG_ID = {"statements": [statement(ids=(9,))]}
+EMPTY_STATEMENT = {"statements": [statement(" ")]}
+
+
+def call(model: type[BaseModel] = FaithfulnessResult, **facts: Any) -> JudgeCall[Any]:
+    """Make a call of one message."""
+    return JudgeCall(({"role": "user", "content": "Judge."},), model, {"chunk_count": 2} | facts)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_one_call_returns_all_fields_parsed(
+    scripted: Start, client_of: ClientOf, mode: instructor.Mode
+) -> None:
+    """Statements, verdicts, reasonings and chunk ids come from a single request."""
+    judge = scripted(
+        {"statements": [statement(), statement("It is old.", supported=False, ids=())]}
+    )
+    result = Faithfulness.grade(**EIFFEL, client=client_of(judge, mode), model="m")
+
+    assert len(judge.requests) == 1
+    assert judge.requests[0].body["model"] == "m"
+    assert result.score == 0.5
+    assert [s.supporting_chunk_ids for s in result.statements] == [[0], []]
+    assert result.statements[0].reasoning == "Chunk 0 says so."
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("first", "fault"),
+    [
+        (WRONG_ID, "chunk id 9 does not exist; ids run from 0 to 1"),
+        (EMPTY_STATEMENT, "a statement is empty"),
+        ('{"statements": [', "EOF while parsing"),
+        ("I think it is fine.", "Invalid JSON"),
+    ],
+)
+def test_a_wrong_reply_is_asked_again_with_its_fault(
+    scripted: Start, client_of: ClientOf, mode: instructor.Mode, first: Any, fault: str
+) -> None:
+    """The second request tells the judge exactly what was wrong with the first reply."""
+    judge = scripted([first, GOOD])
+    result = Faithfulness.grade(**EIFFEL, client=client_of(judge, mode), model="m")
+
+    assert result.score == 1.0
+    assert len(judge.requests) == 2
+    assert judge.requests[1].is_reask
+    assert fault in str(judge.requests[1].messages[-1]["content"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_after_the_last_attempt_nothing_is_repaired(
+    scripted: Start, client_of: ClientOf, mode: instructor.Mode
+) -> None:
+    """Three wrong replies are an error; no result is made of them."""
+    judge = scripted(WRONG_ID)
+
+    with pytest.raises(errors.JudgeOutputError, match=r"invalid after 3 attempts.*chunk id 9"):
+        Faithfulness.grade(**EIFFEL, client=client_of(judge, mode), model="m")
+    assert len(judge.requests) == 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("script", "kind", "requests"),
+    [
+        (Reply(refusal="I cannot help."), errors.JudgeRefusedError, 1),
+        (Reply('{"statements": [', finish_reason="length"), errors.JudgeOutputError, 1),
+        (HttpError(400, "context too long"), errors.JudgeRequestError, 1),
+        (HttpError(400, "bad", param="response_format"), errors.JudgeRejectedError, 1),
+        (HttpError(401, "wrong key"), errors.JudgeRejectedError, 1),
+        (HttpError(403, "not yours"), errors.JudgeRejectedError, 1),
+        (HttpError(404, "no such model"), errors.JudgeRejectedError, 1),
+        (HttpError(422, "strange"), errors.JudgeRequestError, 1),
+        (HttpError(429, "slow", {"retry-after-ms": "1"}), errors.JudgeUnavailableError, 2),
+        (
+            HttpError(429, "pay", {"retry-after-ms": "1"}, "insufficient_quota"),
+            errors.JudgeRejectedError,
+            2,
+        ),
+        (HttpError(500, "oops", {"retry-after-ms": "1"}), errors.JudgeUnavailableError, 2),
+        (HttpError(503, "busy", {"retry-after-ms": "1"}), errors.JudgeUnavailableError, 2),
+        (Reset(), errors.JudgeUnavailableError, 2),
+        (EmptyBody(), errors.JudgeOutputError, 3),
+    ],
+    ids=lambda value: getattr(value, "__name__", None) or type(value).__name__,
+)
+def test_every_failure_has_its_error(
+    scripted: Start,
+    client_of: ClientOf,
+    mode: instructor.Mode,
+    script: Any,
+    kind: type[errors.GradingError],
+    requests: int,
+) -> None:
+    """What the endpoint does decides the type of error and how often it is tried."""
+    judge = scripted(script)
+
+    with pytest.raises(errors.GradingError) as caught:
+        Faithfulness.grade(**EIFFEL, client=client_of(judge, mode), model="m")
+    assert type(caught.value) is kind
+    assert len(judge.requests) == requests
+    assert "SECRET" not in str(caught.value)
+    assert pickle.loads(pickle.dumps(caught.value)).args == caught.value.args
+
+
+def test_a_stalled_reply_is_a_time_out(scripted: Start) -> None:
+    """A silent endpoint does not hold a grading longer than the client's time-out."""
+    judge = scripted(Stall(5))
+    with (
+        openai.OpenAI(base_url=judge.base_url, api_key="k", timeout=0.2, max_retries=0) as sdk,
+        pytest.raises(errors.JudgeUnavailableError, match="no reply within the time-out"),
+    ):
+        Faithfulness.grade(**EIFFEL, client=instructor.from_openai(sdk), model="m")
+
+
+def test_no_connection_is_its_own_error(client_of: ClientOf) -> None:
+    """A port where nobody listens is told apart from a server in trouble."""
+    with ScriptedJudge() as judge:
+        client = client_of(judge, retries=0)
+
+    with pytest.raises(errors.JudgeUnreachableError, match="no connection to the endpoint"):
+        Faithfulness.grade(**EIFFEL, client=client, model="m")
+
+
+def test_a_key_in_a_providers_message_is_masked(scripted: Start, client_of: ClientOf) -> None:
+    """Providers echo keys; our errors do not."""
+    judge = scripted(HttpError(401, "Incorrect API key provided: sk-test-SECRET"))
+
+    with pytest.raises(errors.JudgeRejectedError, match=r"provided: \[key\]"):
+        Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
+
+
+def test_logs_of_instructor_hold_no_key(
+    scripted: Start, client_of: ClientOf, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Someone who collects logs gets instructor's error lines without the key."""
+    judge = scripted(HttpError(401, "Incorrect API key provided: sk-test-SECRET"))
+    with caplog.at_level(logging.DEBUG), pytest.raises(errors.JudgeRejectedError):
+        Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
+
+    assert "API call failed" in caplog.text
+    assert "SECRET" not in caplog.text
+
+
+def test_results_are_plain_instances(scripted: Start, client_of: ClientOf) -> None:
+    """The type is the user's own class, equal to one made by hand, and it pickles (trap 5)."""
+    judge = scripted(GOOD)
+    result = Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
+
+    assert type(result) is FaithfulnessResult
+    assert result == FaithfulnessResult.model_validate(GOOD)
+    assert pickle.loads(pickle.dumps(result)) == result
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_usage_counts_each_reply_once(
+    scripted: Start, client_of: ClientOf, mode: instructor.Mode
+) -> None:
+    """Instructor adds up usage over re-asks; the meter counts every reply by itself (trap 4)."""
+    reply = Reply(GOOD, prompt_tokens=7, completion_tokens=3)
+    bad = Reply(WRONG_ID, prompt_tokens=100, completion_tokens=10)
+    judge = scripted([bad, bad, reply])
+    meter = Meter()
+    judge_for(client_of(judge, mode), "m").ask(call(), meter)
+
+    total = meter.total
+    assert (total.calls, total.reasks) == (3, 2)
+    assert (total.prompt_tokens, total.completion_tokens) == (207, 23)
+
+
+def test_usage_of_a_failed_call_is_counted(scripted: Start, client_of: ClientOf) -> None:
+    """Replies that led to nothing were paid for all the same."""
+    judge = scripted(Reply(WRONG_ID, prompt_tokens=100, completion_tokens=10))
+    meter = Meter()
+    with pytest.raises(errors.JudgeOutputError):
+        judge_for(client_of(judge), "m").ask(call(), meter)
+
+    assert meter.total.prompt_tokens == 300
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("text", ["{{ 7*7 }} {# x #}", r"\frac{{a}{b}", "a\n   \n\tb", "\0 🗼"])
+def test_messages_arrive_byte_for_byte(
+    scripted: Start, client_of: ClientOf, mode: instructor.Mode, text: str
+) -> None:
+    """No second template pass and no dedent touch the text on its way (trap 2)."""
+    judge = scripted(GOOD)
+    Faithfulness.grade(answer=text, context=[text, "x"], client=client_of(judge, mode), model="m")
+
+    assert judge.requests[0].chunks[0] == judge.requests[0].answer == text
+
+
+class Numbered(BaseModel):
+    """A reply whose validator needs to know the call."""
+
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def _is_the_calls_own(cls, value: int, info: ValidationInfo) -> int:
+        assert info.context is not None
+        if value != info.context["wanted"]:
+            raise ValueError(f"expected {info.context['wanted']}")
+        return value
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_facts_reach_validators_of_their_own_call(scripted: Start, mode: instructor.Mode) -> None:
+    """Twenty calls side by side, each asked again once, never see each other's facts (trap 1)."""
+
+    def script(request: JudgeRequest) -> dict[str, int]:
+        wanted = int(str(request.messages[0]["content"]))
+        return {"number": wanted if request.is_reask else -1}
+
+    judge = scripted(script)
+
+    async def ask_all() -> list[int]:
+        sdk = openai.AsyncOpenAI(base_url=judge.base_url, api_key="k")
+        async with sdk:
+            from rag_evals.judge import async_judge_for
+
+            asker = await async_judge_for(instructor.from_openai(sdk, mode=mode), "m")
+            calls = [
+                JudgeCall(
+                    ({"role": "user", "content": str(n)},),
+                    Numbered,
+                    {"chunk_count": 0, "wanted": n},
+                )
+                for n in range(20)
+            ]
+            replies = await asyncio.gather(*(asker.ask(c, Meter()) for c in calls))
+            return [c.read(r).number for c, r in zip(calls, replies, strict=True)]
+
+    assert asyncio.run(ask_all()) == list(range(20))
+    assert len(judge.requests) == 40
+
+
+def test_strict_schemas_are_sent_where_they_are_taken(scripted: Start, client_of: ClientOf) -> None:
+    """The strict form has the flag, closes every object and requires every field (trap 3)."""
+    judge = scripted(GOOD)
+    client = client_of(judge, instructor.Mode.JSON_SCHEMA)
+    InstructorJudge(client, AskSettings("m", strict=True)).ask(call(), Meter())
+
+    sent = judge.requests[0].body["response_format"]["json_schema"]
+    assert sent["strict"] is True
+    inner = sent["schema"]["$defs"]["StatementEvaluation"]
+    assert inner["additionalProperties"] is False
+    assert inner["required"] == list(inner["properties"])
+
+
+def test_an_open_dictionary_falls_back_to_the_plain_schema(
+    scripted: Start, client_of: ClientOf
+) -> None:
+    """A model that strict schemas cannot express is still asked for."""
+
+    class Open(BaseModel):
+        counts: dict[str, int]
+
+    judge = scripted({"counts": {"a": 1}})
+    client = client_of(judge, instructor.Mode.JSON_SCHEMA)
+    InstructorJudge(client, AskSettings("m", strict=True)).ask(call(Open), Meter())
+
+    assert "strict" not in judge.requests[0].body["response_format"]["json_schema"]
+
+
+def test_a_users_client_is_left_as_it_is(scripted: Start, client_of: ClientOf) -> None:
+    """Mode and schema of a client that a user made are not changed."""
+    judge = scripted(GOOD)
+    client = client_of(judge, instructor.Mode.TOOLS)
+    Faithfulness.grade(**EIFFEL, client=client, model="m")
+
+    assert client.mode is instructor.Mode.TOOLS
+    assert "response_format" not in judge.requests[0].body
+    assert "strict" not in judge.requests[0].body["tools"][0]["function"]

@@ -1,0 +1,74 @@
+"""A summary counts every outcome and never hides what its means leave out."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_evals.run import ErrorRecord, Outcome, Progress, Summary
+from rag_evals.run.progress import reporting
+
+
+def scored(score: float) -> Outcome:
+    """Make a scored outcome."""
+    return Outcome(0, "a", "g", "scored", score=score)
+
+
+def test_reasons_can_be_counted_as_numbers() -> None:
+    """A switch maps a reason to a score; the line says so."""
+    summary = Summary()
+    for outcome in (scored(0.5), Outcome(1, "b", "g", "not_scorable", reason="no_statements")):
+        summary.add(outcome)
+    of_grader = summary.graders["g"]
+
+    assert of_grader.mean() == 0.5
+    assert of_grader.mean({"no_statements": 1.0}) == 0.75
+    assert of_grader.line({"no_statements": 1.0}) == (
+        "g: 0.75 over 1 scored of 2, no_statements as 1 (1 not scorable: no_statements)"
+    )
+
+
+def test_nothing_scored_is_no_score() -> None:
+    """Without a score there is no mean: not 0, not NaN."""
+    summary = Summary()
+    summary.add(Outcome(0, "a", "g", "failed", error=ErrorRecord("JudgeOutputError", "x")))
+
+    assert summary.graders["g"].mean() is None
+    assert str(summary) == "g: no score over 0 scored of 1 (1 failed: JudgeOutputError)"
+    assert summary.failed == 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=1))
+def test_the_mean_is_the_mean(scores: list[float]) -> None:
+    """Adding one by one gives what the whole list gives."""
+    summary = Summary()
+    for score in scores:
+        summary.add(scored(score))
+
+    assert summary.graders["g"].mean() == pytest.approx(sum(scores) / len(scores))
+
+
+def test_plain_progress_is_a_line_at_the_end() -> None:
+    """Where there is no terminal, the last report is one line; False shows nothing."""
+    stream = io.StringIO()
+    for wanted in (True, None, False):
+        with reporting(wanted, stream) as report:
+            report(Progress(1, 2, 0, 1.0))
+            report(Progress(2, 2, 0, 1.0))
+
+    assert stream.getvalue() == "graded 2/2, 0 failed, 2.0/s\n"
+
+
+def test_a_terminal_gets_a_bar() -> None:
+    """The bar shows what is done and what failed."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    with reporting(None, stream) as report:
+        report(Progress(1, 2, 1, 1.0))
+
+    assert "1 failed" in stream.getvalue()

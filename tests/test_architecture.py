@@ -1,0 +1,119 @@
+"""The house stands as drawn: small files, imports in their budget, nothing loaded too early."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag_evals.catalog import GRADERS
+from rag_evals.verify import EMBEDDED_GRADERS
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "rag_evals").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+
+
+def cpu_seconds(code: str, *arguments: str) -> float:
+    """Run code in a fresh interpreter three times; return the least CPU time beyond a bare one."""
+    measure = "import resource as r; u = r.getrusage(r.RUSAGE_SELF); print(u.ru_utime + u.ru_stime)"
+    seconds = []
+    for program in ("", code):
+        runs = []
+        for _ in range(3):
+            text = f"{program}\n{measure}"
+            ended = subprocess.run(
+                [sys.executable, "-c", text, *arguments],
+                capture_output=True,
+                text=True,
+                check=True,
+                env={"PATH": "", "COVERAGE_PROCESS_START": ""},
+            )
+            runs.append(float(ended.stdout.splitlines()[-1]))
+        seconds.append(min(runs))
+    return seconds[1] - seconds[0]
+
+
+def loaded_modules(code: str) -> set[str]:
+    """Return the top-level modules in memory after some code ran in a fresh interpreter."""
+    program = f"{code}\nimport sys; print('\\n'.join({{m.partition('.')[0] for m in sys.modules}}))"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return set(ended.stdout.split())
+
+
+def test_importing_the_package_is_cheap() -> None:
+    """`from rag_evals import Faithfulness` costs at most 0.25 s of CPU."""
+    assert cpu_seconds("from rag_evals import Faithfulness") <= 0.25
+
+
+def test_help_is_cheap() -> None:
+    """`rag-evals --help` costs at most 0.6 s of CPU."""
+    code = (
+        "import sys; sys.argv = ['rag-evals', '--help']\n"
+        "from rag_evals.cli.main import run\n"
+        "try: run()\nexcept SystemExit: pass"
+    )
+
+    assert cpu_seconds(code) <= 0.6
+
+
+def test_an_embedded_grade_loads_nothing_heavy() -> None:
+    """Neither openai, instructor nor numpy is in memory after grading offline."""
+    loaded = loaded_modules(
+        "from rag_evals import Faithfulness\n"
+        "assert Faithfulness.grade(answer='It is in Paris.', context=['It is in Paris.'],"
+        " client='embedded').score == 1.0"
+    )
+
+    assert "rag_evals" in loaded
+    assert not loaded & {"openai", "instructor", "numpy", "typer", "rich", "torch"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_and_functions_are_small(path: Path) -> None:
+    """A file has at most 400 lines; a function at most 40, signature and docstring left out."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+            assert (node.end_lineno or 0) - first.lineno < 40, node.name
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_test_states_its_promise(path: Path) -> None:
+    """Each test has a docstring of its own and checks something."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            assert ast.get_docstring(node), node.name
+            assert re.search(r"assert|raises|check|expect|_run_", ast.unparse(node)), node.name
+
+
+def tracked_files() -> Iterator[Path]:
+    """Yield the files that belong to the project."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file() and name != "uv.lock":
+            yield ROOT / name
+
+
+def test_no_file_knows_this_machine() -> None:
+    """No path of a developer's machine stands in the project."""
+    pattern = re.compile("/" + r"(?:home|root|work|Users)/[a-z]")
+    for path in tracked_files():
+        text = path.read_text(encoding="utf-8", errors="ignore")
+        assert not pattern.search(text), path
+
+
+def test_the_embedded_graders_are_those_that_have_the_form() -> None:
+    """The list in error messages is the catalog's."""
+    with_form = {name for name, grader in GRADERS.items() if grader._verified is not None}
+
+    assert set(EMBEDDED_GRADERS) == with_form

@@ -1,0 +1,269 @@
+"""Does every code block in README, docs and docstrings do what the page says?
+
+A page is run from top to bottom like a notebook: Python blocks share their names, shell blocks run
+the commands, and a block with a `title` becomes a file. `pytest --update-examples` rewrites the
+`#>` comments that show what a block prints.
+"""
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from pytest_examples import CodeExample, EvalExample, find_examples
+from typer.testing import CliRunner
+
+import rag_evals
+from rag_evals import errors
+from rag_evals.cli.main import app
+from rag_evals.testing import Answer, HttpError, JudgeRequest, Script, ScriptedJudge, fill_by_words
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
+MODULES = sorted((ROOT / "rag_evals").rglob("*.py"))
+
+OWNER_SNIPPETS = [
+    "Faithfulness.grade(question=question, answer=answer, context=context, client=client)",
+    "original_prompt = Faithfulness.prompt",
+    'CustomFaithfulness = base.ContextEvaluation(prompt="Your custom prompt here...", '
+    "response_model=FaithfulnessResult)",
+]
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": "super-bowl",
+        "question": "When was the first Super Bowl?",
+        "answer": "The first Super Bowl was held on January 15, 1967.",
+        "context": [
+            "The first Super Bowl was played on January 15, 1967.",
+            "It was in California.",
+        ],
+    },
+    {
+        "id": "eiffel",
+        "question": "Where is the Eiffel Tower, and when was it finished?",
+        "answer": "The Eiffel Tower stands in Paris. It was completed in 1923.",
+        "context": ["The Eiffel Tower stands in Paris.", "It was completed in 1889."],
+    },
+    {
+        "id": "canberra",
+        "question": "What is the capital of Australia?",
+        "answer": "The capital of Australia is Canberra.",
+        "context": [],
+    },
+]
+"""What `answers.jsonl` holds on every page."""
+
+_FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<head>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```[ ]*$",
+    re.DOTALL | re.MULTILINE,
+)
+_TITLE = re.compile(r'title="([^"]+)"')
+# Commands of a shell block that a test does not carry out: they would change the machine.
+_NOT_RUN = ("cd", "export", "git", "make", "pip", "python")
+
+
+class Block(NamedTuple):
+    """A fenced block that is not Python."""
+
+    line: int
+    language: str
+    title: str | None
+    body: str
+
+
+class CommandLine(NamedTuple):
+    """A command of a page, and the output lines that the page shows below it."""
+
+    words: list[str]
+    shown: list[str]
+
+
+def _blocks(text: str) -> Iterator[Block]:
+    for found in _FENCE.finditer(text):
+        language, _, rest = found["head"].strip().partition(" ")
+        title = _TITLE.search(rest)
+        line = text.count("\n", 0, found.start()) + 1
+        yield Block(line, language, title and title.group(1), found["body"])
+
+
+def _command_lines(block: Block) -> Iterator[CommandLine]:
+    """Read `bash` (every line is a command), `console` (`$ ` before it) and pasted help texts."""
+    current: CommandLine | None = None
+    for line in block.body.replace("\\\n", " ").splitlines():
+        prefix = {"bash": "", "console": r"\$ ", "text": r" +(?=rag-evals )"}[block.language]
+        command = re.match(prefix, line)
+        if command and (words := shlex.split(line[command.end() :], comments=True)):
+            if current is not None:
+                yield current
+            current = CommandLine(words, [])
+        elif current is not None and block.language == "console":
+            current.shown.append(line)
+    if current is not None:
+        yield current
+
+
+def careful_judge(request: JudgeRequest) -> Answer:
+    """Answer as a careful model would answer the examples of the docs."""
+    answer = fill_by_words(request)
+    if isinstance(answer, HttpError) or not isinstance(answer, dict):
+        return answer
+    for statement in answer.get("statements", []):
+        held = [
+            number
+            for number, chunk in enumerate(request.chunks)
+            if number in statement["supporting_chunk_ids"]
+            and set(re.findall(r"\d+", statement["statement"])) <= set(re.findall(r"\d+", chunk))
+        ]
+        statement["supporting_chunk_ids"] = held
+        statement["is_supported"] = bool(held)
+        statement["reasoning"] = f"Chunk {held[0]} says so." if held else "No chunk says so."
+    for graded in answer.get("graded_chunks", []):
+        words = set(re.findall(r"\w{5,}", (request.question or "").lower()))
+        chunk = request.chunks[graded["id_chunk"]].lower()
+        graded["score"] = any(word in chunk for word in words)
+        graded["reasoning"] = "Helps to answer." if graded["score"] else "Speaks of something else."
+    for aspect in ("topical_match", "conciseness"):
+        if aspect in answer:
+            answer[aspect] = {"reasoning": "It does.", "label": "yes"}
+    if "completeness" in answer:
+        answer["completeness"] = {"reasoning": "The date is missing.", "label": "partly"}
+    return answer
+
+
+@pytest.fixture
+def workplace(
+    scripted: Callable[[Script], ScriptedJudge], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A folder with the files that pages speak of, and a judge where `openai/...` looks for one."""
+    scripted(careful_judge)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    lines = [json.dumps(row) for row in ROWS]
+    (tmp_path / "answers.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "answers.csv").write_text(
+        "question,response,context\n"
+        'Where is the tower?,It stands in Paris.,"[""The tower stands in Paris.""]"\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "my_strict.jinja").write_text(
+        '---\nresponse_model: faithfulness\n---\n{% extends "score_faithfulness.jinja" %}\n'
+        "{% block criteria %}\nOnly a chunk's own words support a statement.\n{% endblock %}\n",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+def _run_python(
+    example: CodeExample, eval_example: EvalExample, names: dict[str, Any]
+) -> dict[str, Any]:
+    eval_example.set_config(line_length=100)
+    if eval_example.update_examples:
+        return eval_example.run_print_update(example, module_globals=names)
+    return eval_example.run_print_check(example, module_globals=names)
+
+
+def _make_targets() -> set[str]:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+
+
+def _run_shell(command: CommandLine, place: str) -> None:
+    program, *arguments = command.words
+    if program in _NOT_RUN:
+        targets = set(arguments) if program == "make" else set()
+        assert targets <= _make_targets(), f"{place}: the Makefile has no such target"
+        return
+    assert program == "rag-evals", f"{place}: {program!r} is not a command that pages may show"
+    result = CliRunner().invoke(app, arguments, prog_name="rag-evals")
+    below_threshold = result.exit_code == 1 and "--fail-under" in arguments
+    assert result.exit_code == 0 or below_threshold, f"{place}: {result.output}{result.exception!r}"
+    printed = {line.rstrip() for line in result.output.splitlines()}
+    # "..." stands for lines that the page leaves out.
+    absent = [line for line in command.shown if line.strip() != "..." and line not in printed]
+    assert not absent, f"{place}: not printed: {absent}; printed:\n{result.output}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_runs_from_top_to_bottom(
+    page: Path, workplace: Path, eval_example: EvalExample
+) -> None:
+    """Python blocks print what the page shows, and commands succeed."""
+    blocks = list(_blocks(page.read_text(encoding="utf-8")))
+    steps: list[tuple[int, Block | CodeExample]] = [(block.line, block) for block in blocks]
+    steps += [(example.start_line, example) for example in find_examples(page)]
+    names: dict[str, Any] = {}
+    ran: list[list[str]] = []
+    for line, step in sorted(steps, key=lambda step: step[0]):
+        place = f"{page.name}, line {line}"
+        if isinstance(step, CodeExample):
+            names = {**names, **_run_python(step, eval_example, names)}
+        elif step.title is not None:
+            (workplace / step.title).write_text(step.body, encoding="utf-8")
+        elif step.language in ("bash", "console", "text"):
+            for command in _command_lines(step):
+                # Help texts repeat examples of the page, and a prompt is copied only once.
+                if command.words not in ran:
+                    _run_shell(command, place)
+                    ran.append(command.words)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
+def test_docstring_examples_run(module: Path, workplace: Path, eval_example: EvalExample) -> None:
+    """Every fenced block in a docstring prints what it shows."""
+    for example in find_examples(module):
+        _run_python(example, eval_example, {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_names_its_language(page: Path) -> None:
+    """No block escapes the tests by a language that they do not know."""
+    known = {"python", "bash", "console", "text", "jinja", "json", "csv", "yaml"}
+
+    assert {block.language for block in _blocks(page.read_text(encoding="utf-8"))} <= known
+
+
+@pytest.mark.parametrize("snippet", OWNER_SNIPPETS)
+def test_the_owners_snippets_are_in_the_docs(snippet: str) -> None:
+    """What the project's owner promised to users stands in a block that runs, unchanged."""
+    sources = [example.source for page in PAGES for example in find_examples(page)]
+
+    assert any(snippet in source for source in sources)
+
+
+def test_the_owners_score_snippet_is_in_the_docs() -> None:
+    """A result written by hand scores 1.0 when every statement is supported, 0.0 without any."""
+    page = (ROOT / "docs" / "graders" / "faithfulness.md").read_text(encoding="utf-8")
+
+    assert re.search(
+        r"FaithfulnessResult\(statements=\[StatementEvaluation\(statement=\"[^\"]+\", "
+        r"is_supported=True, supporting_chunk_ids=\[0\]\).*\]\)\.score == 1\.0",
+        page,
+    )
+    assert "FaithfulnessResult(statements=[]).score == 0.0" in page
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    """The API page has an entry for each public name and each error."""
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    entries = {line.rpartition(".")[2] for line in page.splitlines() if line.startswith("::: ")}
+    raised = {name for name, value in vars(errors).items() if isinstance(value, type)}
+
+    assert (set(rag_evals.__all__) - {"base", "errors", "testing"}) - entries == set()
+    assert {name for name in raised if name.endswith("Error")} - entries == set()
+
+
+def test_the_layer_picture_is_the_import_contract() -> None:
+    """The architecture page shows the layers that import-linter holds, in the same order."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = settings["tool"]["importlinter"]["contracts"][0]
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    picture = next(block.body for block in _blocks(page) if block.language == "text")
+    layers = [re.split(r"\s{2,}", line)[0] for line in picture.splitlines()]
+
+    assert layers == [re.sub(r"[()]", "", layer) for layer in contract["layers"]]

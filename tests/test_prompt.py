@@ -1,0 +1,158 @@
+"""A template is checked when it is read, and rendered without touching the data."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from rag_evals.errors import PromptError, UnknownNameError
+from rag_evals.prompt import VARIABLES, Prompt, shipped_names, shipped_source
+
+EMPTY = dict.fromkeys(VARIABLES)
+
+
+def test_instructions_and_templates_are_told_apart() -> None:
+    """A prompt that shows no data is instructions; one that does is the whole message."""
+    assert not Prompt("Judge strictly. {{ language }}").places_data
+    assert Prompt("Question: {{ question }}").places_data
+    assert Prompt("{% for chunk in context %}{{ chunk.text }}{% endfor %}").places_data
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("one\n{{ qestion }}", "<prompt>, line 2: unknown variable 'qestion'; there are: answer"),
+        ("one\n\n{% if %}", "<prompt>, line 3: Expected an expression"),
+        ("{{ question", "<prompt>, line 1: unexpected end of template"),
+        ("{% extends 'nothing.jinja' %}", "<prompt>: no template 'nothing.jinja' beside it"),
+        ("{% extends '../secret' %}", "<prompt>: no template '../secret' beside it"),
+    ],
+)
+def test_a_broken_template_is_refused_with_its_line(text: str, message: str) -> None:
+    """Syntax errors, unknown variables and unknown parents are found before any call."""
+    with pytest.raises(PromptError) as caught:
+        Prompt(text)
+
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{ chunks[0].body }}", "{{ chunks[3].text }}", "{{ question + 1 }}", "{{ 1 // 0 }}"],
+)
+def test_what_fails_while_rendering_is_a_prompt_error(text: str) -> None:
+    """A missing attribute, index or a wrong type names the template, not our code."""
+    prompt = Prompt(f"first\n{text}")
+
+    with pytest.raises(PromptError, match="<prompt>, line 2: "):
+        prompt.render(EMPTY | {"question": "a", "chunks": ["b"]})
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "{{ question.__class__ }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{{ question|attr('__class__') }}",
+        "{{ chunks.append(1) }}",
+        "{{ '{0.__class__}'.format(question) }}",
+        "{{ range(99999999)|list }}",
+    ],
+)
+def test_a_template_stays_in_its_sandbox(attack: str) -> None:
+    """Attribute tricks, mutation and big ranges are refused."""
+    with pytest.raises(PromptError):
+        Prompt(attack).render(EMPTY | {"question": "a", "chunks": []})
+
+
+def test_a_file_has_a_header_and_lines_that_count(tmp_path: Path) -> None:
+    """Front matter is read, left out of the text, and counted in error lines."""
+    path = tmp_path / "mine.jinja"
+    path.write_text("---\nname: mine\nresponse_model: faithfulness\n---\nJudge.\n{{ foo }}")
+
+    with pytest.raises(PromptError, match=r"mine\.jinja, line 6: unknown variable 'foo'"):
+        Prompt.from_file(path)
+
+    path.write_text("---\nname: mine\nversion: 2\n---\nJudge.\n")
+    prompt = Prompt.from_file(path)
+    assert prompt.text == "Judge.\n"
+    assert (prompt.header.name, prompt.header.version) == ("mine", 2)
+
+
+@pytest.mark.parametrize(
+    ("front", "message"),
+    [
+        ("nmae: x", "nmae: Extra inputs are not permitted; keys are name, version"),
+        ("- a\n- b", "front matter: Input should be a valid dictionary"),
+        ("a: [", "line 3: front matter is not YAML"),
+    ],
+)
+def test_wrong_front_matter_is_explained(tmp_path: Path, front: str, message: str) -> None:
+    """A key that does not exist or YAML that does not parse is one clear error."""
+    path = tmp_path / "mine.jinja"
+    path.write_text(f"---\n{front}\n---\nJudge.")
+
+    with pytest.raises(PromptError) as caught:
+        Prompt.from_file(path)
+
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: path, "is missing"),
+        (lambda path: path.mkdir() or path, "is a folder"),
+        (lambda path: path.write_bytes(b"\xff") and path, "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, make: "object", message: str) -> None:
+    """Missing, a folder, not UTF-8: each says so."""
+    path = tmp_path / "p.jinja"
+    make(path)  # type: ignore[operator]  # a lambda from the table
+
+    with pytest.raises(PromptError, match=message):
+        Prompt.from_file(path)
+
+
+def test_a_prompt_may_extend_a_shipped_one(tmp_path: Path) -> None:
+    """One block is overridden; the rest, and its text in the fingerprint, come from the parent."""
+    path = tmp_path / "lenient.jinja"
+    path.write_text(
+        "{% extends 'score_faithfulness.jinja' %}{% block criteria %}Be lenient.{% endblock %}"
+    )
+    prompt = Prompt.from_file(path)
+    text = prompt.render(EMPTY)
+
+    assert "Be lenient." in text
+    assert "Break the answer into statements" in text
+    assert len(prompt.sources()) == 2
+
+
+def test_a_prompt_travels_without_its_files(tmp_path: Path) -> None:
+    """A pickled prompt renders where its file and its parents' files are not."""
+    path = tmp_path / "lenient.jinja"
+    path.write_text("{% extends 'base.jinja' %}{% block a %}x{% endblock %}")
+    (tmp_path / "base.jinja").write_text("<{% block a %}{% endblock %}>")
+    prompt = Prompt.from_file(path)
+    rendered = prompt.render(EMPTY)
+    packed = pickle.dumps(prompt)
+    path.unlink()
+    (tmp_path / "base.jinja").unlink()
+
+    assert pickle.loads(packed).render(EMPTY) == rendered == "<x>"
+
+
+def test_every_shipped_prompt_is_a_valid_file() -> None:
+    """Each has a name, a version and a description, and starts with a comment that explains it."""
+    for name in shipped_names():
+        prompt = Prompt.shipped(name)
+        assert prompt.header.description
+        assert prompt.header.version == 1
+        assert prompt.text.startswith("{#")
+
+
+def test_an_unknown_shipped_prompt_gets_the_nearest() -> None:
+    """The message suggests a name."""
+    with pytest.raises(UnknownNameError, match="did you mean 'score_faithfulness'"):
+        shipped_source("score_faithfullness")

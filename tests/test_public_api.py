@@ -1,0 +1,66 @@
+"""The public names are what is there, documented, and typed."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import rag_evals
+
+
+def test_all_is_what_is_there() -> None:
+    """Every name in `__all__` loads, and `dir` shows exactly these."""
+    assert dir(rag_evals) == sorted(rag_evals.__all__)
+    for name in rag_evals.__all__:
+        assert getattr(rag_evals, name) is not None
+
+
+@pytest.mark.parametrize("name", [n for n in rag_evals.__all__ if not n.startswith("_")])
+def test_every_public_name_is_documented(name: str) -> None:
+    """Classes, functions and modules have a docstring, and so have their public members."""
+    value = getattr(rag_evals, name)
+    assert inspect.getdoc(value)
+    if inspect.isclass(value):
+        for member, inner in vars(value).items():
+            if callable(inner) and not member.startswith("_"):
+                assert inspect.getdoc(inner), f"{name}.{member}"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """Lazy loading fails as a plain module would."""
+    with pytest.raises(AttributeError, match="no attribute 'Faithfullness'"):
+        _ = rag_evals.Faithfullness
+
+
+def test_the_owners_import_paths_work() -> None:
+    """The names that were fixed stand where they were fixed."""
+    from rag_evals import Faithfulness, base
+    from rag_evals.score_faithfulness import Faithfulness as Same
+    from rag_evals.score_faithfulness import FaithfulnessResult, StatementEvaluation
+
+    assert Faithfulness is Same
+    assert base.ContextEvaluation is rag_evals.ContextEvaluation
+    assert FaithfulnessResult is rag_evals.FaithfulnessResult
+    assert StatementEvaluation is rag_evals.StatementEvaluation
+
+
+def test_the_version_is_the_packages() -> None:
+    """One number, in the metadata and in the module."""
+    from importlib.metadata import version
+
+    assert rag_evals.__version__ == version("rag-evals")
+
+
+def test_how_users_call_it_type_checks() -> None:
+    """`tests/typing/api.py` is never run; mypy reads it as a user's program."""
+    root = __file__.rsplit("/tests/", 1)[0]
+    ended = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-incremental", "tests/typing/api.py"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stdout

@@ -1,0 +1,122 @@
+"""Faithfulness, asked of a judge and decided by the embedded verifier."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import instructor
+import openai
+import pytest
+
+from rag_evals import Faithfulness, FaithfulnessResult, base
+from rag_evals.errors import ConfigurationError, NotScorableError
+from rag_evals.testing import Script, ScriptedJudge
+from tests.conftest import EIFFEL, statement
+
+Start = Callable[[Script], ScriptedJudge]
+ClientOf = Callable[..., instructor.Instructor]
+
+
+def test_the_owners_call_works(scripted: Start, client_of: ClientOf) -> None:
+    """`Faithfulness.grade(question, answer, context, client)` with an instructor client."""
+    client = client_of(scripted({"statements": [statement()]}))
+    question, answer, context = EIFFEL["question"], EIFFEL["answer"], EIFFEL["context"]
+    grader = base.ContextEvaluation(
+        prompt=Faithfulness.prompt, response_model=FaithfulnessResult, model="m"
+    )
+
+    assert grader.grade(question, answer, context, client).score == 1.0
+    assert Faithfulness.grade(
+        question=question, answer=answer, context=context, client=client, model="m"
+    ).statements[0].supporting_chunk_ids == [0]
+
+
+def test_sync_and_async_are_the_same(scripted: Start) -> None:
+    """`agrade` sends what `grade` sends and returns what it returns."""
+    judge = scripted(None)
+    with openai.OpenAI() as sdk:
+        expected = Faithfulness.grade(**EIFFEL, client=instructor.from_openai(sdk), model="m")
+
+    async def grade() -> FaithfulnessResult:
+        async with openai.AsyncOpenAI() as sdk:
+            client = instructor.from_openai(sdk)
+            return await Faithfulness.agrade(**EIFFEL, client=client, model="m")
+
+    assert asyncio.run(grade()) == expected
+    assert judge.requests[0].body == judge.requests[1].body
+
+
+def test_a_question_is_optional(scripted: Start) -> None:
+    """Without one, the data block has none."""
+    judge = scripted({"statements": [statement()]})
+    Faithfulness.grade(answer="a", context=["c"], client="openai/m")
+
+    assert judge.requests[0].question is None
+    assert judge.requests[0].chunks == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("row", "score"),
+    [
+        (
+            {
+                "question": "When was the first Super Bowl?",
+                "answer": "The first Super Bowl was played on Jan 15, 1967.",
+                "context": ["The first Super Bowl was played on January 15, 1967."],
+            },
+            1.0,
+        ),
+        (EIFFEL, 0.5),
+        (
+            {
+                "answer": "Эйфелева башня стоит в Париже. Её построили в 1923 году.",
+                "context": ["Эйфелева башня стоит в Париже.", "Её построили в 1889 году."],
+            },
+            0.5,
+        ),
+    ],
+)
+def test_the_embedded_judge_needs_nothing(row: dict[str, Any], score: float) -> None:
+    """No key, no network: the Super Bowl is 1.0, the Eiffel Tower 0.5."""
+    assert Faithfulness.grade(**row, client="embedded").score == score
+    assert asyncio.run(Faithfulness.agrade(**row, client="embedded")).score == score
+
+
+def test_the_embedded_judge_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `client=` it decides, unless the environment names another judge."""
+    result = Faithfulness.grade(**EIFFEL)
+    assert result.statements[0].supporting_chunk_ids == [0]
+    assert result.statements[1].supporting_chunk_ids == []
+    assert "1923" in str(result.statements[1].reasoning)
+
+    monkeypatch.setenv("RAG_EVALS_JUDGE", "nonsense")
+    with pytest.raises(ConfigurationError, match="judge 'nonsense' is not"):
+        Faithfulness.grade(**EIFFEL)
+
+
+def test_an_answer_without_claims_has_no_statements() -> None:
+    """The result is empty and not scorable; nothing is invented."""
+    result = Faithfulness.grade(answer="I'm sorry, I don't know.", context=["c"])
+
+    assert result.statements == []
+    assert result.not_scorable == "no_statements"
+
+
+def test_a_custom_prompt_cannot_be_embedded() -> None:
+    """The embedded judge reads no prompt, and says so instead of ignoring it."""
+    custom = base.ContextEvaluation(prompt="My words.", response_model=FaithfulnessResult)
+
+    with pytest.raises(ConfigurationError, match="has no form for 'embedded', which .* no prompt"):
+        custom.grade(**EIFFEL, client="embedded")
+
+
+def test_nothing_to_grade_raises_before_any_call(scripted: Start) -> None:
+    """No request is paid for when the answer or the context is empty."""
+    judge = scripted(None)
+    for row in ({"answer": "", "context": ["c"]}, {"answer": "a", "context": []}):
+        with pytest.raises(NotScorableError):
+            Faithfulness.grade(**row, client="openai/m")  # type: ignore[arg-type]  # rows of a table
+        with pytest.raises(NotScorableError):
+            Faithfulness.grade(**row, client="embedded")  # type: ignore[arg-type]  # as above
+
+    assert judge.requests == []

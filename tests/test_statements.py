@@ -1,0 +1,109 @@
+"""A faithfulness result computes its score, and checks what a judge fills in."""
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from rag_evals import FaithfulnessResult, StatementEvaluation
+
+FACTS = {"chunk_count": 2}
+
+
+def filled(**changes: Any) -> dict[str, Any]:
+    """Return a reply with one statement, some of its fields changed."""
+    statement = {
+        "statement": "Paris is in France.",
+        "reasoning": "Chunk 0 says so.",
+        "supporting_chunk_ids": [0],
+        "is_supported": True,
+    }
+    return {"statements": [statement | changes]}
+
+
+def test_the_owners_example_scores_one() -> None:
+    """Written by hand, a supported statement needs neither a call nor a reasoning."""
+    result = FaithfulnessResult(
+        statements=[
+            StatementEvaluation(statement="...", is_supported=True, supporting_chunk_ids=[0])
+        ]
+    )
+
+    assert result.score == 1.0
+    assert result.statements[0].reasoning is None
+
+
+def test_no_statements_score_zero_and_are_not_scorable() -> None:
+    """The score is 0.0 by rule; the reason says that it means nothing."""
+    result = FaithfulnessResult(statements=[])
+
+    assert result.score == 0.0
+    assert result.not_scorable == "no_statements"
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=50))
+def test_the_score_is_the_supported_share(verdicts: list[bool]) -> None:
+    """Supported divided by all, whatever the order."""
+    result = FaithfulnessResult(
+        statements=[StatementEvaluation(statement="s", is_supported=v) for v in verdicts]
+    )
+
+    assert result.score == sum(verdicts) / len(verdicts)
+    assert len(result.unsupported) == verdicts.count(False)
+    assert pickle.loads(pickle.dumps(result)) == result
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"supporting_chunk_ids": [2]}, "chunk id 2 does not exist; ids run from 0 to 1"),
+        ({"supporting_chunk_ids": [-1]}, "chunk id -1 does not exist"),
+        ({"statement": " \n"}, "a statement is empty"),
+        ({"reasoning": None}, "reasoning is null"),
+        ({"supporting_chunk_ids": ["0"]}, "valid integer"),
+        ({"is_supported": "yes"}, "valid boolean"),
+    ],
+)
+def test_a_reply_with_a_fault_is_refused(changes: dict[str, Any], fault: str) -> None:
+    """In a call, every fault is named exactly, for the judge to mend."""
+    with pytest.raises(ValidationError, match=fault):
+        FaithfulnessResult.model_validate(filled(**changes), strict=True, context=FACTS)
+
+
+@pytest.mark.parametrize("name", ["statement", "reasoning", "supporting_chunk_ids", "is_supported"])
+def test_a_reply_may_leave_nothing_out(name: str) -> None:
+    """Defaults are for people; a judge must fill every field."""
+    reply = filled()
+    del reply["statements"][0][name]
+
+    with pytest.raises(ValidationError, match=name):
+        FaithfulnessResult.model_validate(reply, context=FACTS)
+
+
+def test_the_schema_asks_for_every_field_in_order() -> None:
+    """Reasoning and evidence come before the verdict, and no field has a default."""
+    schema = FaithfulnessResult.model_json_schema()["$defs"]["StatementEvaluation"]
+
+    assert schema["required"] == list(schema["properties"])
+    assert schema["required"].index("reasoning") < schema["required"].index("is_supported")
+    assert all("default" not in entry for entry in schema["properties"].values())
+    assert schema["properties"]["reasoning"]["type"] == "string"
+
+
+def test_oddities_are_kept_and_counted() -> None:
+    """Supported without ids and unsupported with ids are not wrong, only strange."""
+    result = FaithfulnessResult(
+        statements=[
+            StatementEvaluation(statement="a", is_supported=True),
+            StatementEvaluation(statement="b", is_supported=False, supporting_chunk_ids=[1]),
+            StatementEvaluation(statement="c", is_supported=False),
+        ]
+    )
+
+    assert result.warnings == [
+        "statement 0 is supported but cites no chunk",
+        "statement 1 is unsupported but cites chunks",
+    ]

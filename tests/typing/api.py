@@ -1,0 +1,87 @@
+"""How users call the API; never run, only type-checked."""
+
+from pathlib import Path
+from typing import ClassVar, assert_type
+
+import instructor
+from openai import AsyncOpenAI, OpenAI
+from pydantic import BaseModel
+
+from rag_evals import (
+    AnswerRelevance,
+    AnswerRelevanceResult,
+    ChunkPrecision,
+    ColumnMap,
+    Faithfulness,
+    FaithfulnessResult,
+    Progress,
+    Result,
+    Run,
+    Sample,
+    StatementEvaluation,
+    aevaluate,
+    base,
+    evaluate,
+)
+from rag_evals.testing import HttpError, Reply, ScriptedJudge
+
+
+class Politeness(Result):
+    requires: ClassVar = ("answer",)
+    reasoning: str
+    polite: bool
+
+    @property
+    def score(self) -> float:
+        return float(self.polite)
+
+
+class Note(BaseModel):
+    text: str
+
+
+def one_answer() -> None:
+    client = instructor.from_openai(OpenAI())
+    result = Faithfulness.grade(question="q", answer="a", context=["c"], client=client, model="m")
+    assert_type(result, FaithfulnessResult)
+    assert_type(result.score, float)
+    assert_type(result.statements[0], StatementEvaluation)
+    assert_type(result.statements[0].reasoning, str | None)
+    Faithfulness.grade("q", "a", [{"text": "c", "page": 3}], "embedded")
+    assert_type(ChunkPrecision.grade(question="q", context=["c"]).avg_score, float)
+
+
+async def one_answer_async() -> None:
+    client = instructor.from_openai(AsyncOpenAI())
+    result = await AnswerRelevance.agrade(question="q", answer="a", client=client, model="m")
+    assert_type(result, AnswerRelevanceResult)
+
+
+def own_graders() -> None:
+    polite = base.ContextEvaluation(prompt="Is it polite?", response_model=Politeness)
+    assert_type(polite.grade(answer="a", client="openai/m"), Politeness)
+    note = base.ContextEvaluation(prompt=Path("note.jinja"), response_model=Note, model="m")
+    assert_type(note.grade(answer="a", client="openai/m"), Note)
+    assert_type(Faithfulness.prompt, str)
+
+
+def runs() -> None:
+    def report(progress: Progress) -> None:
+        print(progress.done)
+
+    run = evaluate("answers.jsonl", graders=[Faithfulness, "chunk_precision"], client="openai/m")
+    assert_type(run, Run)
+    assert_type(run.outcomes[0].score, float | None)
+    columns = ColumnMap(answer=lambda row: row["out"], context="docs.list")
+    evaluate([{"out": "a"}], [Faithfulness], columns=columns, out=Path("out"), progress=report)
+    evaluate((Sample(answer="a", context="c") for _ in range(3)), keep=False)
+
+
+async def runs_async() -> None:
+    assert_type(await aevaluate([Sample(answer="a")], client="embedded"), Run)
+
+
+def tests() -> None:
+    with ScriptedJudge([Reply({"statements": []}), HttpError(500)]) as judge:
+        assert_type(judge.base_url, str)
+    ScriptedJudge(lambda request: {"statements": [], "note": request.question})
