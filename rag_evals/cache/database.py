@@ -1,0 +1,135 @@
+"""Where are cached answers kept? One SQLite file that threads and processes share, or memory."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from rag_evals.errors import ConfigurationError
+
+FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
+"""Environment variable with the folder of the cache file."""
+
+_FILE = "cache.sqlite3"
+_PRIVATE = 0o600
+_BUSY_SECONDS = 30.0
+
+
+def default_path() -> Path:
+    """Return the cache file: in `RAG_EVALS_CACHE_DIR`, else where the user's caches are."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    if named:
+        return Path(named) / _FILE
+    caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(caches).expanduser() / "rag_evals" / _FILE
+
+
+class Database:
+    """One SQLite database with the tables of one cache.
+
+    Args:
+        path: The file, made private (mode 0600) when it is new; None keeps all in memory.
+        schema: `CREATE TABLE IF NOT EXISTS` statements.
+
+    Raises:
+        ConfigurationError: The file cannot be made, or is no database.
+    """
+
+    def __init__(self, path: Path | None, schema: str) -> None:
+        self.path = path
+        self._schema = schema
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._memory = None if path is not None else self._connect(":memory:")
+        if path is not None:
+            self._make_private(path)
+        with self._lock:
+            self._connection()
+
+    def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        if self._memory is None:
+            return self._connection().execute(query, values).fetchall()
+        with self._lock:
+            return self._memory.execute(query, values).fetchall()
+
+    def write(self, statement: str, rows: Iterable[Sequence[Any]]) -> int:
+        """Carry out a statement for every row, all or none.
+
+        Returns:
+            Rows that were changed.
+        """
+        connection = self._connection()
+        # One writer in this process at a time; the file's own lock holds off the others.
+        with self._lock, connection:
+            return connection.executemany(statement, rows).rowcount
+
+    def close(self) -> None:
+        """Close what all threads opened; the database cannot be used afterwards."""
+        for connection in self._opened:
+            connection.close()
+        self._opened.clear()
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._memory is not None:
+            return self._memory
+        kept: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        # A connection must not cross a fork: two processes would share its file handle.
+        if kept is None or self._local.process != os.getpid():
+            kept = self._local.connection = self._connect(str(self.path))
+            self._local.process = os.getpid()
+        return kept
+
+    def _connect(self, name: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
+        self._opened.append(connection)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            # A crash of the machine may cost the last answers, never the file.
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.executescript(self._schema)
+        except sqlite3.DatabaseError as error:
+            raise ConfigurationError(
+                f"cache file {name!r} cannot be used ({error}); remove it, or name another folder "
+                f"in {FOLDER_VARIABLE}"
+            ) from error
+        return connection
+
+    def _make_private(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, _PRIVATE))
+        except OSError as error:
+            raise ConfigurationError(
+                f"cache file {str(path)!r} cannot be made: {error.strerror or error}; name another "
+                f"folder in {FOLDER_VARIABLE}"
+            ) from error
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a cache file and its journal; 0 when there is none."""
+    names = (path.name, f"{path.name}-wal", f"{path.name}-shm")
+    return sum(f.stat().st_size for name in names if (f := path.with_name(name)).exists())
+
+
+def remove(path: Path) -> None:
+    """Delete a cache file and its journal."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def count_rows(path: Path, table: str) -> int:
+    """Return how many rows a table has; 0 when the file or the table is not there."""
+    if not path.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        try:
+            # The name of a table cannot be a parameter; callers pass constants.
+            (row,) = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
+        except sqlite3.DatabaseError:
+            return 0
+    return int(row[0])

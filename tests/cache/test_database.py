@@ -1,0 +1,90 @@
+"""The cache file is shared by threads and processes, private, and never a traceback."""
+
+import multiprocessing
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from rag_evals.cache import Database, count_rows, default_path, remove, size_of
+from rag_evals.errors import ConfigurationError
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS t (k TEXT PRIMARY KEY, v TEXT)"
+INSERT = "INSERT OR REPLACE INTO t VALUES (?, ?)"
+
+
+def fill(path: Path, name: str) -> None:
+    """Write 200 rows one by one, as a process of its own."""
+    database = Database(path, SCHEMA)
+    for number in range(200):
+        database.write(INSERT, [(f"{name}-{number}", "v")])
+    database.close()
+
+
+def test_processes_write_to_one_file_at_once() -> None:
+    """No row of four writers is lost."""
+    path = Path("c.sqlite3").absolute()
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=fill, args=(path, str(n))) for n in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    assert count_rows(path, "t") == 800
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("path", [Path("c.sqlite3"), None])
+def test_threads_share_a_database(path: Path | None) -> None:
+    """File or memory: what one thread writes another reads."""
+    database = Database(path, SCHEMA)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: database.write(INSERT, [(str(n), "v")]), range(100)))
+        found = list(
+            pool.map(lambda n: database.read("SELECT v FROM t WHERE k=?", [str(n)]), range(100))
+        )
+
+    assert found == [[("v",)]] * 100
+    database.close()
+
+
+def test_a_file_that_is_no_database_is_one_clear_error() -> None:
+    """The message names the file and what to do."""
+    Path("c.sqlite3").write_text("this is no database, only some text that is long enough")
+
+    with pytest.raises(
+        ConfigurationError, match=r"'c.sqlite3' cannot be used .*RAG_EVALS_CACHE_DIR"
+    ):
+        Database(Path("c.sqlite3"), SCHEMA)
+
+
+def test_a_folder_that_cannot_be_made_is_one_clear_error() -> None:
+    """A file in the way is named."""
+    Path("file").touch()
+
+    with pytest.raises(ConfigurationError, match="cannot be made"):
+        Database(Path("file/c.sqlite3"), SCHEMA)
+
+
+def test_the_place_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RAG_EVALS_CACHE_DIR first, then the user's cache folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", "caches")
+    assert default_path() == Path("caches/rag_evals/cache.sqlite3")
+    monkeypatch.setenv("RAG_EVALS_CACHE_DIR", "mine")
+    assert default_path() == Path("mine/cache.sqlite3")
+
+
+def test_size_and_removal_cover_the_journal() -> None:
+    """Nothing is left behind."""
+    path = Path("c.sqlite3")
+    assert (size_of(path), count_rows(path, "t")) == (0, 0)
+    database = Database(path, SCHEMA)
+    database.write(INSERT, [("a", "b")])
+    assert size_of(path) > 0
+    assert count_rows(path, "other") == 0
+    database.close()
+    remove(path)
+
+    assert list(Path.cwd().iterdir()) == []
