@@ -1,5 +1,7 @@
 # Every verb sets up what it needs. The only things expected on the machine: git, make, Python 3.11+.
 PYTHON ?= python3
+# The certificates of the machine, as pip uses them: company networks have their own.
+export UV_SYSTEM_CERTS ?= 1
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --no-sync
 

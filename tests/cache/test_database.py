@@ -70,6 +70,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error() -> None:
 
 def test_the_place_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """RAG_EVALS_CACHE_DIR first, then the user's cache folder."""
+    monkeypatch.delenv("RAG_EVALS_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", "caches")
     assert default_path() == Path("caches/rag_evals/cache.sqlite3")
     monkeypatch.setenv("RAG_EVALS_CACHE_DIR", "mine")
