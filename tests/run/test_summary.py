@@ -60,8 +60,9 @@ def test_plain_progress_is_a_line_at_the_end() -> None:
     assert stream.getvalue() == "graded 2/2, 0 failed, 2.0/s\n"
 
 
-def test_a_terminal_gets_a_bar() -> None:
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bar shows what is done and what failed."""
+    monkeypatch.setenv("TERM", "xterm")
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
