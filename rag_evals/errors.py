@@ -8,6 +8,8 @@ RagEvalsError
 ├── DataError                     a file or a row that cannot be read: fix the data
 │   ├── MissingColumnError
 │   └── DuplicateIdError
+├── TooManyFailuresError          a run was ended because it was hopeless
+├── RunInterruptedError           a run was ended by a signal
 ├── NotScorableError              nothing to grade: no answer, no context, no statements
 └── GradingError                  one sample could not be graded; the run goes on
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
@@ -20,7 +22,7 @@ RagEvalsError
 
 import difflib
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 NotScorableReason = Literal[
     "no_statements", "empty_answer", "empty_context", "empty_question", "empty_reference"
@@ -67,6 +69,26 @@ class DuplicateIdError(DataError):
     """Two rows have the same id; the message names both."""
 
 
+class TooManyFailuresError(RagEvalsError):
+    """More gradings failed than the run allows.
+
+    Attributes:
+        run: What was graded until then, as the run would have returned it.
+    """
+
+    run: Any = None
+
+
+class RunInterruptedError(RagEvalsError):
+    """A run was ended by SIGINT or SIGTERM; what was graded is kept.
+
+    Attributes:
+        signal_number: Which of the two.
+    """
+
+    signal_number: int = 0
+
+
 class NotScorableError(RagEvalsError):
     """There is nothing to grade in this sample, so no score exists.
 
@@ -96,7 +118,15 @@ class JudgeRequestError(GradingError):
 
 
 class JudgeUnavailableError(GradingError):
-    """Time-out, rate limit or server error that outlasted the retries."""
+    """Time-out, rate limit or server error that outlasted the retries.
+
+    Attributes:
+        status: HTTP status of the last reply; None when there was none.
+        retry_after_seconds: How long the endpoint asked to wait; None when it did not say.
+    """
+
+    status: int | None = None
+    retry_after_seconds: float | None = None
 
 
 class JudgeUnreachableError(JudgeUnavailableError):

@@ -24,7 +24,12 @@ def _require_every_property(schema: dict[str, Any]) -> None:
     properties = schema.get("properties", {})
     for entry in properties.values():
         entry.pop("default", None)
+        # The property's own name says it; every call would pay for the repetition.
+        entry.pop("title", None)
     schema["required"] = list(properties)
+    # Docstrings are for people; what a judge needs stands in the prompt and in the fields.
+    for name in ("title", "description"):
+        schema.pop(name, None)
 
 
 class JudgeModel(BaseModel):

@@ -10,20 +10,18 @@ from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_c
 
 
 class StatementEvaluation(JudgeModel):
-    """One statement of the answer and whether the chunks support it."""
+    """A statement and its verdict."""
 
-    statement: str = Field(description="One claim of the answer that can be checked by itself.")
+    statement: str = Field(description="One claim of the answer.")
     reasoning: Reasoning = Field(
         None,
-        description="Why the chunks do or do not support the statement, in one or two sentences.",
+        description="Why, from the chunks.",
     )
     supporting_chunk_ids: list[int] = Field(
         default_factory=list,
-        description="Ids of the chunks that support the statement; empty when none does.",
+        description="Chunks that support it; none if unsupported.",
     )
-    is_supported: bool = Field(
-        description="True when the chunks alone show the statement to be so."
-    )
+    is_supported: bool = Field(description="The chunks alone show it.")
 
     @model_validator(mode="after")
     def _consistent(self, info: ValidationInfo) -> Self:
@@ -37,14 +35,12 @@ class StatementEvaluation(JudgeModel):
 
 
 class FaithfulnessResult(Result):
-    """Which statements of the answer the context supports."""
+    """The statements of the answer."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
 
-    statements: list[StatementEvaluation] = Field(
-        description="Every claim of the answer, in the order of the answer."
-    )
+    statements: list[StatementEvaluation] = Field(description="In the order of the answer.")
 
     @property
     def score(self) -> float:

@@ -8,11 +8,25 @@ import typer
 from rag_evals.catalog import grader_from_file, grader_named
 from rag_evals.cli.show import announce_columns, show_json, show_run
 from rag_evals.dataset import ColumnMap
+from rag_evals.errors import RunInterruptedError, TooManyFailuresError
 from rag_evals.grader import Grader, default_judge
-from rag_evals.run import Run, execute, make_plan
+from rag_evals.run import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_MAX_FAILURES,
+    Plan,
+    Run,
+    RunOptions,
+    aexecute,
+    estimate,
+    make_plan,
+    run_until_signal,
+)
 
 _ROWS_SHOWN = 20
 BELOW_THRESHOLD = 1
+TOO_MANY_FAILURES = 3
+
+_LIMITS = "Limits"
 
 
 def grade(
@@ -39,8 +53,13 @@ def grade(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Run folder. Default: runs/NAME-SETTINGS.")
     ] = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin anew; a run in the folder is set aside.")
+    ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Grade the first rows only.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Gradings at a time.")] = 16,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")
+    ] = False,
     fail_under: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Exit with 1 when a mean score is below this."),
@@ -49,6 +68,31 @@ def grade(
         bool, typer.Option("--json", help="Print the numbers as JSON instead of the table.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Gradings at a time.", rich_help_panel=_LIMITS)
+    ] = DEFAULT_CONCURRENCY,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds for all calls of one row.", rich_help_panel=_LIMITS)
+    ] = 120.0,
+    rpm: Annotated[
+        float | None,
+        typer.Option(help="Requests a minute, at most.", rich_help_panel=_LIMITS),
+    ] = None,
+    tpm: Annotated[
+        float | None, typer.Option(help="Tokens a minute, at most.", rich_help_panel=_LIMITS)
+    ] = None,
+    max_failures: Annotated[
+        str,
+        typer.Option(
+            metavar="N|N%", help="End the run when more rows failed.", rich_help_panel=_LIMITS
+        ),
+    ] = DEFAULT_MAX_FAILURES,
+    no_cache: Annotated[
+        bool,
+        typer.Option(
+            "--no-cache", help="Ask again what was asked before.", rich_help_panel=_LIMITS
+        ),
+    ] = False,
 ) -> None:
     """Grade every row of a file, and keep the outcomes in a run folder.
 
@@ -59,24 +103,76 @@ def grade(
       rag-evals grade answers.jsonl
       rag-evals grade answers.csv --judge openai/gpt-4o-mini --column answer=response
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --prompt my_strict.jinja
+      rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --dry-run
       rag-evals grade answers.jsonl --fail-under 0.9 --json
     """
+    options: RunOptions = {
+        "limit": limit,
+        "timeout": timeout,
+        "rpm": rpm,
+        "tpm": tpm,
+        "max_failures": max_failures,
+        "cache": not no_cache,
+        "restart": restart,
+    }
     plan = make_plan(
         data,
         _graders(grader or [], prompt),
         judge or default_judge(),
         columns=ColumnMap.parse(column or []),
         concurrency=concurrency,
-        limit=limit,
+        options=options,
     )
     if plan.checked is not None and not quiet:
         announce_columns(dict(plan.checked.taken), data)
-    run = execute(plan, out=out or plan.default_folder(), progress=not quiet)
+    if dry_run:
+        typer.echo(str(estimate(plan)))
+        return
+    run = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
+    _show(run, json_output=json_output, quiet=quiet)
+    _check_failures(plan, run)
+    _check_threshold(run, fail_under)
+
+
+def _carry_out(plan: Plan, folder: Path, *, progress: bool) -> Run:
+    try:
+        return run_until_signal(aexecute(plan, out=folder, progress=progress))
+    except TooManyFailuresError as error:
+        show_run(error.run, rows=_ROWS_SHOWN)
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(TOO_MANY_FAILURES) from None
+    except RunInterruptedError as error:
+        typer.echo(
+            f"{error}; what was graded is kept in {folder}. The same command goes on.", err=True
+        )
+        # As shells have it: 128 and the number of the signal.
+        raise typer.Exit(128 + error.signal_number) from None
+
+
+def _show(run: Run, *, json_output: bool, quiet: bool) -> None:
+    if not run.graded and not quiet:
+        typer.echo("nothing left to do: every row was graded before", err=True)
     if json_output:
         show_json(run)
     else:
         show_run(run, rows=_ROWS_SHOWN)
-    _check_threshold(run, fail_under)
+    failed = run.summary().failed
+    if failed:
+        typer.echo(
+            f"Warning: {failed} gradings failed; the same command tries them again", err=True
+        )
+
+
+def _check_failures(plan: Plan, run: Run) -> None:
+    """Exit with 3 when too many rows failed, also where they were too few to stop early."""
+    summary = run.summary()
+    ended = sum(of_grader.total for of_grader in summary.graders.values())
+    limit = plan.settings.max_failures
+    if summary.failed and limit.is_passed(summary.failed, ended, at_the_end=True):
+        typer.echo(
+            f"Error: {summary.failed} of {ended} gradings failed, more than {limit}", err=True
+        )
+        raise typer.Exit(TOO_MANY_FAILURES)
 
 
 def _graders(names: list[str], prompt: Path | None) -> list[Grader[Any]]:

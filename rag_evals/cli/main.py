@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rag_evals.cli.cache import cache
 from rag_evals.cli.demo import demo
 from rag_evals.cli.grade import grade
 from rag_evals.cli.graders import graders
@@ -25,6 +26,7 @@ app.command()(grade)
 app.command()(demo)
 app.command()(graders)
 app.add_typer(prompts, name="prompts")
+app.add_typer(cache, name="cache")
 
 USAGE_ERROR = 2
 

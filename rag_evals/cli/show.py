@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -32,6 +33,8 @@ def show_run(run: Run, *, rows: int | None) -> None:
     if left_out:
         typer.echo(f"{left_out} more; the lowest scores are shown")
     typer.echo(str(run.summary()))
+    if run.summary().account():
+        typer.echo(run.summary().account())
     if run.folder is not None:
         typer.echo(f"run folder: {run.folder}")
 
@@ -50,8 +53,13 @@ def show_json(run: Run) -> None:
         }
         for name, of_grader in summary.graders.items()
     }
-    folder = None if run.folder is None else str(run.folder)
-    typer.echo(json.dumps({"graders": graders, "folder": folder}, ensure_ascii=False))
+    numbers = {
+        "graders": graders,
+        "usage": asdict(summary.usage),
+        "cost_usd": summary.cost_usd,
+        "folder": None if run.folder is None else str(run.folder),
+    }
+    typer.echo(json.dumps(numbers, ensure_ascii=False))
 
 
 def announce_columns(taken: dict[str, str], path: Path) -> None:

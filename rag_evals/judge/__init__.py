@@ -5,13 +5,9 @@
 
 from rag_evals.judge.ask import AsyncJudge, Judge
 from rag_evals.judge.call import JudgeCall, JudgeReply, Message
-from rag_evals.judge.clients import (
-    Client,
-    async_judge_for,
-    async_judge_session,
-    is_async,
-    judge_for,
-)
+from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, split_spec
+from rag_evals.judge.prices import Price, price_of
+from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.judge.usage import Meter, Usage
 
 __all__ = [
@@ -22,9 +18,13 @@ __all__ = [
     "JudgeReply",
     "Message",
     "Meter",
+    "Price",
+    "SessionSettings",
     "Usage",
     "async_judge_for",
-    "async_judge_session",
     "is_async",
     "judge_for",
+    "judge_session",
+    "price_of",
+    "split_spec",
 ]

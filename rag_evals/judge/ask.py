@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_evals.errors import GradingError
@@ -43,12 +43,14 @@ class AskSettings:
         model: Model to ask whatever a call wants; None lets the call choose.
         default_model: Model to ask where neither says; None leaves it to the client.
         strict: Send the strict form of the schema; only for hosts known to take it.
+        lean: The client's handlers need no fields of the model; see `prepared`.
         reasks: How often an invalid reply is asked again.
     """
 
     model: str | None = None
     default_model: str | None = None
     strict: bool = False
+    lean: bool = False
     reasks: int = DEFAULT_REASKS
 
 
@@ -96,6 +98,7 @@ class Exchange:
     Attributes:
         call: What is asked.
         refusal: The model's own words, when it declined.
+        requests: HTTP requests that were sent, where the transport is watched.
         arguments: Keyword arguments of `client.create`.
         usage: Sum over the replies so far; each is counted once, where instructor accumulates.
     """
@@ -105,11 +108,12 @@ class Exchange:
 
         self.call = call
         self.refusal: str | None = None
+        self.requests = 0
         self.usage = Usage()
         hooks = Hooks()
         hooks.on("completion:response", self._on_response)
         self.arguments: dict[str, Any] = {
-            "response_model": prepared(call.reply_model),  # type: ignore[arg-type]  # mypy: a class is hashable
+            "response_model": prepared(call.reply_model, lean=settings.lean),  # type: ignore[arg-type]  # mypy: a class is hashable
             # A list of its own: instructor appends re-ask messages.
             "messages": [dict(message) for message in call.messages],
             "max_retries": settings.reasks,
@@ -132,6 +136,15 @@ class Exchange:
         self.usage = self.usage + usage_of(response) + reask
         choices = getattr(response, "choices", None)
         self.refusal = getattr(choices[0].message, "refusal", None) if choices else None
+
+    def count_request(self) -> bool:
+        """Count one HTTP request; True when it repeats one that failed."""
+        self.requests += 1
+        # Every reply, a re-ask among them, needs one request; what is more was sent again.
+        is_retry = self.requests > self.usage.calls + self.usage.retries + 1
+        if is_retry:
+            self.usage = replace(self.usage, retries=self.usage.retries + 1)
+        return is_retry
 
     def finish(self, returned: Any) -> JudgeReply:
         """Take the plain instance out of what instructor returned."""

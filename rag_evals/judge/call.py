@@ -41,6 +41,8 @@ class JudgeCall(Generic[M]):
         facts: What validators of the reply may know, as `info.context`; never sent.
         settings: Sampling settings to send, such as `temperature`.
         model: Model that the grader wants to be asked; None leaves it to the client.
+        sample_index: Number of this call among equal ones, from 0, where one is asked several
+            times on purpose; a cache keeps their answers apart.
     """
 
     messages: tuple[Message, ...]
@@ -48,6 +50,7 @@ class JudgeCall(Generic[M]):
     facts: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
+    sample_index: int = 0
 
     def read(self, reply: object) -> M:
         """Take the reply to this call, typed.

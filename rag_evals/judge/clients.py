@@ -12,7 +12,9 @@ from weakref import WeakKeyDictionary
 
 from rag_evals.errors import ConfigurationError, MissingExtraError, UnknownNameError
 from rag_evals.judge.ask import AskSettings, AsyncInstructorJudge, InstructorJudge
+from rag_evals.judge.limits import Gate
 from rag_evals.judge.redact import redact
+from rag_evals.judge.transport import CONNECT_SECONDS, TRANSPORT_RETRIES, build_async_openai
 
 if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
@@ -24,9 +26,7 @@ else:
 STRICT_HOSTS = frozenset({"api.openai.com"})
 """Hosts known to take strict schemas; any other gets the plain form, which all understand."""
 
-_CONNECT_SECONDS = 5.0
 _REPLY_SECONDS = 90.0
-_TRANSPORT_RETRIES = 4
 _INSTALL = {
     "anthropic": "anthropic",
     "google": "google-genai jsonref",
@@ -70,13 +70,15 @@ def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
             built = _sync_clients.get(key)
             if built is None:
                 built = _sync_clients[key] = _build(provider, named, asynchronous=False)
-        return InstructorJudge(built.client, AskSettings(model, named, strict=built.strict))
+        settings = AskSettings(model, named, strict=built.strict, lean=_is_lean(built.client))
+        return InstructorJudge(built.client, settings)
     if is_async(client):
         raise ConfigurationError(
             "an async client cannot be used by grade; use agrade, or a sync client such as "
             "instructor.from_openai(OpenAI())"
         )
-    return InstructorJudge(client, AskSettings(model))  # type: ignore[arg-type]  # checked by is_async
+    settings = AskSettings(model, lean=_is_lean(client))
+    return InstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
 
 async def async_judge_for(client: Client, model: str | None = None) -> AsyncInstructorJudge:
@@ -94,12 +96,14 @@ async def async_judge_for(client: Client, model: str | None = None) -> AsyncInst
         built = kept.get(key)
         if built is None:
             built = kept[key] = _build(provider, named, asynchronous=True)
-        return AsyncInstructorJudge(built.client, AskSettings(model, named, strict=built.strict))
+        settings = AskSettings(model, named, strict=built.strict, lean=_is_lean(built.client))
+        return AsyncInstructorJudge(built.client, settings)
     if not is_async(client):
         raise ConfigurationError(
             "a sync client cannot be awaited; use grade, or instructor.from_openai(AsyncOpenAI())"
         )
-    return AsyncInstructorJudge(client, AskSettings(model))  # type: ignore[arg-type]  # checked by is_async
+    settings = AskSettings(model, lean=_is_lean(client))
+    return AsyncInstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
 
 async def _closed_with_the_loop(kept: dict[tuple[str, ...], BuiltClient]) -> AsyncGenerator[None]:
@@ -118,27 +122,36 @@ async def _close(built: BuiltClient) -> None:
 
 
 @asynccontextmanager
-async def async_judge_session(
-    client: Client, model: str | None = None
-) -> AsyncIterator[AsyncInstructorJudge | None]:
-    """Make a judge for one run; a client made for it is closed behind it.
+async def own_async_judge(
+    spec: str, model: str | None, *, gate: Gate, reply_seconds: float
+) -> AsyncIterator[tuple[AsyncInstructorJudge, object]]:
+    """Make a judge and its client for one run, and close the client behind it.
 
     Args:
-        client: An async instructor client, a string, or None for a run that asks no judge.
+        spec: Such as `"openai/gpt-4o-mini"`.
         model: As for `judge_for`.
+        gate: What the run's requests pass.
+        reply_seconds: Time-out of one try, at most.
     """
-    if client is None:
-        yield None
-        return
-    if not isinstance(client, str):
-        yield await async_judge_for(client, model)
-        return
-    provider, named = split_spec(client)
-    built = _build(provider, named, asynchronous=True)
+    provider, named = split_spec(spec)
+    built = _build(
+        provider,
+        named,
+        asynchronous=True,
+        gate=gate,
+        reply_seconds=min(reply_seconds, _REPLY_SECONDS),
+    )
     try:
-        yield AsyncInstructorJudge(built.client, AskSettings(model, named, strict=built.strict))
+        settings = AskSettings(model, named, strict=built.strict, lean=_is_lean(built.client))
+        yield AsyncInstructorJudge(built.client, settings), built.client
     finally:
         await _close(built)
+
+
+def _is_lean(client: Any) -> bool:
+    """Say whether a client's handlers use nothing of a model but schema and validation."""
+    names = (str(client.provider.value), client.mode.name)
+    return names in {("openai", "TOOLS"), ("openai", "JSON_SCHEMA")}
 
 
 def is_async(client: object) -> bool:
@@ -184,9 +197,16 @@ def _cache_key(provider: str, model: str) -> tuple[str, ...]:
     return (provider, model, *(os.environ.get(name, "") for name in environment))
 
 
-def _build(provider: str, model: str, *, asynchronous: bool) -> BuiltClient:
+def _build(
+    provider: str,
+    model: str,
+    *,
+    asynchronous: bool,
+    gate: Gate | None = None,
+    reply_seconds: float = _REPLY_SECONDS,
+) -> BuiltClient:
     if provider == "openai":
-        return _build_openai(model, asynchronous=asynchronous)
+        return _build_openai(model, asynchronous=asynchronous, gate=gate, seconds=reply_seconds)
     import instructor  # noqa: PLC0415 - loads its runtime
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
@@ -206,20 +226,25 @@ def _build(provider: str, model: str, *, asynchronous: bool) -> BuiltClient:
     return BuiltClient(client, strict=False)
 
 
-def _build_openai(model: str, *, asynchronous: bool) -> BuiltClient:
+def _build_openai(
+    model: str, *, asynchronous: bool, gate: Gate | None, seconds: float
+) -> BuiltClient:
     import instructor  # noqa: PLC0415 - loads its runtime
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
-    options: dict[str, Any] = {
-        "timeout": openai.Timeout(_REPLY_SECONDS, connect=_CONNECT_SECONDS),
-        "max_retries": _TRANSPORT_RETRIES,
-    }
+    client: Any
     try:
-        sdk = openai.AsyncOpenAI(**options) if asynchronous else openai.OpenAI(**options)
+        if asynchronous:
+            client = build_async_openai(model, reply_seconds=seconds, gate=gate)
+        else:
+            timeout = openai.Timeout(seconds, connect=CONNECT_SECONDS)
+            sdk = openai.OpenAI(timeout=timeout, max_retries=TRANSPORT_RETRIES)
+            mode = instructor.Mode.JSON_SCHEMA
+            client = instructor.from_openai(sdk, mode=mode, model=model)
     except openai.OpenAIError as error:
         raise ConfigurationError(
             "no API key: set OPENAI_API_KEY (any text for a local server that checks none), or use "
             "the judge 'embedded', which needs no key"
         ) from error
-    client = instructor.from_openai(sdk, mode=instructor.Mode.JSON_SCHEMA, model=model)
-    return BuiltClient(client, strict=urlsplit(str(sdk.base_url)).hostname in STRICT_HOSTS)
+    host = urlsplit(str(client.client.base_url)).hostname
+    return BuiltClient(client, strict=host in STRICT_HOSTS)

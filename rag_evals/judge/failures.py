@@ -13,6 +13,7 @@ from rag_evals.errors import (
     JudgeUnreachableError,
     RagEvalsError,
 )
+from rag_evals.judge.limits import retry_after_seconds
 from rag_evals.judge.redact import redact
 
 _MAX_MESSAGE_CHARS = 300
@@ -46,19 +47,20 @@ def translate(error: BaseException, *, attempts: int, key: str | None = None) ->
         return JudgeOutputError(f"invalid after {attempts} attempts: {_short(str(cause), key)}")
     if isinstance(cause, TypeError) and "'model'" in str(cause):
         return ConfigurationError(_NO_MODEL)
-    if "APITimeoutError" in names or isinstance(cause, TimeoutError):
-        return JudgeUnavailableError("no reply within the time-out, after all retries")
-    if "APIConnectionError" in names or isinstance(cause, ConnectionError):
-        return _by_connection(cause.__cause__ or cause, key)
+    if names & {"APITimeoutError", "APIConnectionError"} or isinstance(cause, OSError):
+        return _by_connection(cause, names, key)
     return _by_status(cause, key)
 
 
-def _by_connection(reason: BaseException, key: str | None) -> JudgeUnavailableError:
+def _by_connection(cause: BaseException, names: set[str], key: str | None) -> JudgeUnavailableError:
+    reason = cause.__cause__ or cause
+    said = _short(str(reason), key)
+    # The aiohttp transport reports a refused connection as a time-out of connecting.
     if type(reason).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError"):
-        return JudgeUnreachableError(f"no connection to the endpoint: {_short(str(reason), key)}")
-    return JudgeUnavailableError(
-        f"the connection broke, after all retries: {_short(str(reason), key)}"
-    )
+        return JudgeUnreachableError(f"no connection to the endpoint: {said}")
+    if "APITimeoutError" in names or isinstance(cause, TimeoutError):
+        return JudgeUnavailableError("no reply within the time-out, after all retries")
+    return JudgeUnavailableError(f"the connection broke, after all retries: {said}")
 
 
 def _by_status(cause: BaseException, key: str | None) -> GradingError:
@@ -74,7 +76,11 @@ def _by_status(cause: BaseException, key: str | None) -> GradingError:
     if status == 429 and "insufficient_quota" in f"{getattr(cause, 'code', '')}{message}":
         return JudgeRejectedError(f"the account has no quota left ({said})")
     if status in (408, 409, 429) or status >= 500:
-        return JudgeUnavailableError(f"still failing after all retries ({said})")
+        error = JudgeUnavailableError(f"still failing after all retries ({said})")
+        error.status = status
+        headers = getattr(getattr(cause, "response", None), "headers", {})
+        error.retry_after_seconds = retry_after_seconds(headers)
+        return error
     if status in (400, 422) and _is_about_every_call(cause, message):
         return JudgeRejectedError(f"the endpoint refuses this kind of request ({said})")
     return JudgeRequestError(f"the endpoint refuses this request ({said})")

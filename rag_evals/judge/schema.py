@@ -31,13 +31,22 @@ class Parsed:
 
 
 @cache
-def prepared(model: type[BaseModel]) -> type[BaseModel]:
-    """Return the class that instructor is given in place of `model`; one for each model."""
+def prepared(model: type[BaseModel], *, lean: bool) -> type[BaseModel]:
+    """Return the class that instructor is given in place of `model`; one for each model.
+
+    Args:
+        model: What the judge fills.
+        lean: Leave the model itself out of the class. instructor walks through every member of a
+            model and of all models in it, five times a call, to find async validators; OpenAI's
+            handlers need only the schema and the validation, other providers' may need more.
+    """
     from instructor import OpenAISchema  # noqa: PLC0415 - loads openai, 1.4 s
 
-    schema = model.model_json_schema()
+    # The name of the reply; the models of this package leave it out of nested schemas.
+    schema = {**model.model_json_schema(), "title": model.__name__}
+    bases = (OpenAISchema,) if lean else (model, OpenAISchema)
 
-    class Prepared(model, OpenAISchema):  # type: ignore[valid-type, misc]  # the base is a value
+    class Prepared(*bases):  # type: ignore[misc]  # the bases are values
         @classmethod
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
             # instructor edits what it gets.
@@ -51,10 +60,10 @@ def prepared(model: type[BaseModel]) -> type[BaseModel]:
         def model_validate(cls, obj: Any, **options: Any) -> Any:
             return Parsed(model.model_validate(obj, **_with_facts(options)))
 
-    Prepared.__name__ = model.__name__
-    Prepared.__qualname__ = model.__qualname__
+    Prepared.__name__ = Prepared.__qualname__ = model.__name__
     Prepared.__doc__ = model.__doc__
-    return Prepared
+    made: type[BaseModel] = Prepared
+    return made
 
 
 def _with_facts(options: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What did the judge cost? Calls, re-asks and tokens, counted per reply."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Self
 
 
@@ -11,27 +11,50 @@ class Usage:
     Attributes:
         calls: Replies received from the endpoint, re-asks among them.
         reasks: Replies that were invalid and asked again.
+        retries: Requests that the transport sent again; known for clients that we build.
         prompt_tokens: Tokens sent, as the endpoint counted them; 0 where it does not say.
         completion_tokens: Tokens received.
         cached_tokens: The part of `prompt_tokens` that the provider had cached.
+        cache_hits: Calls that were answered from our own cache; they cost nothing.
     """
 
     calls: int = 0
     reasks: int = 0
+    retries: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    cache_hits: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens sent and received."""
+        return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Self) -> Self:
         """Add field by field."""
-        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        return type(self)(
+            self.calls + other.calls,
+            self.reasks + other.reasks,
+            self.retries + other.retries,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_hits + other.cache_hits,
+        )
 
 
 class Meter:
-    """Adds up the usage of one grading, also of calls that failed in the end."""
+    """Adds up the usage of one grading, also of calls that failed in the end.
+
+    Attributes:
+        total: What was used so far.
+        waited_seconds: How long replies were waited for so far, the run's gate left out.
+    """
 
     def __init__(self) -> None:
         self.total = Usage()
+        self.waited_seconds = 0.0
 
     def add(self, usage: Usage) -> None:
         """Count one reply, or several."""

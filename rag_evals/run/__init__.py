@@ -1,24 +1,33 @@
 """How is a data set graded and kept? Plan, run, outcomes, store and summary."""
 
+from rag_evals.run.estimate import Estimate, estimate
+from rag_evals.run.interrupt import run_until_signal
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status
 from rag_evals.run.plan import Plan, make_plan
 from rag_evals.run.progress import Progress, Report
 from rag_evals.run.runner import Run, aevaluate, aexecute, evaluate, execute
+from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.summary import GraderSummary, Summary
 
 __all__ = [
+    "DEFAULT_CONCURRENCY",
+    "DEFAULT_MAX_FAILURES",
     "ErrorRecord",
+    "Estimate",
     "GraderSummary",
     "Outcome",
     "Plan",
     "Progress",
     "Report",
     "Run",
+    "RunOptions",
     "Status",
     "Summary",
     "aevaluate",
     "aexecute",
+    "estimate",
     "evaluate",
     "execute",
     "make_plan",
+    "run_until_signal",
 ]

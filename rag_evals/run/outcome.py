@@ -41,6 +41,7 @@ class Outcome:
         attempts: Replies that were asked for; 0 when no judge was needed.
         seconds: How long the grading took.
         usage: Tokens and calls.
+        cost_usd: List price of the usage in US dollars; None when the model's price is not known.
         warnings: Oddities in the result, in words.
     """
 
@@ -55,6 +56,7 @@ class Outcome:
     attempts: int = 0
     seconds: float = 0.0
     usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
     warnings: tuple[str, ...] = ()
 
     @property

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,9 +14,9 @@ from rag_evals.catalog import grader_named
 from rag_evals.dataset import CheckedFile, ColumnMap, Data, FileData, RowData, data_from
 from rag_evals.errors import ConfigurationError
 from rag_evals.grader import Grader, default_judge, resolve
-from rag_evals.judge import Client, is_async
+from rag_evals.judge import Client, Price, is_async, price_of, split_spec
+from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings
 
-DEFAULT_CONCURRENCY = 16
 _RUNS_FOLDER = Path("runs")
 
 
@@ -29,7 +30,7 @@ class Plan:
         graders: What grades each row, in the form that fits the judge.
         client: Who is asked; None when a verifier decides alone.
         model: Model to ask, or None for the graders' or the client's own.
-        concurrency: Gradings at a time.
+        settings: Limits, time-outs, the cache.
         identity: What makes this run this run; a store goes on only with an equal one.
     """
 
@@ -38,13 +39,35 @@ class Plan:
     graders: tuple[Grader[Any], ...]
     client: Client
     model: str | None
-    concurrency: int
+    settings: RunSettings
     identity: dict[str, Any]
 
     @property
     def total(self) -> int | None:
         """Gradings in all; None when the data does not say."""
         return None if self.checked is None else self.checked.count * len(self.graders)
+
+    @property
+    def default_model(self) -> str | None:
+        """The model that is asked where neither plan nor grader names one; None when unknown."""
+        if isinstance(self.client, str):
+            return split_spec(self.client)[1]
+        own = getattr(self.client, "kwargs", {}).get("model")
+        return own if isinstance(own, str) else None
+
+    @property
+    def endpoint(self) -> str:
+        """Name where calls go: two endpoints may answer the same call differently."""
+        if isinstance(self.client, str):
+            provider = split_spec(self.client)[0]
+            url = os.environ.get("OPENAI_BASE_URL", "") if provider == "openai" else ""
+            return f"{provider} {url}"
+        inner = getattr(self.client, "client", None)
+        return f"{getattr(self.client, 'provider', '')} {getattr(inner, 'base_url', '')}"
+
+    def price(self, grader: Grader[Any]) -> Price | None:
+        """Find what a grader's calls cost; None when the model or its price is not known."""
+        return price_of(self.model or grader.model or self.default_model)
 
     def manifest(self) -> dict[str, Any]:
         """Return what `manifest.json` holds."""
@@ -73,7 +96,7 @@ def make_plan(
     model: str | None = None,
     columns: ColumnMap | None = None,
     concurrency: int = DEFAULT_CONCURRENCY,
-    limit: int | None = None,
+    options: RunOptions | None = None,
 ) -> Plan:
     """Check everything that can be checked without asking a judge.
 
@@ -84,36 +107,34 @@ def make_plan(
         model: As for `Grader.grade`.
         columns: Where the fields are; None looks for the usual names.
         concurrency: Gradings at a time, at least 1.
-        limit: Grade the first rows only; None grades all.
+        options: Limits, time-outs, the cache.
 
     Raises:
         ConfigurationError: A setting cannot work.
         DataError: A row of the file cannot be graded.
     """
-    if concurrency < 1 or (limit is not None and limit < 1):
-        raise ConfigurationError(
-            f"concurrency {concurrency!r} and limit {limit!r} must be at least 1"
-        )
+    settings = RunSettings.of(concurrency, options or {})
     if client is None:
         client = default_judge()
     chosen = [grader_named(grader) if isinstance(grader, str) else grader for grader in graders]
     _check_graders(chosen)
     resolved = [resolve(grader, client, model) for grader in chosen]
     asked = resolved[0][1]
+    judge = _judge_name(client, model)
     columns = columns or ColumnMap()
     required = frozenset(field for grader in chosen for field in grader.requires)
-    rows = data_from(data, columns, required, limit)
+    rows = data_from(data, columns, required, settings.limit)
     checked = rows.check() if isinstance(rows, FileData) else None
     identity = {
         "data": "rows" if checked is None else checked.data_hash,
-        "judge": _judge_name(client, model),
+        "judge": judge,
         "graders": {grader.name: grader.fingerprint() for grader, _ in resolved},
         "models": {grader.name: grader.model for grader, _ in resolved if grader.model},
         "columns": columns.described(),
-        "limit": limit,
+        "limit": settings.limit,
     }
     return Plan(
-        rows, checked, tuple(grader for grader, _ in resolved), asked, model, concurrency, identity
+        rows, checked, tuple(grader for grader, _ in resolved), asked, model, settings, identity
     )
 
 

@@ -22,18 +22,46 @@ class Progress:
         total: Gradings in all, or None when the data is an iterable of unknown length.
         failed: Gradings that failed.
         seconds: Since the run began.
+        graded: Gradings that ended in this run.
+        tokens: Sent and received, those of an earlier run among them.
+        cost_usd: Their list price; None when it is not known.
     """
 
     done: int
     total: int | None
     failed: int
     seconds: float
+    graded: int = 0
+    tokens: int = 0
+    cost_usd: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """Gradings a second, in this run."""
+        return self.graded / self.seconds if self.seconds else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the run ends, at this rate; None when it cannot be said."""
+        if self.total is None or not self.rate:
+            return None
+        return (self.total - self.done) / self.rate
+
+    def details(self) -> str:
+        """Failures, rate, tokens and cost, as far as there are any."""
+        parts = [f"{self.failed} failed", f"{self.rate:.1f}/s"]
+        if self.tokens:
+            parts.append(f"{self.tokens / 1000:.1f}k tokens")
+        if self.cost_usd is not None:
+            parts.append(f"${self.cost_usd:.4f}")
+        return ", ".join(parts)
 
     def __str__(self) -> str:
         """One plain line."""
         of = "" if self.total is None else f"/{self.total}"
-        rate = self.done / self.seconds if self.seconds else 0.0
-        return f"graded {self.done}{of}, {self.failed} failed, {rate:.1f}/s"
+        left = self.seconds_left
+        ahead = "" if not left else f", {left:.0f} s left"
+        return f"graded {self.done}{of}, {self.details()}{ahead}"
 
 
 Report = Callable[[Progress], None]
@@ -89,13 +117,14 @@ def _bar(stream: TextIO) -> Iterator[Report]:
         TextColumn("grading"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]} failed"),
+        TextColumn("{task.fields[details]}"),
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(file=stream), transient=True) as bar:
-        task: TaskID = bar.add_task("", total=None, failed=0)
+        task: TaskID = bar.add_task("", total=None, details="")
 
         def report(progress: Progress) -> None:
-            bar.update(task, completed=progress.done, total=progress.total, failed=progress.failed)
+            details = progress.details()
+            bar.update(task, completed=progress.done, total=progress.total, details=details)
 
         yield report

@@ -2,28 +2,31 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from pydantic import BaseModel
-
+from rag_evals.cache import CachedJudge
 from rag_evals.dataset import ColumnMap, Data, NumberedSample
-from rag_evals.drive import drive, drive_async
-from rag_evals.errors import ConfigurationError, JudgeRejectedError, JudgeUnreachableError
+from rag_evals.drive import drive_async
+from rag_evals.errors import (
+    ConfigurationError,
+    JudgeRejectedError,
+    JudgeUnreachableError,
+    TooManyFailuresError,
+)
 from rag_evals.grader import Grader
-from rag_evals.judge import Client, Meter, async_judge_session, is_async, judge_for
+from rag_evals.judge import AsyncJudge, Client, Meter, judge_session
 from rag_evals.run.outcome import Outcome, broken, ended
-from rag_evals.run.plan import DEFAULT_CONCURRENCY, Plan, make_plan
+from rag_evals.run.plan import Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
+from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary
 from rag_evals.sample import Sample
-
-GradeOne = Callable[[Grader[Any], Sample, Meter], Awaitable[BaseModel]]
 
 
 class Run:
@@ -32,15 +35,19 @@ class Run:
     Attributes:
         outcomes: In the order of the data, then of the graders; empty with `keep=False`.
         folder: Where it is kept, or None.
+        graded: Gradings that were made now; the rest were there from an earlier run.
     """
 
-    def __init__(self, outcomes: Sequence[Outcome], summary: Summary, folder: Path | None) -> None:
+    def __init__(
+        self, outcomes: Sequence[Outcome], summary: Summary, folder: Path | None, graded: int
+    ) -> None:
         self.outcomes = list(outcomes)
         self.folder = folder
+        self.graded = graded
         self._summary = summary
 
     def summary(self) -> Summary:
-        """Return means, counts and usage."""
+        """Return means, counts, usage and cost."""
         return self._summary
 
 
@@ -55,7 +62,7 @@ def evaluate(
     out: str | Path | None = None,
     progress: Report | bool | None = None,
     keep: bool = True,
-    limit: int | None = None,
+    **options: Unpack[RunOptions],
 ) -> Run:
     """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
 
@@ -70,7 +77,8 @@ def evaluate(
         out: Folder to keep the run in; a run that is there is gone on with. None writes nothing.
         progress: A function that is given `Progress`; True or False; None shows it on a terminal.
         keep: Keep the outcomes in memory; False for very large data with `out`.
-        limit: Grade the first rows only.
+        options: `limit`, `timeout`, `rpm`, `tpm`, `max_failures`, `cache`, `restart`; see
+            `RunOptions`.
 
     Returns:
         The run: each row has one outcome for each grader.
@@ -80,9 +88,16 @@ def evaluate(
         DataError: A row of a file cannot be graded; nothing was sent.
         JudgeRejectedError: The endpoint refuses every request: key, model or schema.
         JudgeUnreachableError: No connection, and nothing was scored yet.
+        TooManyFailuresError: More gradings failed than `max_failures` allows.
     """
     plan = make_plan(
-        data, graders, client, model=model, columns=columns, concurrency=concurrency, limit=limit
+        data,
+        graders,
+        client,
+        model=model,
+        columns=columns,
+        concurrency=concurrency,
+        options=options,
     )
     return execute(plan, out=out, progress=progress, keep=keep)
 
@@ -98,11 +113,17 @@ async def aevaluate(
     out: str | Path | None = None,
     progress: Report | bool | None = None,
     keep: bool = True,
-    limit: int | None = None,
+    **options: Unpack[RunOptions],
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
     plan = make_plan(
-        data, graders, client, model=model, columns=columns, concurrency=concurrency, limit=limit
+        data,
+        graders,
+        client,
+        model=model,
+        columns=columns,
+        concurrency=concurrency,
+        options=options,
     )
     return await aexecute(plan, out=out, progress=progress, keep=keep)
 
@@ -116,7 +137,11 @@ def execute(
         return asyncio.run(work)
     # A loop cannot be entered twice; the run gets a thread with a loop of its own.
     with ThreadPoolExecutor(1, "rag-evals") as pool:
-        return pool.submit(asyncio.run, work).result()
+        return pool.submit(_run_alone, work).result()
+
+
+def _run_alone(work: Coroutine[Any, Any, Run]) -> Run:
+    return asyncio.run(work)
 
 
 def _loop_is_running() -> bool:
@@ -133,15 +158,25 @@ async def aexecute(
     """Carry out a plan in the running event loop; arguments as for `evaluate`."""
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
-        store = None if folder is None else stack.enter_context(RunStore(folder, plan.manifest()))
+        store = None
+        if folder is not None:
+            store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
+            stack.enter_context(store)
         report = stack.enter_context(reporting(progress))
-        grade_one = await stack.enter_async_context(_grading(plan))
-        runner = _Runner(plan, store, report, grade_one, keep=keep)
-        await runner.run()
-    outcomes = sorted(
-        runner.outcomes, key=lambda outcome: (outcome.index, runner.order[outcome.grader])
-    )
-    return Run(outcomes, runner.summary, folder)
+        session = judge_session(plan.client, plan.model, plan.settings.session)
+        judge = await stack.enter_async_context(session)
+        cache = plan.settings.open_cache()
+        if judge is not None and cache is not None:
+            stack.enter_context(closing(cache))
+            judge = CachedJudge(
+                judge,
+                cache,
+                endpoint=plan.endpoint,
+                default_model=plan.default_model,
+                model=plan.model,
+            )
+        runner = _Runner(plan, judge, store, report, keep=keep)
+        return await runner.run(folder)
 
 
 class _Runner:
@@ -150,35 +185,45 @@ class _Runner:
     def __init__(
         self,
         plan: Plan,
+        judge: AsyncJudge | None,
         store: RunStore | None,
         report: Report,
-        grade_one: GradeOne,
         *,
         keep: bool,
     ) -> None:
         self._plan = plan
+        self._judge = judge
         self._store = store
         self._report = report
-        self._grade_one = grade_one
         self._keep = keep
         self._began = time.monotonic()
-        self._done = 0
+        self._done = self._graded = 0
         self._earlier = _ended_earlier(plan, store, keep=keep)
-        self.order = {grader.name: place for place, grader in enumerate(plan.graders)}
-        self.outcomes: list[Outcome] = []
-        self.summary = Summary()
+        self._prices = {grader.name: plan.price(grader) for grader in plan.graders}
+        self._outcomes: list[Outcome] = []
+        self._summary = Summary()
 
-    async def run(self) -> None:
+    async def run(self, folder: Path | None) -> Run:
         work = self._open_work()
-        workers = [asyncio.create_task(self._work(work)) for _ in range(self._plan.concurrency)]
+        count = self._plan.settings.session.concurrency
+        workers = [asyncio.create_task(self._work(work)) for _ in range(count)]
         try:
             await asyncio.gather(*workers)
+        except TooManyFailuresError as error:
+            error.run = self._finished(folder)
+            raise
         finally:
             # What one worker raised ends the run; calls in flight must not go on being paid for.
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-            self.summary.seconds = time.monotonic() - self._began
+        return self._finished(folder)
+
+    def _finished(self, folder: Path | None) -> Run:
+        order = {grader.name: place for place, grader in enumerate(self._plan.graders)}
+        self._outcomes.sort(key=lambda outcome: (outcome.index, order[outcome.grader]))
+        self._summary.seconds = time.monotonic() - self._began
+        return Run(self._outcomes, self._summary, folder, self._graded)
 
     def _open_work(self) -> Iterator[tuple[NumberedSample, Grader[Any]]]:
         """Yield what is still to be graded; what an earlier run ended is counted on the way."""
@@ -195,7 +240,9 @@ class _Runner:
             outcome = await self._grade(row, grader)
             if self._store is not None:
                 self._store.append(outcome)
+            self._graded += 1
             self._count(outcome)
+            self._check_failures()
 
     async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
         place = (row.position, row.sample_id or f"row-{row.position}", grader.name)
@@ -204,47 +251,49 @@ class _Runner:
         if not isinstance(row.sample, Sample):
             return broken(place, row.sample, 0.0, meter.total)
         try:
-            result = await self._grade_one(grader, row.sample, meter)
-            return ended(place, result, time.monotonic() - began, meter.total)
+            result = await drive_async(grader.flow(row.sample), self._judge, meter)
+            outcome = ended(place, result, time.monotonic() - began, meter.total)
         except Exception as error:
             if self._ends_the_run(error):
                 raise
-            return broken(place, error, time.monotonic() - began, meter.total)
+            outcome = broken(place, error, time.monotonic() - began, meter.total)
+        price = self._prices[grader.name]
+        return outcome if price is None else replace(outcome, cost_usd=price.cost_usd(meter.total))
 
     def _ends_the_run(self, error: Exception) -> bool:
         """Say whether every other row would fail the same way."""
         if isinstance(error, JudgeUnreachableError):
-            return not any(of_grader.scored for of_grader in self.summary.graders.values())
+            return not any(of_grader.scored for of_grader in self._summary.graders.values())
         return isinstance(error, ConfigurationError | JudgeRejectedError)
+
+    def _check_failures(self) -> None:
+        limit = self._plan.settings.max_failures
+        failed = self._summary.failed
+        if failed and limit.is_passed(failed, self._done):
+            kept = (
+                "" if self._store is None else f"; what was graded is kept in {self._store.folder}"
+            )
+            raise TooManyFailuresError(
+                f"{failed} of {self._done} gradings failed, more than {limit} "
+                f"({self._summary.failures()}){kept}"
+            )
 
     def _count(self, outcome: Outcome) -> None:
         self._done += 1
-        self.summary.add(outcome)
+        self._summary.add(outcome)
         if self._keep:
-            self.outcomes.append(outcome)
-        seconds = time.monotonic() - self._began
-        self._report(Progress(self._done, self._plan.total, self.summary.failed, seconds))
-
-
-@asynccontextmanager
-async def _grading(plan: Plan) -> "Any":
-    """Choose how one grading is carried out: awaited, or in a thread for a sync client."""
-    if plan.client is None or isinstance(plan.client, str) or is_async(plan.client):
-        async with async_judge_session(plan.client, plan.model) as judge:
-
-            async def awaited(grader: Grader[Any], sample: Sample, meter: Meter) -> BaseModel:
-                return await drive_async(grader.flow(sample), judge, meter)
-
-            yield awaited
-        return
-    sync_judge = judge_for(plan.client, plan.model)
-    loop = asyncio.get_running_loop()
-    with ThreadPoolExecutor(plan.concurrency, "rag-evals") as pool:
-
-        async def in_thread(grader: Grader[Any], sample: Sample, meter: Meter) -> BaseModel:
-            return await loop.run_in_executor(pool, drive, grader.flow(sample), sync_judge, meter)
-
-        yield in_thread
+            self._outcomes.append(outcome)
+        self._report(
+            Progress(
+                done=self._done,
+                total=self._plan.total,
+                failed=self._summary.failed,
+                seconds=time.monotonic() - self._began,
+                graded=self._graded,
+                tokens=self._summary.usage.tokens,
+                cost_usd=self._summary.cost_usd,
+            )
+        )
 
 
 def _ended_earlier(

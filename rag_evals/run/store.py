@@ -23,9 +23,10 @@ _PRIVATE = 0o600
 class RunStore:
     """The folder of one run, held by one process at a time."""
 
-    def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, manifest: Mapping[str, Any], *, restart: bool = False) -> None:
         self.folder = folder
         self._manifest = manifest
+        self._restart = restart
         self._lock = FileLock(folder / ".lock", timeout=0)
         self._file: int | None = None
 
@@ -47,6 +48,8 @@ class RunStore:
                 f"run folder {str(self.folder)!r} cannot be used: {error.strerror or error}"
             ) from error
         try:
+            if self._restart:
+                self._set_aside()
             self._check_manifest()
             self._repair()
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
@@ -93,8 +96,21 @@ class RunStore:
         if differences:
             raise ConfigurationError(
                 f"{str(self.folder)!r} holds another run: {'; '.join(differences)}; "
-                "use the same settings to go on with it, or another folder"
+                "use the same settings to go on with it, another folder, or restart"
             )
+
+    def _set_aside(self) -> None:
+        """Move the files of an earlier run into a folder beside the new ones."""
+        files = [self.folder / name for name in (MANIFEST, RESULTS)]
+        if not any(file.exists() for file in files):
+            return
+        number = 1
+        while (aside := self.folder / f"before-{number}").exists():
+            number += 1
+        aside.mkdir()
+        for file in files:
+            if file.exists():
+                file.rename(aside / file.name)
 
     def _repair(self) -> None:
         """Cut off a last line that was torn by a kill; its row is graded again."""

@@ -71,11 +71,16 @@ class Summary:
     Attributes:
         graders: By name, in the order given.
         usage: What was spent, calls that failed included.
+        cost_usd: List price of the usage in US dollars, as far as prices are known; None when no
+            price is.
+        failed: Outcomes that failed, over all graders.
         seconds: Time the run took.
     """
 
     graders: dict[str, GraderSummary] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    failed: int = 0
     seconds: float = 0.0
 
     def add(self, outcome: Outcome) -> None:
@@ -90,11 +95,32 @@ class Summary:
             of_grader.failed[outcome.error.type if outcome.error else "unknown"] += 1
         of_grader.warnings += len(outcome.warnings)
         self.usage = self.usage + outcome.usage
+        if outcome.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + outcome.cost_usd
+        self.failed += outcome.status == "failed"
 
-    @property
-    def failed(self) -> int:
-        """Outcomes that failed, over all graders."""
-        return sum(of_grader.failed.total() for of_grader in self.graders.values())
+    def failures(self) -> str:
+        """Name the kinds of failures, the most frequent first."""
+        kinds: Counter[str] = Counter()
+        for of_grader in self.graders.values():
+            kinds += of_grader.failed
+        return ", ".join(f"{count} {name}" for name, count in _ordered(kinds))
+
+    def account(self) -> str:
+        """Say what was spent, in one line; empty when no judge was asked."""
+        usage = self.usage
+        if not (usage.calls or usage.cache_hits):
+            return ""
+        parts = [f"{usage.calls} calls"]
+        repeated = [(usage.reasks, "asked again"), (usage.retries, "sent again")]
+        parts += [f"{count} {what}" for count, what in repeated if count]
+        if usage.cache_hits:
+            parts.append(f"{usage.cache_hits} from the cache")
+        parts.append(f"{usage.prompt_tokens} tokens sent ({usage.cached_tokens} cached)")
+        parts.append(f"{usage.completion_tokens} received")
+        if self.cost_usd is not None:
+            parts.append(f"${self.cost_usd:.4f}")
+        return f"spent: {', '.join(parts)}; {self.seconds:.1f} s"
 
     def __str__(self) -> str:
         """One line for each grader."""
@@ -106,6 +132,10 @@ def _counted(label: str, counts: Counter[str]) -> str:
         return ""
     if len(counts) == 1:
         return f"{counts.total()} {label}: {next(iter(counts))}"
-    # In a fixed order: outcomes end in any.
-    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return f"{counts.total()} {label}: " + ", ".join(f"{count} {name}" for name, count in ordered)
+    kinds = ", ".join(f"{count} {name}" for name, count in _ordered(counts))
+    return f"{counts.total()} {label}: {kinds}"
+
+
+def _ordered(counts: Counter[str]) -> list[tuple[str, int]]:
+    """Sort by count, then by name: outcomes end in any order, what is shown must not change."""
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

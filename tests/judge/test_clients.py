@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from rag_evals import Faithfulness, base, errors
-from rag_evals.judge import async_judge_session, judge_for
+from rag_evals.judge import SessionSettings, judge_for, judge_session
 from rag_evals.judge.clients import STRICT_HOSTS, split_spec
 from rag_evals.statements import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
@@ -144,8 +144,7 @@ def test_a_session_closes_what_it_made(scripted: Start) -> None:
     scripted(GOOD)
 
     async def session() -> Any:
-        async with async_judge_session("openai/gpt-4o-mini") as judge:
-            assert judge is not None
-            return judge._client
+        async with judge_session("openai/gpt-4o-mini", None, SessionSettings()) as judge:
+            return judge
 
-    assert asyncio.run(session()).client.is_closed()
+    assert asyncio.run(session())._client.client.is_closed()

@@ -54,10 +54,10 @@ def test_plain_progress_is_a_line_at_the_end() -> None:
     stream = io.StringIO()
     for wanted in (True, None, False):
         with reporting(wanted, stream) as report:
-            report(Progress(1, 2, 0, 1.0))
-            report(Progress(2, 2, 0, 1.0))
+            report(Progress(1, 2, 0, 1.0, graded=1))
+            report(Progress(2, 2, 0, 1.0, graded=2, tokens=1234, cost_usd=0.5))
 
-    assert stream.getvalue() == "graded 2/2, 0 failed, 2.0/s\n"
+    assert stream.getvalue() == "graded 2/2, 0 failed, 2.0/s, 1.2k tokens, $0.5000\n"
 
 
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:

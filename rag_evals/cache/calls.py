@@ -1,0 +1,106 @@
+"""Was this very call answered before? The exact cache: same call, same answer, across runs.
+
+The key is a hash of all that can change an answer: the endpoint, the model, the messages, the
+schema of the reply, the sampling settings, and the number of the sample where one call is asked
+several times. Left out is what cannot: the API key, time-outs, limits, concurrency, retries, and
+the names of runs, rows and graders. An answer is checked anew against its own call when it is read.
+"""
+
+import hashlib
+import json
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from rag_evals.cache.database import Database
+from rag_evals.judge import AsyncJudge, JudgeCall, JudgeReply, Meter, Usage
+
+CALLS_TABLE = "calls"
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
+    key TEXT PRIMARY KEY, reply TEXT NOT NULL, tokens INTEGER NOT NULL, created REAL NOT NULL
+) WITHOUT ROWID
+"""
+_KEY_VERSION = 1
+
+
+def open_calls(path: Path | None) -> Database:
+    """Open the table of answers in a cache file, or in memory; see `Database`."""
+    return Database(path, _SCHEMA)
+
+
+class CachedJudge:
+    """Asks another judge only what was not asked before.
+
+    Args:
+        judge: Who is asked.
+        database: Where answers are, from `open_calls`.
+        endpoint: Names the endpoint: provider and base URL.
+        default_model: Model that is asked where a call names none; None when nobody knows it, and
+            then such calls are not cached.
+        model: Model that is asked whatever a call names, or None.
+    """
+
+    def __init__(
+        self,
+        judge: AsyncJudge,
+        database: Database,
+        *,
+        endpoint: str,
+        default_model: str | None,
+        model: str | None = None,
+    ) -> None:
+        self._judge = judge
+        self._database = database
+        self._endpoint = endpoint
+        self._default_model = default_model
+        self._model = model
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Return the answer that is there, at no cost, or ask; see `AsyncJudge.ask`."""
+        model = self._model or call.model or self._default_model
+        if model is None:
+            return await self._judge.ask(call, meter)
+        key = self._key(call, model)
+        found = self._read(key, call)
+        if found is not None:
+            meter.add(found.usage)
+            return found
+        reply = await self._judge.ask(call, meter)
+        tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
+        row = (key, reply.parsed.model_dump_json(), tokens, time.time())
+        self._database.write(f"INSERT OR REPLACE INTO {CALLS_TABLE} VALUES (?, ?, ?, ?)", [row])
+        return reply
+
+    def _read(self, key: str, call: JudgeCall[Any]) -> JudgeReply | None:
+        rows = self._database.read(f"SELECT reply FROM {CALLS_TABLE} WHERE key = ?", (key,))
+        if not rows:
+            return None
+        try:
+            parsed = call.reply_model.model_validate_json(rows[0][0], context=dict(call.facts))
+        except ValidationError:
+            # Written by another version of the model's validators: asked again, and replaced.
+            return None
+        return JudgeReply(parsed, Usage(cache_hits=1))
+
+    def _key(self, call: JudgeCall[Any], model: str) -> str:
+        parts = [
+            _KEY_VERSION,
+            self._endpoint,
+            model,
+            call.messages,
+            _schema_hash(call.reply_model),  # type: ignore[arg-type]  # mypy: a class is hashable
+            sorted(call.settings.items()),
+            call.sample_index,
+        ]
+        packed = json.dumps(parts, ensure_ascii=False, separators=(",", ":"), default=repr)
+        return hashlib.sha256(packed.encode()).hexdigest()
+
+
+@cache
+def _schema_hash(model: type[BaseModel]) -> str:
+    packed = json.dumps(model.model_json_schema(), sort_keys=True)
+    return hashlib.sha256(packed.encode()).hexdigest()

@@ -1,0 +1,35 @@
+"""`rag-evals cache`: see what is kept, and throw it away."""
+
+import typer
+
+from rag_evals.cache import CALLS_TABLE, count_rows, default_path, remove, size_of
+
+cache = typer.Typer(help="See and clear the cache of judges' answers.", no_args_is_help=True)
+
+
+@cache.command()
+def info() -> None:
+    """Say where the cache is, how large it is, and what is in it.
+
+    [bold]Example[/bold]
+
+      rag-evals cache info
+    """
+    path = default_path()
+    typer.echo(f"file: {path}")
+    typer.echo(f"size: {size_of(path) / 1e6:.1f} MB")
+    typer.echo(f"answers of judges: {count_rows(path, CALLS_TABLE)}")
+
+
+@cache.command()
+def clear() -> None:
+    """Delete the cache; the next run asks everything again.
+
+    [bold]Example[/bold]
+
+      rag-evals cache clear
+    """
+    path = default_path()
+    count = count_rows(path, CALLS_TABLE)
+    remove(path)
+    typer.echo(f"removed {path}: {count} answers")

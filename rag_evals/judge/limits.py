@@ -1,0 +1,188 @@
+"""How fast may a judge be asked? One gate that all workers of a run pass, and that replies teach.
+
+It holds three things: a pause that a 429 asked for, two budgets (requests and tokens a minute), and
+the number of calls in flight, which is halved by a 429 and raised again while replies succeed.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+_TOO_MANY_REQUESTS = 429
+# A server that asks for longer is not waited for by one worker alone: the run would look dead.
+_MAX_PAUSE_SECONDS = 120.0
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Budget:
+    """So many units a minute, spent as they come; a debt is waited off.
+
+    Args:
+        per_minute: Units a minute; None is no limit.
+        clock: Seconds, from any start.
+    """
+
+    def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.per_minute = per_minute
+        # One second's worth at once, so that the first minute does not get two minutes' worth.
+        self._left = max(1.0, (per_minute or 0) / 60)
+        self._refilled_at = clock()
+
+    def seconds_until(self, units: float) -> float:
+        """Return how long to wait before `units` may be spent; 0 when they may be now."""
+        if self.per_minute is None:
+            return 0.0
+        rate = self.per_minute / 60
+        now = self._clock()
+        most = max(1.0, rate)
+        self._left = min(most, self._left + (now - self._refilled_at) * rate)
+        self._refilled_at = now
+        # More than the budget ever holds cannot be waited for: it goes through, and leaves a debt.
+        return max(0.0, (min(units, most) - self._left) / rate)
+
+    def spend(self, units: float) -> None:
+        """Take units, below zero if need be; a negative number gives some back."""
+        self._left -= units
+
+
+class Gate:
+    """What all calls of a run pass.
+
+    Args:
+        concurrency: The most calls in flight.
+        requests_per_minute: None learns it from the endpoint's headers, where it sends any.
+        tokens_per_minute: As above.
+        clock: Seconds, from any start; tests bring their own.
+    """
+
+    def __init__(
+        self,
+        concurrency: int,
+        *,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
+        self._most = concurrency
+        self._allowed = float(concurrency)
+        self._in_flight = 0
+        self._paused_until = 0.0
+        self._learns = (requests_per_minute is None, tokens_per_minute is None)
+        self._requests = Budget(requests_per_minute, clock)
+        self._tokens = Budget(tokens_per_minute, clock)
+        self._turn = asyncio.Lock()
+        self._freed = asyncio.Event()
+
+    @property
+    def allowed(self) -> int:
+        """Calls that may be in flight now, at least 1."""
+        return max(1, int(self._allowed))
+
+    @asynccontextmanager
+    async def slot(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
+        """Wait for a place, and hold it.
+
+        Args:
+            tokens: Estimate of what the call will use, prompt and reply.
+
+        Yields:
+            A function to call with the tokens that were used in the end.
+        """
+        # In order of arrival: only the first in line looks at the budgets.
+        async with self._turn:
+            await self._wait(tokens)
+            self._in_flight += 1
+            self._requests.spend(1)
+            self._tokens.spend(tokens)
+        try:
+            yield lambda used: self._tokens.spend(used - tokens)
+        finally:
+            self._in_flight -= 1
+            self._freed.set()
+
+    async def before_request(self, *, is_retry: bool) -> None:
+        """Let one HTTP request go when the endpoint has not asked for a pause.
+
+        Args:
+            is_retry: The call has sent one before; a retry is a request of its own.
+        """
+        if is_retry:
+            self._requests.spend(1)
+        while (left := self._paused_until - self._clock()) > 0:
+            await asyncio.sleep(left)
+
+    def after_response(self, status: int, headers: Mapping[str, str]) -> None:
+        """Learn from a reply: its status, `Retry-After`, and `x-ratelimit-*`."""
+        if status == _TOO_MANY_REQUESTS:
+            self.slow_down(retry_after_seconds(headers))
+            return
+        if status < 400:
+            self._allowed = min(self._most, self._allowed + 1 / self._allowed)
+        self._learn(headers)
+
+    def slow_down(self, seconds: float | None) -> None:
+        """Pause all calls and halve those in flight; once for a burst of refusals.
+
+        Args:
+            seconds: How long the endpoint asked to wait; None when it did not say.
+        """
+        now = self._clock()
+        if now >= self._paused_until:
+            self._allowed = max(1.0, self._allowed / 2)
+        # Without a word of the endpoint, a second keeps one burst from being counted many times.
+        wait = min(1.0 if seconds is None else seconds, _MAX_PAUSE_SECONDS)
+        self._paused_until = max(self._paused_until, now + wait)
+
+    async def _wait(self, tokens: int) -> None:
+        while True:
+            delay = max(
+                self._paused_until - self._clock(),
+                self._requests.seconds_until(1),
+                self._tokens.seconds_until(tokens),
+            )
+            if delay > 0:
+                await asyncio.sleep(delay)
+            elif self._in_flight >= self.allowed:
+                self._freed.clear()
+                await self._freed.wait()
+            else:
+                return
+
+    def _learn(self, headers: Mapping[str, str]) -> None:
+        for kind, budget, learns in zip(
+            ("requests", "tokens"), (self._requests, self._tokens), self._learns, strict=True
+        ):
+            limit = headers.get(f"x-ratelimit-limit-{kind}")
+            if limit is not None and learns and limit.isdigit() and int(limit) > 0:
+                budget.per_minute = float(limit)
+            if headers.get(f"x-ratelimit-remaining-{kind}") == "0":
+                reset = parse_duration(headers.get(f"x-ratelimit-reset-{kind}", ""))
+                if reset is not None:
+                    until = self._clock() + min(reset, _MAX_PAUSE_SECONDS)
+                    self._paused_until = max(self._paused_until, until)
+
+
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """Read `retry-after-ms` or `retry-after`; None when there is neither, or a date."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) * unit)
+        except (KeyError, ValueError):
+            continue
+    return None
+
+
+def parse_duration(text: str) -> float | None:
+    """Read "20ms", "6m0s", "1m30.5s" or plain seconds; None for anything else."""
+    parts = _DURATION.findall(text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,151 @@
+"""How is a judge asked in a run? Through a gate, within a deadline, again where none else tries."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any
+
+from rag_evals.errors import JudgeUnavailableError
+from rag_evals.judge.ask import AsyncJudge, Judge
+from rag_evals.judge.call import JudgeCall, JudgeReply
+from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, own_async_judge
+from rag_evals.judge.limits import Gate
+from rag_evals.judge.retry import call_retrying
+from rag_evals.judge.usage import Meter
+
+DEFAULT_TIMEOUT_SECONDS = 120.0
+# What a reply will hold is not known before; statements with their reasons are about this long.
+_REPLY_TOKENS = 300
+_CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """How the judge of a run is used; none of it can change a score.
+
+    Attributes:
+        concurrency: Calls in flight, at most.
+        timeout_seconds: For all calls of one row together, waiting at the gate left out.
+        requests_per_minute: None learns it from the endpoint, where it says.
+        tokens_per_minute: As above.
+    """
+
+    concurrency: int = 16
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+
+@asynccontextmanager
+async def judge_session(
+    client: Client, model: str | None, settings: SessionSettings
+) -> AsyncIterator[AsyncJudge | None]:
+    """Make the judge of one run; a client made for it is closed behind it.
+
+    Args:
+        client: An instructor client, sync or async, a string, or None for a run that asks no judge.
+        model: Model to ask; None takes the grader's, else the client's own.
+        settings: Limits and time-outs.
+    """
+    if client is None:
+        yield None
+        return
+    gate = Gate(
+        settings.concurrency,
+        requests_per_minute=settings.requests_per_minute,
+        tokens_per_minute=settings.tokens_per_minute,
+    )
+    if isinstance(client, str):
+        seconds = settings.timeout_seconds
+        async with own_async_judge(client, model, gate=gate, reply_seconds=seconds) as (inner, own):
+            yield GatedJudge(inner, own, gate, seconds, watched=True)
+    elif is_async(client):
+        inner = await async_judge_for(client, model)
+        yield GatedJudge(inner, client, gate, settings.timeout_seconds)
+    else:
+        with ThreadPoolExecutor(settings.concurrency, "rag-evals") as pool:
+            threaded = ThreadedJudge(judge_for(client, model), pool)
+            yield GatedJudge(threaded, client, gate, settings.timeout_seconds)
+
+
+class ThreadedJudge:
+    """Asks a sync judge in a thread, so that a run awaits it like any other."""
+
+    def __init__(self, judge: Judge, pool: ThreadPoolExecutor) -> None:
+        self._judge = judge
+        self._pool = pool
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Ask in a thread of the pool; see `Judge.ask`."""
+        loop = asyncio.get_running_loop()
+        run = copy_context().run
+        return await loop.run_in_executor(self._pool, run, self._judge.ask, call, meter)
+
+
+class GatedJudge:
+    """Asks another judge when the gate lets it, for as long as the row has time.
+
+    Args:
+        judge: Who is asked.
+        client: The client under it, which says whether it retries by itself.
+        gate: What all calls of the run pass.
+        timeout_seconds: For all calls of one row together.
+        watched: The client's transport teaches the gate; else the errors that it lets through do.
+    """
+
+    def __init__(
+        self,
+        judge: AsyncJudge,
+        client: object,
+        gate: Gate,
+        timeout_seconds: float,
+        *,
+        watched: bool = False,
+    ) -> None:
+        self._judge = judge
+        self._client = client
+        self._gate = gate
+        self._timeout_seconds = timeout_seconds
+        self._watched = watched
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Wait for a place, ask within the row's time, and try again where the client does not.
+
+        Raises:
+            JudgeUnavailableError: The row's time is up, or nothing came after all tries.
+        """
+        retrying = call_retrying(self._client)
+        if retrying is None:
+            return await self._ask_once(call, meter)
+        return await retrying(self._ask_once, call, meter)
+
+    async def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        async with self._gate.slot(estimated_tokens(call)) as used:
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            try:
+                async with asyncio.timeout(self._timeout_seconds - meter.waited_seconds):
+                    reply = await self._judge.ask(call, meter)
+            except TimeoutError:
+                raise JudgeUnavailableError(
+                    f"no valid reply within the {self._timeout_seconds:g} s that a row has"
+                ) from None
+            except JudgeUnavailableError as error:
+                if not self._watched and error.status == 429:
+                    self._gate.slow_down(error.retry_after_seconds)
+                raise
+            finally:
+                meter.waited_seconds += loop.time() - began
+            used(reply.usage.prompt_tokens + reply.usage.completion_tokens)
+            if not self._watched:
+                self._gate.after_response(200, {})
+            return reply
+
+
+def estimated_tokens(call: JudgeCall[Any]) -> int:
+    """Guess what a call will use, prompt and reply: four characters a token."""
+    characters = sum(len(message["content"]) for message in call.messages)
+    return characters // _CHARACTERS_PER_TOKEN + _REPLY_TOKENS

@@ -1,0 +1,139 @@
+"""How may a run go? Limits, time-outs, the cache: nothing here can change a score."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from rag_evals.cache import Database, default_path, open_calls
+from rag_evals.errors import ConfigurationError
+from rag_evals.judge.session import DEFAULT_TIMEOUT_SECONDS, SessionSettings
+
+DEFAULT_CONCURRENCY = 16
+DEFAULT_MAX_FAILURES = "50%"
+_FEWEST_FOR_A_SHARE = 20
+
+
+class RunOptions(TypedDict, total=False):
+    """Further keyword options of `evaluate` and `aevaluate`.
+
+    Attributes:
+        limit: Grade the first rows only.
+        timeout: Seconds for all calls of one row; default 120.
+        rpm: Requests a minute, at most; default: what the endpoint's headers say.
+        tpm: Tokens a minute, at most; as above.
+        max_failures: A number, or a share such as `"50%"` (the default) that counts once 20
+            gradings have ended; more failures end the run.
+        cache: True keeps answers in the user's cache file, a path in that file; default: no cache.
+        restart: Begin anew, and move a run that is in `out` aside.
+    """
+
+    limit: int | None
+    timeout: float
+    rpm: float | None
+    tpm: float | None
+    max_failures: int | str
+    cache: bool | str | Path
+    restart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FailureLimit:
+    """How many gradings may fail.
+
+    Attributes:
+        count: So many at most, or None.
+        share: This share of those that ended, 0 to 1, or None.
+    """
+
+    count: int | None = None
+    share: float | None = None
+
+    @classmethod
+    def parse(cls, text: int | str) -> "FailureLimit":
+        """Read `10` or `"50%"`.
+
+        Raises:
+            ConfigurationError: Neither, or out of range.
+        """
+        shown = str(text).strip()
+        digits = shown.removesuffix("%")
+        if digits.isdigit() and shown.endswith("%") and int(digits) <= 100:
+            return cls(share=int(digits) / 100)
+        if shown.isdigit():
+            return cls(count=int(shown))
+        raise ConfigurationError(
+            f"max failures {text!r} is neither a number nor a percentage, as in 10 or '50%'"
+        )
+
+    def is_passed(self, failed: int, ended: int, *, at_the_end: bool = False) -> bool:
+        """Say whether the run is hopeless.
+
+        Args:
+            failed: Gradings that failed.
+            ended: Gradings that ended.
+            at_the_end: Nothing more will come: a share counts however few there are.
+        """
+        if self.count is not None:
+            return failed > self.count
+        counts = at_the_end or ended >= _FEWEST_FOR_A_SHARE
+        return counts and failed > (self.share or 0.0) * ended
+
+    def __str__(self) -> str:
+        """As it is written on the command line."""
+        return str(self.count) if self.count is not None else f"{100 * (self.share or 0):g}%"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """The options of a run, checked.
+
+    Attributes:
+        session: How the judge is used.
+        max_failures: When to give up.
+        cache: Where answers are kept, or None.
+        limit: Rows to grade, or None for all.
+        restart: Move an earlier run aside.
+    """
+
+    session: SessionSettings
+    max_failures: FailureLimit
+    cache: Path | None = None
+    limit: int | None = None
+    restart: bool = False
+
+    @classmethod
+    def of(cls, concurrency: int, options: RunOptions) -> "RunSettings":
+        """Check the options.
+
+        Raises:
+            ConfigurationError: A number is out of its range.
+        """
+        numbers = {
+            "concurrency": concurrency,
+            "limit": options.get("limit"),
+            "timeout": options.get("timeout", DEFAULT_TIMEOUT_SECONDS),
+            "rpm": options.get("rpm"),
+            "tpm": options.get("tpm"),
+        }
+        for name, value in numbers.items():
+            least = 1 if name in ("concurrency", "limit") else 0
+            if value is not None and (value < least or value <= 0):
+                raise ConfigurationError(f"{name} is {value!r}; expected at least 1")
+        wanted = options.get("cache", False)
+        path = None if wanted is False else default_path() if wanted is True else Path(wanted)
+        return cls(
+            SessionSettings(
+                concurrency,
+                options.get("timeout", DEFAULT_TIMEOUT_SECONDS),
+                options.get("rpm"),
+                options.get("tpm"),
+            ),
+            FailureLimit.parse(options.get("max_failures", DEFAULT_MAX_FAILURES)),
+            path,
+            options.get("limit"),
+            options.get("restart", False),
+        )
+
+    def open_cache(self) -> Database | None:
+        """Open the cache, if there is to be one."""
+        return None if self.cache is None else open_calls(self.cache)
