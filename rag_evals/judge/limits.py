@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 _TOO_MANY_REQUESTS = 429
 # A server that asks for longer is not waited for by one worker alone: the run would look dead.
 _MAX_PAUSE_SECONDS = 120.0
+_ROUNDING = 1e-9
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -42,7 +43,9 @@ class Budget:
         self._left = min(most, self._left + (now - self._refilled_at) * rate)
         self._refilled_at = now
         # More than the budget ever holds cannot be waited for: it goes through, and leaves a debt.
-        return max(0.0, (min(units, most) - self._left) / rate)
+        missing = min(units, most) - self._left
+        # A rest of rounding would be waited for again and again.
+        return missing / rate if missing > _ROUNDING else 0.0
 
     def spend(self, units: float) -> None:
         """Take units, below zero if need be; a negative number gives some back."""

@@ -323,3 +323,65 @@ def test_a_reader_that_goes_away_is_no_error(data: str) -> None:
 
     assert "Traceback" not in ended.stderr
     assert "BrokenPipe" not in ended.stderr
+
+
+def test_a_dry_run_prints_the_cost_and_sends_nothing(
+    command: Command, data: str, scripted: Start
+) -> None:
+    """Rows, calls, tokens and money, and no run folder."""
+    judge = scripted(None)
+    ended = command("grade", data, "--judge", "openai/gpt-4o-mini", "--dry-run")
+
+    assert ended.code == 0
+    assert ended.out.startswith("3 rows, 2 calls, ")
+    assert "nothing was sent" in ended.out
+    assert judge.requests == []
+    assert not Path("runs").exists()
+
+
+def test_the_second_run_is_free(command: Command, data: str, scripted: Start) -> None:
+    """The cache answers the same calls for another folder; it can be seen and cleared."""
+    judge = scripted(None)
+    command("grade", data, "--judge", "openai/gpt-4o-mini", "--out", "a")
+    ended = command("grade", data, "--judge", "openai/gpt-4o-mini", "--out", "b")
+    assert len(judge.requests) == 2
+    assert "spent: 0 calls, 2 from the cache" in ended.out
+    assert "answers of judges: 2" in command("cache", "info").out
+    assert ": 2 answers" in command("cache", "clear").out
+
+    command("grade", data, "--judge", "openai/gpt-4o-mini", "--out", "c", "--no-cache")
+    assert len(judge.requests) == 4
+    assert "answers of judges: 0" in command("cache", "info").out
+
+
+def test_a_finished_run_says_that_nothing_is_left(command: Command, data: str) -> None:
+    """The same command prints the summary again."""
+    first = command("grade", data)
+    second = command("grade", data)
+
+    assert "nothing left to do" in second.err
+    assert second.out == first.out
+
+
+@pytest.mark.parametrize("rows", [3, 30])
+def test_too_many_failures_are_exit_code_3(command: Command, scripted: Start, rows: int) -> None:
+    """Early when there are many rows, at the end when there are few; what was graded is shown."""
+    scripted(HttpError(400, "too long"))
+    lines = [json.dumps({"answer": f"Answer {n}.", "context": ["c"]}) for n in range(rows)]
+    Path("d.jsonl").write_text("\n".join(lines))
+    ended = command("grade", "d.jsonl", "--judge", "openai/m")
+
+    assert ended.code == 3
+    assert "gradings failed, more than 50%" in ended.err
+    assert "JudgeRequestError" in ended.out
+
+
+def test_some_failures_are_a_warning(command: Command, data: str, scripted: Start) -> None:
+    """Under the limit the exit code is 0, and stderr says how many failed."""
+    scripted(
+        lambda request: HttpError(400) if "1923" in str(request.answer) else {"statements": []}
+    )
+    ended = command("grade", data, "--judge", "openai/m")
+
+    assert ended.code == 0
+    assert "Warning: 1 gradings failed; the same command tries them again" in ended.err

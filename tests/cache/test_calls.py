@@ -1,0 +1,148 @@
+"""The exact cache: the same call is answered once, and nothing else is taken for it."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import base, evaluate
+from rag_evals.cache import CachedJudge, open_calls
+from rag_evals.judge import JudgeCall, JudgeReply, Meter, Usage
+from rag_evals.statements import FaithfulnessResult
+from rag_evals.testing import Script, ScriptedJudge
+from tests.conftest import statement
+
+Start = Callable[[Script], ScriptedJudge]
+GOOD = {"statements": [statement()]}
+ROWS = [{"answer": f"It stands in Paris {n}.", "context": ["c"]} for n in range(5)]
+
+
+def test_the_second_run_makes_no_call(scripted: Start) -> None:
+    """Same rows, same prompt, same judge: all answers come from the file, at no cost."""
+    judge = scripted(GOOD)
+    first = evaluate(ROWS, client="openai/gpt-4o-mini", cache=True)
+    second = evaluate(ROWS, client="openai/gpt-4o-mini", cache=True)
+
+    assert len(judge.requests) == 5
+    assert [o.result for o in second.outcomes] == [o.result for o in first.outcomes]
+    usage = second.summary().usage
+    assert (usage.calls, usage.cache_hits, usage.tokens) == (0, 5, 0)
+    assert second.summary().cost_usd == 0.0
+    assert first.summary().cost_usd != 0.0
+    assert "5 from the cache" in second.summary().account()
+
+
+def test_without_being_asked_for_nothing_is_cached(scripted: Start) -> None:
+    """In Python the cache is a choice; no file is made."""
+    judge = scripted(GOOD)
+    for _ in range(2):
+        evaluate(ROWS, client="openai/m")
+
+    assert len(judge.requests) == 10
+    assert list(Path.cwd().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"client": "openai/other"},
+        {"model": "other"},
+        {"graders": [base.ContextEvaluation("Other words.", FaithfulnessResult)]},
+        {"data": [{**ROWS[0], "context": ["d"]}]},
+    ],
+)
+def test_whatever_can_change_an_answer_is_asked(scripted: Start, change: dict[str, Any]) -> None:
+    """Model, prompt and data are in the key."""
+    judge = scripted(GOOD)
+    options: dict[str, Any] = {"data": ROWS[:1], "client": "openai/m", "cache": True}
+    evaluate(**options)
+    evaluate(**options | change)
+
+    assert len(judge.requests) == 2
+
+
+def test_another_endpoint_is_another_key(scripted: Start) -> None:
+    """Two servers may answer the same model differently."""
+    first = scripted(GOOD)
+    evaluate(ROWS[:1], client="openai/m", cache=True)
+    second = scripted(GOOD)
+    evaluate(ROWS[:1], client="openai/m", cache=True)
+
+    assert (len(first.requests), len(second.requests)) == (1, 1)
+
+
+def test_failures_are_not_kept(scripted: Start) -> None:
+    """An invalid reply is asked again in the next run."""
+    judge = scripted("{")
+    for _ in range(2):
+        evaluate(ROWS[:1], client="openai/m", cache=True)
+
+    assert len(judge.requests) == 6
+
+
+class Counting:
+    """A judge that counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        self.asked += 1
+        return JudgeReply(FaithfulnessResult(statements=[]), Usage(calls=1))
+
+
+def ask_all(calls: list[JudgeCall[Any]], default_model: str | None = "m") -> int:
+    """Ask through a cache in memory; return how often the judge was asked."""
+    inner = Counting()
+    database = open_calls(None)
+    judge = CachedJudge(inner, database, endpoint="e", default_model=default_model)
+
+    async def ask() -> None:
+        for call in calls:
+            await judge.ask(call, Meter())
+
+    asyncio.run(ask())
+    database.close()
+    return inner.asked
+
+
+def call(**changes: Any) -> JudgeCall[Any]:
+    """Make a call."""
+    options: dict[str, Any] = {"facts": {"chunk_count": 0}} | changes
+    return JudgeCall(({"role": "user", "content": "Judge."},), FaithfulnessResult, **options)
+
+
+def test_repeated_samples_are_kept_apart() -> None:
+    """One call asked several times on purpose has as many answers."""
+    assert ask_all([call(), call(), call(sample_index=1), call(sample_index=1)]) == 2
+    assert ask_all([call(), call(settings={"temperature": 1.0})]) == 2
+
+
+def test_a_call_of_an_unknown_model_is_not_kept() -> None:
+    """Nobody knows whose answer it would be."""
+    assert ask_all([call(), call()], default_model=None) == 2
+    assert ask_all([call(model="a"), call(model="a")], default_model=None) == 1
+
+
+def test_an_answer_that_no_longer_fits_is_asked_anew(scripted: Start) -> None:
+    """What is read is checked against its own call: a wrong chunk id is a miss."""
+    judge = scripted(GOOD)
+    evaluate(ROWS[:1], client="openai/m", cache="own.sqlite3")
+    with sqlite3.connect("own.sqlite3") as connection:
+        connection.execute("UPDATE calls SET reply = replace(reply, '[0]', '[9]')")
+    connection.close()
+    run = evaluate(ROWS[:1], client="openai/m", cache="own.sqlite3")
+
+    assert len(judge.requests) == 2
+    assert run.outcomes[0].score == 1.0
+
+
+def test_no_key_is_in_the_file(scripted: Start) -> None:
+    """Neither the API key nor anything that looks like one."""
+    scripted(GOOD)
+    evaluate(ROWS, client="openai/m", cache="own.sqlite3")
+
+    assert b"SECRET" not in Path("own.sqlite3").read_bytes()

@@ -1,0 +1,211 @@
+"""The gate paces calls, pauses on demand, and learns from replies."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_evals.judge.limits import Budget, Gate, parse_duration, retry_after_seconds
+
+
+class Clock:
+    """A clock that moves when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Let sleeping take no time."""
+    made = Clock()
+    monkeypatch.setattr("rag_evals.judge.limits.asyncio.sleep", made.sleep)
+    return made
+
+
+async def pass_through(gate: Gate, times: int, tokens: int = 0, used: int | None = None) -> None:
+    """Make calls one after the other."""
+    for _ in range(times):
+        async with gate.slot(tokens) as correct:
+            if used is not None:
+                correct(used)
+
+
+@pytest.mark.parametrize(
+    ("rpm", "calls", "seconds"), [(60, 31, 30.0), (600, 40, 3.0), (6, 4, 30.0)]
+)
+def test_requests_keep_to_the_minute(clock: Clock, rpm: float, calls: int, seconds: float) -> None:
+    """After one second's worth at once, requests are spread evenly."""
+    asyncio.run(pass_through(Gate(8, requests_per_minute=rpm, clock=clock), calls))
+
+    assert clock.now == pytest.approx(seconds, abs=1e-6)
+
+
+def test_tokens_keep_to_the_minute_and_are_corrected(clock: Clock) -> None:
+    """What a reply used counts, not what was guessed before it."""
+    gate = Gate(8, tokens_per_minute=6000, clock=clock)
+    asyncio.run(pass_through(gate, 11, tokens=100, used=200))
+
+    # 100 a second; ten calls' corrections of 200 are waited off before the eleventh.
+    assert clock.now == pytest.approx(20.0, abs=1.01)
+
+
+def test_a_call_larger_than_the_budget_still_goes(clock: Clock) -> None:
+    """It waits for a full budget, leaves a debt, and the next one waits that off."""
+    gate = Gate(8, tokens_per_minute=600, clock=clock)
+    asyncio.run(pass_through(gate, 2, tokens=100))
+
+    assert clock.now == pytest.approx(10.0, abs=0.01)
+
+
+def test_a_429_pauses_every_worker(clock: Clock) -> None:
+    """One worker is told to wait; no other starts a request before that."""
+    gate = Gate(8, clock=clock)
+    gate.after_response(429, {"retry-after": "7"})
+
+    async def worker() -> float:
+        async with gate.slot(0):
+            await gate.before_request(is_retry=False)
+            return clock.now
+
+    async def workers() -> list[float]:
+        return await asyncio.gather(*(worker() for _ in range(3)))
+
+    assert min(asyncio.run(workers())) >= 7
+
+
+def test_calls_in_flight_are_halved_once_a_burst_and_raised_again(clock: Clock) -> None:
+    """Four refusals at one time are one event; successes win the places back."""
+    gate = Gate(16, clock=clock)
+    for _ in range(4):
+        gate.after_response(429, {"retry-after": "1"})
+    assert gate.allowed == 8
+    clock.now += 2
+    gate.after_response(429, {})
+    assert gate.allowed == 4
+    for _ in range(200):
+        gate.after_response(200, {})
+    assert gate.allowed == 16
+    for _ in range(20):
+        clock.now += 10
+        gate.after_response(429, {})
+    assert gate.allowed == 1
+
+
+def test_no_more_are_in_flight_than_allowed() -> None:
+    """Whoever comes later waits for a place."""
+    gate = Gate(3)
+    most = inside = 0
+
+    async def worker() -> None:
+        nonlocal most, inside
+        async with gate.slot(0):
+            inside += 1
+            most = max(most, inside)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            inside -= 1
+
+    async def workers() -> None:
+        await asyncio.gather(*(worker() for _ in range(20)))
+
+    asyncio.run(workers())
+    assert (most, inside) == (3, 0)
+
+
+def test_limits_are_learnt_from_headers(clock: Clock) -> None:
+    """`x-ratelimit-*` set the pace where the user did not."""
+    learning = Gate(8, clock=clock)
+    learning.after_response(200, {"x-ratelimit-limit-requests": "60"})
+    asyncio.run(pass_through(learning, 11))
+    assert clock.now == pytest.approx(10.0, abs=1.01)
+
+    clock.now = 0.0
+    told = Gate(8, requests_per_minute=600, clock=clock)
+    told.after_response(200, {"x-ratelimit-limit-requests": "60"})
+    asyncio.run(pass_through(told, 20))
+    assert clock.now == pytest.approx(1.0, abs=0.01)
+
+
+def test_an_empty_budget_of_the_endpoint_is_waited_for(clock: Clock) -> None:
+    """Nothing remaining: the next call comes after the reset."""
+    gate = Gate(8, clock=clock)
+    gate.after_response(
+        200, {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1m30s"}
+    )
+    asyncio.run(pass_through(gate, 1))
+
+    assert clock.now == pytest.approx(90)
+
+
+def test_a_retry_is_a_request_of_its_own(clock: Clock) -> None:
+    """What the transport sends again is taken from the budget."""
+    gate = Gate(8, requests_per_minute=60, clock=clock)
+
+    async def retried() -> None:
+        async with gate.slot(0):
+            for attempt in range(5):
+                await gate.before_request(is_retry=attempt > 0)
+        await pass_through(gate, 1)
+
+    asyncio.run(retried())
+    assert clock.now == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("20ms", 0.02),
+        ("1s", 1.0),
+        ("6m0s", 360.0),
+        ("1m30.5s", 90.5),
+        ("1h2m", 3720.0),
+        ("12", 12.0),
+        ("soon", None),
+        ("", None),
+        ("5 s", None),
+    ],
+)
+def test_durations_are_read_as_providers_write_them(text: str, seconds: float | None) -> None:
+    """Go's notation and plain seconds."""
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "2"}, 2.0),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"retry-after": "-3"}, 0.0),
+        ({}, None),
+    ],
+)
+def test_retry_after_is_read(headers: dict[str, str], seconds: float | None) -> None:
+    """Milliseconds first; a date is not read."""
+    assert retry_after_seconds(headers) == seconds
+
+
+@given(
+    st.floats(0.1, 10_000), st.lists(st.tuples(st.floats(0, 100), st.floats(0, 50)), max_size=30)
+)
+def test_a_budget_is_never_overspent(rate: float, spendings: list[tuple[float, float]]) -> None:
+    """Over any stretch, what was allowed is at most the rate times the time, and one burst."""
+    clock = Clock()
+    budget = Budget(rate * 60, clock)
+    spent = 0.0
+    largest = 1.0
+    for pause, units in spendings:
+        clock.now += pause
+        clock.now += budget.seconds_until(units)
+        budget.spend(units)
+        spent += units
+        largest = max(largest, units)
+    assert spent <= rate * clock.now + max(1.0, rate) + largest + 1e-6

@@ -1,0 +1,171 @@
+"""In a run a judge is asked through the gate, within the row's time, and never twice as often."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import instructor
+import openai
+import pytest
+
+from rag_evals import errors, evaluate
+from rag_evals.judge import SessionSettings, judge_session
+from rag_evals.judge.retry import CALL_ATTEMPTS, call_retrying
+from rag_evals.testing import HttpError, JudgeRequest, Reset, Script, ScriptedJudge, Stall
+from tests.conftest import statement
+
+Start = Callable[[Script], ScriptedJudge]
+ClientOf = Callable[..., instructor.Instructor]
+GOOD = {"statements": [statement()]}
+AGAIN = {"retry-after-ms": "1"}
+ROW = [{"answer": "It stands in Paris.", "context": ["c"]}]
+
+
+@pytest.mark.parametrize(
+    ("faults", "requests", "retries", "reasks"),
+    [
+        ([GOOD], 1, 0, 0),
+        ([HttpError(500, headers=AGAIN), GOOD], 2, 1, 0),
+        ([HttpError(429, headers=AGAIN), HttpError(503, headers=AGAIN), GOOD], 3, 2, 0),
+        (["{", GOOD], 2, 0, 1),
+        (["{", HttpError(500, headers=AGAIN), GOOD], 3, 1, 1),
+        ([HttpError(500, headers=AGAIN), "{", HttpError(500, headers=AGAIN), GOOD], 4, 2, 1),
+    ],
+)
+def test_every_try_is_counted_once(
+    scripted: Start, faults: list[Any], requests: int, retries: int, reasks: int
+) -> None:
+    """Requests at the server are replies and repetitions in the accounts."""
+    judge = scripted(faults)
+    (outcome,) = evaluate(ROW, client="openai/m").outcomes
+
+    assert outcome.status == "scored"
+    assert len(judge.requests) == requests
+    assert (outcome.usage.retries, outcome.usage.reasks) == (retries, reasks)
+    assert outcome.usage.calls + outcome.usage.retries == requests
+
+
+def test_the_transports_retries_are_not_multiplied(scripted: Start) -> None:
+    """A server that is down gets one try and the client's four, not five times five."""
+    judge = scripted(HttpError(500, headers=AGAIN))
+    (outcome,) = evaluate(ROW, client="openai/m").outcomes
+
+    assert outcome.error is not None
+    assert outcome.error.type == "JudgeUnavailableError"
+    assert len(judge.requests) == 5
+
+
+def test_a_client_that_never_retries_is_helped(
+    scripted: Start, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `max_retries=0` the whole call is made again, by a fresh controller each time."""
+    monkeypatch.setattr("rag_evals.judge.retry._FIRST_WAIT_SECONDS", 0.001)
+    judge = scripted([Reset(), HttpError(500), GOOD])
+    (outcome,) = evaluate(ROW, client=client_of(judge, retries=0), model="m").outcomes
+
+    assert outcome.status == "scored"
+    assert len(judge.requests) == 3
+    client = client_of(judge, retries=0)
+    assert call_retrying(client) is not call_retrying(client)
+    assert call_retrying(client_of(judge, retries=2)) is None
+    assert CALL_ATTEMPTS == 5
+
+
+def test_a_row_has_so_much_time_and_no_more(scripted: Start) -> None:
+    """A silent endpoint costs one row its time, whatever the client's own time-out is."""
+    judge = scripted(lambda request: Stall(30) if "silent" in str(request.answer) else GOOD)
+    rows = [{"answer": "silent", "context": ["c"]}, *ROW]
+    run = evaluate(rows, client="openai/m", timeout=0.3)
+
+    assert [o.status for o in run.outcomes] == ["failed", "scored"]
+    assert run.outcomes[0].error is not None
+    assert "within the" in run.outcomes[0].error.message
+    assert run.summary().seconds < 10
+    assert len(judge.requests) >= 2
+
+
+def test_waiting_at_the_gate_is_not_the_rows_time(scripted: Start) -> None:
+    """With three requests a second, the last of six rows waits longer than its time, and scores."""
+    scripted(GOOD)
+    rows = [{"answer": f"It stands in Paris {n}.", "context": ["c"]} for n in range(6)]
+    run = evaluate(rows, client="openai/m", rpm=180, timeout=0.5)
+
+    assert [o.status for o in run.outcomes] == ["scored"] * 6
+    assert run.summary().seconds > 0.9
+
+
+def test_a_429_holds_all_workers_back(scripted: Start) -> None:
+    """After a refusal nobody asks before the time that the endpoint named."""
+    times: list[float] = []
+    lock = threading.Lock()
+
+    def script(request: JudgeRequest) -> Any:
+        import time
+
+        with lock:
+            times.append(time.monotonic())
+            return HttpError(429, headers={"retry-after": "0.4"}) if len(times) == 3 else GOOD
+
+    scripted(script)
+    rows = [{"answer": f"It stands in Paris {n}.", "context": ["c"]} for n in range(12)]
+    run = evaluate(rows, client="openai/m", concurrency=1)
+
+    assert run.summary().graders["faithfulness"].scored == 12
+    assert times[3] - times[2] >= 0.39
+
+
+def test_a_users_own_client_teaches_by_its_errors(
+    scripted: Start, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A 429 that the client lets through pauses the run as well."""
+    monkeypatch.setattr("rag_evals.judge.retry._FIRST_WAIT_SECONDS", 0.001)
+    judge = scripted([HttpError(429, headers={"retry-after": "0.3"}), GOOD])
+    run = evaluate(ROW, client=client_of(judge, retries=0), model="m")
+
+    assert run.outcomes[0].status == "scored"
+    assert run.summary().seconds >= 0.29
+
+
+def test_an_async_client_is_used_as_it_is(scripted: Start) -> None:
+    """Its mode and its transport are the user's."""
+    judge = scripted(GOOD)
+
+    async def ask() -> Any:
+        async with openai.AsyncOpenAI() as sdk:
+            client = instructor.from_openai(sdk)
+            async with judge_session(client, "m", SessionSettings()) as session:
+                assert session is not None
+                return session
+
+    assert asyncio.run(ask()) is not None
+    assert judge.requests == []
+
+
+def test_a_host_that_leaves_fields_out_is_read(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reply without the fields that OpenAI always sends is taken for what it has."""
+    import rag_evals.testing as testing
+
+    full = testing._completion
+
+    def bare(reply: Any, body: Any) -> dict[str, Any]:
+        completion = full(reply, body)
+        return {"choices": completion["choices"]}
+
+    monkeypatch.setattr(testing, "_completion", bare)
+    scripted(GOOD)
+
+    assert evaluate(ROW, client="openai/m").outcomes[0].score == 1.0
+
+
+def test_errors_carry_what_the_endpoint_asked_for(scripted: Start, client_of: ClientOf) -> None:
+    """Status and Retry-After are there for whoever catches the error."""
+    from rag_evals import Faithfulness
+
+    judge = scripted(HttpError(429, headers={"retry-after": "0"}))
+    with pytest.raises(errors.JudgeUnavailableError) as caught:
+        Faithfulness.grade(answer="a", context=["c"], client=client_of(judge, retries=0), model="m")
+
+    assert (caught.value.status, caught.value.retry_after_seconds) == (429, 0.0)

@@ -1,0 +1,102 @@
+"""A dry run counts what a run would ask for, and sends nothing."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag_evals import Sample, base
+from rag_evals.errors import ConfigurationError
+from rag_evals.judge import Usage, price_of
+from rag_evals.run import estimate, make_plan
+from rag_evals.statements import FaithfulnessResult
+from rag_evals.testing import Script, ScriptedJudge
+
+Start = Callable[[Script], ScriptedJudge]
+ROWS = [
+    Sample(answer="It stands in Paris.", context=["c"]),
+    Sample(answer="", context=["c"]),
+    Sample(answer="It is tall.", context=["c"]),
+]
+
+
+def test_rows_calls_tokens_and_money_are_counted(scripted: Start) -> None:
+    """Rows that are not scorable make no call; no request is made."""
+    judge = scripted(None)
+    found = estimate(make_plan(ROWS, ["faithfulness"], "openai/gpt-4o-mini"))
+
+    assert (found.rows, found.calls) == (3, 2)
+    assert found.prompt_tokens > 200
+    assert found.cost_usd is not None
+    assert found.cost_usd > 0
+    assert "3 rows, 2 calls, " in str(found)
+    assert "nothing was sent" in str(found)
+    assert judge.requests == []
+
+
+def test_an_unknown_price_is_not_guessed() -> None:
+    """A model that is in no table has no cost."""
+    found = estimate(make_plan(ROWS, ["faithfulness"], "openai/my-own"))
+
+    assert found.cost_usd is None
+    assert "price of the model not known" in str(found)
+
+
+def test_the_embedded_judge_costs_nothing() -> None:
+    """It makes no call at all."""
+    assert estimate(make_plan(ROWS, ["faithfulness"], "embedded")).calls == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "known"),
+    [
+        ("gpt-4o-mini", True),
+        ("gpt-4o-mini-2024-07-18", True),
+        ("openai/gpt-4o", True),
+        ("gpt-4o-audio", False),
+        ("llama3", False),
+        (None, False),
+    ],
+)
+def test_prices_are_found_by_name_and_dated_name(model: str | None, known: bool) -> None:
+    """A dated name has its family's price; a longer name is another model."""
+    assert (price_of(model) is not None) == known
+
+
+def test_cached_tokens_have_their_own_price() -> None:
+    """1,000 tokens sent, 400 of them cached, 100 received, worked by hand."""
+    price = price_of("gpt-4o-mini")
+    assert price is not None
+    usage = Usage(prompt_tokens=1000, cached_tokens=400, completion_tokens=100)
+
+    assert price.cost_usd(usage) == pytest.approx(
+        (600 * 0.15 + 400 * 0.075 + 100 * 0.60) / 1_000_000
+    )
+
+
+def test_a_users_prices_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file overrides and adds; a wrong one is one clear error."""
+    table = {"as_of": "2026-11", "models": {"gpt-4o": {"prompt": 1.0, "completion": 2.0}}}
+    Path("prices.json").write_text(json.dumps(table))
+    monkeypatch.setenv("RAG_EVALS_PRICES", str(Path("prices.json").absolute()))
+    price = price_of("gpt-4o")
+    assert price is not None
+    assert (price.prompt, price.cached, price.as_of) == (1.0, 1.0, "2026-11")
+    assert price_of("gpt-4.1") is not None
+
+    Path("bad.json").write_text("{}")
+    monkeypatch.setenv("RAG_EVALS_PRICES", str(Path("bad.json").absolute()))
+    with pytest.raises(ConfigurationError, match="price file .*bad.json.* cannot be used"):
+        price_of("gpt-4o")
+
+
+def test_each_grader_has_the_price_of_its_own_model() -> None:
+    """Two models, one of them without a price: no total is claimed."""
+    graders = [
+        base.ContextEvaluation("Judge.", FaithfulnessResult, model=model, name=model)
+        for model in ("gpt-4o", "my-own")
+    ]
+
+    assert estimate(make_plan(ROWS, graders, "openai/gpt-4.1")).cost_usd is None
+    assert estimate(make_plan(ROWS, graders[:1], "openai/gpt-4.1")).cost_usd is not None
