@@ -40,7 +40,7 @@ class FaithfulnessResult(Result):
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
 
-    statements: list[StatementEvaluation] = Field(description="In the order of the answer.")
+    statements: list[StatementEvaluation] = Field(description="In order.")
 
     @property
     def score(self) -> float:

@@ -15,8 +15,8 @@ from rag_evals.judge.usage import Meter, Usage, usage_of
 if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
 
-DEFAULT_REASKS = 2
-"""How often an invalid reply is asked again; three attempts in all."""
+DEFAULT_REASKS = 3
+"""How often an invalid reply is asked again; four attempts in all."""
 
 
 class Judge(Protocol):

@@ -80,7 +80,7 @@ def test_failures_are_not_kept(scripted: Start) -> None:
     for _ in range(2):
         evaluate(ROWS[:1], client="openai/m", cache=True)
 
-    assert len(judge.requests) == 6
+    assert len(judge.requests) == 8
 
 
 class Counting:

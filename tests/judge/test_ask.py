@@ -82,12 +82,12 @@ def test_a_wrong_reply_is_asked_again_with_its_fault(
 def test_after_the_last_attempt_nothing_is_repaired(
     scripted: Start, client_of: ClientOf, mode: instructor.Mode
 ) -> None:
-    """Three wrong replies are an error; no result is made of them."""
+    """Four wrong replies are an error; no result is made of them."""
     judge = scripted(WRONG_ID)
 
-    with pytest.raises(errors.JudgeOutputError, match=r"invalid after 3 attempts.*chunk id 9"):
+    with pytest.raises(errors.JudgeOutputError, match=r"invalid after 4 attempts.*chunk id 9"):
         Faithfulness.grade(**EIFFEL, client=client_of(judge, mode), model="m")
-    assert len(judge.requests) == 3
+    assert len(judge.requests) == 4
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -111,7 +111,7 @@ def test_after_the_last_attempt_nothing_is_repaired(
         (HttpError(500, "oops", {"retry-after-ms": "1"}), errors.JudgeUnavailableError, 2),
         (HttpError(503, "busy", {"retry-after-ms": "1"}), errors.JudgeUnavailableError, 2),
         (Reset(), errors.JudgeUnavailableError, 2),
-        (EmptyBody(), errors.JudgeOutputError, 3),
+        (EmptyBody(), errors.JudgeOutputError, 4),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value).__name__,
 )
@@ -206,7 +206,7 @@ def test_usage_of_a_failed_call_is_counted(scripted: Start, client_of: ClientOf)
     with pytest.raises(errors.JudgeOutputError):
         judge_for(client_of(judge), "m").ask(call(), meter)
 
-    assert meter.total.prompt_tokens == 300
+    assert meter.total.prompt_tokens == 400
 
 
 @pytest.mark.parametrize("mode", MODES)
