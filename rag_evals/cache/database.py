@@ -93,6 +93,7 @@ class Database:
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(self._schema)
         except sqlite3.DatabaseError as error:
+            self.close()
             raise ConfigurationError(
                 f"cache file {name!r} cannot be used ({error}); remove it, or name another folder "
                 f"in {FOLDER_VARIABLE}"

@@ -165,8 +165,7 @@ async def aexecute(
         report = stack.enter_context(reporting(progress))
         session = judge_session(plan.client, plan.model, plan.settings.session)
         judge = await stack.enter_async_context(session)
-        cache = plan.settings.open_cache()
-        if judge is not None and cache is not None:
+        if judge is not None and (cache := plan.settings.open_cache()) is not None:
             stack.enter_context(closing(cache))
             judge = CachedJudge(
                 judge,
