@@ -11,6 +11,10 @@ RagEvalsError
 ├── TooManyFailuresError          a run was ended because it was hopeless
 ├── RunInterruptedError           a run was ended by a signal
 ├── NotScorableError              nothing to grade: no answer, no context, no statements
+├── InvalidScoresError            a number that cannot be a score, or none at all
+├── UnpairedScoresError           two lists that must describe the same samples do not
+├── TooFewLabelsError             label more rows, then ask again
+├── WeakJudgeError                the judge knows too little for its bias to be corrected
 └── GradingError                  one sample could not be graded; the run goes on
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
     ├── JudgeRefusedError         the model declined to answer
@@ -99,6 +103,22 @@ class NotScorableError(RagEvalsError):
     def __init__(self, reason: NotScorableReason) -> None:
         super().__init__(reason)
         self.reason: NotScorableReason = reason
+
+
+class InvalidScoresError(RagEvalsError):
+    """A score is missing, not finite or out of range, or there are no scores."""
+
+
+class UnpairedScoresError(RagEvalsError):
+    """Lists that must be aligned, one entry per sample, have different lengths."""
+
+
+class TooFewLabelsError(RagEvalsError):
+    """Too few labels from people for the estimate that was asked for."""
+
+
+class WeakJudgeError(RagEvalsError):
+    """The judge is too near to chance for a correction to say anything."""
 
 
 class GradingError(RagEvalsError):

@@ -1,0 +1,66 @@
+"""Which numbers may enter a statistic?
+
+Each function returns nothing and raises when the answer is "not these", before any work is done.
+"""
+
+import math
+from collections.abc import Sequence, Sized
+
+from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
+
+
+def require_fraction(name: str, value: float) -> None:
+    """Refuse a coverage or probability that is not strictly between 0 and 1.
+
+    Raises:
+        ConfigurationError: It is 0, 1 or outside, for example a percentage.
+    """
+    if not 0 < value < 1:
+        raise ConfigurationError(
+            f"{name}={value!r} is not between 0 and 1; 95 % is written {name}=0.95"
+        )
+
+
+def require_positive(name: str, value: int) -> None:
+    """Refuse a count below one.
+
+    Raises:
+        ConfigurationError: The count is 0 or negative.
+    """
+    if value < 1:
+        raise ConfigurationError(f"{name}={value!r} is too small; it must be at least 1")
+
+
+def require_scores(
+    name: str, values: Sequence[float], *, bounds: tuple[float, float] | None = (0.0, 1.0)
+) -> None:
+    """Refuse an empty list, and any value that is not finite or out of bounds.
+
+    Args:
+        name: What the caller calls the list; it opens the message.
+        values: The numbers.
+        bounds: Smallest and largest value allowed; None allows every finite number.
+
+    Raises:
+        InvalidScoresError: With the position and the value of the first offender.
+    """
+    if not values:
+        raise InvalidScoresError(f"{name} is empty; at least one number is needed")
+    low, high = (-math.inf, math.inf) if bounds is None else bounds
+    for position, value in enumerate(values):
+        if not (low <= value <= high and math.isfinite(value)):
+            wanted = "a finite number" if bounds is None else f"a number from {low:g} to {high:g}"
+            raise InvalidScoresError(f"{name}[{position}] is {value!r}; it must be {wanted}")
+
+
+def require_aligned(first_name: str, first: Sized, second_name: str, second: Sized) -> None:
+    """Refuse two lists of different length; the longer is never cut silently.
+
+    Raises:
+        UnpairedScoresError: With both lengths.
+    """
+    if len(first) != len(second):
+        raise UnpairedScoresError(
+            f"{len(first)} {first_name}, {len(second)} {second_name}; "
+            "both lists need one entry for each sample, in the same order"
+        )

@@ -1,0 +1,178 @@
+"""Which quantiles and tail probabilities do the intervals and tests need?
+
+Normal, beta, Student t and the fair binomial, in pure Python. Everything but the normal rests on
+the regularised incomplete beta function, evaluated by its continued fraction (Abramowitz and
+Stegun 1964, 26.5.8) and inverted by Newton steps kept inside a bracket. Against scipy the error
+is below 1e-8 over the ranges that this package uses; the tests hold that.
+"""
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+
+from rag_evals.stats.checks import require_fraction
+
+_STANDARD_NORMAL = NormalDist()
+_TINY = 1e-300
+
+
+def normal_cdf(value: float) -> float:
+    """Probability that a standard normal variable is at most `value`."""
+    return _STANDARD_NORMAL.cdf(value)
+
+
+def normal_quantile(probability: float) -> float:
+    """Value below which a standard normal variable falls with `probability` (0 to 1, open)."""
+    require_fraction("probability", probability)
+    return _STANDARD_NORMAL.inv_cdf(probability)
+
+
+def beta_cdf(value: float, a: float, b: float) -> float:
+    """Evaluate the regularised incomplete beta function I_value(a, b).
+
+    Args:
+        value: Upper end of the integral, clipped to 0..1.
+        a: First shape, above 0.
+        b: Second shape, above 0.
+
+    Returns:
+        Probability, 0 to 1, that a Beta(a, b) variable is at most `value`.
+    """
+    if value <= 0:
+        return 0.0
+    if value >= 1:
+        return 1.0
+    # The fraction converges fast only on this side of the mean; the other side is its mirror.
+    if value > (a + 1) / (a + b + 2):
+        return 1.0 - beta_cdf(1 - value, b, a)
+    log_front = (
+        math.lgamma(a + b)
+        - math.lgamma(a)
+        - math.lgamma(b)
+        + a * math.log(value)
+        + b * math.log1p(-value)
+    )
+    return math.exp(log_front) / (a * _beta_fraction(value, a, b))
+
+
+def _beta_fraction(value: float, a: float, b: float) -> float:
+    """Sum the continued fraction 1 + d1/(1 + d2/(1 + ...)) by the modified Lentz method."""
+    result, numerator_ratio, denominator_ratio = 1.0, 1.0, 0.0
+    # About sqrt(max(a, b)) terms are needed; the limit only guards against a loop without end.
+    for step in range(1, 100_000):
+        half = step // 2
+        if step % 2:
+            term = -(a + half) * (a + b + half) * value / ((a + 2 * half) * (a + 2 * half + 1))
+        else:
+            term = half * (b - half) * value / ((a + 2 * half - 1) * (a + 2 * half))
+        denominator_ratio = 1 / ((1 + term * denominator_ratio) or _TINY)
+        numerator_ratio = (1 + term / numerator_ratio) or _TINY
+        factor = numerator_ratio * denominator_ratio
+        result *= factor
+        if abs(factor - 1) < 1e-15:
+            break
+    return result
+
+
+def beta_quantile(probability: float, a: float, b: float) -> float:
+    """Value from 0 to 1 below which a Beta(a, b) variable falls with `probability`."""
+    require_fraction("probability", probability)
+    log_scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+
+    def density(value: float) -> float:
+        return math.exp(log_scale + (a - 1) * math.log(value) + (b - 1) * math.log1p(-value))
+
+    return _solve(lambda value: beta_cdf(value, a, b) - probability, density, 0.0, 1.0, a / (a + b))
+
+
+def student_t_cdf(value: float, degrees_of_freedom: float) -> float:
+    """Probability that a Student t variable is at most `value`.
+
+    Args:
+        value: Any finite number.
+        degrees_of_freedom: Above 0; need not be whole.
+    """
+    squared = value * value
+    total = degrees_of_freedom + squared
+    # Each side is exact where the other would subtract nearly equal numbers.
+    if squared < 1:
+        tail = 1 - beta_cdf(squared / total, 0.5, degrees_of_freedom / 2)
+    else:
+        tail = beta_cdf(degrees_of_freedom / total, degrees_of_freedom / 2, 0.5)
+    return 1 - tail / 2 if value > 0 else tail / 2
+
+
+def student_t_quantile(probability: float, degrees_of_freedom: float) -> float:
+    """Value below which a Student t variable falls with `probability`.
+
+    Args:
+        probability: Strictly between 0 and 1.
+        degrees_of_freedom: Above 0; need not be whole.
+    """
+    require_fraction("probability", probability)
+    if probability == 0.5:
+        return 0.0
+    if probability < 0.5:
+        return -student_t_quantile(1 - probability, degrees_of_freedom)
+    log_scale = (
+        math.lgamma((degrees_of_freedom + 1) / 2)
+        - math.lgamma(degrees_of_freedom / 2)
+        - math.log(degrees_of_freedom * math.pi) / 2
+    )
+
+    def density(value: float) -> float:
+        spread = math.log1p(value * value / degrees_of_freedom)
+        return math.exp(log_scale - (degrees_of_freedom + 1) / 2 * spread)
+
+    start = normal_quantile(probability)
+    high = 2 * start + 1
+    while student_t_cdf(high, degrees_of_freedom) < probability:
+        high *= 4
+    return _solve(
+        lambda value: student_t_cdf(value, degrees_of_freedom) - probability,
+        density,
+        0.0,
+        high,
+        start,
+    )
+
+
+def _solve(
+    excess: Callable[[float], float],
+    slope: Callable[[float], float],
+    low: float,
+    high: float,
+    start: float,
+) -> float:
+    """Find where the increasing function `excess` is zero: Newton, halving when it would leave."""
+    value = start
+    for _ in range(200):
+        error = excess(value)
+        if error == 0:
+            return value
+        low, high = (low, value) if error > 0 else (value, high)
+        rise = slope(value)
+        following = value - error / rise if rise > 0 else low
+        if not low < following < high:
+            following = (low + high) / 2
+        if abs(following - value) <= 1e-14 * abs(following):
+            return following
+        value = following
+    return value
+
+
+def fair_binomial_p(successes: int, trials: int) -> float:
+    """Two-sided p-value of `successes` in `trials` tosses of a fair coin, exact.
+
+    Args:
+        successes: 0 to `trials`.
+        trials: 0 or more; with none there is no evidence and the p-value is 1.
+
+    Returns:
+        Probability, above 0 and at most 1, of a split at least as uneven.
+    """
+    fewer = min(successes, trials - successes)
+    if 2 * fewer == trials:
+        return 1.0
+    # P(X <= k) of a binomial is an incomplete beta: exact, and quick for a million trials.
+    return min(1.0, 2 * beta_cdf(0.5, trials - fewer, fewer + 1))

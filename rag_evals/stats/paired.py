@@ -1,0 +1,219 @@
+"""Is the candidate better than the baseline on the same samples?
+
+Pairing removes how hard each sample is, so the interval is far narrower than that of two separate
+means (Miller 2024, arXiv:2411.00640).
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rag_evals.errors import ConfigurationError, UnpairedScoresError
+from rag_evals.stats.checks import require_aligned, require_fraction, require_scores
+from rag_evals.stats.clusters import cluster_totals, mean_error
+from rag_evals.stats.distributions import student_t_quantile
+from rag_evals.stats.intervals import Interval, no_spread_interval
+from rag_evals.stats.significance import SignificanceTest, sign_flip_test
+
+Verdict = Literal["better", "worse", "not distinguishable"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedComparison:
+    """What two lists of scores on the same samples say about each other.
+
+    Attributes:
+        difference: Mean of candidate - baseline, -1 to 1, positive when the candidate is better.
+        significance: Two-sided p-value and the test behind it.
+        samples: Samples compared.
+        clusters: Independent units among them.
+        wins: Samples where the candidate scores higher.
+        ties: Samples where both score the same.
+        losses: Samples where the candidate scores lower.
+        detectable: Smallest true difference that as many samples would find in 80 of 100
+            comparisons; None when no spread was seen that could tell.
+    """
+
+    difference: Interval
+    significance: SignificanceTest
+    samples: int
+    clusters: int
+    wins: int
+    ties: int
+    losses: int
+    detectable: float | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether interval and test agree that there is a difference, and its direction."""
+        if self.significance.p_value > 1 - self.difference.confidence:
+            return "not distinguishable"
+        if self.difference.low > 0:
+            return "better"
+        return "worse" if self.difference.high < 0 else "not distinguishable"
+
+    def is_worse(self, *, margin: float = 0.0) -> bool:
+        """Whether the candidate is worse by more than `margin`, the whole interval says.
+
+        Args:
+            margin: Loss that is acceptable, 0 to 1.
+
+        Raises:
+            ConfigurationError: The margin is outside 0..1.
+        """
+        if not 0 <= margin <= 1:
+            raise ConfigurationError(f"margin={margin!r} is outside 0..1; 2 % is written 0.02")
+        return self.verdict == "worse" and self.difference.high < -margin
+
+
+def compare_paired(
+    baseline: Sequence[float],
+    candidate: Sequence[float],
+    *,
+    clusters: Sequence[Hashable | None] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> PairedComparison:
+    """Compare two lists of scores of the same samples.
+
+    Args:
+        baseline: Scores from 0 to 1, one per sample.
+        candidate: Same length; `candidate[i]` grades the same sample as `baseline[i]`.
+        clusters: The document or conversation of each sample, aligned; None means independent.
+        confidence: Coverage of the interval, as a fraction; the p-value must be at most
+            1 - `confidence` for a verdict.
+        resamples: Random sign patterns, where the test draws any.
+        seed: Same seed, same p-value.
+
+    Raises:
+        UnpairedScoresError: The lengths differ, or there is nothing to compare.
+        InvalidScoresError: A score is not a number from 0 to 1.
+        ConfigurationError: `confidence` is not a fraction, or `resamples` is below 1.
+    """
+    differences = _differences(baseline, candidate)
+    return PairedComparison(
+        difference=_difference_interval(differences, clusters, confidence),
+        significance=sign_flip_test(differences, clusters=clusters, resamples=resamples, seed=seed),
+        samples=len(differences),
+        clusters=len(cluster_totals(differences, clusters=clusters)),
+        wins=sum(change > 0 for change in differences),
+        ties=sum(change == 0 for change in differences),
+        losses=sum(change < 0 for change in differences),
+        detectable=minimum_detectable_difference(
+            baseline, candidate, clusters=clusters, confidence=confidence
+        ),
+    )
+
+
+def paired_difference(
+    baseline: Sequence[float],
+    candidate: Sequence[float],
+    *,
+    clusters: Sequence[Hashable | None] | None = None,
+    confidence: float = 0.95,
+) -> Interval:
+    """Estimate how much better the candidate scores on the same samples.
+
+    Args:
+        baseline: Scores from 0 to 1, one per sample.
+        candidate: Same length; `candidate[i]` grades the same sample as `baseline[i]`.
+        clusters: The document or conversation of each sample, aligned; None means independent.
+        confidence: Coverage of the interval, as a fraction.
+
+    Returns:
+        Mean of `candidate - baseline`, -1 to 1, positive when the candidate is better, with a
+        Student interval from the cluster-robust standard error.
+
+    Raises:
+        UnpairedScoresError: The lengths differ, or there is nothing to compare.
+        InvalidScoresError: A score is not a number from 0 to 1.
+        ConfigurationError: `confidence` is not a fraction.
+    """
+    return _difference_interval(_differences(baseline, candidate), clusters, confidence)
+
+
+def _differences(baseline: Sequence[float], candidate: Sequence[float]) -> list[float]:
+    require_aligned("baseline scores", baseline, "candidate scores", candidate)
+    if not baseline:
+        raise UnpairedScoresError("0 baseline scores, 0 candidate scores; there is no pair")
+    require_scores("baseline", baseline)
+    require_scores("candidate", candidate)
+    changes = (new - old for old, new in zip(baseline, candidate, strict=True))
+    # 0.1 + 0.2 against 0.3 is a tie, not a win by 6e-17.
+    return [0.0 if abs(change) < 1e-9 else change for change in changes]
+
+
+def _difference_interval(
+    differences: list[float], clusters: Sequence[Hashable | None] | None, confidence: float
+) -> Interval:
+    require_fraction("confidence", confidence)
+    mean = math.fsum(differences) / len(differences)
+    units = len(cluster_totals(differences, clusters=clusters))
+    error = mean_error(differences, clusters=clusters) if units > 1 else None
+    if error is None or error.standard_error < 1e-12:
+        return no_spread_interval(mean, units, bounds=(-1.0, 1.0), confidence=confidence)
+    reach = error.standard_error * student_t_quantile(
+        (1 + confidence) / 2, error.degrees_of_freedom
+    )
+    low, high = max(-1.0, mean - reach), min(1.0, mean + reach)
+    return Interval(mean, low, high, confidence, "cluster-robust Student t")
+
+
+def minimum_detectable_difference(
+    baseline: Sequence[float],
+    candidate: Sequence[float],
+    *,
+    clusters: Sequence[Hashable | None] | None = None,
+    confidence: float = 0.95,
+    power: float = 0.8,
+) -> float | None:
+    """Find the smallest true difference that a comparison of this size would usually see.
+
+    Args:
+        baseline: Scores from 0 to 1, one per sample.
+        candidate: Same length and order.
+        clusters: As in `compare_paired`.
+        confidence: Of the comparison, as a fraction.
+        power: How often the difference should be found, as a fraction.
+
+    Returns:
+        A difference of mean scores above 0 (Miller 2024); it may exceed 1, which no
+        difference can. None when the differences show no spread to judge by.
+
+    Raises:
+        UnpairedScoresError: The lengths differ, or there is nothing to compare.
+        InvalidScoresError: A score is not a number from 0 to 1.
+        ConfigurationError: `confidence` or `power` is not a fraction.
+    """
+    require_fraction("confidence", confidence)
+    require_fraction("power", power)
+    differences = _differences(baseline, candidate)
+    if len(cluster_totals(differences, clusters=clusters)) < 2:
+        return None
+    error = mean_error(differences, clusters=clusters)
+    if error.standard_error < 1e-12:
+        return None
+    freedom = error.degrees_of_freedom
+    reach = student_t_quantile((1 + confidence) / 2, freedom) + student_t_quantile(power, freedom)
+    return error.standard_error * reach
+
+
+def largest_changes(
+    baseline: Sequence[float], candidate: Sequence[float], *, limit: int = 10
+) -> list[int]:
+    """List the positions of the samples that changed most, largest change first.
+
+    Args:
+        baseline: Scores from 0 to 1, one per sample.
+        candidate: Same length and order.
+        limit: Most positions to return; samples without any change are left out.
+
+    Raises:
+        UnpairedScoresError: The lengths differ, or there is nothing to compare.
+        InvalidScoresError: A score is not a number from 0 to 1.
+    """
+    differences = _differences(baseline, candidate)
+    changed = [place for place, change in enumerate(differences) if change]
+    return sorted(changed, key=lambda place: -abs(differences[place]))[:limit]

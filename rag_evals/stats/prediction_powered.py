@@ -1,0 +1,203 @@
+"""What would the mean score be if people had graded every row?
+
+PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv:2311.01453): the judge grades all rows, people a
+random few of them, and the judge's mean is corrected by the error seen on those few. The interval
+holds both uncertainties, and is never wider than that of the labels alone.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from rag_evals.errors import InvalidScoresError, TooFewLabelsError
+from rag_evals.stats.checks import require_aligned, require_fraction, require_scores
+from rag_evals.stats.clusters import mean_error
+from rag_evals.stats.distributions import student_t_quantile
+from rag_evals.stats.intervals import Interval, mean_interval, wilson_limits
+
+MINIMUM_LABELS = 20
+
+# One row spread over the corners (people 0 or 1, judge 0 or 1), less for graded labels. Without it,
+# thirty labels with no disagreement would promise that there is none.
+_CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
+_CORNER_WEIGHT = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedMean:
+    """A mean score without the judge's bias.
+
+    Attributes:
+        corrected: The mean that people would have given, 0 to 1.
+        labels_only: The same from the labels alone, for comparison.
+        judged: The judge's mean over all rows, labelled or not.
+        power: How much the judge was trusted, 0 (not at all: `corrected` is `labels_only`) to 1.
+        labels: Rows that people graded.
+        unlabelled: Rows that only the judge graded.
+        effective_labels: Labels that alone would have given as narrow an interval, about.
+    """
+
+    corrected: Interval
+    labels_only: Interval
+    judged: float
+    power: float
+    labels: int
+    unlabelled: int
+    effective_labels: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    label_variance: float
+    judged_variance: float
+    covariance: float
+
+
+def prediction_powered_mean(
+    labels: Sequence[float],
+    judged: Sequence[float],
+    unlabelled: Sequence[float],
+    *,
+    label_clusters: Sequence[Hashable | None] | None = None,
+    unlabelled_clusters: Sequence[Hashable | None] | None = None,
+    confidence: float = 0.95,
+) -> CorrectedMean:
+    """Correct the judge's mean score by labels from people (PPI++).
+
+    Args:
+        labels: What people say about a random sample of the rows, 0 to 1 (bool or graded).
+        judged: What the judge says about those rows, 0 to 1, aligned with `labels`.
+        unlabelled: What the judge says about all other rows, 0 to 1.
+        label_clusters: The document of each labelled row, aligned; None means independent rows.
+        unlabelled_clusters: The document of each other row, aligned with `unlabelled`.
+        confidence: Coverage of the interval, as a fraction.
+
+    Returns:
+        The corrected mean with the labels alone beside it.
+
+    Raises:
+        TooFewLabelsError: There are fewer than 20 labels or two clusters of them.
+        InvalidScoresError: A number is not from 0 to 1, or `unlabelled` has fewer than two.
+        UnpairedScoresError: Lists that must be aligned have different lengths.
+        ConfigurationError: `confidence` is not a fraction.
+    """
+    require_fraction("confidence", confidence)
+    _require_enough(labels, judged, unlabelled)
+    labels_only = mean_interval(labels, clusters=label_clusters, confidence=confidence)
+    moments = _smoothed_moments(labels, judged)
+    other = mean_error(unlabelled, clusters=unlabelled_clusters)
+    power = _best_power(moments, labels, judged, unlabelled)
+    shift = other.mean - math.fsum(judged) / len(judged)
+    estimate = min(1.0, max(0.0, labels_only.estimate + power * shift))
+    variance, freedom = _rectifier_variance(moments, power, labels, judged, label_clusters)
+    total = variance + (power * other.standard_error) ** 2
+    corrected = (
+        _score_interval(estimate, total, freedom, len(labels), confidence) if total else labels_only
+    )
+    if corrected.width >= labels_only.width:
+        corrected, power = labels_only, 0.0
+    return CorrectedMean(
+        corrected=corrected,
+        labels_only=labels_only,
+        judged=(math.fsum(judged) + math.fsum(unlabelled)) / (len(judged) + len(unlabelled)),
+        power=power,
+        labels=len(labels),
+        unlabelled=len(unlabelled),
+        effective_labels=len(labels) * (labels_only.width / corrected.width) ** 2,
+    )
+
+
+def _require_enough(
+    labels: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]
+) -> None:
+    require_aligned("labels", labels, "judged scores", judged)
+    if len(labels) < MINIMUM_LABELS:
+        raise TooFewLabelsError(
+            f"{len(labels)} labels; a correction needs at least {MINIMUM_LABELS}, because the "
+            "judge's errors cannot be told from chance with fewer"
+        )
+    require_scores("labels", labels)
+    require_scores("judged", judged)
+    require_scores("unlabelled", unlabelled)
+    if len(unlabelled) < 2:
+        raise InvalidScoresError(
+            f"{len(unlabelled)} row without a label; with all rows labelled take their mean"
+        )
+
+
+def _smoothed_moments(labels: Sequence[float], judged: Sequence[float]) -> _Moments:
+    """Variances and covariance of the labelled rows and the row spread over the corners."""
+    rows = [(label, score, 1.0) for label, score in zip(labels, judged, strict=True)]
+    corner = _CORNER_WEIGHT * _yes_no_likeness(labels)
+    rows += [(label, score, corner) for label, score in _CORNERS]
+    weight = math.fsum(share for _, _, share in rows)
+    label_mean = math.fsum(label * share for label, _, share in rows) / weight
+    judged_mean = math.fsum(score * share for _, score, share in rows) / weight
+    gaps = [(label - label_mean, score - judged_mean, share) for label, score, share in rows]
+    return _Moments(
+        label_variance=math.fsum(a * a * share for a, _, share in gaps) / (weight - 1),
+        judged_variance=math.fsum(b * b * share for _, b, share in gaps) / (weight - 1),
+        covariance=math.fsum(a * b * share for a, b, share in gaps) / (weight - 1),
+    )
+
+
+def _yes_no_likeness(labels: Sequence[float]) -> float:
+    """Spread of the labels as a share of what yes/no labels of this mean have, 0 to 1."""
+    error = mean_error(labels)
+    most = error.mean * (1 - error.mean)
+    return min(1.0, error.standard_error**2 * len(labels) / most) if most > 0 else 1.0
+
+
+def _best_power(
+    moments: _Moments,
+    labels: Sequence[float],
+    judged: Sequence[float],
+    unlabelled: Sequence[float],
+) -> float:
+    """Choose the weight of the judge that makes the variance least (PPI++)."""
+    few, many = len(labels), len(unlabelled)
+    pooled = (
+        moments.judged_variance * few + mean_error(unlabelled).standard_error ** 2 * many * many
+    ) / (few + many)
+    if pooled == 0:
+        return 0.0
+    return min(1.0, max(0.0, moments.covariance / ((1 + few / many) * pooled)))
+
+
+def _rectifier_variance(
+    moments: _Moments,
+    power: float,
+    labels: Sequence[float],
+    judged: Sequence[float],
+    clusters: Sequence[Hashable | None] | None,
+) -> tuple[float, float]:
+    """Variance of the mean of label - power * judged, and its degrees of freedom."""
+    spread = (
+        moments.label_variance - 2 * power * moments.covariance + power**2 * moments.judged_variance
+    )
+    variance = spread / len(labels)
+    if clusters is None:
+        # One more than the mean takes, for the power that the same labels chose.
+        return variance, len(labels) - 2
+    errors = [label - power * score for label, score in zip(labels, judged, strict=True)]
+    robust, plain = mean_error(errors, clusters=clusters), mean_error(errors)
+    freedom = max(1.0, robust.degrees_of_freedom - 1)
+    if plain.standard_error < 1e-12:
+        return variance * len(labels) / robust.units, freedom
+    design_effect = max(1.0, (robust.standard_error / plain.standard_error) ** 2)
+    return variance * design_effect, freedom
+
+
+def _score_interval(
+    estimate: float, variance: float, freedom: float, labels: int, confidence: float
+) -> Interval:
+    """Build a Wilson interval with effective rows, smoothed as the variance is.
+
+    Near 0 and 1 the unsmoothed estimate * (1 - estimate) would call the rows worthless.
+    """
+    smoothed = (labels * estimate + 0.5) / (labels + 1)
+    effective = smoothed * (1 - smoothed) / variance
+    low, high = wilson_limits(
+        estimate, effective, student_t_quantile((1 + confidence) / 2, freedom)
+    )
+    return Interval(estimate, low, high, confidence, "PPI++")

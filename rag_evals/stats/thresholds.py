@@ -1,0 +1,292 @@
+"""At which score should a verdict turn, and do scores mean what they say?
+
+The curve over thresholds, the area under the ROC curve, and the calibration error.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from rag_evals.errors import InvalidScoresError, TooFewLabelsError
+from rag_evals.stats.agreement import Confusion
+from rag_evals.stats.checks import (
+    require_aligned,
+    require_fraction,
+    require_positive,
+    require_scores,
+)
+from rag_evals.stats.clusters import cluster_totals
+from rag_evals.stats.intervals import Interval, effective_wilson_interval
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdPoint:
+    """What would happen with this threshold.
+
+    Attributes:
+        threshold: Scores from here up count as True.
+        confusion: The counts that follow.
+    """
+
+    threshold: float
+    confusion: Confusion
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationBin:
+    """Rows whose scores lie in one range.
+
+    Attributes:
+        low: Lower end of the range, which belongs to it.
+        high: Upper end, which belongs to the next range; in the last one, to this.
+        rows: Rows in the range.
+        mean_score: Mean score of those rows; None without rows.
+        true_rate: Share of those rows labelled True; None without rows.
+    """
+
+    low: float
+    high: float
+    rows: int
+    mean_score: float | None
+    true_rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Whether a score of 0.8 is right in 80 of 100 cases.
+
+    Attributes:
+        error: Expected calibration error, 0 (scores mean what they say) to 1.
+        bins: The ranges behind it, from low to high.
+    """
+
+    error: float
+    bins: tuple[CalibrationBin, ...]
+
+
+def threshold_curve(labels: Sequence[bool], scores: Sequence[float]) -> list[ThresholdPoint]:
+    """Count the confusion at every threshold that changes a verdict.
+
+    Args:
+        labels: What people say, one per row.
+        scores: What the judge says, finite numbers, aligned; higher means more likely True.
+
+    Returns:
+        One point per distinct score, from the lowest (everything True) to the highest.
+
+    Raises:
+        UnpairedScoresError: The lengths differ.
+        InvalidScoresError: There are no rows, or a score is not finite.
+    """
+    positives, negatives = _split(labels, scores)
+    points = []
+    for threshold in sorted(set(scores)):
+        missed = bisect_left(positives, threshold)
+        rejected = bisect_left(negatives, threshold)
+        confusion = Confusion(
+            true_positives=len(positives) - missed,
+            false_positives=len(negatives) - rejected,
+            false_negatives=missed,
+            true_negatives=rejected,
+        )
+        points.append(ThresholdPoint(threshold, confusion))
+    return points
+
+
+def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> ThresholdPoint:
+    """Find the threshold with the best balanced accuracy, the higher one of equals.
+
+    Its figures flatter the judge, because the same rows chose it: check it on other labels.
+
+    Args:
+        labels: What people say, one per row; both labels occur.
+        scores: What the judge says, finite numbers, aligned.
+
+    Raises:
+        TooFewLabelsError: One of the two labels is absent.
+        UnpairedScoresError: The lengths differ.
+        InvalidScoresError: There are no rows, or a score is not finite.
+    """
+    _require_both_labels(labels)
+    return max(
+        threshold_curve(labels, scores),
+        key=lambda point: (point.confusion.balanced_accuracy or 0.0, point.threshold),
+    )
+
+
+def roc_curve(labels: Sequence[bool], scores: Sequence[float]) -> list[tuple[float, float]]:
+    """Trace the receiver operating characteristic.
+
+    Args:
+        labels: What people say, one per row; both labels occur.
+        scores: What the judge says, finite numbers, aligned.
+
+    Returns:
+        (false positive rate, sensitivity) from (0, 0) to (1, 1), one point per distinct score.
+
+    Raises:
+        TooFewLabelsError: One of the two labels is absent.
+        UnpairedScoresError: The lengths differ.
+        InvalidScoresError: There are no rows, or a score is not finite.
+    """
+    _require_both_labels(labels)
+    points = [(0.0, 0.0)]
+    for point in reversed(threshold_curve(labels, scores)):
+        counts = point.confusion
+        points.append(
+            (
+                counts.false_positives / counts.negatives,
+                counts.true_positives / counts.positives,
+            )
+        )
+    return points
+
+
+def auroc(labels: Sequence[bool], scores: Sequence[float]) -> float:
+    """Measure how often a True row scores above a False one (Hanley and McNeil 1982).
+
+    Args:
+        labels: What people say, one per row; both labels occur.
+        scores: What the judge says, finite numbers, aligned.
+
+    Returns:
+        Area under the ROC curve: 1 for a perfect order, 0.5 for none; ties count half.
+
+    Raises:
+        TooFewLabelsError: One of the two labels is absent.
+        UnpairedScoresError: The lengths differ.
+        InvalidScoresError: There are no rows, or a score is not finite.
+    """
+    _require_both_labels(labels)
+    positives, negatives = _split(labels, scores)
+    return math.fsum(_share_below(score, negatives) for score in positives) / len(positives)
+
+
+def auroc_interval(
+    labels: Sequence[bool],
+    scores: Sequence[float],
+    *,
+    clusters: Sequence[Hashable | None] | None = None,
+    confidence: float = 0.95,
+) -> Interval:
+    """Estimate the area under the ROC curve with DeLong's standard error (1988).
+
+    Args:
+        labels: What people say, one per row; each label at least twice.
+        scores: What the judge says, finite numbers, aligned.
+        clusters: The answer of each statement, aligned (Obuchowski 1997); None means independent.
+        confidence: Coverage of the interval, as a fraction.
+
+    Raises:
+        TooFewLabelsError: One label occurs less than twice, or all rows are one cluster.
+        UnpairedScoresError: A list has another length than `labels`.
+        InvalidScoresError: There are no rows, or a score is not finite.
+        ConfigurationError: `confidence` is not a fraction.
+    """
+    require_fraction("confidence", confidence)
+    area = auroc(labels, scores)
+    positives, negatives = _split(labels, scores)
+    fewest = min(len(positives), len(negatives))
+    if fewest < 2:
+        raise TooFewLabelsError(f"one label occurs {fewest} time; an interval needs it twice")
+    pulls = []
+    for label, score in zip(labels, scores, strict=True):
+        # How far each row alone moves the area; their sum over clusters is what varies.
+        if label:
+            pulls.append((_share_below(score, negatives) - area) / len(positives))
+        else:
+            pulls.append((1 - _share_below(score, positives) - area) / len(negatives))
+    totals = [total for total, _ in cluster_totals(pulls, clusters=clusters)]
+    if len(totals) < 2:
+        raise TooFewLabelsError("all labels are in 1 cluster; an interval needs two")
+    if clusters is None:
+        variance = _delong_variance(labels, pulls, len(positives), len(negatives))
+    else:
+        squares = math.fsum(total * total for total in totals)
+        variance = squares * len(totals) / (len(totals) - 1)
+    # The rarer label limits what can be known, so its clusters set the degrees of freedom.
+    units = min(_units_with(wanted, labels, clusters) for wanted in (True, False))
+    return effective_wilson_interval(
+        area, math.sqrt(variance), max(1, units - 1), units, confidence=confidence
+    )
+
+
+def _units_with(
+    wanted: bool, labels: Sequence[bool], clusters: Sequence[Hashable | None] | None
+) -> int:
+    """Count the independent units in which a label occurs."""
+    rows = [row for row, label in enumerate(labels) if bool(label) is wanted]
+    kept = None if clusters is None else [clusters[row] for row in rows]
+    return len(cluster_totals([0.0] * len(rows), clusters=kept))
+
+
+def _delong_variance(
+    labels: Sequence[bool], pulls: Sequence[float], positives: int, negatives: int
+) -> float:
+    from_true = math.fsum(pull**2 for label, pull in zip(labels, pulls, strict=True) if label)
+    from_false = math.fsum(pull**2 for label, pull in zip(labels, pulls, strict=True) if not label)
+    return from_true * positives / (positives - 1) + from_false * negatives / (negatives - 1)
+
+
+def calibration_error(
+    labels: Sequence[bool], scores: Sequence[float], *, bins: int = 10
+) -> Calibration:
+    """Measure the expected calibration error over equal ranges of scores (Naeini et al. 2015).
+
+    Args:
+        labels: What people say, one per row.
+        scores: What the judge says, 0 to 1, aligned.
+        bins: Ranges of equal width, at least 1.
+
+    Returns:
+        The error, and the rows of each range for a reliability diagram. It is biased upwards when
+        ranges hold few rows.
+
+    Raises:
+        UnpairedScoresError: The lengths differ.
+        InvalidScoresError: There are no rows, or a score is not a number from 0 to 1.
+        ConfigurationError: `bins` is below 1.
+    """
+    require_aligned("labels", labels, "scores", scores)
+    require_scores("scores", scores)
+    require_positive("bins", bins)
+    members: list[list[int]] = [[] for _ in range(bins)]
+    for row, score in enumerate(scores):
+        # 0.29 * 100 is 28.999999999999996; the nudge keeps 0.29 in the range that starts there.
+        members[min(int(score * bins + 1e-9), bins - 1)].append(row)
+    table, error = [], 0.0
+    for place, rows in enumerate(members):
+        mean_score = math.fsum(scores[row] for row in rows) / len(rows) if rows else None
+        true_rate = sum(bool(labels[row]) for row in rows) / len(rows) if rows else None
+        table.append(
+            CalibrationBin(place / bins, (place + 1) / bins, len(rows), mean_score, true_rate)
+        )
+        if mean_score is not None and true_rate is not None:
+            error += abs(mean_score - true_rate) * len(rows) / len(scores)
+    return Calibration(error, tuple(table))
+
+
+def _split(labels: Sequence[bool], scores: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Sort the scores of True and of False rows."""
+    require_aligned("labels", labels, "scores", scores)
+    require_scores("scores", scores, bounds=None)
+    pairs = list(zip(labels, scores, strict=True))
+    return (
+        sorted(score for label, score in pairs if label),
+        sorted(score for label, score in pairs if not label),
+    )
+
+
+def _share_below(score: float, ordered: Sequence[float]) -> float:
+    """Share of `ordered` below the score, ties counted half."""
+    return (bisect_left(ordered, score) + bisect_right(ordered, score)) / (2 * len(ordered))
+
+
+def _require_both_labels(labels: Sequence[bool]) -> None:
+    if not labels:
+        raise InvalidScoresError("labels is empty; at least one labelled row is needed")
+    if all(labels) or not any(labels):
+        raise TooFewLabelsError(
+            f"all {len(labels)} labels are {bool(labels[0])!r}; both labels are needed"
+        )

@@ -1,0 +1,262 @@
+"""How often do the intervals of `rag_evals.stats` hold the truth?
+
+Prints Markdown tables for docs/statistics.md; 2,000 draws take a quarter of an hour on one core:
+
+    python tests/benchmarks/coverage_simulation.py --draws 2000 --seed 1
+"""
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from statistics import fmean
+
+from rag_evals.errors import TooFewLabelsError, WeakJudgeError
+from rag_evals.stats import (
+    compare_paired,
+    kappa_interval,
+    mean_interval,
+    prediction_powered_mean,
+    rogan_gladen_rate,
+)
+
+UNLABELLED_ROWS = 1_000
+LABEL_COUNTS = (30, 100, 300)
+PPI_COLUMNS = "labels | covers | labels alone cover | width / labels alone | widest / labels alone"
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A judge of yes/no statements: how many are really supported, and how often it sees that."""
+
+    base_rate: float
+    sensitivity: float
+    specificity: float
+
+    def row(self, rng: random.Random) -> tuple[bool, bool]:
+        """Draw one label and the verdict on it."""
+        label = rng.random() < self.base_rate
+        right = rng.random() < (self.sensitivity if label else self.specificity)
+        return label, right == label
+
+    def rows(self, count: int, rng: random.Random) -> tuple[list[bool], list[bool]]:
+        """Draw aligned labels and verdicts."""
+        pairs = [self.row(rng) for _ in range(count)]
+        return [label for label, _ in pairs], [verdict for _, verdict in pairs]
+
+
+JUDGES = [
+    Judge(base_rate, *quality)
+    for base_rate in (0.5, 0.8, 0.9)
+    for quality in ((0.99, 0.99), (0.95, 0.9), (0.9, 0.7), (0.7, 0.7), (0.5, 0.5))
+]
+
+
+def main() -> None:
+    """Print every table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=2_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    start = time.perf_counter()
+    for table in (
+        prediction_powered_yes_no,
+        prediction_powered_graded,
+        rogan_gladen,
+        means,
+        paired,
+        kappas,
+    ):
+        for line in table(options.draws, random.Random(options.seed)):
+            print(line, flush=True)
+        print(flush=True)
+    seconds = time.perf_counter() - start
+    print(f"{options.draws} draws, seed {options.seed}, {seconds:.0f} s, Python {sys.version[:6]}")
+
+
+def prediction_powered_yes_no(draws: int, rng: random.Random) -> Iterable[str]:
+    """PPI++ for a rate, beside the labels alone."""
+    yield "PPI++, yes/no labels, 1,000 rows without a label"
+    yield ""
+    yield f"| base rate | sensitivity / specificity | {PPI_COLUMNS} |"
+    yield "|---|---|---|---|---|---|---|"
+    for judge in JUDGES:
+        for count in LABEL_COUNTS:
+
+            def sample(count: int = count, judge: Judge = judge) -> tuple[list[bool], ...]:
+                _, unlabelled = judge.rows(UNLABELLED_ROWS, rng)
+                return *judge.rows(count, rng), unlabelled
+
+            figures = _prediction_powered(sample, judge.base_rate, draws)
+            quality = f"{judge.sensitivity} / {judge.specificity}"
+            yield f"| {judge.base_rate} | {quality} | {count} | {figures} |"
+
+
+def prediction_powered_graded(draws: int, rng: random.Random) -> Iterable[str]:
+    """PPI++ for a mean of graded scores: quarters, as of four statements in an answer."""
+    yield "PPI++, graded labels (quarters), 1,000 rows without a label"
+    yield ""
+    yield f"| true mean | judge | {PPI_COLUMNS} |"
+    yield "|---|---|---|---|---|---|---|"
+    for a, b in ((8.0, 2.0), (4.0, 0.5)):
+        for noise in (0.05, 0.2):
+            for gross in (False, True):
+                for count in LABEL_COUNTS:
+
+                    def sample(
+                        count: int = count,
+                        a: float = a,
+                        b: float = b,
+                        noise: float = noise,
+                        gross: bool = gross,
+                    ) -> tuple[list[float], ...]:
+                        pairs = [
+                            _graded_row(a, b, noise, gross, rng)
+                            for _ in range(count + UNLABELLED_ROWS)
+                        ]
+                        labels = [label for label, _ in pairs[:count]]
+                        judged = [score for _, score in pairs]
+                        return labels, judged[:count], judged[count:]
+
+                    figures = _prediction_powered(sample, a / (a + b), draws)
+                    kind = f"{noise:.0%} gross errors" if gross else f"noise {noise}, bias -0.05"
+                    yield f"| {a / (a + b):.3f} | {kind} | {count} | {figures} |"
+
+
+def _graded_row(
+    a: float, b: float, noise: float, gross: bool, rng: random.Random
+) -> tuple[float, float]:
+    quality = rng.betavariate(a, b)
+    label = sum(rng.random() < quality for _ in range(4)) / 4
+    if gross:
+        return label, rng.randrange(5) / 4 if rng.random() < noise else label
+    return label, min(1.0, max(0.0, label - 0.05 + rng.gauss(0, noise)))
+
+
+def _prediction_powered(
+    sample: Callable[[], tuple[list[float], ...] | tuple[list[bool], ...]],
+    truth: float,
+    draws: int,
+) -> str:
+    results = [prediction_powered_mean(*sample()) for _ in range(draws)]
+    covers = fmean(result.corrected.contains(truth) for result in results)
+    alone = fmean(result.labels_only.contains(truth) for result in results)
+    width = fmean(r.corrected.width for r in results) / fmean(r.labels_only.width for r in results)
+    widest = max(result.corrected.width / result.labels_only.width for result in results)
+    return f"{covers:.1%} | {alone:.1%} | {width:.2f} | {widest:.2f}"
+
+
+def rogan_gladen(draws: int, rng: random.Random) -> Iterable[str]:
+    """Rogan-Gladen, and how often it refuses."""
+    yield "Rogan-Gladen, 1,000 rows without a label, 600 resamples"
+    yield ""
+    yield "| base rate | sensitivity / specificity | labels | covers | mean width | refused |"
+    yield "|---|---|---|---|---|---|"
+    for judge in JUDGES:
+        for count in LABEL_COUNTS:
+            covered, widths, refused = 0, [0.0], 0
+            for draw in range(draws):
+                labels, verdicts = judge.rows(count, rng)
+                _, unlabelled = judge.rows(UNLABELLED_ROWS, rng)
+                try:
+                    rate = rogan_gladen_rate(
+                        labels, verdicts, unlabelled, resamples=600, seed=draw
+                    ).corrected
+                except (TooFewLabelsError, WeakJudgeError):
+                    refused += 1
+                    continue
+                covered += rate.contains(judge.base_rate)
+                widths.append(rate.width)
+            given = draws - refused
+            # A coverage over a hundred answers or fewer is noise.
+            share = f"{covered / given:.1%} | {sum(widths) / given:.2f}" if given > 100 else "- | -"
+            quality = f"{judge.sensitivity} / {judge.specificity}"
+            yield f"| {judge.base_rate} | {quality} | {count} | {share} | {refused / draws:.0%} |"
+
+
+def means(draws: int, rng: random.Random) -> Iterable[str]:
+    """Mean scores of skewed kinds, independent and in clusters."""
+    shapes: dict[str, tuple[float, Callable[[], list[float]]]] = {
+        "yes/no, 0.9": (0.9, lambda: [float(rng.random() < 0.9)]),
+        "yes/no, 0.97": (0.97, lambda: [float(rng.random() < 0.97)]),
+        "quarters, Beta(8, 2)": (0.8, lambda: [_graded_row(8, 2, 0, False, rng)[0]]),
+        "quarters, Beta(4, 0.5)": (8 / 9, lambda: [_graded_row(4, 0.5, 0, False, rng)[0]]),
+        "continuous, Beta(19, 1)": (0.95, lambda: [rng.betavariate(19, 1)]),
+        "clusters of 5 yes/no, Beta(4, 1)": (0.8, lambda: _cluster(5, rng)),
+        "clusters of 1 to 9 yes/no, Beta(4, 1)": (0.8, lambda: _cluster(rng.randint(1, 9), rng)),
+    }
+    yield "`mean_interval`: coverage by number of rows, or clusters"
+    yield ""
+    yield "| scores | 5 | 10 | 30 | 100 | 300 |"
+    yield "|---|---|---|---|---|---|"
+    for name, (truth, draw) in shapes.items():
+        cells = []
+        for units in (5, 10, 30, 100, 300):
+            covered = 0
+            for _ in range(draws):
+                groups = [draw() for _ in range(units)]
+                scores = [score for group in groups for score in group]
+                clusters = [place for place, group in enumerate(groups) for _ in group]
+                covered += mean_interval(scores, clusters=clusters).contains(truth)
+            cells.append(f"{covered / draws:.1%}")
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def _cluster(size: int, rng: random.Random) -> list[float]:
+    quality = rng.betavariate(4, 1)
+    return [float(rng.random() < quality) for _ in range(size)]
+
+
+def paired(draws: int, rng: random.Random) -> Iterable[str]:
+    """Paired differences of quarters: coverage, false alarms, and the power at `detectable`."""
+    yield "`compare_paired`: quarters, a fifth of the samples graded anew (200 resamples)"
+    yield ""
+    yield "| samples | true difference | interval covers | says better or worse |"
+    yield "|---|---|---|---|"
+    for count in (10, 30, 100, 300):
+        for lift in (0.0, 0.08):
+            covered = called = 0
+            for draw in range(draws):
+                baseline = [rng.randrange(5) / 4 for _ in range(count)]
+                candidate = [
+                    rng.randrange(5) / 4 if rng.random() < 0.2 - lift else score
+                    for score in baseline
+                ]
+                candidate = [1.0 if rng.random() < lift else score for score in candidate]
+                result = compare_paired(baseline, candidate, resamples=200, seed=draw)
+                covered += result.difference.contains(lift / 2)
+                called += result.verdict != "not distinguishable"
+            yield f"| {count} | {lift / 2} | {covered / draws:.1%} | {called / draws:.1%} |"
+
+
+def kappas(draws: int, rng: random.Random) -> Iterable[str]:
+    """Cohen's kappa of the judges above."""
+    yield "`kappa_interval` (500 resamples): coverage by number of labels"
+    yield ""
+    yield "| base rate | sensitivity / specificity | kappa | 30 | 100 | 300 |"
+    yield "|---|---|---|---|---|---|"
+    for judge in JUDGES:
+        truth = _true_kappa(judge)
+        cells = []
+        for count in LABEL_COUNTS:
+            results = [
+                kappa_interval(*judge.rows(count, rng), resamples=500, seed=draw)
+                for draw in range(draws)
+            ]
+            cells.append(f"{fmean(r.contains(truth) for r in results if r is not None):.1%}")
+        quality = f"{judge.sensitivity} / {judge.specificity}"
+        yield f"| {judge.base_rate} | {quality} | {truth:.2f} | {' | '.join(cells)} |"
+
+
+def _true_kappa(judge: Judge) -> float:
+    positive = judge.base_rate * judge.sensitivity
+    negative = (1 - judge.base_rate) * judge.specificity
+    called = positive + (1 - judge.base_rate) - negative
+    chance = judge.base_rate * called + (1 - judge.base_rate) * (1 - called)
+    return (positive + negative - chance) / (1 - chance)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""Is agreement with people measured as others measure it, and with honest intervals?"""
+
+import random
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
+from rag_evals.stats import (
+    Confusion,
+    balanced_accuracy_interval,
+    cohen_kappa,
+    count_confusion,
+    kappa_interval,
+    krippendorff_alpha,
+    krippendorff_interval,
+    measure_agreement,
+)
+
+LABELS = [row * 7 % 10 < 7 for row in range(60)]
+SCORES = [round(0.4 * label + 0.6 * (row * 37 % 101) / 100, 2) for row, label in enumerate(LABELS)]
+VERDICTS = [score >= 0.5 for score in SCORES]
+PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=50)
+
+# Krippendorff (2011), "Computing Krippendorff's alpha-reliability", example C: four people, twelve
+# items, some labels missing.
+KRIPPENDORFF: list[list[int | None]] = [
+    [1, 1, None, 1],
+    [2, 2, 3, 2],
+    [3, 3, 3, 3],
+    [3, 3, 3, 3],
+    [2, 2, 2, 2],
+    [1, 2, 3, 4],
+    [4, 4, 4, 4],
+    [1, 1, 2, 1],
+    [2, 2, 2, 2],
+    [None, 5, 5, 5],
+    [None, None, 1, 1],
+    [None, 3, None, None],
+]
+
+
+def test_rates_agree_with_scikit_learn() -> None:
+    """Counts and rates are those of scikit-learn."""
+    # python -c "from sklearn import metrics as m
+    # L = [i * 7 % 10 < 7 for i in range(60)]
+    # V = [round(.4 * l + .6 * (i * 37 % 101) / 100, 2) >= .5 for i, l in enumerate(L)]
+    # print(m.confusion_matrix(L, V), m.cohen_kappa_score(L, V), m.balanced_accuracy_score(L, V),
+    #       m.f1_score(L, V), m.precision_score(L, V), m.recall_score(L, V))" scikit-learn 1.9.1
+    counts = count_confusion(LABELS, VERDICTS)
+
+    assert counts == Confusion(36, 2, 6, 16)
+    assert cohen_kappa(LABELS, VERDICTS) == pytest.approx(0.7014925373134329)
+    assert counts.balanced_accuracy == pytest.approx(0.873015873015873)
+    assert counts.f1 == pytest.approx(0.9)
+    assert counts.precision == pytest.approx(0.9473684210526315)
+    assert counts.sensitivity == pytest.approx(0.8571428571428571)
+    assert counts.specificity == pytest.approx(16 / 18)
+    assert counts.raw_agreement == pytest.approx(52 / 60)
+    assert counts.base_rate == 0.7
+
+
+def test_kappa_of_three_categories_agrees_with_scikit_learn() -> None:
+    """Kappa takes any categories, not only yes and no."""
+    # python -c "from sklearn.metrics import cohen_kappa_score
+    # a = ['abc'[i * i % 3] for i in range(50)]
+    # b = [x if i % 5 else 'abc'[i // 5 % 3] for i, x in enumerate(a)]
+    # print(cohen_kappa_score(a, b))"                                       scikit-learn 1.9.1
+    first = ["abc"[row * row % 3] for row in range(50)]
+    second = [word if row % 5 else "abc"[row // 5 % 3] for row, word in enumerate(first)]
+
+    assert cohen_kappa(first, second) == pytest.approx(0.8771498771498771)
+    interval = kappa_interval(first, second)
+    assert interval is not None
+    assert interval.low < 0.8771498771498771 < interval.high < 1
+
+
+def test_kappa_of_cohens_kind_of_table() -> None:
+    """Twenty, five, ten and fifteen rows give kappa 0.4: (0.7 - 0.5) / (1 - 0.5)."""
+    first = [True] * 25 + [False] * 25
+    second = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
+
+    assert cohen_kappa(first, second) == pytest.approx(0.4)
+
+
+@given(PAIRS)
+def test_kappa_is_symmetric_and_at_most_one(pairs: list[tuple[bool, bool]]) -> None:
+    """Who is called the judge does not matter, and nothing exceeds full agreement."""
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    kappa = cohen_kappa(first, second)
+
+    assert cohen_kappa(second, first) == pytest.approx(kappa)
+    assert kappa is None or -1 <= kappa <= 1
+
+
+@given(PAIRS)
+def test_every_interval_holds_its_estimate(pairs: list[tuple[bool, bool]]) -> None:
+    """Whatever the labels, each number is inside its interval or explicitly absent."""
+    result = measure_agreement([a for a, _ in pairs], [b for _, b in pairs], resamples=50)
+    absent_or_held = [
+        result.sensitivity,
+        result.specificity,
+        result.precision,
+        result.balanced_accuracy,
+        result.kappa,
+    ]
+
+    for interval in (result.raw_agreement, result.base_rate, result.judged_rate, *absent_or_held):
+        assert interval is None or interval.low <= interval.estimate <= interval.high
+    assert (result.balanced_accuracy is None) == (len({a for a, _ in pairs}) < 2)
+    assert result.confusion.rows == len(pairs)
+
+
+def test_full_agreement_on_few_rows_is_not_certainty() -> None:
+    """Thirty rows without a disagreement leave kappa room down to about 0.8."""
+    labels = [True] * 20 + [False] * 10
+    kappa = kappa_interval(labels, labels)
+
+    assert kappa is not None
+    assert kappa.estimate == kappa.high == 1
+    assert 0.6 < kappa.low < 0.95
+
+
+def test_kappa_intervals_cover_in_simulation() -> None:
+    """At 40 rows the 95 % interval holds the true kappa in at least 92 % of 400 draws."""
+    rng = random.Random(11)
+    held = []
+    for draw in range(400):
+        labels = [rng.random() < 0.7 for _ in range(40)]
+        verdicts = [label == (rng.random() < 0.85) for label in labels]
+        # Base rate 0.7 and 85 % right: chance agreement is 0.7 * 0.64 + 0.3 * 0.36 = 0.556.
+        interval = kappa_interval(labels, verdicts, resamples=200, seed=draw)
+        held.append(interval is not None and interval.contains((0.85 - 0.556) / (1 - 0.556)))
+
+    assert fmean(held) >= 0.92
+
+
+def test_clusters_widen_every_interval() -> None:
+    """Statements repeated five times inside answers know as much as the answers."""
+    labels, verdicts = LABELS[:20], VERDICTS[:20]
+    clusters = [place for place in range(20) for _ in range(5)]
+    alone = measure_agreement(labels, verdicts)
+
+    clustered = measure_agreement(
+        [label for label in labels for _ in range(5)],
+        [verdict for verdict in verdicts for _ in range(5)],
+        clusters=clusters,
+    )
+
+    assert clustered.raw_agreement.low == pytest.approx(alone.raw_agreement.low)
+    for wide, single in (
+        (clustered.kappa, alone.kappa),
+        (clustered.balanced_accuracy, alone.balanced_accuracy),
+        (clustered.sensitivity, alone.sensitivity),
+    ):
+        assert wide is not None
+        assert single is not None
+        assert wide.width == pytest.approx(single.width, rel=0.15)
+
+
+def test_what_cannot_be_known_is_none() -> None:
+    """With one label only, specificity, balanced accuracy and kappa are None, never NaN or 0."""
+    result = measure_agreement([True, True], [True, True])
+
+    assert result.specificity is None
+    assert result.balanced_accuracy is None
+    assert result.kappa is None
+    assert Confusion(0, 0, 0, 0).raw_agreement is None
+    assert Confusion(0, 0, 0, 4).f1 is None
+    assert balanced_accuracy_interval([True], [True]) is None
+
+
+def test_misaligned_labels_are_refused() -> None:
+    """Unequal, empty and badly drawn requests raise."""
+    with pytest.raises(UnpairedScoresError, match="2 labels, 1 verdicts"):
+        measure_agreement([True, False], [True])
+    with pytest.raises(InvalidScoresError, match="empty"):
+        measure_agreement([], [])
+    with pytest.raises(ConfigurationError, match="resamples=0"):
+        measure_agreement([True], [True], resamples=0)
+    with pytest.raises(UnpairedScoresError, match="1 first ratings, 2 second"):
+        cohen_kappa(["a"], ["a", "b"])
+
+
+def test_alpha_of_krippendorffs_example() -> None:
+    """The worked example of Krippendorff (2011) gives his 0.743."""
+    # krippendorff 0.9.0: krippendorff.alpha(..., level_of_measurement="nominal")
+    assert krippendorff_alpha(KRIPPENDORFF) == pytest.approx(0.743421052631579)
+
+
+def test_alpha_of_his_binary_example() -> None:
+    """Two people, ten items, ones and zeros: Krippendorff (2011), example A, gives 0.095."""
+    first = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
+    second = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+
+    assert krippendorff_alpha(list(zip(first, second, strict=True))) == pytest.approx(
+        0.095, abs=5e-4
+    )
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), min_size=2, max_size=2), min_size=1, max_size=30))
+def test_alpha_of_two_people_is_near_scotts_pi(ratings: list[list[str]]) -> None:
+    """For two people alpha is pi corrected for the number of labels: 1 - (1 - pi)(n - 1) / n."""
+    alpha = krippendorff_alpha(ratings)
+    labels = [label for item in ratings for label in item]
+    shares = [labels.count(label) / len(labels) for label in "abc"]
+    chance = sum(share * share for share in shares)
+    if chance == 1:
+        assert alpha is None
+        return
+    scotts_pi = (fmean(a == b for a, b in ratings) - chance) / (1 - chance)
+
+    assert alpha == pytest.approx(1 - (1 - scotts_pi) * (len(labels) - 1) / len(labels))
+
+
+def test_alpha_interval_holds_alpha() -> None:
+    """The interval of the worked example holds the estimate and repeats with its seed."""
+    interval = krippendorff_interval(KRIPPENDORFF)
+
+    assert interval is not None
+    assert interval.low < interval.estimate < interval.high <= 1
+    assert interval == krippendorff_interval(KRIPPENDORFF)
+
+
+@pytest.mark.parametrize("ratings", [[], [[1, None], [None, 2]], [[1, 1], [1, 1]]])
+def test_alpha_without_evidence_is_none(ratings: list[list[int | None]]) -> None:
+    """No pair of labels, or a single category, gives no alpha."""
+    assert krippendorff_alpha(ratings) is None
+    assert krippendorff_interval(ratings) is None

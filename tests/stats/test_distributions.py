@@ -1,0 +1,83 @@
+"""Are our quantiles those of scipy?"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from rag_evals.errors import ConfigurationError
+from rag_evals.stats.distributions import (
+    beta_cdf,
+    beta_quantile,
+    fair_binomial_p,
+    normal_cdf,
+    normal_quantile,
+    student_t_cdf,
+    student_t_quantile,
+)
+
+PROBABILITIES = st.floats(1e-4, 1 - 1e-4)
+
+
+def test_a_textbook_t_quantile() -> None:
+    """The 97.5 % quantile with 9 degrees of freedom is the 2.262 of every printed table."""
+    assert student_t_quantile(0.975, 9) == pytest.approx(2.262, abs=5e-4)
+
+
+@given(PROBABILITIES, st.floats(0.5, 1e5))
+def test_student_t_quantile_agrees_with_scipy(probability: float, freedom: float) -> None:
+    """Student quantiles agree with scipy for whole and fractional degrees of freedom."""
+    assert student_t_quantile(probability, freedom) == pytest.approx(
+        float(scipy_stats.t.ppf(probability, freedom)), rel=1e-7, abs=1e-8
+    )
+
+
+@given(st.floats(-50, 50), st.floats(0.5, 1e5))
+def test_student_t_cdf_agrees_with_scipy(value: float, freedom: float) -> None:
+    """Student tail probabilities agree with scipy on both sides."""
+    assert student_t_cdf(value, freedom) == pytest.approx(
+        float(scipy_stats.t.cdf(value, freedom)), abs=1e-10
+    )
+
+
+@given(st.floats(1e-6, 1 - 1e-6), st.floats(0.5, 5e4), st.floats(0.5, 5e4))
+def test_beta_cdf_agrees_with_scipy(value: float, a: float, b: float) -> None:
+    """The incomplete beta function agrees with scipy, also for the counts of large runs."""
+    assert beta_cdf(value, a, b) == pytest.approx(
+        float(scipy_stats.beta.cdf(value, a, b)), abs=1e-9
+    )
+
+
+@given(PROBABILITIES, st.floats(0.5, 2e4), st.floats(0.5, 2e4))
+def test_beta_quantile_inverts_the_cdf(probability: float, a: float, b: float) -> None:
+    """A beta quantile has the probability below it that was asked for."""
+    value = beta_quantile(probability, a, b)
+
+    assert 0 <= value <= 1
+    assert beta_cdf(value, a, b) == pytest.approx(probability, abs=1e-8)
+
+
+@given(PROBABILITIES)
+def test_normal_quantile_inverts_the_cdf(probability: float) -> None:
+    """A normal quantile has the probability below it that was asked for."""
+    assert normal_cdf(normal_quantile(probability)) == pytest.approx(probability, abs=1e-12)
+
+
+@given(st.integers(0, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_fair_binomial_p_agrees_with_scipy(counts: tuple[int, int]) -> None:
+    """The coin test agrees with scipy's exact binomial test."""
+    successes, trials = counts
+    expected = float(scipy_stats.binomtest(successes, trials).pvalue) if trials else 1.0
+
+    assert fair_binomial_p(successes, trials) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("probability", [0.0, 1.0, -0.1, 95.0, float("nan")])
+def test_a_quantile_outside_its_range_is_refused(probability: float) -> None:
+    """Probabilities that have no finite quantile raise, and the message shows the value."""
+    with pytest.raises(ConfigurationError, match="probability="):
+        student_t_quantile(probability, 5)
+    with pytest.raises(ConfigurationError, match="probability="):
+        normal_quantile(probability)
+    with pytest.raises(ConfigurationError, match="probability="):
+        beta_quantile(probability, 1, 1)

@@ -1,0 +1,159 @@
+"""Do intervals hold what they promise, down to one row?"""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
+from rag_evals.stats import (
+    clopper_pearson_interval,
+    mean_interval,
+    wilson_interval,
+)
+
+COUNTS = st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
+
+
+def test_wilson_interval_worked_by_hand() -> None:
+    """Nine of ten gives the interval of Wilson's formula, computed here with z = 1.96."""
+    z = 1.959963984540054
+    centre = (0.9 + z**2 / 20) / (1 + z**2 / 10)
+    half = z / (1 + z**2 / 10) * math.sqrt(0.9 * 0.1 / 10 + z**2 / 400)
+
+    result = wilson_interval(9, 10)
+
+    assert result.estimate == 0.9
+    assert (result.low, result.high) == pytest.approx((centre - half, centre + half))
+
+
+def test_rates_agree_with_statsmodels() -> None:
+    """Both intervals of 41 in 50 are those that statsmodels gives."""
+    # python -c "from statsmodels.stats.proportion import proportion_confint as p;
+    #   print(p(41, 50, method='wilson'), p(41, 50, method='beta'))"        statsmodels 0.15.0
+    wilson, exact = wilson_interval(41, 50), clopper_pearson_interval(41, 50)
+
+    assert (wilson.low, wilson.high) == pytest.approx((0.692039463256992, 0.902298073297658))
+    assert (exact.low, exact.high) == pytest.approx((0.6856305887143497, 0.9142379218903364))
+
+
+@given(COUNTS, st.sampled_from([0.8, 0.95, 0.99]))
+def test_rates_agree_with_scipy(counts: tuple[int, int], confidence: float) -> None:
+    """Wilson and Clopper-Pearson agree with scipy for every count and confidence."""
+    test = scipy_stats.binomtest(*counts)
+    for ours, method in ((wilson_interval, "wilson"), (clopper_pearson_interval, "exact")):
+        expected = test.proportion_ci(confidence, method=method)
+        result = ours(*counts, confidence=confidence)
+
+        assert (result.low, result.high) == pytest.approx((expected.low, expected.high), abs=1e-8)
+
+
+@given(COUNTS)
+def test_an_exact_interval_holds_the_wilson_estimate(counts: tuple[int, int]) -> None:
+    """Both intervals stay inside 0..1 and hold their estimate."""
+    for result in (wilson_interval(*counts), clopper_pearson_interval(*counts)):
+        assert 0 <= result.low <= result.estimate <= result.high <= 1
+
+
+@given(SCORES)
+def test_a_mean_interval_stays_in_range(scores: list[float]) -> None:
+    """The interval of a mean lies within 0..1, holds the mean and never has width 0."""
+    result = mean_interval(scores)
+
+    assert 0 <= result.low <= result.estimate <= result.high <= 1
+    assert result.width > 0
+
+
+@given(SCORES)
+def test_more_confidence_is_wider(scores: list[float]) -> None:
+    """A 99 % interval holds the 90 % interval of the same scores."""
+    narrow, wide = mean_interval(scores, confidence=0.9), mean_interval(scores, confidence=0.99)
+
+    assert wide.low <= narrow.low + 1e-12
+    assert narrow.high <= wide.high + 1e-12
+
+
+@given(SCORES)
+def test_a_mean_interval_is_the_mirror_of_the_mirrored_scores(scores: list[float]) -> None:
+    """Counting failures instead of successes mirrors the interval."""
+    plain, mirrored = mean_interval(scores), mean_interval([1 - score for score in scores])
+
+    assert mirrored.low == pytest.approx(1 - plain.high, abs=1e-6)
+    assert mirrored.high == pytest.approx(1 - plain.low, abs=1e-6)
+
+
+def test_equal_scores_do_not_promise_certainty() -> None:
+    """Thirty perfect scores leave room down to Clopper-Pearson's limit, not to 1.0."""
+    result = mean_interval([1.0] * 30)
+
+    assert result.low == pytest.approx(clopper_pearson_interval(30, 30).low)
+    assert result.high == 1
+
+
+def test_one_score_says_almost_nothing() -> None:
+    """A single row gives an interval of nearly the whole range."""
+    result = mean_interval([0.8])
+
+    assert result.estimate == 0.8
+    assert result.low < 0.05
+    assert result.high > 0.95
+
+
+def test_clusters_widen_the_interval() -> None:
+    """Ten answers with five equal statements each know as little as ten rows."""
+    answers = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0]
+    statements = [score for score in answers for _ in range(5)]
+    clusters = [place for place in range(10) for _ in range(5)]
+
+    clustered = mean_interval(statements, clusters=clusters)
+
+    assert clustered.low == pytest.approx(mean_interval(answers).low)
+    assert clustered.width > 1.8 * mean_interval(statements).width
+
+
+def test_many_rows_give_the_textbook_interval() -> None:
+    """With 4,000 rows the interval is mean +- 1.96 standard errors."""
+    scores = [(row * 37 % 101) / 100 for row in range(4_000)]
+    mean = math.fsum(scores) / 4_000
+    error = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / 3_999 / 4_000)
+
+    assert mean_interval(scores).width == pytest.approx(2 * 1.96 * error, rel=2e-3)
+
+
+@pytest.mark.parametrize("bad", [[], [float("nan")], [0.5, 1.2], [-0.1], [float("inf")]])
+def test_what_is_not_a_score_is_refused(bad: list[float]) -> None:
+    """Nothing, NaN and numbers out of range raise; none is dropped or clipped."""
+    with pytest.raises(InvalidScoresError):
+        mean_interval(bad)
+
+
+def test_a_bad_score_is_named_with_its_place() -> None:
+    """The message has the position, the value and the allowed range."""
+    with pytest.raises(InvalidScoresError, match=r"scores\[1\] is 1\.2; .*from 0 to 1"):
+        mean_interval([0.5, 1.2])
+
+
+def test_percent_for_a_confidence_is_refused() -> None:
+    """95 is answered with how to write 95 %."""
+    with pytest.raises(ConfigurationError, match=r"confidence=95 .*=0\.95"):
+        mean_interval([0.1, 0.2], confidence=95)
+    with pytest.raises(ConfigurationError, match="confidence=1 "):
+        clopper_pearson_interval(1, 2, confidence=1)
+
+
+@pytest.mark.parametrize("counts", [(0, 0), (3, 2), (-1, 5)])
+def test_impossible_counts_are_refused(counts: tuple[int, int]) -> None:
+    """Counts that are no rate raise with both numbers."""
+    with pytest.raises(InvalidScoresError, match=f"{counts[0]} of {counts[1]}"):
+        wilson_interval(*counts)
+    with pytest.raises(InvalidScoresError):
+        clopper_pearson_interval(*counts)
+
+
+def test_clusters_of_another_length_are_refused() -> None:
+    """A cluster list that does not fit raises; it is never cut."""
+    with pytest.raises(UnpairedScoresError, match="2 values, 1 clusters"):
+        mean_interval([0.1, 0.2], clusters=["a"])

@@ -1,0 +1,175 @@
+"""Does a comparison of two runs say no more than its samples can carry?"""
+
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
+from rag_evals.stats import (
+    compare_paired,
+    largest_changes,
+    minimum_detectable_difference,
+    paired_difference,
+)
+
+PAIRS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40)
+
+
+def test_a_comparison_worked_by_hand() -> None:
+    """Differences 0.2, 0.2, 0, -0.1, 0.2 have mean 0.1, three wins, one tie and one loss."""
+    result = compare_paired([0.5, 0.6, 0.7, 0.8, 0.1], [0.7, 0.8, 0.7, 0.7, 0.3])
+
+    # s = sqrt(0.02), s / sqrt(5) = 0.0632, and t with 4 degrees of freedom is 2.776.
+    assert result.difference.estimate == pytest.approx(0.1)
+    assert result.difference.high == pytest.approx(0.1 + 2.7764 * 0.02**0.5 / 5**0.5, abs=1e-5)
+    assert (result.wins, result.ties, result.losses) == (3, 1, 1)
+    assert (result.samples, result.clusters) == (5, 5)
+    assert result.verdict == "not distinguishable"
+
+
+def test_the_interval_agrees_with_scipy() -> None:
+    """The interval is that of scipy's paired t test."""
+    baseline = [(row * 37 % 101) / 100 for row in range(40)]
+    candidate = [(row * 53 % 97) / 100 for row in range(40)]
+    expected = scipy_stats.ttest_rel(candidate, baseline).confidence_interval()
+
+    result = paired_difference(baseline, candidate)
+
+    assert (result.low, result.high) == pytest.approx((expected.low, expected.high))
+
+
+@given(PAIRS)
+def test_swapping_the_runs_mirrors_the_result(pairs: list[tuple[float, float]]) -> None:
+    """Baseline against candidate is the mirror of candidate against baseline."""
+    old, new = [a for a, _ in pairs], [b for _, b in pairs]
+    there, back = compare_paired(old, new, resamples=50), compare_paired(new, old, resamples=50)
+
+    assert there.difference.low == pytest.approx(-back.difference.high, abs=1e-9)
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+    assert there.wins + there.ties + there.losses == len(pairs)
+    assert -1 <= there.difference.low <= there.difference.estimate <= there.difference.high <= 1
+
+
+def test_a_run_against_itself() -> None:
+    """The same run twice is not distinguishable, and says what so few rows cannot rule out."""
+    scores = [0.5, 1.0, 0.0, 0.75] * 25
+    result = compare_paired(scores, scores)
+
+    assert result.verdict == "not distinguishable"
+    assert result.significance.p_value == 1
+    assert result.difference.estimate == 0
+    assert -0.05 < result.difference.low < 0 < result.difference.high < 0.05
+    assert result.detectable is None
+    assert not result.is_worse()
+
+
+def test_a_clear_loss() -> None:
+    """A loss on every sample is worse, and worse than a margin that the interval clears."""
+    rng = random.Random(1)
+    baseline = [rng.uniform(0.5, 1) for _ in range(50)]
+    candidate = [score - rng.uniform(0.1, 0.3) for score in baseline]
+    result = compare_paired(baseline, candidate)
+
+    assert result.verdict == "worse"
+    assert result.is_worse()
+    assert result.is_worse(margin=0.1)
+    assert not result.is_worse(margin=0.2)
+    assert compare_paired(candidate, baseline).verdict == "better"
+
+
+def test_few_samples_cannot_decide() -> None:
+    """Four wins whose t interval excludes 0 are still not distinguishable: the exact p is 1/8."""
+    result = compare_paired([0.1, 0.2, 0.3, 0.4], [0.31, 0.4, 0.5, 0.6])
+
+    assert result.difference.low > 0
+    assert result.significance.p_value == 2 / 16
+    assert result.verdict == "not distinguishable"
+
+
+def test_rounding_is_a_tie() -> None:
+    """0.1 + 0.2 against 0.3 is a tie."""
+    result = compare_paired([0.1 + 0.2, 0.5], [0.3, 0.5])
+
+    assert (result.wins, result.ties, result.losses) == (0, 2, 0)
+
+
+def test_clusters_widen_the_interval() -> None:
+    """Twelve samples of four documents know as much as four."""
+    rng = random.Random(1)
+    changes = [rng.uniform(0, 0.4) for _ in range(4)]
+    repeated = [change for change in changes for _ in range(3)]
+    clusters = [row // 3 for row in range(12)]
+
+    clustered = paired_difference([0.5] * 12, [0.5 + c for c in repeated], clusters=clusters)
+
+    assert clustered.width == pytest.approx(
+        paired_difference([0.5] * 4, [0.5 + c for c in changes]).width
+    )
+
+
+def test_the_detectable_difference_is_found_in_four_of_five_runs() -> None:
+    """A true difference of that size is called in about 80 % of simulated comparisons."""
+    rng = random.Random(2)
+    noise = [rng.gauss(0, 0.1) for _ in range(100)]
+    size = minimum_detectable_difference([0.5] * 100, [0.5 + change for change in noise])
+    assert size is not None
+
+    found = 0
+    for _ in range(400):
+        changes = [rng.gauss(size, 0.1) for _ in range(100)]
+        found += paired_difference([0.5] * 100, [0.5 + change for change in changes]).low > 0
+
+    # The spread of the pilot, 0.1 give or take 7 %, moves the power by some 5 points.
+    assert 0.7 < found / 400 < 0.9
+
+
+def test_the_rows_that_changed_most() -> None:
+    """Positions come by size of change, either way, without rows that did not change."""
+    assert largest_changes([0.5, 0.5, 0.5, 0.5], [0.6, 0.0, 0.5, 0.9]) == [1, 3, 0]
+    assert largest_changes([0.5, 0.5, 0.5], [0.6, 0.0, 0.5], limit=1) == [1]
+
+
+def test_twenty_thousand_rows_are_quick() -> None:
+    """Comparing two runs of 20,000 clustered rows takes far less than the five seconds allowed."""
+    rng = random.Random(3)
+    baseline = [rng.randrange(5) / 4 for _ in range(20_000)]
+    candidate = [rng.randrange(5) / 4 for _ in range(20_000)]
+    start = time.process_time()
+
+    result = compare_paired(baseline, candidate, clusters=[row // 3 for row in range(20_000)])
+
+    assert time.process_time() - start < 5
+    assert result.significance.test == "cluster-robust t"
+
+
+def test_a_missing_sample_is_refused() -> None:
+    """Unequal lengths raise; the longer list is never cut silently."""
+    with pytest.raises(UnpairedScoresError, match="2 baseline scores, 1 candidate"):
+        paired_difference([0.0, 1.0], [1.0])
+    with pytest.raises(UnpairedScoresError, match="0 baseline scores"):
+        compare_paired([], [])
+
+
+def test_bad_options_are_refused() -> None:
+    """Percent for a confidence, a power or a margin raises, and so does what is no score."""
+    with pytest.raises(ConfigurationError, match="confidence=95"):
+        compare_paired([0.1, 0.2], [0.2, 0.4], confidence=95)
+    with pytest.raises(ConfigurationError, match="power=80"):
+        minimum_detectable_difference([0.1, 0.2], [0.2, 0.4], power=80)
+    with pytest.raises(ConfigurationError, match="margin=2"):
+        compare_paired([0.1, 0.2], [0.2, 0.4]).is_worse(margin=2)
+    with pytest.raises(InvalidScoresError, match=r"candidate\[1\] is 1\.4"):
+        compare_paired([0.1, 0.2], [0.2, 1.4])
+
+
+def test_one_pair_says_nothing() -> None:
+    """A single pair has an interval of nearly the whole range and no detectable difference."""
+    result = compare_paired([0.2], [0.9])
+
+    assert result.difference.low < -0.9
+    assert result.detectable is None
+    assert result.verdict == "not distinguishable"

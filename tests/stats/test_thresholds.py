@@ -1,0 +1,166 @@
+"""Do curves, areas and calibration agree with scikit-learn and with counting by hand?"""
+
+import random
+from itertools import pairwise
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_evals.errors import (
+    ConfigurationError,
+    InvalidScoresError,
+    TooFewLabelsError,
+    UnpairedScoresError,
+)
+from rag_evals.stats import (
+    auroc,
+    auroc_interval,
+    best_threshold,
+    calibration_error,
+    count_confusion,
+    roc_curve,
+    threshold_curve,
+)
+
+LABELS = [row * 7 % 10 < 7 for row in range(60)]
+SCORES = [round(0.4 * label + 0.6 * (row * 37 % 101) / 100, 2) for row, label in enumerate(LABELS)]
+ROWS = st.lists(
+    st.tuples(st.booleans(), st.integers(0, 10).map(lambda tenths: tenths / 10)),
+    min_size=2,
+    max_size=40,
+).filter(lambda rows: len({label for label, _ in rows}) == 2)
+
+
+def test_auroc_agrees_with_scikit_learn() -> None:
+    """The area under the ROC curve is that of scikit-learn, ties included."""
+    # python -c "from sklearn.metrics import roc_auc_score
+    # L = [i * 7 % 10 < 7 for i in range(60)]
+    # S = [round(.4 * l + .6 * (i * 37 % 101) / 100, 2) for i, l in enumerate(L)]
+    # print(roc_auc_score(L, S))"                                           scikit-learn 1.9.1
+    assert auroc(LABELS, SCORES) == pytest.approx(0.9603174603174603)
+
+
+def test_roc_curve_agrees_with_scikit_learn() -> None:
+    """The curve of four rows has scikit-learn's five points."""
+    # sklearn.metrics.roc_curve([0, 0, 1, 1], [.1, .4, .35, .8], drop_intermediate=False)
+    points = roc_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8])
+
+    assert points == [(0.0, 0.0), (0.0, 0.5), (0.5, 0.5), (0.5, 1.0), (1.0, 1.0)]
+
+
+@given(ROWS)
+def test_auroc_is_the_area_under_its_curve(rows: list[tuple[bool, float]]) -> None:
+    """Trapezia under the curve add up to the area that ranks give."""
+    labels, scores = [label for label, _ in rows], [score for _, score in rows]
+    points = roc_curve(labels, scores)
+    area = sum((x2 - x1) * (y1 + y2) / 2 for (x1, y1), (x2, y2) in pairwise(points))
+
+    assert auroc(labels, scores) == pytest.approx(area)
+    assert (points[0], points[-1]) == ((0, 0), (1, 1))
+
+
+@given(ROWS)
+def test_each_point_counts_what_its_threshold_says(rows: list[tuple[bool, float]]) -> None:
+    """Every point's confusion is the one of the verdicts score >= threshold."""
+    labels, scores = [label for label, _ in rows], [score for _, score in rows]
+    for point in threshold_curve(labels, scores):
+        verdicts = [score >= point.threshold for score in scores]
+
+        assert point.confusion == count_confusion(labels, verdicts)
+
+
+def test_the_best_threshold_by_hand() -> None:
+    """Balanced accuracy is best at 0.35, which finds both True rows and one False one."""
+    point = best_threshold([False, False, True, True], [0.1, 0.3, 0.35, 0.8])
+
+    assert point.threshold == 0.35
+    assert point.confusion.balanced_accuracy == 1
+
+
+def test_an_area_interval_covers_in_simulation() -> None:
+    """With 20 True and 20 False labels the 95 % interval holds the true area in 93 % or more."""
+    # Normal scores one apart: the area is Phi(1 / sqrt 2) = 0.7602.
+    rng = random.Random(4)
+    labels = [True] * 20 + [False] * 20
+    held = [
+        auroc_interval(labels, [rng.gauss(float(label), 1) for label in labels]).contains(0.7602)
+        for _ in range(500)
+    ]
+
+    assert fmean(held) >= 0.93
+
+
+def test_clusters_widen_the_area_interval() -> None:
+    """Rows repeated inside clusters give about the interval of the clusters alone."""
+    labels, scores = LABELS[:30], [(row * 53 % 97) / 97 for row in range(30)]
+    clusters = [place for place in range(30) for _ in range(4)]
+
+    repeated = auroc_interval(
+        [label for label in labels for _ in range(4)],
+        [score for score in scores for _ in range(4)],
+        clusters=clusters,
+    )
+
+    assert repeated.width == pytest.approx(auroc_interval(labels, scores).width, rel=0.1)
+
+
+def test_a_perfect_order_is_not_certainty() -> None:
+    """An area of 1 from ten rows has an interval below 1."""
+    result = auroc_interval([True] * 5 + [False] * 5, [0.9] * 5 + [0.1] * 5)
+
+    assert result.estimate == 1
+    assert result.low < 0.7
+
+
+def test_calibration_by_hand() -> None:
+    """Two bins, off by 0.1 and 0.3 with half of the rows each, give an error of 0.2."""
+    result = calibration_error([True, True, False, False], [0.9, 0.9, 0.3, 0.3])
+
+    assert result.error == pytest.approx(0.2)
+    assert [bin_.rows for bin_ in result.bins] == [0, 0, 0, 2, 0, 0, 0, 0, 0, 2]
+    assert result.bins[0].mean_score is None
+    assert result.bins[9].true_rate == 1
+
+
+def test_limits_belong_to_the_upper_bin() -> None:
+    """0.29 of a hundred bins is in the bin that starts at 0.29, and 1.0 in the last."""
+    bins = calibration_error([True, True], [0.29, 1.0], bins=100).bins
+
+    assert bins[29].rows == 1
+    assert bins[99].rows == 1
+
+
+@given(ROWS)
+def test_scores_equal_to_labels_are_calibrated(rows: list[tuple[bool, float]]) -> None:
+    """A judge that says 1 for True and 0 for False has no calibration error."""
+    labels = [label for label, _ in rows]
+
+    assert calibration_error(labels, [float(label) for label in labels]).error == 0
+
+
+def test_one_label_only_is_refused() -> None:
+    """Without both labels there is no curve, area or threshold, and the message says which is."""
+    with pytest.raises(TooFewLabelsError, match="all 2 labels are True"):
+        auroc([True, True], [0.1, 0.2])
+    with pytest.raises(TooFewLabelsError, match="all 1 labels are False"):
+        best_threshold([False], [0.1])
+    with pytest.raises(TooFewLabelsError, match="occurs 1 time"):
+        auroc_interval([True, False, False], [0.3, 0.1, 0.2])
+    with pytest.raises(TooFewLabelsError, match="1 cluster"):
+        auroc_interval([True, False] * 2, [0.3, 0.1, 0.2, 0.4], clusters=["a"] * 4)
+
+
+def test_bad_scores_are_refused() -> None:
+    """Empty, misaligned, non-finite and out-of-range scores raise."""
+    with pytest.raises(UnpairedScoresError):
+        threshold_curve([True], [0.1, 0.2])
+    with pytest.raises(InvalidScoresError):
+        auroc([], [])
+    with pytest.raises(InvalidScoresError):
+        threshold_curve([True, False], [0.1, float("nan")])
+    with pytest.raises(InvalidScoresError):
+        calibration_error([True], [1.5])
+    with pytest.raises(ConfigurationError, match="bins=0"):
+        calibration_error([True], [0.5], bins=0)
