@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from rag_evals.dataset import ColumnMap
     from rag_evals.grader import Grader
     from rag_evals.result import Result
-    from rag_evals.run import Outcome, Progress, Run, Summary, aevaluate, evaluate
+    from rag_evals.run import (
+        Outcome,
+        Progress,
+        Run,
+        StoredRun,
+        Summary,
+        aevaluate,
+        evaluate,
+        load_run,
+    )
     from rag_evals.sample import Chunk, Sample
     from rag_evals.score_faithfulness import Faithfulness
     from rag_evals.score_precision import ChunkPrecision, ChunkPrecisionResult
@@ -51,9 +60,11 @@ _HOMES = {
     "Run": "run",
     "Sample": "sample",
     "StatementEvaluation": "statements",
+    "StoredRun": "run",
     "Summary": "run",
     "aevaluate": "run",
     "evaluate": "run",
+    "load_run": "run",
 }
 _MODULES = ("base", "errors", "testing")
 
@@ -74,11 +85,13 @@ __all__ = [
     "Run",
     "Sample",
     "StatementEvaluation",
+    "StoredRun",
     "Summary",
     "aevaluate",
     "base",
     "errors",
     "evaluate",
+    "load_run",
     "testing",
 ]
 

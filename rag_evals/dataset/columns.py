@@ -95,6 +95,11 @@ class ColumnMap:
                 found[name] = column
         return found
 
+    def others(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of a row that no field is taken from."""
+        used = set(self.taken(row).values())
+        return {column: value for column, value in row.items() if column not in used}
+
     def described(self) -> dict[str, str]:
         """Return the sources that were named, in a form that can be stored."""
         named = {name: getattr(self, name) for name in USUAL_NAMES}

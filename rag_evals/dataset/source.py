@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rag_evals.dataset.columns import ColumnMap
@@ -26,11 +27,13 @@ class NumberedSample(NamedTuple):
         position: Place in the data, from 0.
         sample_id: The row's own id, else a hash of its content; None when the row cannot be read.
         sample: What to grade, or the error that the row is.
+        columns: The row's other columns, to group or label by; none for a `Sample`.
     """
 
     position: int
     sample_id: str | None
     sample: Sample | DataError
+    columns: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class FileData:
         seen: dict[int, int] = {}
         taken: dict[str, set[str]] = {}
         digest = hashlib.sha256()
-        for index, (place, sample, row_taken) in enumerate(self._read()):
+        for index, (place, row, sample) in enumerate(self._read()):
             sample_id = sample.id or sample.content_hash()
             first = seen.setdefault(_short_hash(sample_id), index)
             if first != index:
@@ -79,7 +82,7 @@ class FileData:
                     f"have the same id {sample_id!r}{why}"
                 )
             digest.update(f"{sample_id} {sample.content_hash()}\n".encode())
-            for field, column in row_taken.items():
+            for field, column in self._columns.taken(row).items():
                 taken.setdefault(field, set()).add(column)
         named = {field: " or ".join(sorted(columns)) for field, columns in taken.items()}
         return CheckedFile(len(seen), digest.hexdigest(), named)
@@ -87,8 +90,13 @@ class FileData:
     def __iter__(self) -> Iterator[NumberedSample]:
         """Read the samples, those of one context near each other and else in the file's order."""
         numbered = (
-            NumberedSample(index, sample.id or sample.content_hash(), sample)
-            for index, (_, sample, _) in enumerate(self._read())
+            NumberedSample(
+                index,
+                sample.id or sample.content_hash(),
+                sample,
+                self._columns.others(row),
+            )
+            for index, (_, row, sample) in enumerate(self._read())
         )
         while window := list(islice(numbered, _WINDOW_ROWS)):
             yield from _grouped_by_context(window)
@@ -96,10 +104,10 @@ class FileData:
     def _place(self, index: int) -> str:
         return next(islice(read_rows(self.path), index, None)).place
 
-    def _read(self) -> Iterator[tuple[str, Sample, dict[str, str]]]:
+    def _read(self) -> Iterator[tuple[str, Mapping[str, Any], Sample]]:
         for place, row in islice(read_rows(self.path), self._limit):
             try:
-                yield place, self._columns.sample(row, self._required), self._columns.taken(row)
+                yield place, row, self._columns.sample(row, self._required)
             except DataError as error:
                 raise type(error)(f"{str(self.path)!r}, {place}: {error}") from error
 
@@ -134,7 +142,8 @@ class RowData:
                 twice = f"rows {first} and {index} have the same id {sample_id!r}"
                 yield NumberedSample(index, None, DuplicateIdError(twice))
             else:
-                yield NumberedSample(index, sample_id, sample)
+                others = self._columns.others(row) if isinstance(row, Mapping) else {}
+                yield NumberedSample(index, sample_id, sample, others)
 
     def _sample(self, row: object) -> Sample:
         if isinstance(row, Sample):

@@ -2,10 +2,12 @@
 
 from rag_evals.run.estimate import Estimate, estimate
 from rag_evals.run.interrupt import run_until_signal
+from rag_evals.run.load import Record, StoredResult, StoredRun, load_run
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status
 from rag_evals.run.plan import Plan, make_plan
 from rag_evals.run.progress import Progress, Report
 from rag_evals.run.runner import Run, aevaluate, aexecute, evaluate, execute
+from rag_evals.run.samples import StoredSample
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.summary import GraderSummary, Summary
 
@@ -18,16 +20,21 @@ __all__ = [
     "Outcome",
     "Plan",
     "Progress",
+    "Record",
     "Report",
     "Run",
     "RunOptions",
     "Status",
+    "StoredResult",
+    "StoredRun",
+    "StoredSample",
     "Summary",
     "aevaluate",
     "aexecute",
     "estimate",
     "evaluate",
     "execute",
+    "load_run",
     "make_plan",
     "run_until_signal",
 ]

@@ -23,9 +23,10 @@ from rag_evals.judge import AsyncJudge, Client, Meter, judge_session
 from rag_evals.run.outcome import Outcome, broken, ended
 from rag_evals.run.plan import Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
+from rag_evals.run.samples import keep_samples
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
 from rag_evals.run.store import RunStore
-from rag_evals.run.summary import Summary
+from rag_evals.run.summary import Summary, summary_html
 from rag_evals.sample import Sample
 
 
@@ -49,6 +50,9 @@ class Run:
     def summary(self) -> Summary:
         """Return means, counts, usage and cost."""
         return self._summary
+
+    def _repr_html_(self) -> str:
+        return summary_html(self._summary, self.folder)
 
 
 def evaluate(
@@ -226,7 +230,8 @@ class _Runner:
 
     def _open_work(self) -> Iterator[tuple[NumberedSample, Grader[Any]]]:
         """Yield what is still to be graded; what an earlier run ended is counted on the way."""
-        for row in self._plan.data:
+        folder = None if self._store is None else self._store.folder
+        for row in keep_samples(self._plan.data, folder):
             for grader in self._plan.graders:
                 earlier = self._earlier.pop((row.sample_id or "", grader.name), None)
                 if earlier is None:

@@ -1,12 +1,16 @@
 """What does a run say in a few numbers? Means, what they rest on, and why the rest has none."""
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
 
 from rag_evals.judge import Usage
 from rag_evals.run.outcome import Outcome
+from rag_evals.stats import DEFAULT_BANDS, Band, Interval, count_bands, mean_interval
 
 
 @dataclass(slots=True)
@@ -15,19 +19,22 @@ class GraderSummary:
 
     Attributes:
         grader: Its name.
-        scores: Sum of the scores, exact enough for any number of rows.
-        scored: Outcomes with a score.
+        scores: Every score, 8 bytes each.
         not_scorable: Outcomes without one, counted by reason.
         failed: Outcomes that failed, counted by error type.
         warnings: Oddities in results.
     """
 
     grader: str
-    scores: float = 0.0
-    scored: int = 0
+    scores: "array[float]" = field(default_factory=lambda: array("d"))
     not_scorable: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     warnings: int = 0
+
+    @property
+    def scored(self) -> int:
+        """Outcomes with a score."""
+        return len(self.scores)
 
     @property
     def total(self) -> int:
@@ -40,11 +47,23 @@ class GraderSummary:
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
         """
-        total, count = self.scores, self.scored
+        total, count = math.fsum(self.scores), self.scored
         for reason, value in (count_as or {}).items():
             total += value * self.not_scorable[reason]
             count += self.not_scorable[reason]
         return total / count if count else None
+
+    def interval(self, confidence: float = 0.95) -> Interval | None:
+        """Return the mean score and where the mean over all such rows lies; None without a score.
+
+        Args:
+            confidence: Coverage of the interval, as a fraction; rows count as independent.
+        """
+        return mean_interval(self.scores, confidence=confidence) if self.scores else None
+
+    def bands(self, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
+        """Count the scores in each band, from highest to lowest."""
+        return count_bands(self.scores, bands=bands)
 
     def line(self, count_as: Mapping[str, float] | None = None) -> str:
         """Say it in one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)"."""
@@ -62,6 +81,14 @@ class GraderSummary:
         return f"{self.grader}: {shown} over {self.scored} scored of {self.total}{counted}" + (
             f" ({more})" if more else ""
         )
+
+    def spread_line(self) -> str | None:
+        """Say how sure the mean is, and the bands, in one line; None without a score."""
+        interval = self.interval()
+        if interval is None:
+            return None
+        bands = ", ".join(f"{count} {name}" for name, count in self.bands().items())
+        return f"  95 % interval {interval.low:.2f} to {interval.high:.2f}; bands: {bands}"
 
 
 @dataclass(slots=True)
@@ -87,8 +114,7 @@ class Summary:
         """Count one outcome."""
         of_grader = self.graders.setdefault(outcome.grader, GraderSummary(outcome.grader))
         if outcome.score is not None:
-            of_grader.scored += 1
-            of_grader.scores = math.fsum((of_grader.scores, outcome.score))
+            of_grader.scores.append(outcome.score)
         elif outcome.status == "not_scorable":
             of_grader.not_scorable[str(outcome.reason)] += 1
         else:
@@ -123,8 +149,33 @@ class Summary:
         return f"spent: {', '.join(parts)}; {self.seconds:.1f} s"
 
     def __str__(self) -> str:
-        """One line for each grader."""
-        return "\n".join(of_grader.line() for of_grader in self.graders.values())
+        """Two lines for each grader: the mean and what it rests on, then how sure it is."""
+        lines = (
+            line
+            for of_grader in self.graders.values()
+            for line in (of_grader.line(), of_grader.spread_line())
+        )
+        return "\n".join(line for line in lines if line is not None)
+
+
+def summary_html(summary: Summary, folder: Path | None) -> str:
+    """Show a run in a notebook: one small table, everything escaped."""
+    head = "".join(f"<th>{name}</th>" for name in ("grader", "score", "95 %", "scored", "bands"))
+    rows = "".join(_html_row(of_grader) for of_grader in summary.graders.values())
+    kept = "" if folder is None else f"<p>run folder: <code>{escape(str(folder))}</code></p>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{kept}"
+
+
+def _html_row(of_grader: GraderSummary) -> str:
+    interval = of_grader.interval()
+    cells = [
+        of_grader.grader,
+        "no score" if interval is None else f"{interval.estimate:.3f}",
+        "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}",
+        f"{of_grader.scored} of {of_grader.total}",
+        ", ".join(f"{count} {name}" for name, count in of_grader.bands().items()),
+    ]
+    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
 def _counted(label: str, counts: Counter[str]) -> str:

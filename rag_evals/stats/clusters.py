@@ -53,6 +53,11 @@ def mean_error(
     """
     require_scores("values", values, bounds=None)
     mean = math.fsum(values) / len(values)
+    if clusters is None and len(values) > 1:
+        # A million rows are no reason to make a million lists.
+        squares = math.fsum((value - mean) ** 2 for value in values)
+        error = math.sqrt(squares / (len(values) - 1) / len(values))
+        return MeanError(mean, error, float(len(values) - 1), len(values), len(values))
     units = cluster_totals([value - mean for value in values], clusters=clusters)
     if len(units) < 2:
         raise InvalidScoresError(

@@ -122,7 +122,9 @@ def mean_interval(
     require_scores("scores", scores)
     require_fraction("confidence", confidence)
     mean = math.fsum(scores) / len(scores)
-    units = len(cluster_totals(scores, clusters=clusters))
+    units = len(scores)
+    if clusters is not None:
+        units = len(cluster_totals(scores, clusters=clusters))
     # Differences of rounding only are no spread.
     if units < 2 or max(scores) - min(scores) < 1e-9:
         return no_spread_interval(mean, units, confidence=confidence)

@@ -39,6 +39,18 @@ def test_nothing_scored_is_no_score() -> None:
     assert summary.failed == 1
 
 
+def test_a_summary_says_how_sure_the_mean_is() -> None:
+    """A second line has the interval and the bands; few rows give a wide one."""
+    summary = Summary()
+    for score in (1.0, 1.0, 0.9, 0.6, 0.0):
+        summary.add(scored(score))
+
+    assert str(summary).splitlines() == [
+        "g: 0.70 over 5 scored of 5",
+        "  95 % interval 0.22 to 0.95; bands: 3 high, 0 good, 1 medium, 1 low",
+    ]
+
+
 @given(st.lists(st.floats(0, 1), min_size=1))
 def test_the_mean_is_the_mean(scores: list[float]) -> None:
     """Adding one by one gives what the whole list gives."""

@@ -74,7 +74,10 @@ def test_a_row_without_cluster_stands_alone() -> None:
     """None among the clusters is a cluster of one row, not a common one."""
     alone = mean_error([0.1, 0.5, 0.9], clusters=[None, None, None])
 
-    assert alone == mean_error([0.1, 0.5, 0.9])
+    independent = mean_error([0.1, 0.5, 0.9])
+    assert alone.standard_error == pytest.approx(independent.standard_error)
+    assert alone.degrees_of_freedom == pytest.approx(independent.degrees_of_freedom)
+    assert alone.units == independent.units
 
 
 def test_one_cluster_is_refused() -> None:

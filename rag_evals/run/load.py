@@ -1,0 +1,156 @@
+"""What did an earlier run find? Reads a run folder: the manifest, the outcomes and the samples."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json
+
+from rag_evals.catalog import RESPONSE_MODELS
+from rag_evals.errors import DataError
+from rag_evals.run.outcome import Outcome
+from rag_evals.run.runner import Run
+from rag_evals.run.samples import StoredSample, read_samples
+from rag_evals.run.store import RESULTS, read_manifest, read_records
+from rag_evals.run.summary import Summary, summary_html
+
+Record = Mapping[str, Any]
+"""One outcome as its line in `results.jsonl` has it; `result` is a mapping or None."""
+
+
+class StoredResult(BaseModel):
+    """The result of a grader whose model is not a shipped one, with its fields as stored."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class StoredRun:
+    """A run that was kept, read back.
+
+    Attributes:
+        folder: Where it is kept; None for a run that only memory has.
+        manifest: What `manifest.json` holds; empty for a run that only memory has.
+        records: The last line of each (sample, grader), in the order of the data.
+        samples: What was graded, by sample id; empty where a run did not keep it.
+    """
+
+    def __init__(
+        self,
+        records: Iterable[Record],
+        *,
+        folder: Path | None = None,
+        manifest: Mapping[str, Any] | None = None,
+        samples: Mapping[str, StoredSample] | None = None,
+    ) -> None:
+        latest = {(record["sample_id"], record["grader"]): record for record in records}
+        self.graders: list[str] = _grader_names(latest.values(), manifest or {})
+        order = {name: place for place, name in enumerate(self.graders)}
+        self.records: Sequence[Record] = sorted(
+            latest.values(), key=lambda record: (record["index"], order[record["grader"]])
+        )
+        self.folder = folder
+        self.manifest = manifest or {}
+        self.samples = samples or {}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What makes the run this run: data hash, judge, fingerprints of the graders, settings."""
+        identity: Mapping[str, Any] = self.manifest.get("identity", {})
+        return identity
+
+    @cached_property
+    def outcomes(self) -> list[Outcome]:
+        """The outcomes with their results, in the order of the data, then of the graders."""
+        return [_outcome(record) for record in self.records]
+
+    def of_grader(self, grader: str) -> list[Record]:
+        """Return the records of one grader, in the order of the data."""
+        return [record for record in self.records if record["grader"] == grader]
+
+    def column(self, name: str) -> dict[str, str | None]:
+        """Return a column of the data as text, by sample id; None where a row lacks it.
+
+        Args:
+            name: A column, or a dotted path into one; `language` too.
+
+        Raises:
+            DataError: No row has it, or its values are lists.
+        """
+        values = {
+            sample_id: _group(sample, name, self.folder)
+            for sample_id, sample in self.samples.items()
+        }
+        if all(value is None for value in values.values()):
+            names = sorted({key for sample in self.samples.values() for key in sample.columns})
+            raise DataError(f"no column {name!r} in the data; it has {', '.join(names) or 'none'}")
+        return values
+
+    def summary(self) -> Summary:
+        """Return means, counts and usage."""
+        summary = Summary()
+        for outcome in self.outcomes:
+            summary.add(outcome)
+        return summary
+
+    def _repr_html_(self) -> str:
+        return summary_html(self.summary(), self.folder)
+
+
+def load_run(run: str | Path | Run | StoredRun) -> StoredRun:
+    """Read a run folder.
+
+    Args:
+        run: The folder; a run in memory is read from its folder, or taken as it is without one.
+
+    Raises:
+        DataError: The folder holds no run, or a broken one.
+    """
+    if isinstance(run, StoredRun):
+        return run
+    folder = run.folder if isinstance(run, Run) else Path(run)
+    if folder is None:
+        assert isinstance(run, Run)
+        return StoredRun(from_json(outcome.to_line()) for outcome in run.outcomes)
+    manifest = read_manifest(folder)
+    samples = read_samples(folder)
+    try:
+        return StoredRun(read_records(folder), folder=folder, manifest=manifest, samples=samples)
+    except (KeyError, TypeError) as error:
+        raise DataError(
+            f"{str(folder / RESULTS)!r} has a line that is no outcome: {error}"
+        ) from error
+
+
+def _grader_names(records: Iterable[Record], manifest: Mapping[str, Any]) -> list[str]:
+    """Name the graders in the order of the manifest, then those that only results have."""
+    named = list(manifest.get("identity", {}).get("graders", {}))
+    return list(dict.fromkeys([*named, *(record["grader"] for record in records)]))
+
+
+def _group(sample: StoredSample, name: str, folder: Path | None) -> str | None:
+    value: Any = sample.columns
+    if name == "language" and name not in sample.columns:
+        value = sample.language
+    elif name in sample.columns:
+        value = sample.columns[name]
+    else:
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+    if isinstance(value, list | Mapping):
+        kind = "a list" if isinstance(value, list) else "an object"
+        raise DataError(
+            f"column {name!r} is {kind} in row {sample.sample_id!r} of {str(folder)!r}; "
+            "group by a column of single values, or by a path into it such as meta.topic"
+        )
+    return None if value is None else str(value)
+
+
+def _outcome(record: Record) -> Outcome:
+    model = RESPONSE_MODELS.get(record["grader"], StoredResult)
+    try:
+        return Outcome.from_record(dict(record), {record["grader"]: model})
+    except ValidationError:
+        # A grader of the user's own may bear a shipped one's name.
+        return Outcome.from_record(dict(record), {record["grader"]: StoredResult})

@@ -1,0 +1,142 @@
+"""A run folder can be read on its own: outcomes, samples and the data's other columns."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import FaithfulnessResult, Sample, evaluate
+from rag_evals.errors import DataError
+from rag_evals.run import StoredResult, StoredRun, load_run
+from tests.conftest import EIFFEL
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "eiffel", **EIFFEL, "topic": "towers", "meta": {"votes": 3}},
+    {
+        "id": "paris",
+        "question": "Where?",
+        "answer": "It is in Paris.",
+        "context": [{"text": "It is in Paris.", "title": "Guide"}],
+        "topic": None,
+        "labels": [1],
+    },
+    {"id": "empty", "question": "q", "answer": "It is in Paris.", "context": []},
+]
+
+
+def test_an_iterable_can_be_read_back_with_its_samples() -> None:
+    """The folder alone gives scores, results, question, answer, chunks and other columns."""
+    run = evaluate((dict(row) for row in ROWS), out="kept")
+    stored = load_run("kept")
+
+    assert [(o.sample_id, o.score, o.reason) for o in stored.outcomes] == [
+        (o.sample_id, o.score, o.reason) for o in run.outcomes
+    ]
+    assert isinstance(stored.outcomes[0].result, FaithfulnessResult)
+    assert stored.samples["eiffel"].answer == EIFFEL["answer"]
+    assert stored.samples["eiffel"].chunks == tuple(EIFFEL["context"])
+    assert stored.samples["paris"].metadata[0] == {"title": "Guide"}
+    assert stored.samples["eiffel"].columns == {"topic": "towers", "meta": {"votes": 3}}
+    assert str(stored.summary()) == str(run.summary())
+
+
+def test_a_file_keeps_the_columns_that_no_field_takes(tmp_path: Path) -> None:
+    """What is left of each row is there to group by; the data file may be gone."""
+    path = tmp_path / "data.jsonl"
+    path.write_text("\n".join(map(json.dumps, ROWS)))
+    evaluate(path, out="kept")
+    path.unlink()
+
+    assert load_run("kept").column("topic") == {"eiffel": "towers", "paris": None, "empty": None}
+    assert load_run("kept").column("meta.votes")["eiffel"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [("theme", "no column 'theme' in the data; it has labels, meta, topic"), ("labels", "a list")],
+)
+def test_a_column_that_cannot_group_is_an_error(column: str, message: str) -> None:
+    """The message lists the columns, or says why this one cannot."""
+    evaluate(ROWS, out="kept")
+
+    with pytest.raises(DataError, match=message):
+        load_run("kept").column(column)
+
+
+def test_going_on_writes_no_sample_twice() -> None:
+    """A second run of the same folder adds only rows that were not there; a torn line is mended."""
+    evaluate(ROWS[:1], out="kept")
+    with Path("kept/samples.jsonl").open("a") as file:
+        file.write('{"sample_id": "par')
+    evaluate(ROWS, out="kept")
+    lines = Path("kept/samples.jsonl").read_text().splitlines()
+
+    assert [json.loads(line)["sample_id"] for line in lines] == ["eiffel", "paris", "empty"]
+    assert Path("kept/samples.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_odd_values_in_other_columns_do_not_stop_a_run() -> None:
+    """Dates, bytes and broken characters in columns that nobody grades are kept as text."""
+    odd = {"answer": "It is.", "context": ["It is."], "when": Path("x"), "half": "\ud800"}
+    evaluate([odd], out="kept")
+    (sample,) = load_run("kept").samples.values()
+
+    assert sample.columns == {"when": "x", "half": "?"}
+
+
+def test_a_run_in_memory_is_taken_as_it_is() -> None:
+    """Without a folder there are outcomes and no samples; a `Sample` has no other columns."""
+    run = evaluate([Sample(id="a", answer="It is in Paris.", context=["It is in Paris."])])
+    stored = load_run(run)
+
+    assert [record["score"] for record in stored.records] == [1.0]
+    assert (stored.folder, stored.samples, stored.identity) == (None, {}, {})
+
+
+def test_the_last_line_of_a_row_wins_and_order_is_that_of_the_data() -> None:
+    """A row that was graded again counts once, in its place."""
+    run = evaluate(ROWS, out="kept")
+    lines = Path("kept/results.jsonl").read_text().splitlines(keepends=True)
+    Path("kept/results.jsonl").write_text("".join([*reversed(lines), lines[0]]))
+
+    assert [o.key for o in load_run("kept").outcomes] == [o.key for o in run.outcomes]
+
+
+def test_results_of_unknown_models_keep_their_fields() -> None:
+    """A grader that is not in the catalog, or only bears a shipped name, loses nothing."""
+    line = {
+        "index": 0, "sample_id": "a", "grader": "faithfulness", "status": "scored", "score": 1.0,
+        "result": {"tone": "kind"}, "usage": {}, "warnings": [],
+    }  # fmt: skip
+    (outcome,) = StoredRun([line]).outcomes
+
+    assert isinstance(outcome.result, StoredResult)
+    assert outcome.result.model_dump() == {"tone": "kind"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("samples.jsonl", "[]\n", r"samples.jsonl', line 1"),
+        ("results.jsonl", '{"a": 1}\n', "is no outcome"),
+        ("manifest.json", "{}", "is not the manifest"),
+    ],
+)
+def test_a_broken_folder_is_one_clear_error(name: str, text: str, message: str) -> None:
+    """The message names the file, and the line where there is one."""
+    evaluate(ROWS, out="kept")
+    Path("kept", name).write_text(text)
+
+    with pytest.raises(DataError, match=message):
+        load_run("kept")
+
+
+def test_a_notebook_shows_a_run_as_a_small_table() -> None:
+    """Score, interval, counts and bands; names are escaped."""
+    run = evaluate(ROWS, out="ke&pt")
+
+    for shown in (run._repr_html_(), load_run(run)._repr_html_()):
+        assert "<td>0.750</td>" in shown
+        assert "1 high, 0 good, 1 medium, 0 low" in shown
+        assert "ke&amp;pt" in shown
