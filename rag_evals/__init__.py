@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rag_evals.base import ContextEvaluation
     from rag_evals.dataset import ColumnMap
     from rag_evals.grader import Grader
+    from rag_evals.quality import agreement, calibrate, compare, correct
     from rag_evals.result import Result
     from rag_evals.run import (
         Outcome,
@@ -63,6 +64,10 @@ _HOMES = {
     "StoredRun": "run",
     "Summary": "run",
     "aevaluate": "run",
+    "agreement": "quality",
+    "calibrate": "quality",
+    "compare": "quality",
+    "correct": "quality",
     "evaluate": "run",
     "load_run": "run",
 }
@@ -88,7 +93,11 @@ __all__ = [
     "StoredRun",
     "Summary",
     "aevaluate",
+    "agreement",
     "base",
+    "calibrate",
+    "compare",
+    "correct",
     "errors",
     "evaluate",
     "load_run",

@@ -21,6 +21,7 @@ import rag_evals
 from rag_evals import errors
 from rag_evals.cli.main import app
 from rag_evals.testing import Answer, HttpError, JudgeRequest, Script, ScriptedJudge, fill_by_words
+from tests.labelled import write_labelled_files
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
@@ -156,6 +157,7 @@ def workplace(
         "{% block criteria %}\nOnly a chunk's own words support a statement.\n{% endblock %}\n",
         encoding="utf-8",
     )
+    write_labelled_files(tmp_path)
     return tmp_path
 
 

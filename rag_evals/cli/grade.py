@@ -117,7 +117,7 @@ def grade(
     }
     plan = make_plan(
         data,
-        _graders(grader or [], prompt),
+        chosen_graders(grader or [], prompt),
         judge or default_judge(),
         columns=ColumnMap.parse(column or []),
         concurrency=concurrency,
@@ -175,7 +175,8 @@ def _check_failures(plan: Plan, run: Run) -> None:
         raise typer.Exit(TOO_MANY_FAILURES)
 
 
-def _graders(names: list[str], prompt: Path | None) -> list[Grader[Any]]:
+def chosen_graders(names: list[str], prompt: Path | None) -> list[Grader[Any]]:
+    """Make the graders that a command line names; a prompt file makes one of its own."""
     if prompt is None:
         return [grader_named(name) for name in names or ["faithfulness"]]
     if len(names) > 1:

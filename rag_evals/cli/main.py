@@ -7,7 +7,11 @@ from typing import Annotated
 
 import typer
 
+from rag_evals.cli.agreement import agreement
 from rag_evals.cli.cache import cache
+from rag_evals.cli.calibrate import calibrate
+from rag_evals.cli.compare import OptionalMargin, compare
+from rag_evals.cli.correct import correct
 from rag_evals.cli.demo import demo
 from rag_evals.cli.grade import grade
 from rag_evals.cli.graders import graders
@@ -24,6 +28,10 @@ app = typer.Typer(
 )
 app.command()(grade)
 app.command()(demo)
+app.command(cls=OptionalMargin)(compare)
+app.command()(agreement)
+app.command()(correct)
+app.command()(calibrate)
 app.command()(graders)
 app.add_typer(prompts, name="prompts")
 app.add_typer(cache, name="cache")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rag_evals.run import Outcome, Run
+from rag_evals.run import GraderSummary, Outcome, Run
 from rag_evals.statements import FaithfulnessResult
 
 _WIDTH_OF_A_PIPE = 120
@@ -45,6 +45,8 @@ def show_json(run: Run) -> None:
     graders = {
         name: {
             "mean": of_grader.mean(),
+            "interval": _ends(of_grader),
+            "bands": of_grader.bands(),
             "scored": of_grader.scored,
             "total": of_grader.total,
             "not_scorable": dict(of_grader.not_scorable),
@@ -60,6 +62,11 @@ def show_json(run: Run) -> None:
         "folder": None if run.folder is None else str(run.folder),
     }
     typer.echo(json.dumps(numbers, ensure_ascii=False))
+
+
+def _ends(of_grader: GraderSummary) -> list[float] | None:
+    interval = of_grader.interval()
+    return None if interval is None else [round(interval.low, 4), round(interval.high, 4)]
 
 
 def announce_columns(taken: dict[str, str], path: Path) -> None:

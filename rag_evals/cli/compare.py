@@ -1,0 +1,89 @@
+"""`rag-evals compare`: is one run better than another?"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic_core import from_json, to_json
+from typer.core import TyperCommand
+
+from rag_evals.cli.options import By, Cluster, Json, Threshold
+from rag_evals.quality import Comparison
+from rag_evals.quality import compare as compare_runs
+
+WORSE = 1
+_FAIL_IF_WORSE = "--fail-if-worse"
+
+
+class OptionalMargin(TyperCommand):
+    """Reads `--fail-if-worse` without a number as with 0; options here always take a value."""
+
+    # Any: the base class takes a type that typer does not export.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the number in where it was left out."""
+        filled: list[str] = []
+        for place, word in enumerate(args):
+            filled.append(word)
+            following = args[place + 1] if place + 1 < len(args) else ""
+            if word == _FAIL_IF_WORSE and not _is_number(following):
+                filled.append("0")
+        return super().parse_args(ctx, filled)
+
+
+def compare(
+    baseline: Annotated[Path, typer.Argument(metavar="BASELINE", help="Run folder.")],
+    candidate: Annotated[
+        Path, typer.Argument(metavar="CANDIDATE", help="Run folder to compare with it.")
+    ],
+    by: By = None,
+    cluster: Cluster = None,
+    threshold: Threshold = 1.0,
+    fail_if_worse: Annotated[
+        float | None,
+        typer.Option(
+            _FAIL_IF_WORSE,
+            metavar="[MARGIN]",
+            min=0,
+            max=1,
+            help="Exit with 1 when the candidate is worse by more than this, its whole interval "
+            "below. Without a number: 0.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same p-values.")] = 0,
+    json_output: Json = False,
+) -> None:
+    """Compare two runs row by row: the difference, its interval, and whether it could be chance.
+
+    Rows are paired by id. The first run is the baseline, the second the candidate.
+
+    [bold]Examples[/bold]
+
+      rag-evals compare runs/before runs/after
+      rag-evals compare runs/before runs/after --by topic
+      rag-evals compare runs/before runs/after --fail-if-worse 0.02
+    """
+    compared = compare_runs(
+        baseline, candidate, by=by, cluster=cluster, threshold=threshold, seed=seed
+    )
+    typer.echo(comparison_json(compared) if json_output else str(compared))
+    if fail_if_worse is not None and compared.is_worse(margin=fail_if_worse):
+        typer.echo(f"the candidate is worse, beyond {_FAIL_IF_WORSE} {fail_if_worse:g}", err=True)
+        raise typer.Exit(WORSE)
+
+
+def comparison_json(compared: Comparison) -> str:
+    """Write a comparison as JSON, with the verdicts that code derives."""
+    numbers = from_json(to_json(compared))
+    for written, grader in zip(numbers["graders"], compared.graders, strict=True):
+        written["verdict"] = grader.verdict
+        for written_group, group in zip(written["groups"], grader.groups, strict=True):
+            written_group["verdict"] = group.verdict
+    return to_json(numbers).decode()
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,38 @@
+"""`rag-evals correct`: what would the score be without the judge's bias?"""
+
+import typer
+from pydantic_core import to_json
+
+from rag_evals.cli.options import (
+    Cluster,
+    Json,
+    LabelColumn,
+    Labels,
+    OneGrader,
+    RunFolder,
+    Threshold,
+)
+from rag_evals.quality import correct as correct_run
+
+
+def correct(
+    run: RunFolder,
+    labels: Labels = None,
+    grader: OneGrader = None,
+    cluster: Cluster = None,
+    threshold: Threshold = 1.0,
+    label_column: LabelColumn = "label",
+    json_output: Json = False,
+) -> None:
+    """Correct the numbers of a run by labels of a random part of its rows.
+
+    The labelled rows must be a random sample, as `rag-evals label` draws it.
+
+    [bold]Example[/bold]
+
+      rag-evals correct runs/before labels.jsonl
+    """
+    found = correct_run(
+        run, labels or [], grader=grader, cluster=cluster, column=label_column, threshold=threshold
+    )
+    typer.echo(to_json(found).decode() if json_output else str(found))

@@ -1,0 +1,55 @@
+"""How far can a run be trusted? Run against run, and the judge against people."""
+
+from rag_evals.quality.calibration import JudgeQuality, calibrate
+from rag_evals.quality.comparison import (
+    ChangedRow,
+    Comparison,
+    GraderComparison,
+    GroupComparison,
+    RunInput,
+    ScoredOnce,
+    compare,
+)
+from rag_evals.quality.correction import Correction, Corrections, correct
+from rag_evals.quality.items import JudgedItem, judged_items, reason_of
+from rag_evals.quality.labels import Label, read_labels
+from rag_evals.quality.people import LevelAgreement, PeopleAgreement, agreement
+from rag_evals.quality.wording import (
+    agreement_lines,
+    comparison_lines,
+    correction_lines,
+    detectable_words,
+    interval_words,
+    p_words,
+    verdict_words,
+)
+
+__all__ = [
+    "ChangedRow",
+    "Comparison",
+    "Correction",
+    "Corrections",
+    "GraderComparison",
+    "GroupComparison",
+    "JudgeQuality",
+    "JudgedItem",
+    "Label",
+    "LevelAgreement",
+    "PeopleAgreement",
+    "RunInput",
+    "ScoredOnce",
+    "agreement",
+    "agreement_lines",
+    "calibrate",
+    "compare",
+    "comparison_lines",
+    "correct",
+    "correction_lines",
+    "detectable_words",
+    "interval_words",
+    "judged_items",
+    "p_words",
+    "read_labels",
+    "reason_of",
+    "verdict_words",
+]

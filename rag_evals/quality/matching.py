@@ -1,0 +1,199 @@
+"""Which verdict of the judge belongs to which label? Pairs them row by row; counts what is left.
+
+A label of a report names the statement by its place. Labels of a data set have texts of their own:
+each statement of the judge goes to the labelled text that shares most words with it, and a labelled
+text counts as supported when all that went to it is.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from rag_evals.errors import UnknownNameError
+from rag_evals.quality.items import JudgedItem, judged_items
+from rag_evals.quality.labels import Label
+from rag_evals.run import Record, StoredRun
+from rag_evals.text.words import words_of
+
+# Below this share of common words, two texts are two claims.
+_MIN_OVERLAP = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One thing that both people and the judge decided: a statement or a row.
+
+    Attributes:
+        sample_id: The row; statements of one row are a cluster.
+        labels: What each person says, by name, 0 to 1.
+        judged: What the judge says, 0 to 1.
+    """
+
+    sample_id: str
+    labels: dict[Hashable, float]
+    judged: float
+
+    @property
+    def label(self) -> float | None:
+        """What most people say, for yes and no; the mean for other numbers; None for a tie."""
+        values = list(self.labels.values())
+        if any(0 < value < 1 for value in values):
+            return sum(values) / len(values)
+        share = sum(values) / len(values)
+        return None if share == 0.5 else float(share > 0.5)
+
+
+@dataclass(slots=True)
+class Matched:
+    """The labels of one grader's outcomes.
+
+    Attributes:
+        grader: Its name.
+        statements: Statements with label and verdict.
+        rows: Rows with label and score; a row whose statements are all labelled is among them.
+        scored_rows: Rows with the share of statements that people support and the judge's score.
+        unmatched: Statement labels that fit no verdict of the judge.
+        unscored: Labelled rows without a score, by id.
+        other_verdicts: Verdicts without a label: row and verdict.
+    """
+
+    grader: str
+    statements: list[Unit] = field(default_factory=list)
+    rows: list[Unit] = field(default_factory=list)
+    scored_rows: list[Unit] = field(default_factory=list)
+    unmatched: int = 0
+    unscored: list[str] = field(default_factory=list)
+    other_verdicts: list[tuple[str, bool]] = field(default_factory=list)
+
+
+def match_labels(
+    run: StoredRun, labels: Iterable[Label], grader: str | None = None
+) -> list[Matched]:
+    """Pair labels with verdicts, for each grader that has any label.
+
+    Args:
+        run: The judge's outcomes.
+        labels: What people say; those of other rows are left out.
+        grader: The only grader to take; None takes all.
+
+    Raises:
+        UnknownNameError: The run has no such grader.
+    """
+    if grader is not None and grader not in run.graders:
+        raise UnknownNameError.of("grader", grader, run.graders)
+    by_row: dict[str, list[Label]] = {}
+    for label in labels:
+        by_row.setdefault(label.sample_id, []).append(label)
+    matched = []
+    for name in run.graders if grader is None else [grader]:
+        of_grader = Matched(name)
+        for record in run.of_grader(name):
+            fitting = [
+                label
+                for label in by_row.get(record["sample_id"], [])
+                if label.grader in (None, name)
+            ]
+            _match_row(of_grader, record, fitting)
+        if of_grader.statements or of_grader.rows or of_grader.unscored or of_grader.unmatched:
+            matched.append(of_grader)
+    return matched
+
+
+def _match_row(matched: Matched, record: Record, labels: Sequence[Label]) -> None:
+    sample_id, score = record["sample_id"], record["score"]
+    if score is None:
+        if labels:
+            matched.unscored.append(sample_id)
+        return
+    items = judged_items(record)
+    has_statements = "statements" in (record.get("result") or {})
+    of_statements = [
+        label
+        for label in labels
+        # A text alone names a statement, never a chunk.
+        if not label.of_row and (has_statements or label.statement is not None)
+    ]
+    units, used = _statement_units(sample_id, items, of_statements)
+    matched.statements += units
+    matched.unmatched += len(of_statements) - sum(len(unit.labels) for unit in units)
+    matched.other_verdicts += [
+        (sample_id, item.verdict) for place, item in enumerate(items) if place not in used
+    ]
+    row_labels = _named(label for label in labels if label.of_row)
+    shares = _shares(of_statements, len(items))
+    if shares:
+        matched.scored_rows.append(Unit(sample_id, shares, score))
+    if not row_labels:
+        row_labels = {who: float(share == 1) for who, share in shares.items()}
+    if row_labels:
+        matched.rows.append(Unit(sample_id, row_labels, score))
+
+
+def _named(labels: Iterable[Label]) -> dict[Hashable, float]:
+    return {label.annotator: label.value for label in labels}
+
+
+def _shares(labels: Sequence[Label], items: int) -> dict[Hashable, float]:
+    """Return the share of supported statements for each person who labelled all of a row."""
+    by_person: dict[Hashable, dict[Hashable, Label]] = {}
+    for label in labels:
+        place = label.text if label.statement is None else label.statement
+        by_person.setdefault(label.annotator, {})[place] = label
+    return {
+        who: sum(label.value for label in given.values()) / len(given)
+        for who, given in by_person.items()
+        if len(given) >= items > 0 or all(label.complete for label in given.values())
+    }
+
+
+def _statement_units(
+    sample_id: str, items: Sequence[JudgedItem], labels: Sequence[Label]
+) -> tuple[list[Unit], set[int]]:
+    """Return the labelled statements with their verdicts, and the places of the judge's used."""
+    groups: dict[Hashable, list[Label]] = {}
+    texts: list[str] = []
+    for label in labels:
+        place = _place(label, items)
+        if place is None and label.text:
+            groups.setdefault(label.text, []).append(label)
+            texts.append(label.text)
+        elif place is not None:
+            groups.setdefault(place, []).append(label)
+    assigned = _assign(items, list(dict.fromkeys(texts)))
+    units, used = [], set()
+    for key, given in groups.items():
+        places = [key] if isinstance(key, int) else assigned.get(str(key), [])
+        if places:
+            verdict = all(items[place].verdict for place in places)
+            units.append(Unit(sample_id, _named(given), float(verdict)))
+            used.update(places)
+    return units, used
+
+
+def _place(label: Label, items: Sequence[JudgedItem]) -> int | None:
+    """Take the statement's place as the label gives it, if the result still has that text there."""
+    place = label.statement
+    if place is None or not 0 <= place < len(items):
+        return None
+    return place if not label.text or label.text == items[place].text else None
+
+
+def _assign(items: Sequence[JudgedItem], texts: Sequence[str]) -> dict[str, list[int]]:
+    """Give each statement of the judge to the labelled text that it shares most words with."""
+    words = [(text, Counter(words_of(text))) for text in texts]
+    assigned: dict[str, list[int]] = {}
+    for place, item in enumerate(items):
+        own = Counter(words_of(item.text))
+        best = max(((_overlap(own, other), text) for text, other in words), default=(0.0, ""))
+        if best[0] >= _MIN_OVERLAP:
+            assigned.setdefault(best[1], []).append(place)
+    return assigned
+
+
+def _overlap(one: Counter[str], other: Counter[str]) -> float:
+    """Common words by the shorter text: a part of a sentence finds it. Length breaks ties."""
+    shorter = min(one.total(), other.total())
+    if not shorter:
+        return 0.0
+    common = (one & other).total()
+    return common / shorter - 1e-6 * abs(one.total() - other.total())

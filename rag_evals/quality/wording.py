@@ -1,0 +1,198 @@
+"""How are comparisons, agreement and corrections put into words? Plain lines for a terminal."""
+
+from collections.abc import Iterator, Sequence
+
+from rag_evals.quality.comparison import Comparison, GraderComparison
+from rag_evals.quality.correction import Correction, Corrections
+from rag_evals.quality.people import LevelAgreement, PeopleAgreement
+from rag_evals.stats import Interval, PairedComparison
+
+_ROWS_SHOWN = 10
+_CURVE_LINES = 8
+
+
+def comparison_lines(comparison: Comparison) -> Iterator[str]:
+    """Say what two runs say about each other."""
+    yield f"baseline:  {comparison.baseline}"
+    yield f"candidate: {comparison.candidate}"
+    for warning in comparison.warnings:
+        yield f"note: {warning}"
+    for grader in comparison.graders:
+        yield ""
+        yield from _grader_lines(grader, comparison.threshold, len(comparison.graders))
+
+
+def _grader_lines(grader: GraderComparison, threshold: float, graders: int) -> Iterator[str]:
+    paired, passes = grader.paired, grader.passes
+    yield f"{grader.grader}: {verdict_words(grader)}"
+    yield f"  scored in both  {paired.samples} rows{_clusters(paired)}"
+    yield f"  baseline        {interval_words(grader.baseline)}"
+    yield f"  candidate       {interval_words(grader.candidate)}"
+    yield f"  difference      {interval_words(paired.difference, sign='+')}"
+    yield f"  p               {p_words(grader, graders)}"
+    yield f"  rows            {paired.wins} better, {paired.ties} the same, {paired.losses} worse"
+    yield (
+        f"  passed          {grader.passed[0]} and {grader.passed[1]} rows score {threshold:g} or "
+        f"more; p = {passes.p_value:.2g} (McNemar, exact)"
+    )
+    yield f"  could have seen {detectable_words(paired)}"
+    for group in grader.groups:
+        yield (
+            f"  {group.group or '(none)'}: {interval_words(group.paired.difference, sign='+')}, "
+            f"{group.paired.samples} rows, {group.verdict}"
+        )
+    if grader.changed:
+        yield "  changed most:"
+        for row in grader.changed[:_ROWS_SHOWN]:
+            yield f"    {row.sample_id}: {row.baseline:.2f} -> {row.candidate:.2f}"
+    for row_once in grader.scored_once[:_ROWS_SHOWN]:
+        yield f"  only the {row_once.run} scored {row_once.sample_id}; the other: {row_once.why}"
+    yield from _listed("only in the baseline", grader.only_baseline)
+    yield from _listed("only in the candidate", grader.only_candidate)
+
+
+def verdict_words(grader: GraderComparison) -> str:
+    """Say whether the candidate is better, worse, or cannot be told from the baseline."""
+    verdict = grader.verdict
+    return verdict if verdict == "not distinguishable" else f"the candidate is {verdict}"
+
+
+def p_words(grader: GraderComparison, graders: int) -> str:
+    """Say the p-value, the test behind it, and the adjustment where there are several graders."""
+    test = grader.paired.significance
+    drawn = "" if test.resamples is None else f", {test.resamples:,} patterns"
+    adjusted = f"; {grader.adjusted_p:.2g} after Holm over {graders} graders" if graders > 1 else ""
+    return f"{test.p_value:.2g} ({test.test}{drawn}){adjusted}"
+
+
+def detectable_words(paired: PairedComparison) -> str:
+    """Say which difference this many rows would usually have found."""
+    if paired.detectable is None:
+        return "no row changed, so nothing tells what could have been seen"
+    return f"a true difference of {paired.detectable:.3f}, in 4 of 5 such comparisons"
+
+
+def interval_words(interval: Interval, sign: str = "") -> str:
+    """Write an estimate with its interval: "0.683 [0.624, 0.723]"."""
+    return f"{interval.estimate:{sign}.3f} [{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]"
+
+
+def _clusters(paired: PairedComparison) -> str:
+    return "" if paired.clusters == paired.samples else f" in {paired.clusters} clusters"
+
+
+def _listed(label: str, ids: Sequence[str]) -> Iterator[str]:
+    if ids:
+        more = f" and {len(ids) - _ROWS_SHOWN} more" if len(ids) > _ROWS_SHOWN else ""
+        yield f"  {label}: {len(ids)} rows: {', '.join(ids[:_ROWS_SHOWN])}{more}"
+
+
+def agreement_lines(measured: PeopleAgreement) -> Iterator[str]:
+    """Say how far the judge agrees with people."""
+    for table in measured.tables:
+        if table.group is not None:
+            yield _group_line(table)
+            continue
+        yield from _level_lines(table, measured.threshold)
+    left_out = {
+        "labels of statements that the judge did not find": measured.unmatched,
+        "labelled rows without a score": measured.unscored,
+        "labels of rows that the run does not have": measured.foreign,
+    }
+    for label, count in left_out.items():
+        if count:
+            yield f"left out: {count} {label}"
+
+
+def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
+    found, counts = table.agreement, table.agreement.confusion
+    unit = "rows" if table.level == "row" else "statements"
+    rule = f", right from a score of {threshold:g}" if table.level == "row" else ""
+    behind = "" if table.level == "row" else f" in {table.rows} rows"
+    yield f"{table.grader}, {table.units} labelled {unit}{behind}{rule}"
+    yield "                    judge: yes   judge: no"
+    yield f"  people: yes   {counts.true_positives:>14}{counts.false_negatives:>12}"
+    yield f"  people: no    {counts.false_positives:>14}{counts.true_negatives:>12}"
+    rows = {
+        "balanced accuracy": found.balanced_accuracy,
+        "Cohen's kappa": found.kappa,
+        "sensitivity": found.sensitivity,
+        "specificity": found.specificity,
+        "precision": found.precision,
+        "raw agreement": found.raw_agreement,
+        "base rate": found.base_rate,
+        "judge says yes": found.judged_rate,
+        "AUROC of the score": table.auroc,
+    }
+    for label, interval in rows.items():
+        if interval is not None:
+            yield f"  {label:<19} {interval_words(interval)}"
+        elif label != "AUROC of the score":
+            yield f"  {label:<19} unknown: one of the two labels is missing"
+    yield from _curve_lines(table)
+    if table.best is not None:
+        accuracy = table.best.confusion.balanced_accuracy or 0.0
+        yield (
+            f"  best threshold      {table.best.threshold:.3g} (balanced accuracy {accuracy:.3f} "
+            "on the labels that chose it)"
+        )
+    if table.annotators > 1:
+        shown = "unknown" if table.alpha is None else interval_words(table.alpha)
+        split = f"; {table.ties} evenly split, left out" if table.ties else ""
+        yield f"  alpha of {table.annotators} people   {shown}{split}"
+
+
+def _curve_lines(table: LevelAgreement) -> Iterator[str]:
+    """Show the curve of thresholds, thinned to a few lines from the lowest to the highest."""
+    points = [point for point in table.curve if point.confusion.balanced_accuracy is not None]
+    if len(points) < 2:
+        return
+    steps = min(len(points), _CURVE_LINES)
+    yield "  threshold   sensitivity  specificity  balanced accuracy"
+    for step in range(steps):
+        point = points[step * (len(points) - 1) // (steps - 1)]
+        rates = point.confusion
+        yield (
+            f"  {point.threshold:<12.3f}{rates.sensitivity or 0:<13.3f}"
+            f"{rates.specificity or 0:<13.3f}{rates.balanced_accuracy or 0:.3f}"
+        )
+
+
+def _group_line(table: LevelAgreement) -> str:
+    found = table.agreement
+    accuracy = found.balanced_accuracy or found.raw_agreement
+    name = "balanced accuracy" if found.balanced_accuracy else "raw agreement"
+    kappa = "unknown" if found.kappa is None else f"{found.kappa.estimate:.2f}"
+    return (
+        f"  {table.group}: {table.units} {table.level}s, {name} {interval_words(accuracy)}, "
+        f"kappa {kappa}"
+    )
+
+
+def correction_lines(found: Corrections) -> Iterator[str]:
+    """Say what the numbers would be without the judge's bias."""
+    for correction in found.corrections:
+        yield from _correction_lines(correction)
+
+
+def _correction_lines(correction: Correction) -> Iterator[str]:
+    yield (
+        f"{correction.grader}, {correction.target}: "
+        f"{correction.labelled} labelled, {correction.unlabelled} not"
+    )
+    yield f"  judge           {correction.judged:.3f}"
+    yield f"  labels alone    {interval_words(correction.labels_only)}"
+    powered = correction.prediction_powered
+    if powered is not None:
+        yield (
+            f"  PPI++           {interval_words(powered.corrected)}, as good as "
+            f"{powered.effective_labels:.0f} labels"
+        )
+    rated = correction.rogan_gladen
+    if rated is not None:
+        yield (
+            f"  Rogan-Gladen    {interval_words(rated.corrected)}, sensitivity "
+            f"{rated.sensitivity:.2f}, specificity {rated.specificity:.2f}"
+        )
+    for refusal in correction.refusals:
+        yield f"  no correction: {refusal}"

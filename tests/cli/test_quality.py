@@ -1,0 +1,109 @@
+"""The commands that say how far a run can be trusted: compare, agreement, correct, calibrate."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from rag_evals import evaluate
+from rag_evals.cli.main import app
+from rag_evals.errors import RagEvalsError
+
+CONTEXT = ["The tower stands in Paris, France.", "It was completed in 1889."]
+RIGHT, WRONG = "The tower stands in Paris.", "Purple bananas grow on distant moons."
+
+
+def call(*arguments: str) -> Any:
+    """Run a command as a user would."""
+    return CliRunner().invoke(app, list(arguments))
+
+
+def rows(right: int, total: int) -> list[dict[str, Any]]:
+    """Return rows of which the first are supported; each says so in `label`."""
+    return [
+        {
+            "id": f"r{n}",
+            "answer": RIGHT if n < right else WRONG,
+            "context": CONTEXT,
+            "label": int(n < right),
+            "topic": "even" if n % 2 == 0 else "odd",
+        }
+        for n in range(total)
+    ]
+
+
+@pytest.fixture
+def runs() -> None:
+    """Keep a good run and a bad one."""
+    evaluate(rows(18, 20), out="good")
+    evaluate(rows(6, 20), out="bad")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("good", "bad"), 0),
+        (("good", "bad", "--fail-if-worse"), 1),
+        (("--fail-if-worse", "good", "bad"), 1),
+        (("good", "bad", "--fail-if-worse", "0.1"), 1),
+        (("good", "bad", "--fail-if-worse", "0.9"), 0),
+        (("bad", "good", "--fail-if-worse"), 0),
+        (("good", "good", "--fail-if-worse"), 0),
+        (("good", "bad", "--fail-if-worse", "2"), 2),
+    ],
+)
+def test_ci_fails_only_when_the_interval_says_worse(
+    runs: None, arguments: tuple[str, ...], code: int
+) -> None:
+    """Exit 1 needs the whole interval below the margin; the margin may be left out."""
+    assert call("compare", *arguments).exit_code == code
+
+
+def test_compare_says_what_it_found(runs: None) -> None:
+    """Text for people, with groups; JSON with the verdict for programs."""
+    text = call("compare", "good", "bad", "--by", "topic").output
+    numbers = json.loads(call("compare", "good", "bad", "--by", "topic", "--json").output)
+
+    assert "faithfulness: the candidate is worse" in text
+    assert "  even: -0.600" in text
+    assert numbers["graders"][0]["verdict"] == "worse"
+    assert [group["group"] for group in numbers["graders"][0]["groups"]] == ["even", "odd"]
+
+
+def test_agreement_takes_labels_from_the_data(runs: None) -> None:
+    """Without a file the column `label` is used; --json has the same numbers."""
+    text = call("agreement", "good").output
+    numbers = json.loads(call("agreement", "good", "label", "--json").output)
+
+    assert "faithfulness, 20 labelled rows, right from a score of 1" in text
+    assert numbers["tables"][0]["agreement"]["confusion"]["true_positives"] == 18
+
+
+def test_correct_says_when_nothing_is_left_to_correct(runs: None) -> None:
+    """All rows labelled: the labels' mean; --json has it too."""
+    assert "every row has a label" in call("correct", "good").output
+    numbers = json.loads(call("correct", "good", "--json").output)
+    assert numbers["corrections"][0]["labels_only"]["estimate"] == 0.9
+
+
+def test_calibrate_grades_and_measures() -> None:
+    """One command: the run, its numbers, and the agreement with the labels."""
+    Path("labelled.jsonl").write_text("\n".join(map(json.dumps, rows(12, 16))))
+    ended = call("calibrate", "--data", "labelled.jsonl", "--judge", "embedded", "--quiet")
+
+    assert ended.exit_code == 0
+    assert "faithfulness: 0.75 over 16 scored of 16" in ended.output
+    assert "balanced accuracy   1.000" in ended.output
+    again = call("calibrate", "--data", "labelled.jsonl", "--json", "--quiet", "--by", "topic")
+    assert {t["group"] for t in json.loads(again.output)["tables"]} == {None, "even", "odd"}
+
+
+def test_rows_without_labels_cannot_calibrate() -> None:
+    """The message says what a labelled row has."""
+    Path("d.jsonl").write_text('{"answer": "It is.", "context": ["c"]}')
+    ended = call("calibrate", "--data", "d.jsonl", "--quiet")
+
+    assert isinstance(ended.exception, RagEvalsError)
+    assert "there are no labels" in str(ended.exception)
