@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rag_evals.dataset import ColumnMap
     from rag_evals.grader import Grader
     from rag_evals.quality import agreement, calibrate, compare, correct
+    from rag_evals.report import write_report
     from rag_evals.result import Result
     from rag_evals.run import (
         Outcome,
@@ -70,6 +71,7 @@ _HOMES = {
     "correct": "quality",
     "evaluate": "run",
     "load_run": "run",
+    "write_report": "report",
 }
 _MODULES = ("base", "errors", "testing")
 
@@ -102,6 +104,7 @@ __all__ = [
     "evaluate",
     "load_run",
     "testing",
+    "write_report",
 ]
 
 

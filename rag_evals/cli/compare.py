@@ -8,8 +8,11 @@ from pydantic_core import from_json, to_json
 from typer.core import TyperCommand
 
 from rag_evals.cli.options import By, Cluster, Json, Threshold
+from rag_evals.cli.step_summary import append_step_summary
 from rag_evals.quality import Comparison
 from rag_evals.quality import compare as compare_runs
+from rag_evals.report import comparison_html, write_private
+from rag_evals.run import load_run
 
 WORSE = 1
 _FAIL_IF_WORSE = "--fail-if-worse"
@@ -49,6 +52,12 @@ def compare(
             "below. Without a number: 0.",
         ),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Also write a page with both runs side by side."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same p-values.")] = 0,
     json_output: Json = False,
 ) -> None:
@@ -60,12 +69,16 @@ def compare(
 
       rag-evals compare runs/before runs/after
       rag-evals compare runs/before runs/after --by topic
+      rag-evals compare runs/before runs/after -o compared.html
       rag-evals compare runs/before runs/after --fail-if-worse 0.02
     """
-    compared = compare_runs(
-        baseline, candidate, by=by, cluster=cluster, threshold=threshold, seed=seed
-    )
+    first, second = load_run(baseline), load_run(candidate)
+    compared = compare_runs(first, second, by=by, cluster=cluster, threshold=threshold, seed=seed)
     typer.echo(comparison_json(compared) if json_output else str(compared))
+    append_step_summary(compared)
+    if out is not None:
+        path = write_private(out, comparison_html(compared, first, second))
+        typer.echo(f"report: {path}", err=json_output)
     if fail_if_worse is not None and compared.is_worse(margin=fail_if_worse):
         typer.echo(f"the candidate is worse, beyond {_FAIL_IF_WORSE} {fail_if_worse:g}", err=True)
         raise typer.Exit(WORSE)

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from rag_evals.catalog import grader_from_file, grader_named
+from rag_evals.cli.more import check_group_column, show_more
+from rag_evals.cli.options import By
 from rag_evals.cli.show import announce_columns, show_json, show_run
 from rag_evals.dataset import ColumnMap
 from rag_evals.errors import RunInterruptedError, TooManyFailuresError
@@ -64,6 +66,10 @@ def grade(
         float | None,
         typer.Option(min=0, max=1, help="Exit with 1 when a mean score is below this."),
     ] = None,
+    by: By = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Also write report.html into the run folder.")
+    ] = False,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print the numbers as JSON instead of the table.")
     ] = False,
@@ -105,6 +111,7 @@ def grade(
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --prompt my_strict.jinja
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --dry-run
       rag-evals grade answers.jsonl --fail-under 0.9 --json
+      rag-evals grade answers.jsonl --report
     """
     options: RunOptions = {
         "limit": limit,
@@ -125,11 +132,13 @@ def grade(
     )
     if plan.checked is not None and not quiet:
         announce_columns(dict(plan.checked.taken), data)
+    check_group_column(plan, by)
     if dry_run:
         typer.echo(str(estimate(plan)))
         return
     run = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
     _show(run, json_output=json_output, quiet=quiet)
+    show_more(run, by=by, report=report, on_stderr=json_output)
     _check_failures(plan, run)
     _check_threshold(run, fail_under)
 

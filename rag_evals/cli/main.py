@@ -15,7 +15,9 @@ from rag_evals.cli.correct import correct
 from rag_evals.cli.demo import demo
 from rag_evals.cli.grade import grade
 from rag_evals.cli.graders import graders
+from rag_evals.cli.label import label
 from rag_evals.cli.prompts import prompts
+from rag_evals.cli.report import report
 from rag_evals.errors import GradingError, RagEvalsError
 
 app = typer.Typer(
@@ -28,6 +30,8 @@ app = typer.Typer(
 )
 app.command()(grade)
 app.command()(demo)
+app.command()(report)
+app.command()(label)
 app.command(cls=OptionalMargin)(compare)
 app.command()(agreement)
 app.command()(correct)

@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from rag_evals.errors import ConfigurationError
+from rag_evals.stats import DEFAULT_BANDS, Band, build_bands
+
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
 
 Labels = Annotated[
@@ -38,3 +41,32 @@ Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")
 OneGrader = Annotated[
     str | None, typer.Option("--grader", metavar="NAME", help="The only grader to take.")
 ]
+
+Bands = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=LIMIT,...",
+        help="Bands and the score each starts at; one must start at 0. Default: "
+        "high=0.9,good=0.7,medium=0.5,low=0.",
+    ),
+]
+
+
+def parsed_bands(text: str | None) -> tuple[Band, ...]:
+    """Read bands as the command line has them.
+
+    Raises:
+        ConfigurationError: Not NAME=LIMIT, or limits that make no bands.
+    """
+    if text is None:
+        return DEFAULT_BANDS
+    limits: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, limit = part.partition("=")
+        try:
+            limits[name.strip()] = float(limit)
+        except ValueError:
+            raise ConfigurationError(
+                f"band {part!r} is not NAME=LIMIT, as in high=0.9,low=0"
+            ) from None
+    return build_bands(limits)

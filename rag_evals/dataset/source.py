@@ -44,11 +44,13 @@ class CheckedFile:
         count: Rows to grade.
         data_hash: Hash over ids and contents, in order.
         taken: Which column each field came from, over all rows.
+        columns: Every column that any row has.
     """
 
     count: int
     data_hash: str
     taken: Mapping[str, str]
+    columns: frozenset[str] = frozenset()
 
 
 class FileData:
@@ -71,6 +73,7 @@ class FileData:
         # Numbers, not texts: a million ids must fit into memory.
         seen: dict[int, int] = {}
         taken: dict[str, set[str]] = {}
+        columns: set[str] = set()
         digest = hashlib.sha256()
         for index, (place, row, sample) in enumerate(self._read()):
             sample_id = sample.id or sample.content_hash()
@@ -81,11 +84,12 @@ class FileData:
                     f"{str(self.path)!r}: {self._place(first)} and {place} "
                     f"have the same id {sample_id!r}{why}"
                 )
+            columns.update(row)
             digest.update(f"{sample_id} {sample.content_hash()}\n".encode())
             for field, column in self._columns.taken(row).items():
                 taken.setdefault(field, set()).add(column)
         named = {field: " or ".join(sorted(columns)) for field, columns in taken.items()}
-        return CheckedFile(len(seen), digest.hexdigest(), named)
+        return CheckedFile(len(seen), digest.hexdigest(), named, frozenset(columns))
 
     def __iter__(self) -> Iterator[NumberedSample]:
         """Read the samples, those of one context near each other and else in the file's order."""

@@ -228,17 +228,12 @@ class _Known:
         )
 
     def rogan_gladen(self, seed: int) -> CorrectedRate:
-        # The rate of the whole run is what is asked for, labelled rows among it.
-        everyone = [verdict == 1 for verdict in [*self.judged, *self.others]]
-        clusters = None
-        if self.label_clusters is not None and self.other_clusters is not None:
-            clusters = [*self.label_clusters, *self.other_clusters]
         return rogan_gladen_rate(
             [label == 1 for label in self.labels],
             [verdict == 1 for verdict in self.judged],
-            everyone,
+            [verdict == 1 for verdict in self.others],
             label_clusters=self.label_clusters,
-            unlabelled_clusters=clusters,
+            unlabelled_clusters=self.other_clusters,
             confidence=self.confidence,
             seed=seed,
         )

@@ -2,12 +2,14 @@
 
 A label of a report names the statement by its place. Labels of a data set have texts of their own:
 each statement of the judge goes to the labelled text that shares most words with it, and a labelled
-text counts as supported when all that went to it is.
+text counts as supported when all that went to it is. A labelled text that is a part of a longer
+statement takes the verdict of that statement.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from rag_evals.errors import UnknownNameError
 from rag_evals.quality.items import JudgedItem, judged_items
@@ -15,6 +17,7 @@ from rag_evals.quality.labels import Label
 from rag_evals.run import Record, StoredRun
 from rag_evals.text.words import words_of
 
+K = TypeVar("K", str, int)
 # Below this share of common words, two texts are two claims.
 _MIN_OVERLAP = 0.6
 
@@ -179,15 +182,32 @@ def _place(label: Label, items: Sequence[JudgedItem]) -> int | None:
 
 
 def _assign(items: Sequence[JudgedItem], texts: Sequence[str]) -> dict[str, list[int]]:
-    """Give each statement of the judge to the labelled text that it shares most words with."""
-    words = [(text, Counter(words_of(text))) for text in texts]
+    """Give each statement of the judge to the labelled text that it shares most words with.
+
+    A labelled text that nothing went to is a part of a longer statement, and takes its verdict.
+    """
+    labelled = {text: Counter(words_of(text)) for text in texts}
+    judged = {place: Counter(words_of(item.text)) for place, item in enumerate(items)}
     assigned: dict[str, list[int]] = {}
-    for place, item in enumerate(items):
-        own = Counter(words_of(item.text))
-        best = max(((_overlap(own, other), text) for text, other in words), default=(0.0, ""))
-        if best[0] >= _MIN_OVERLAP:
-            assigned.setdefault(best[1], []).append(place)
+    for place, own in judged.items():
+        text = _nearest(own, labelled)
+        if text is not None:
+            assigned.setdefault(text, []).append(place)
+    for text, own in labelled.items():
+        whole = None if text in assigned else _nearest(own, judged)
+        if whole is not None:
+            assigned[text] = [whole]
     return assigned
+
+
+def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
+    """Return the key of the text that shares most words, or None where none shares enough."""
+    share, key = max(
+        ((_overlap(own, other), key) for key, other in others.items()),
+        key=lambda pair: pair[0],
+        default=(0.0, None),
+    )
+    return key if share >= _MIN_OVERLAP else None
 
 
 def _overlap(one: Counter[str], other: Counter[str]) -> float:

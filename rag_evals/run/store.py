@@ -14,6 +14,7 @@ from pydantic_core import from_json
 
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.outcome import Outcome
+from rag_evals.run.samples import SAMPLES
 
 MANIFEST = "manifest.json"
 RESULTS = "results.jsonl"
@@ -101,7 +102,7 @@ class RunStore:
 
     def _set_aside(self) -> None:
         """Move the files of an earlier run into a folder beside the new ones."""
-        files = [self.folder / name for name in (MANIFEST, RESULTS)]
+        files = [self.folder / name for name in (MANIFEST, RESULTS, SAMPLES)]
         if not any(file.exists() for file in files):
             return
         number = 1

@@ -63,6 +63,17 @@ def test_statements_of_a_data_set_are_matched_by_their_words() -> None:
     assert (found.units, measured.unmatched) == (1, 1)
 
 
+def test_a_labelled_part_takes_the_verdict_of_the_whole_statement() -> None:
+    """Atomic facts of a sentence that the judge took as one are all decided by its verdict."""
+    run = statements_run({"a": [("The tower stands in Paris and opened to visitors.", False)]})
+    facts = [{"text": "The tower stands in Paris.", "label": 1},
+             {"text": "The tower opened to visitors.", "label": 0}]  # fmt: skip
+    measured = agreement(run, write("l.jsonl", {"sample_id": "a", "statements": facts}))
+    counts = table(measured, "statement").agreement.confusion
+
+    assert (counts.false_negatives, counts.true_negatives, measured.unmatched) == (1, 1, 0)
+
+
 def test_rows_are_right_from_the_threshold() -> None:
     """A row label meets the score; the curve and the best threshold come with it."""
     run = scores_run([1.0, 0.8, 0.4, 0.2])

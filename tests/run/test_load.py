@@ -76,6 +76,15 @@ def test_going_on_writes_no_sample_twice() -> None:
     assert Path("kept/samples.jsonl").stat().st_mode & 0o777 == 0o600
 
 
+def test_beginning_anew_sets_the_samples_aside_too() -> None:
+    """A restarted run does not show what an earlier one graded."""
+    evaluate(ROWS, out="kept")
+    evaluate(ROWS[1:], out="kept", restart=True)
+
+    assert set(load_run("kept").samples) == {"paris", "empty"}
+    assert Path("kept/before-1/samples.jsonl").exists()
+
+
 def test_odd_values_in_other_columns_do_not_stop_a_run() -> None:
     """Dates, bytes and broken characters in columns that nobody grades are kept as text."""
     odd = {"answer": "It is.", "context": ["It is."], "when": Path("x"), "half": "\ud800"}

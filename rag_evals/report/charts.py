@@ -1,0 +1,124 @@
+"""How do the numbers look? Small drawings as inline SVG; colours come from the page's classes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from rag_evals.quality import judged_items
+from rag_evals.run import Record, StoredRun
+from rag_evals.stats import Band, Interval, band_of
+
+_WIDTH, _HEIGHT = 300, 96
+_BINS = 10
+_POSITIONS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PositionUse:
+    """How often one place in the context supports anything.
+
+    Attributes:
+        position: The place, from 0.
+        rows: Rows that have a chunk there.
+        used: Those of them in which the chunk supports a statement.
+    """
+
+    position: int
+    rows: int
+    used: int
+
+
+def histogram(scores: Sequence[float], bands: Sequence[Band]) -> str:
+    """Draw how many rows have which score, in ten ranges; the last has 1.0 too."""
+    counts = [0] * _BINS
+    for score in scores:
+        counts[min(int(score * _BINS + 1e-9), _BINS - 1)] += 1
+    order = [band.name for band in bands]
+    bars = []
+    for place, count in enumerate(counts):
+        low, high = place / _BINS, (place + 1) / _BINS
+        band = order.index(band_of(low, bands=bands).name)
+        bars.append((f"{low:.1f} to {high:.1f}: {count} rows", count, f"band{min(band, 3)}"))
+    labels = ["0", "", "", "", "", "0.5", "", "", "", "1"]
+    return _bars(bars, labels, "Rows by score")
+
+
+def positions_chart(uses: Sequence[PositionUse]) -> str:
+    """Draw how often each position of the context supports a statement."""
+    bars = [
+        (
+            f"position {use.position}: supports something in {use.used} of {use.rows} rows",
+            use.used / use.rows if use.rows else 0.0,
+            "band1",
+        )
+        for use in uses
+    ]
+    return _bars(bars, [str(use.position) for use in uses], "Support by chunk position", limit=1.0)
+
+
+def interval_bar(interval: Interval, bands: Sequence[Band]) -> str:
+    """Draw a mean score with its interval on a line from 0 to 1, with the limits of the bands."""
+    ticks = "".join(
+        f'<line class="tick" x1="{_x(band.lower)}" x2="{_x(band.lower)}" y1="4" y2="20"/>'
+        for band in bands
+        if band.lower
+    )
+    words = f"{interval.estimate:.3f}, 95 % interval {interval.low:.3f} to {interval.high:.3f}"
+    return (
+        f'<svg class="chart line" viewBox="0 0 {_WIDTH} 24" role="img" aria-label="{words}">'
+        f'<line class="axis" x1="0" x2="{_WIDTH}" y1="12" y2="12"/>{ticks}'
+        f'<rect class="range" x="{_x(interval.low)}" width="{_x(interval.width)}" y="7" '
+        f'height="10" rx="3"/><circle class="mean" cx="{_x(interval.estimate)}" cy="12" r="6"/>'
+        "</svg>"
+    )
+
+
+def position_use(run: StoredRun, records: Sequence[Record]) -> list[PositionUse]:
+    """Count in how many scored rows each position of the context supports a statement."""
+    rows, used = [0] * _POSITIONS, [0] * _POSITIONS
+    for record in records:
+        statements = (record.get("result") or {}).get("statements")
+        sample = run.samples.get(record["sample_id"])
+        if not isinstance(statements, list) or sample is None or not judged_items(record):
+            continue
+        cited = {
+            chunk_id
+            for statement in statements
+            if statement.get("is_supported")
+            for chunk_id in statement.get("supporting_chunk_ids") or ()
+        }
+        for position in range(min(len(sample.chunks), _POSITIONS)):
+            rows[position] += 1
+            used[position] += position in cited
+    return [
+        PositionUse(position, count, used[position]) for position, count in enumerate(rows) if count
+    ]
+
+
+def _bars(
+    bars: Sequence[tuple[str, float, str]],
+    labels: Sequence[str],
+    title: str,
+    limit: float | None = None,
+) -> str:
+    top = limit or max((value for _, value, _ in bars), default=0) or 1
+    step = _WIDTH / max(len(bars), 1)
+    drawn = []
+    for place, ((words, value, name), label) in enumerate(zip(bars, labels, strict=True)):
+        # A bar of one row among thousands must still be seen.
+        height = max(value / top * (_HEIGHT - 24), 2.0) if value else 0.0
+        drawn.append(
+            f'<g><rect class="{name}" x="{place * step + 2:.1f}" width="{step - 4:.1f}" '
+            f'y="{_HEIGHT - 16 - height:.1f}" height="{height:.1f}" rx="2">'
+            f"<title>{escape(words)}</title></rect>"
+            f'<text x="{(place + 0.5) * step:.1f}" y="{_HEIGHT - 4}">{escape(label)}</text></g>'
+        )
+    said = escape(f"{title}: " + "; ".join(words for words, value, _ in bars if value))
+    return (
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{said}">'
+        f"{''.join(drawn)}</svg>"
+    )
+
+
+def _x(share: float) -> str:
+    return f"{share * _WIDTH:.1f}"

@@ -1,0 +1,129 @@
+"""Which numbers stand on top of a report? Each grader's score, what it rests on, and its groups."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rag_evals.quality import reason_of
+from rag_evals.run import Record, StoredRun
+from rag_evals.stats import (
+    DEFAULT_BANDS,
+    Band,
+    GroupScores,
+    Interval,
+    count_bands,
+    mean_interval,
+    summarize_groups,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a run is to be shown.
+
+    Attributes:
+        by: Column to group by, or None.
+        cluster: Column that rows which are not independent share, or None.
+        bands: From highest to lowest.
+        language: Language of the bands' labels: "en" or "ru".
+    """
+
+    by: str | None = None
+    cluster: str | None = None
+    bands: Sequence[Band] = DEFAULT_BANDS
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class GraderNumbers:
+    """One grader's numbers.
+
+    Attributes:
+        grader: Its name.
+        mean: Mean score and its interval; None when nothing has a score.
+        scores: Every score, in the order of the data.
+        total: Outcomes, scored or not.
+        unscored: Outcomes without a score, by reason or error.
+        bands: Label of each band and the scores in it, from highest to lowest.
+        warnings: Oddities in results.
+        groups: One line for each group, in order of first appearance.
+    """
+
+    grader: str
+    mean: Interval | None
+    scores: tuple[float, ...]
+    total: int
+    unscored: Mapping[str, int]
+    bands: Mapping[str, int]
+    warnings: int
+    groups: tuple[GroupScores, ...]
+
+
+def grader_numbers(run: StoredRun, view: View) -> list[GraderNumbers]:
+    """Count and estimate, for each grader of a run.
+
+    Raises:
+        DataError: A column of the view is not in the data.
+    """
+    groups = None if view.by is None else run.column(view.by)
+    clusters = None if view.cluster is None else run.column(view.cluster)
+    return [
+        _numbers(grader, run.of_grader(grader), view, groups, clusters)
+        for grader in run.graders
+        if run.of_grader(grader)
+    ]
+
+
+def usage_of(run: StoredRun) -> dict[str, float]:
+    """Add up what a run cost: calls, tokens, and whatever else its outcomes count; seconds last."""
+    total: defaultdict[str, float] = defaultdict(float)
+    for record in run.records:
+        usage: Mapping[str, Any] = record.get("usage") or {}
+        for name, value in usage.items():
+            if value:
+                total[name] += value
+        if record.get("cost_usd") is not None:
+            total["cost_usd"] += record["cost_usd"]
+    seconds = sum(record.get("seconds", 0.0) for record in run.records)
+    return {**total, "seconds": round(seconds, 1)}
+
+
+def _numbers(
+    grader: str,
+    records: Sequence[Record],
+    view: View,
+    groups: Mapping[str, str | None] | None,
+    clusters: Mapping[str, str | None] | None,
+) -> GraderNumbers:
+    scored = [record for record in records if record["score"] is not None]
+    scores = tuple(float(record["score"]) for record in scored)
+    of_rows = None if clusters is None else [clusters.get(r["sample_id"]) for r in scored]
+    labels = {band.name: band.label(view.language) for band in view.bands}
+    counts = count_bands(scores, bands=view.bands)
+    return GraderNumbers(
+        grader,
+        mean_interval(scores, clusters=of_rows) if scores else None,
+        scores,
+        len(records),
+        dict(Counter(reason for record in records if (reason := reason_of(record)))),
+        {labels[name]: count for name, count in counts.items()},
+        sum(len(record.get("warnings", ())) for record in records),
+        () if groups is None else tuple(_groups(records, view, groups, clusters)),
+    )
+
+
+def _groups(
+    records: Sequence[Record],
+    view: View,
+    groups: Mapping[str, str | None],
+    clusters: Mapping[str, str | None] | None,
+) -> list[GroupScores]:
+    ids = [record["sample_id"] for record in records]
+    return summarize_groups(
+        [record["score"] for record in records],
+        [groups.get(sample_id) for sample_id in ids],
+        reasons=[reason_of(record) for record in records],
+        clusters=None if clusters is None else [clusters.get(sample_id) for sample_id in ids],
+        bands=view.bands,
+    )

@@ -1,0 +1,201 @@
+"""How do other programs and pages get the numbers? Markdown, JSON and CSV of a run."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+
+from pydantic_core import to_json
+
+from rag_evals.quality import (
+    Comparison,
+    RunInput,
+    detectable_words,
+    interval_words,
+    p_words,
+    reason_of,
+    verdict_words,
+)
+from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
+from rag_evals.report.payload import items_of
+from rag_evals.run import StoredRun, load_run
+from rag_evals.stats import GroupScores
+
+_WORST_ROWS = 10
+_MAX_CELL_CHARS = 200
+_CSV_HEADER = ("sample_id", "grader", "status", "score", "band", "why", "supported", "verdicts")
+# A spreadsheet would take these for a formula (OWASP, CSV injection).
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+
+
+def report_markdown(run: RunInput, *, view: View | None = None) -> str:
+    """Write the numbers of a run as Markdown: graders, groups, and the rows that need a look.
+
+    Args:
+        run: A run folder, or a run in memory.
+        view: Groups, clusters and bands; None takes the defaults.
+    """
+    stored, view = load_run(run), view or View()
+    numbers = grader_numbers(stored, view)
+    lines = [*_grader_table(numbers), *_group_tables(numbers, view), *_worst_rows(stored)]
+    return "\n".join(lines) + "\n"
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Write a comparison as Markdown."""
+    lines = [
+        "| grader | baseline | candidate | difference | p | verdict | rows |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for grader in comparison.graders:
+        lines.append(
+            _row(
+                grader.grader,
+                interval_words(grader.baseline),
+                interval_words(grader.candidate),
+                interval_words(grader.paired.difference, sign="+"),
+                p_words(grader, len(comparison.graders)),
+                verdict_words(grader),
+                grader.paired.samples,
+            )
+        )
+        if grader.verdict == "not distinguishable":
+            lines += ["", f"Could have seen: {_escaped(detectable_words(grader.paired))}.", ""]
+    lines += [f"- {_escaped(warning)}" for warning in comparison.warnings]
+    return "\n".join(lines) + "\n"
+
+
+def report_json(run: RunInput, *, view: View | None = None) -> str:
+    """Write the numbers of a run as one JSON object.
+
+    Args:
+        run: A run folder, or a run in memory.
+        view: Groups, clusters and bands; None takes the defaults.
+    """
+    stored, view = load_run(run), view or View()
+    graders = [
+        {
+            "grader": numbers.grader,
+            "mean": numbers.mean,
+            "scored": len(numbers.scores),
+            "total": numbers.total,
+            "unscored": numbers.unscored,
+            "bands": numbers.bands,
+            "warnings": numbers.warnings,
+            "groups": numbers.groups,
+        }
+        for numbers in grader_numbers(stored, view)
+    ]
+    told = {"graders": graders, "usage": usage_of(stored), "identity": stored.identity}
+    return to_json(told, indent=2).decode() + "\n"
+
+
+def report_csv(run: RunInput, *, view: View | None = None) -> str:
+    """Write one line for each outcome, for a spreadsheet; no cell is a formula.
+
+    Args:
+        run: A run folder, or a run in memory.
+        view: Bands, and a column to show beside; None takes the defaults.
+    """
+    stored, view = load_run(run), view or View()
+    groups = None if view.by is None else stored.column(view.by)
+    target = io.StringIO()
+    writer = csv.writer(target, lineterminator="\r\n")
+    writer.writerow([*_CSV_HEADER, *([] if view.by is None else [view.by])])
+    for record in stored.records:
+        score, items = record["score"], items_of(record)
+        cells = [
+            record["sample_id"],
+            record["grader"],
+            record["status"],
+            score,
+            None if score is None else _band(score, view),
+            reason_of(record),
+            sum(item[1] == "s" for item in items),
+            sum(item[1] != "o" for item in items),
+        ]
+        if groups is not None:
+            cells.append(groups.get(record["sample_id"]))
+        writer.writerow([_cell(cell) for cell in cells])
+    return target.getvalue()
+
+
+def _grader_table(numbers: Sequence[GraderNumbers]) -> Iterator[str]:
+    yield "| grader | score | 95 % interval | scored | not scored | bands |"
+    yield "|---|---|---|---|---|---|"
+    for each in numbers:
+        mean = each.mean
+        yield _row(
+            each.grader,
+            "no score" if mean is None else f"{mean.estimate:.3f} ({mean.estimate:.1%})",
+            "" if mean is None else f"{mean.low:.3f} to {mean.high:.3f}",
+            f"{len(each.scores)} of {each.total}",
+            ", ".join(f"{count} {reason}" for reason, count in each.unscored.items()),
+            ", ".join(f"{count} {label}" for label, count in each.bands.items()),
+        )
+
+
+def _group_tables(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]:
+    for each in numbers:
+        if each.groups:
+            yield ""
+            yield f"{_escaped(each.grader)} by {_escaped(view.by)}:"
+            yield ""
+            yield "| group | score | 95 % interval | scored | not scored |"
+            yield "|---|---|---|---|---|"
+            yield from (_row(*group_cells(group)) for group in each.groups)
+
+
+def group_cells(group: GroupScores) -> list[str]:
+    """Return one line of a table of groups: name, score, interval, scored, not scored."""
+    mean = group.mean
+    return [
+        "(none)" if group.group is None else group.group,
+        "no score" if mean is None else f"{mean.estimate:.3f}",
+        "" if mean is None else f"{mean.low:.3f} to {mean.high:.3f}",
+        f"{group.scored} of {group.rows}",
+        ", ".join(f"{count} {reason}" for reason, count in group.unscored.items()),
+    ]
+
+
+def _worst_rows(run: StoredRun) -> Iterator[str]:
+    low = sorted(
+        (r for r in run.records if r["score"] is not None and r["score"] < 1),
+        key=lambda record: record["score"],
+    )
+    failed = [record for record in run.records if record["status"] == "failed"]
+    if not low and not failed:
+        return
+    yield ""
+    yield "| row | grader | score | not supported |"
+    yield "|---|---|---|---|"
+    for record in [*failed, *low][:_WORST_ROWS]:
+        score = record["score"]
+        faults = "; ".join(str(item[0]) for item in items_of(record) if item[1] in "nc")
+        shown = reason_of(record) if score is None else f"{score:.2f}"
+        yield _row(record["sample_id"], record["grader"], shown, faults)
+
+
+def _row(*cells: object) -> str:
+    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+
+
+def _escaped(value: object) -> str:
+    """Write text so that Markdown shows it and obeys none of it."""
+    text = " ".join(str(value).split())
+    if len(text) > _MAX_CELL_CHARS:
+        text = text[: _MAX_CELL_CHARS - 1] + "…"
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # A mention or a link in data must not reach anybody from a build page.
+    text = re.sub(r"([\\`*_{}\[\]|~!#])", r"\\\1", text)
+    return text.replace("@", "@\u200b").replace("://", ":\u200b//")
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str) and _FORMULA.match(value):
+        return "'" + value
+    return value
+
+
+def _band(score: float, view: View) -> str:
+    return next(band.label(view.language) for band in view.bands if score >= band.lower - 1e-9)

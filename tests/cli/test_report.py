@@ -1,0 +1,130 @@
+"""The commands that show a run: report, label, and what `grade` adds at its end."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from rag_evals.cli.main import app
+from rag_evals.errors import RagEvalsError
+from tests.labelled import labelled_rows
+
+
+def call(*arguments: str) -> Any:
+    """Run a command as a user would."""
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def graded() -> str:
+    """Grade ten labelled rows."""
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, labelled_rows(10))))
+    assert call("grade", "rows.jsonl", "--judge", "embedded", "--out", "run", "-q").exit_code == 0
+    return "run"
+
+
+def test_report_writes_a_private_page_into_the_run(graded: str) -> None:
+    """Without -o it stands in the run folder; its path is printed."""
+    ended = call("report", graded)
+
+    assert ended.output == "report: run/report.html\n"
+    assert Path("run/report.html").stat().st_mode & 0o777 == 0o600
+    assert call("report", graded, "-o", "else.html").output == "report: else.html\n"
+    assert Path("else.html").read_bytes() == Path("run/report.html").read_bytes()
+
+
+def test_other_formats_are_printed_or_written(graded: str) -> None:
+    """Markdown, JSON and CSV go to standard output, or to a file."""
+    assert "| faithfulness | 0." in call("report", graded, "--format", "md").output
+    assert json.loads(call("report", graded, "--format", "json").output)["graders"]
+    call("report", graded, "--format", "csv", "-o", "rows.csv", "--by", "topic")
+    with Path("rows.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 10
+
+
+def test_bands_can_be_named(graded: str) -> None:
+    """Names and limits of one's own; Russian labels for the usual ones."""
+    own = call("report", graded, "--format", "md", "--bands", "pass=0.8,fail=0").output
+    russian = call("report", graded, "--format", "md", "--language", "ru").output
+
+    assert " pass, " in own
+    assert " fail |" in own
+    assert "средний" in russian
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--bands", "high=x"), "band 'high=x' is not NAME=LIMIT"),
+        (("--bands", "high=0.9"), "no band starts at 0"),
+        (("--by", "theme"), "no column 'theme'"),
+    ],
+)
+def test_a_wrong_view_is_one_clear_error(
+    graded: str, arguments: tuple[str, ...], message: str
+) -> None:
+    """The message says what would be right."""
+    ended = call("report", graded, *arguments)
+
+    assert isinstance(ended.exception, RagEvalsError)
+    assert message in str(ended.exception)
+
+
+def test_grade_shows_groups_and_writes_the_report() -> None:
+    """--by prints a table, --report writes the page; --json stays alone on standard output."""
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, labelled_rows(10))))
+    common = ("grade", "rows.jsonl", "--out", "run", "--quiet", "--by", "topic", "--report")
+    text = call(*common).output
+    numbers = call(*common, "--json")
+
+    assert "faithfulness by topic" in text
+    assert "wrong year" in text
+    assert "report: run/report.html" in text
+    assert json.loads(numbers.stdout)["folder"] == "run"
+
+
+def test_a_column_to_group_by_is_checked_before_anything_is_paid_for() -> None:
+    """The error names the columns; no run folder is made."""
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, labelled_rows(3))))
+    ended = call("grade", "rows.jsonl", "--out", "run", "--by", "theme")
+
+    assert "no column 'theme' to group by; the data has answer, context" in str(ended.exception)
+    assert not Path("run").exists()
+
+
+def test_a_build_gets_a_summary(graded: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """grade, report and compare add Markdown to the file that GitHub names."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    call("grade", "rows.jsonl", "--judge", "embedded", "--out", "run", "-q", "--by", "topic")
+    call("report", graded)
+    call("compare", graded, graded)
+    text = Path("summary.md").read_text(encoding="utf-8")
+
+    assert text.count("### rag-evals: Scores") == 2
+    assert text.count("### rag-evals: Comparison") == 1
+    assert "faithfulness by topic:" in text
+    assert "| not distinguishable | 10 |" in text
+
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "nowhere/summary.md")
+    assert "cannot be written" in str(call("report", graded).exception)
+
+
+def test_label_makes_a_page_of_a_sample(graded: str) -> None:
+    """As many rows as asked for; a run without verdicts has nothing to label."""
+    assert call("label", graded, "--sample", "4").output == "4 rows to label: run/label.html\n"
+    assert "50" not in call("label", graded).output
+    Path("run/results.jsonl").write_text("")
+    ended = call("label", graded)
+
+    assert "has no verdicts to label" in str(ended.exception)
+
+
+def test_compare_writes_both_runs_side_by_side(graded: str) -> None:
+    """The page is private, and --json stays alone on standard output."""
+    ended = call("compare", graded, graded, "-o", "both.html", "--json")
+
+    assert json.loads(ended.stdout)["graders"][0]["verdict"] == "not distinguishable"
+    assert Path("both.html").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,122 @@
+"""Markdown, JSON and CSV of a run: the same numbers for pages and programs."""
+
+import csv
+import io
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rag_evals.errors import ConfigurationError
+from rag_evals.quality import compare
+from rag_evals.report import (
+    View,
+    comparison_markdown,
+    report_csv,
+    report_json,
+    report_markdown,
+    rows_to_label,
+    write_report,
+)
+from rag_evals.run import StoredRun, StoredSample
+from tests.quality.runs import record, scores_run, statements_run
+from tests.report.pages import stored
+
+
+def test_markdown_has_the_numbers_and_the_rows_that_need_a_look() -> None:
+    """Mean, interval, reasons, bands, groups; failed rows first, then the lowest scores."""
+    text = report_markdown(stored(), view=View(by="topic"))
+
+    assert "| faithfulness | 0.667 (66.7%) | 0." in text
+    assert "2 of 4 | 1 JudgeOutputError, 1 empty\\_context" in text
+    assert "faithfulness by topic:" in text
+    assert "| towers | 0.333 |" in text
+    assert text.index("| lost |") < text.index("| eiffel | faithfulness | 0.33 | It was completed")
+
+
+def test_markdown_obeys_no_data() -> None:
+    """Pipes, links, mentions, HTML and headings in data are text."""
+    name = "a|b <img src=x> @user [x](https://e.x) # `c`\n# d"
+    text = report_markdown(StoredRun([record(0, name, 0.5)]))
+
+    assert (
+        "a\\|b &lt;img src=x&gt; @\u200buser \\[x\\](https:\u200b//e.x) \\# \\`c\\` \\# d" in text
+    )
+    assert "<img" not in text
+
+
+def test_json_has_groups_usage_and_identity() -> None:
+    """One object; no number is NaN."""
+    told = json.loads(report_json(stored(), view=View(by="topic")))
+
+    assert told["graders"][0]["unscored"] == {"JudgeOutputError": 1, "empty_context": 1}
+    assert told["graders"][0]["groups"][0]["group"] == "towers"
+    assert told["usage"]["seconds"] == 1.5
+    assert told["identity"]["judge"] == "embedded"
+
+
+@pytest.mark.parametrize("bad", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
+def test_csv_has_no_formula(bad: str) -> None:
+    """A text that a spreadsheet would compute gets an apostrophe; numbers stay numbers."""
+    run = StoredRun(
+        [record(0, bad, 0.95, result={"statements": [{"statement": "x", "is_supported": True}]})],
+        samples={bad: StoredSample(bad, columns={"topic": bad})},
+    )
+    header, row = csv.reader(io.StringIO(report_csv(run, view=View(by="topic")), newline=""))
+
+    assert header[-1] == "topic"
+    assert (row[0], row[-1]) == ("'" + bad, "'" + bad)
+    assert row[2:8] == ["scored", "0.95", "high", "", "1", "1"]
+
+
+def test_a_comparison_in_markdown_says_what_could_have_been_seen() -> None:
+    """Not distinguishable is not the same as equal."""
+    one, other = scores_run([1.0, 0.5, 0.2, 0.4]), scores_run([0.9, 0.7, 0.1, 0.4])
+    text = comparison_markdown(compare(one, other))
+
+    assert "| not distinguishable | 4 |" in text
+    assert "Could have seen: a true difference of 0." in text
+
+
+def test_the_sample_to_label_is_the_same_for_the_same_seed_and_has_every_part() -> None:
+    """Low, middle and high scores are there in their shares; other seeds draw other rows."""
+    rows = {f"r{n}": [("a", n % 4 > 0), ("b", n % 4 > 1), ("c", n % 4 > 2)] for n in range(200)}
+    run = statements_run(rows)
+    first, again = rows_to_label(run, 40, seed=1), rows_to_label(run, 40, seed=1)
+    scores = {r["sample_id"]: r["score"] for r in run.records}
+
+    assert first == again
+    assert first != rows_to_label(run, 40, seed=2)
+    assert len(set(first)) == 40
+    assert Counter(scores[name] for name, _ in first) == {0.0: 10, 1 / 3: 10, 2 / 3: 10, 1.0: 10}
+    assert len(rows_to_label(run, 500)) == 200
+    assert rows_to_label(scores_run([1.0]), 5) == []
+
+
+def test_every_row_has_the_same_chance_to_be_labelled() -> None:
+    """Over many seeds each row is drawn about equally often, rare scores too."""
+    rows = {f"r{n}": [("a", n != 3)] for n in range(20)}
+    run = statements_run(rows)
+    drawn = Counter(name for seed in range(600) for name, _ in rows_to_label(run, 5, seed=seed))
+
+    # 600 draws of 5 in 20 rows: 150 each, standard deviation about 11.
+    assert all(105 < drawn[name] < 195 for name in rows)
+
+
+def test_a_report_is_private_and_made_where_it_is_wanted(tmp_path: Path) -> None:
+    """Only the owner can read it; a run in memory needs a path; an impossible one is an error."""
+    written = write_report(stored(), tmp_path / "new" / "r.html", bands=View().bands)
+
+    assert written.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(ConfigurationError, match="say where to write"):
+        write_report(stored())
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        write_report(stored(), tmp_path)
+
+
+def test_the_same_run_gives_the_same_page(tmp_path: Path) -> None:
+    """Byte for byte, so that a report can be compared and cached."""
+    one = write_report(stored(), tmp_path / "one.html").read_bytes()
+
+    assert one == write_report(stored(), tmp_path / "two.html").read_bytes()
