@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rag_evals import base, errors, testing
+    from rag_evals.audit import AuditedFaithfulnessResult, AuditedStatement
     from rag_evals.base import ContextEvaluation
     from rag_evals.dataset import ColumnMap
     from rag_evals.grader import Grader
@@ -38,21 +39,37 @@ if TYPE_CHECKING:
         load_run,
     )
     from rag_evals.sample import Chunk, Sample
+    from rag_evals.score_abstention import Abstention, AbstentionResult
+    from rag_evals.score_citations import CitationFaithfulness, CitationFaithfulnessResult
     from rag_evals.score_faithfulness import Faithfulness
+    from rag_evals.score_faithfulness_audited import AuditedFaithfulness
     from rag_evals.score_precision import ChunkPrecision, ChunkPrecisionResult
+    from rag_evals.score_recall import ContextRecall, ContextRecallResult
     from rag_evals.score_relevance import AnswerRelevance, AnswerRelevanceResult
+    from rag_evals.score_utility import ChunkUtility, ChunkUtilityResult
     from rag_evals.statements import FaithfulnessResult, StatementEvaluation
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Abstention": "score_abstention",
+    "AbstentionResult": "score_abstention",
     "AnswerRelevance": "score_relevance",
     "AnswerRelevanceResult": "score_relevance",
+    "AuditedFaithfulness": "score_faithfulness_audited",
+    "AuditedFaithfulnessResult": "audit",
+    "AuditedStatement": "audit",
     "Chunk": "sample",
     "ChunkPrecision": "score_precision",
     "ChunkPrecisionResult": "score_precision",
+    "ChunkUtility": "score_utility",
+    "ChunkUtilityResult": "score_utility",
+    "CitationFaithfulness": "score_citations",
+    "CitationFaithfulnessResult": "score_citations",
     "ColumnMap": "dataset",
     "ContextEvaluation": "base",
+    "ContextRecall": "score_recall",
+    "ContextRecallResult": "score_recall",
     "Faithfulness": "score_faithfulness",
     "FaithfulnessResult": "statements",
     "Grader": "grader",
@@ -76,13 +93,24 @@ _HOMES = {
 _MODULES = ("base", "errors", "testing")
 
 __all__ = [
+    "Abstention",
+    "AbstentionResult",
     "AnswerRelevance",
     "AnswerRelevanceResult",
+    "AuditedFaithfulness",
+    "AuditedFaithfulnessResult",
+    "AuditedStatement",
     "Chunk",
     "ChunkPrecision",
     "ChunkPrecisionResult",
+    "ChunkUtility",
+    "ChunkUtilityResult",
+    "CitationFaithfulness",
+    "CitationFaithfulnessResult",
     "ColumnMap",
     "ContextEvaluation",
+    "ContextRecall",
+    "ContextRecallResult",
     "Faithfulness",
     "FaithfulnessResult",
     "Grader",

@@ -1,99 +1,99 @@
 """How do a prompt and a response model make a grader? `ContextEvaluation` puts them together."""
 
+import copy
 import hashlib
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Generic, Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel
 
-from rag_evals.errors import PromptError
+from rag_evals.errors import ConfigurationError, PromptError
+from rag_evals.examples import ExampleInput, read_example
 from rag_evals.grader import Grader, R, require_fields
 from rag_evals.judge import JudgeCall, Message
 from rag_evals.prompt import Prompt
+from rag_evals.rendering import Criterion, Rendering, sentences_of
 from rag_evals.result import SampleField
-from rag_evals.sample import Chunk, Sample
+from rag_evals.sample import Sample
 from rag_evals.verify import Flow, Verifier
 
-__all__ = ["ContextEvaluation", "Example", "Grader"]
+__all__ = ["ContextEvaluation", "Criterion", "Grader", "JudgedGrader"]
 
-ExampleInput = Mapping[str, Any]
-"""A few-shot example: `result`, and any of `question`, `answer`, `context`, `reference`."""
+M = TypeVar("M", bound=BaseModel)
 
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One worked example that the judge is shown, as a template sees it.
-
-    Attributes:
-        question: As in a sample, or None.
-        answer: As in a sample, or None.
-        chunks: Numbered from 0.
-        reference: As in a sample, or None.
-        result: The right reply, as JSON.
-    """
-
-    question: str | None
-    answer: str | None
-    chunks: tuple[Chunk, ...]
-    reference: str | None
-    result: str
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_]\w+)*")
 
 
-class ContextEvaluation(Grader[R]):
-    """A grader made of a prompt and a response model.
+class JudgedGrader(Grader[R], Generic[R, M]):
+    """A grader that asks a judge with a prompt; a subclass turns the reply into the result.
 
     Attributes:
         name: What results call it; from the prompt file, else from the response model.
         requires: The response model's `requires`; fields that must not be empty.
         response_model: What the judge fills.
         model: Model to ask when `grade` names none.
+        language: Language of samples that name none, or None.
     """
 
     def __init__(
         self,
         prompt: str | Path | Prompt,
-        response_model: type[R],
+        response_model: type[M],
+        result_model: type[R],
         *,
         examples: Sequence[ExampleInput] | None = None,
+        criteria: Mapping[str, str] | None = None,
         chunk_template: str | Path | Prompt | None = None,
         model: str | None = None,
         name: str | None = None,
-        verified: Callable[[Verifier], Grader[R]] | None = None,
     ) -> None:
-        """Check the prompt and the examples; nothing is sent.
+        """Check the prompt, the criteria and the examples; nothing is sent.
 
         Args:
             prompt: Instructions, or a template that places the data itself; text or a `Path`.
-            response_model: A pydantic model; a subclass of `rag_evals.Result` has a score.
+            response_model: What the judge fills.
+            result_model: What `grade` returns.
             examples: Few-shot examples; None takes those of the prompt file.
+            criteria: What a checklist asks, by name; None takes those of the prompt file.
             chunk_template: The data block that follows instructions; None takes the shipped one.
             model: Model to ask when `grade` names none.
             name: What results call the grader.
-            verified: Makes the form of this grader that asks a verifier; None when there is none.
 
         Raises:
-            PromptError: The prompt does not parse, or an example does not fit the response model.
+            PromptError: The prompt does not parse, an example does not fit the response model, or
+                criteria are missing or are not shown.
         """
         self._prompt = Prompt.load(prompt)
-        self._block = _shipped_block() if chunk_template is None else Prompt.load(chunk_template)
+        self._block = _shipped("chunk_template")
+        if chunk_template is not None:
+            self._block = Prompt.load(chunk_template)
+        header = self._prompt.header
         self.response_model = response_model
-        self.result_model = response_model
+        self.result_model = result_model
         self.model = model
-        self.name = name or self._prompt.header.name or _name_of(response_model)
+        self.name = name or header.name or _name_of(response_model)
+        self.language = header.language
         self.requires: tuple[SampleField, ...] = getattr(response_model, "requires", ("answer",))
         accepts: tuple[SampleField, ...] = getattr(
             response_model, "accepts", ("question", "context", "reference")
         )
         self._shown = frozenset(self.requires + accepts)
-        self._verified = verified
-        given = self._prompt.header.examples if examples is None else examples
+        # A data block of the user's own may number the sentences for any response model.
+        self._numbers_sentences = chunk_template is not None or bool(
+            getattr(response_model, "numbered_sentences", False)
+        )
+        self._hardened = True
+        given = header.criteria if criteria is None else criteria
+        self._criteria = [Criterion(key, text) for key, text in given.items()]
+        self._check_criteria()
+        shown = header.examples if examples is None else examples
         self._examples = [
-            _read_example(number, example, response_model) for number, example in enumerate(given)
+            read_example(number, example, response_model) for number, example in enumerate(shown)
         ]
 
     @property
@@ -102,71 +102,155 @@ class ContextEvaluation(Grader[R]):
         return self._prompt.text
 
     @property
+    def prompt_name(self) -> str:
+        """The stem of the prompt's file; `<prompt>` for one that is a text."""
+        return Path(self._prompt.origin).name.split(".")[0]
+
+    @property
     def description(self) -> str:
         """What it measures, in one line; empty when the prompt file does not say."""
         return self._prompt.header.description or ""
 
     def fingerprint(self) -> str:
-        """Return a hash of instructions, template, reply schema and examples."""
+        """Return a hash of instructions, template, reply schema, settings and examples."""
         parts = {
-            "prompt": self._prompt.sources(),
-            "chunk_template": [] if self._prompt.places_data else self._block.sources(),
+            "prompt": self._prompt.sources_by_language(),
+            "chunk_template": (
+                {} if self._prompt.places_data else self._block.sources_by_language()
+            ),
             "schema": self.response_model.model_json_schema(),
+            "settings": self._prompt.header.settings.given(),
+            "criteria": [repr(criterion) for criterion in self._criteria],
             "examples": [repr(example) for example in self._examples],
             "fields": sorted(self._shown),
+            "language": self.language,
+            "hardened": self._hardened,
         }
         packed = json.dumps(parts, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def with_verifier(self, verifier: Verifier) -> Grader[R]:
-        """Return the form that asks a verifier; only a shipped prompt has one."""
-        return (
-            super().with_verifier(verifier) if self._verified is None else self._verified(verifier)
-        )
+    def with_language(self, language: str) -> Self:
+        """Return the same grader for samples that do not name their language.
 
-    def messages(self, sample: Sample) -> tuple[Message, ...]:
-        """Render what the judge is sent for one sample."""
-        tags = self._prompt.tags
-        if self._prompt.places_data:
-            content = self._prompt.render(self._variables(sample, tags))
-            return (_message("user", content),)
-        tags |= self._block.tags
-        instructions = self._prompt.render(self._variables(sample, tags))
-        if not instructions.strip():
-            raise PromptError(f"{self._prompt.origin}: the prompt is empty")
-        return (
-            _message("system", instructions),
-            _message("user", self._block.render(self._variables(sample, tags, self._shown))),
-        )
+        Shipped prompts are sent in that language where there is a version of them.
 
-    def flow(self, sample: Sample) -> Flow[R]:
-        """Ask one call."""
-        require_fields(sample, self.requires)
-        call = JudgeCall(
-            self.messages(sample), self.response_model, self._facts(sample), model=self.model
-        )
-        (reply,) = yield [call]
-        return call.read(reply)
+        Args:
+            language: Code such as `ru` or `pt-BR`.
 
-    def _variables(
+        Raises:
+            ConfigurationError: It is no language code.
+        """
+        if not _LANGUAGE.fullmatch(language):
+            raise ConfigurationError(f"language {language!r} is no code; expected one such as 'ru'")
+        changed = copy.copy(self)
+        changed.language = language
+        return changed
+
+    def without_hardening(self) -> Self:
+        """Return the same grader with data as it is and no word on what data is.
+
+        It exists to measure what the hardening is worth; do not grade with it.
+        """
+        changed = copy.copy(self)
+        changed._hardened = False
+        return changed
+
+    def messages(
         self,
         sample: Sample,
-        tags: frozenset[str],
-        fields: frozenset[SampleField] = frozenset(get_args(SampleField)),
-    ) -> dict[str, Any]:
-        """Name the data for a template; the shared data block shows only the model's own fields."""
-        escape = TagEscaper(tags)
-        shown = {name: getattr(sample, name) for name in fields}
-        chunks = escape.chunks(shown.get("context", ()))
-        return {
-            "question": escape.text(shown.get("question")),
-            "answer": escape.text(shown.get("answer")),
-            "chunks": chunks,
-            "context": chunks,
-            "reference": escape.text(shown.get("reference")),
-            "examples": [escape.example(example) for example in self._examples],
-            "language": sample.language,
+        *,
+        sentences: Sequence[str] | None = None,
+        statements: Sequence[str] = (),
+    ) -> tuple[Message, ...]:
+        """Render what the judge is sent for one sample.
+
+        Args:
+            sample: What is graded.
+            sentences: Those of the answer, in order; None splits it.
+            statements: What a prompt about numbered statements shows, in order.
+        """
+        # A prompt file in one language stays with it, whatever the sample's.
+        language = self._prompt.header.language or sample.language or self.language
+        prompt = self._prompt.in_language(language)
+        render = Rendering(
+            sample=sample,
+            shown=self._shown,
+            task=prompt.header.description or "",
+            examples=self._examples,
+            criteria=self._criteria,
+            language=sample.language or self.language,
+            sentences=sentences,
+            statements=statements,
+            numbers_sentences=self._numbers_sentences,
+            hardened=self._hardened,
+        )
+        if prompt.places_data:
+            return (_message("user", render.text(prompt, prompt.tags)),)
+        block = self._block.in_language(language)
+        tags = prompt.tags | block.tags
+        instructions = render.text(prompt, tags)
+        if not instructions.strip():
+            raise PromptError(f"{prompt.origin}: the prompt is empty")
+        if self._criteria and not prompt.uses("criteria"):
+            listed = _shipped("criteria_template").in_language(language)
+            instructions = f"{instructions.rstrip()}\n\n{render.text(listed, tags)}"
+        return (
+            _message("system", instructions),
+            _message("user", render.text(block, tags, in_block=True)),
+        )
+
+    def call(
+        self,
+        sample: Sample,
+        *,
+        sentences: Sequence[str] | None = None,
+        statements: Sequence[str] = (),
+        facts: Mapping[str, Any] | None = None,
+        sample_index: int = 0,
+    ) -> JudgeCall[M]:
+        """Make the judge call for one sample.
+
+        Args:
+            sample: What is graded.
+            sentences: As for `messages`.
+            statements: As for `messages`.
+            facts: What validators may know beyond the usual; see `rag_evals.result.facts_of`.
+            sample_index: Keeps apart equal calls whose answers may differ.
+        """
+        if sentences is None:
+            sentences = sentences_of(sample.answer)
+        known = {
+            **self._facts(sample),
+            "sentences": list(sentences),
+            "statement_count": len(statements),
+            **(facts or {}),
         }
+        return JudgeCall(
+            self.messages(sample, sentences=sentences, statements=statements),
+            self.response_model,
+            known,
+            self._prompt.header.settings.given(),
+            model=self.model,
+            sample_index=sample_index,
+        )
+
+    @abstractmethod
+    def flow(self, sample: Sample) -> Flow[R]:
+        """Describe the work on one sample."""
+
+    def _check_criteria(self) -> None:
+        origin = self._prompt.origin
+        if getattr(self.response_model, "needs_criteria", False) and not self._criteria:
+            raise PromptError(
+                f"{origin}: a checklist needs criteria; write them into the front matter, as in "
+                "criteria: {polite: The answer is polite.}"
+            )
+        if self._criteria and self._prompt.places_data and not self._prompt.uses("criteria"):
+            raise PromptError(
+                f"{origin}: criteria are given, but the template does not show them; write "
+                "{% for criterion in criteria %}{{ criterion.name }}: {{ criterion.text }}"
+                "{% endfor %}"
+            )
 
     def _facts(self, sample: Sample) -> dict[str, Any]:
         return {
@@ -175,49 +259,70 @@ class ContextEvaluation(Grader[R]):
             "reference": sample.reference,
             "chunks": [chunk.text for chunk in sample.context],
             "chunk_count": len(sample.context),
+            "criteria": [criterion.name for criterion in self._criteria],
         }
 
 
-class TagEscaper:
-    """Keeps data from forging the template's own tags: their `<` becomes `&lt;`, all else stays."""
+class ContextEvaluation(JudgedGrader[R, R]):
+    """A grader made of a prompt and a response model; the judge's reply is the result."""
 
-    def __init__(self, tags: frozenset[str]) -> None:
-        names = "|".join(re.escape(tag) for tag in sorted(tags))
-        self._tag = (
-            re.compile(rf"<(?=\s*/?\s*(?:{names})(?![\w:-]))", re.IGNORECASE) if tags else None
+    def __init__(
+        self,
+        prompt: str | Path | Prompt,
+        response_model: type[R],
+        *,
+        examples: Sequence[ExampleInput] | None = None,
+        criteria: Mapping[str, str] | None = None,
+        chunk_template: str | Path | Prompt | None = None,
+        model: str | None = None,
+        name: str | None = None,
+        verified: Callable[[Verifier], Grader[R]] | None = None,
+    ) -> None:
+        """Check the prompt, the criteria and the examples; nothing is sent.
+
+        Args:
+            prompt: Instructions, or a template that places the data itself; text or a `Path`.
+            response_model: A pydantic model; a subclass of `rag_evals.Result` has a score.
+            examples: Few-shot examples; None takes those of the prompt file.
+            criteria: What a checklist asks, by name; None takes those of the prompt file.
+            chunk_template: The data block that follows instructions; None takes the shipped one.
+            model: Model to ask when `grade` names none.
+            name: What results call the grader.
+            verified: Makes the form of this grader that asks a verifier; None when there is none.
+
+        Raises:
+            PromptError: The prompt does not parse, an example does not fit the response model, or
+                criteria are missing or are not shown.
+        """
+        super().__init__(
+            prompt,
+            response_model,
+            response_model,
+            examples=examples,
+            criteria=criteria,
+            chunk_template=chunk_template,
+            model=model,
+            name=name,
+        )
+        self._verified = verified
+
+    def with_verifier(self, verifier: Verifier) -> Grader[R]:
+        """Return the form that asks a verifier; only a shipped prompt has one."""
+        return (
+            super().with_verifier(verifier) if self._verified is None else self._verified(verifier)
         )
 
-    def text(self, text: str | None) -> str | None:
-        """Escape one text; None stays None."""
-        return text if text is None or self._tag is None else self._tag.sub("&lt;", text)
-
-    def chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Escape the texts of chunks and the texts in their metadata."""
-        return [Chunk(c.id, self.text(c.text) or "", self._value(c.metadata)) for c in chunks]
-
-    def example(self, example: Example) -> Example:
-        """Escape every part of an example."""
-        return Example(
-            self.text(example.question),
-            self.text(example.answer),
-            tuple(self.chunks(example.chunks)),
-            self.text(example.reference),
-            self.text(example.result) or "",
-        )
-
-    def _value(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, Mapping):
-            return {self._value(key): self._value(inner) for key, inner in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._value(inner) for inner in value]
-        return value
+    def flow(self, sample: Sample) -> Flow[R]:
+        """Ask one call."""
+        require_fields(sample, self.requires)
+        call = self.call(sample)
+        (reply,) = yield [call]
+        return call.read(reply)
 
 
 @cache
-def _shipped_block() -> Prompt:
-    return Prompt.shipped("chunk_template")
+def _shipped(name: str) -> Prompt:
+    return Prompt.shipped(name)
 
 
 def _message(role: Any, content: str) -> Message:
@@ -227,26 +332,3 @@ def _message(role: Any, content: str) -> Message:
 def _name_of(model: type) -> str:
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", model.__name__.removesuffix("Result"))
     return words.lower() or "grader"
-
-
-def _read_example(number: int, given: ExampleInput, model: type[R]) -> Example:
-    known = {"question", "answer", "context", "reference", "result"}
-    if "result" not in given or set(given) - known:
-        raise PromptError(
-            f"example {number} has {sorted(given)}; it needs 'result' and may have "
-            "'question', 'answer', 'context' and 'reference'"
-        )
-    try:
-        result = model.model_validate(given["result"])
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in ("result", *first["loc"]))
-        raise PromptError(f"example {number}: {place}: {first['msg']}") from error
-    sample = Sample(**{name: given[name] for name in known - {"result"} if name in given})
-    return Example(
-        sample.question,
-        sample.answer,
-        sample.context,
-        sample.reference,
-        result.model_dump_json(),
-    )

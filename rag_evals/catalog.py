@@ -1,61 +1,112 @@
 """Which graders and response models have a name? Written by hand; a prompt file refers to them."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from rag_evals.base import ContextEvaluation, Grader
+from rag_evals.base import ContextEvaluation, Grader, JudgedGrader
 from rag_evals.errors import PromptError, UnknownNameError
-from rag_evals.prompt import Prompt
+from rag_evals.prompt import Prompt, search_folders
+from rag_evals.rubrics import ChecklistResult, ChunkLabelsResult, PassFailResult, RatingResult
+from rag_evals.score_abstention import Abstention
+from rag_evals.score_citations import CitationFaithfulness, CitationGrader
 from rag_evals.score_faithfulness import Faithfulness
+from rag_evals.score_faithfulness_audited import AuditedFaithfulness, AuditedGrader
 from rag_evals.score_precision import ChunkPrecision
+from rag_evals.score_recall import ContextRecall
 from rag_evals.score_relevance import AnswerRelevance
+from rag_evals.score_utility import ChunkUtility
+from rag_evals.statements import FaithfulnessResult
 
-GRADERS: dict[str, ContextEvaluation[Any]] = {
+GRADERS: dict[str, JudgedGrader[Any, Any]] = {
     "faithfulness": Faithfulness,
+    "faithfulness_audited": AuditedFaithfulness,
     "chunk_precision": ChunkPrecision,
+    "context_recall": ContextRecall,
+    "chunk_utility": ChunkUtility,
     "answer_relevance": AnswerRelevance,
+    "citation_faithfulness": CitationFaithfulness,
+    "abstention": Abstention,
 }
 """Every shipped grader, by the name that `--grader` takes."""
 
+RUBRICS: dict[str, type[BaseModel]] = {
+    "pass_fail": PassFailResult,
+    "rating": RatingResult,
+    "checklist": ChecklistResult,
+    "chunk_labels": ChunkLabelsResult,
+    "statements": FaithfulnessResult,
+}
+"""Response models that fit any rubric, so that a prompt file alone makes a grader."""
+
 RESPONSE_MODELS: dict[str, type[BaseModel]] = {
     name: grader.response_model for name, grader in GRADERS.items()
-}
+} | RUBRICS
 """Every response model that a prompt file may name."""
 
+# Replies that code turns into another result.
+_MAKERS: dict[str, Callable[..., JudgedGrader[Any, Any]]] = {
+    "faithfulness_audited": AuditedGrader,
+    "citation_faithfulness": CitationGrader,
+}
 
-def grader_named(name: str) -> Grader[Any]:
-    """Return a shipped grader.
+
+def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any]:
+    """Return a shipped grader, or one of the user's folders.
+
+    A file there with the name of a shipped prompt (`score_faithfulness.jinja`) replaces that
+    prompt; one with any other name (`polite.jinja`) is a grader of that name (`polite`).
+
+    Args:
+        name: As `--grader` takes it.
+        folders: Folders of prompt files; None takes those of `RAG_EVALS_PROMPTS`.
 
     Raises:
         UnknownNameError: There is none of that name; the message suggests the nearest.
     """
-    if name not in GRADERS:
+    places = search_folders() if folders is None else list(folders)
+    shipped = GRADERS.get(name)
+    stem = name if shipped is None else shipped.prompt_name
+    for place in places:
+        file = place / f"{stem}.jinja"
+        if "/" not in name and "\\" not in name and file.is_file():
+            return grader_from_file(file, fallback=name, folders=places, name=name)
+    if shipped is None:
         raise UnknownNameError.of("grader", name, GRADERS)
-    return GRADERS[name]
+    return shipped
 
 
-def grader_from_file(path: Path, fallback: str | None = None) -> Grader[Any]:
+def grader_from_file(
+    path: Path,
+    fallback: str | None = None,
+    *,
+    folders: Sequence[Path] | None = None,
+    name: str | None = None,
+) -> JudgedGrader[Any, Any]:
     """Make a grader from a prompt file.
 
     Args:
         path: A Jinja file; its front matter names the response model.
         fallback: Grader whose response model to take when the front matter names none.
+        folders: Where else to find what it extends; None takes those of `RAG_EVALS_PROMPTS`.
+        name: What results call the grader; None takes the front matter's, else the file's.
 
     Raises:
         PromptError: The file cannot be used, or no response model is named.
         UnknownNameError: The response model or the fallback does not exist.
     """
-    prompt = Prompt.from_file(path)
-    name = prompt.header.response_model or fallback
-    if name is None:
+    prompt = Prompt.from_file(path, folders)
+    model = prompt.header.response_model or fallback
+    if model is None:
         raise PromptError(
             f"{str(path)!r} names no response model; add front matter with response_model: NAME, "
             f"or --grader NAME; names are {', '.join(sorted(RESPONSE_MODELS))}"
         )
-    if name not in RESPONSE_MODELS:
-        raise UnknownNameError.of("response model", name, RESPONSE_MODELS)
-    return ContextEvaluation(
-        prompt, RESPONSE_MODELS[name], name=prompt.header.name or path.stem.split(".")[0]
-    )
+    if model not in RESPONSE_MODELS:
+        raise UnknownNameError.of("response model", model, RESPONSE_MODELS)
+    called = name or prompt.header.name or path.stem.split(".")[0]
+    if model in _MAKERS:
+        return _MAKERS[model](prompt, name=called)
+    return ContextEvaluation(prompt, RESPONSE_MODELS[model], name=called)

@@ -17,6 +17,7 @@ RagEvalsError
 ├── WeakJudgeError                the judge knows too little for its bias to be corrected
 └── GradingError                  one sample could not be graded; the run goes on
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
+    ├── CanaryError               the judge supported a sentence that was made up
     ├── JudgeRefusedError         the model declined to answer
     ├── JudgeRequestError         the endpoint refused this one request (too long, filtered)
     ├── JudgeUnavailableError     time-out, rate limit, server error, after all retries
@@ -29,7 +30,12 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 NotScorableReason = Literal[
-    "no_statements", "empty_answer", "empty_context", "empty_question", "empty_reference"
+    "no_statements",
+    "no_citations",
+    "empty_answer",
+    "empty_context",
+    "empty_question",
+    "empty_reference",
 ]
 
 
@@ -127,6 +133,10 @@ class GradingError(RagEvalsError):
 
 class JudgeOutputError(GradingError):
     """The judge's reply was still invalid after the last attempt; it is never repaired."""
+
+
+class CanaryError(GradingError):
+    """The judge supported a sentence that was made up, so none of its verdicts count."""
 
 
 class JudgeRefusedError(GradingError):

@@ -1,7 +1,8 @@
 """What does a grader return? Models that a judge fills, with a score computed from its labels."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -30,6 +31,10 @@ def _require_every_property(schema: dict[str, Any]) -> None:
     # Docstrings are for people; what a judge needs stands in the prompt and in the fields.
     for name in ("title", "description"):
         schema.pop(name, None)
+
+
+Tallies = Mapping[str, tuple[int, int]]
+"""Parts of wholes by name, such as `{"contradicted": (1, 4)}`; a run adds them up."""
 
 
 class JudgeModel(BaseModel):
@@ -69,10 +74,12 @@ class Result(JudgeModel):
     Attributes:
         requires: Fields without which there is nothing to grade.
         accepts: Further fields that the judge sees when the sample has them.
+        numbered_sentences: The data block shows the answer sentence by sentence, each with its id.
     """
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
     accepts: ClassVar[tuple[SampleField, ...]] = ("question", "context", "reference")
+    numbered_sentences: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -89,12 +96,18 @@ class Result(JudgeModel):
         """Oddities in the reply that are not errors, in words."""
         return []
 
+    @property
+    def tallies(self) -> Tallies:
+        """Parts of wholes that a run adds up beside the score."""
+        return {}
+
 
 def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
     """Return what a validator may know of the call, or None when no judge was asked.
 
-    The keys are `question`, `answer`, `reference` (text or None), `chunks` (a list of texts) and
-    `chunk_count`.
+    The keys are `question`, `answer`, `reference` (text or None), `chunks` (a list of texts),
+    `chunk_count`, `sentences` (those of the answer, texts) and `criteria` (names); a grader may
+    add its own.
     """
     context = info.context
     return context if isinstance(context, Mapping) and "chunk_count" in context else None
@@ -110,3 +123,18 @@ def check_chunk_id(chunk_id: int, facts: Mapping[str, Any]) -> None:
     if not 0 <= chunk_id < count:
         there_are = f"ids run from 0 to {count - 1}" if count else "there are no chunks"
         raise ValueError(f"chunk id {chunk_id} does not exist; {there_are}")
+
+
+def check_every_chunk_once(chunk_ids: Sequence[int], facts: Mapping[str, Any]) -> None:
+    """Refuse a reply that leaves a chunk out or labels one twice.
+
+    Raises:
+        ValueError: The judge is told which.
+    """
+    counts = Counter(chunk_ids)
+    missing = sorted(set(range(facts["chunk_count"])) - set(counts))
+    repeated = sorted(chunk_id for chunk_id, count in counts.items() if count > 1)
+    if missing:
+        raise ValueError(f"chunks {missing} are not graded; grade every chunk exactly once")
+    if repeated:
+        raise ValueError(f"chunks {repeated} are graded twice; grade every chunk exactly once")

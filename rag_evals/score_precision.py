@@ -1,13 +1,20 @@
 """Is each retrieved chunk relevant to the question? One label for each chunk."""
 
-from collections import Counter
 from typing import ClassVar, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.base import ContextEvaluation
 from rag_evals.prompt import Prompt
-from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_chunk_id, facts_of
+from rag_evals.result import (
+    JudgeModel,
+    Reasoning,
+    Result,
+    SampleField,
+    check_chunk_id,
+    check_every_chunk_once,
+    facts_of,
+)
 
 __all__ = ["ChunkPrecision", "ChunkPrecisionResult", "GradedChunk"]
 
@@ -41,15 +48,7 @@ class ChunkPrecisionResult(Result):
     def _every_chunk_once(self, info: ValidationInfo) -> Self:
         facts = facts_of(info)
         if facts is not None:
-            counts = Counter(chunk.id_chunk for chunk in self.graded_chunks)
-            missing = sorted(set(range(facts["chunk_count"])) - set(counts))
-            repeated = sorted(chunk_id for chunk_id, count in counts.items() if count > 1)
-            if missing:
-                raise ValueError(f"chunks {missing} are not graded; grade every chunk exactly once")
-            if repeated:
-                raise ValueError(
-                    f"chunks {repeated} are graded twice; grade every chunk exactly once"
-                )
+            check_every_chunk_once([chunk.id_chunk for chunk in self.graded_chunks], facts)
         return self
 
     @property

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rag_evals.base import ContextEvaluation
 from rag_evals.catalog import GRADERS
 from rag_evals.verify import EMBEDDED_GRADERS
 
@@ -114,6 +115,10 @@ def test_no_file_knows_this_machine() -> None:
 
 def test_the_embedded_graders_are_those_that_have_the_form() -> None:
     """The list in error messages is the catalog's."""
-    with_form = {name for name, grader in GRADERS.items() if grader._verified is not None}
+    with_form = {
+        name
+        for name, grader in GRADERS.items()
+        if isinstance(grader, ContextEvaluation) and grader._verified is not None
+    }
 
     assert set(EMBEDDED_GRADERS) == with_form

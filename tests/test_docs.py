@@ -115,6 +115,10 @@ def careful_judge(request: JudgeRequest) -> Answer:
     if isinstance(answer, HttpError) or not isinstance(answer, dict):
         return answer
     for statement in answer.get("statements", []):
+        if "verdict" in statement:
+            _contradict_other_years(statement)
+        if "is_supported" not in statement:
+            continue
         held = [
             number
             for number, chunk in enumerate(request.chunks)
@@ -124,6 +128,10 @@ def careful_judge(request: JudgeRequest) -> Answer:
         statement["supporting_chunk_ids"] = held
         statement["is_supported"] = bool(held)
         statement["reasoning"] = f"Chunk {held[0]} says so." if held else "No chunk says so."
+    for verdict in answer.get("verdicts", []):
+        claim = verdict | {"statement": request.statements[verdict["statement_id"]]}
+        _contradict_other_years(claim)
+        verdict["verdict"] = claim["verdict"]
     for graded in answer.get("graded_chunks", []):
         words = set(re.findall(r"\w{5,}", (request.question or "").lower()))
         chunk = request.chunks[graded["id_chunk"]].lower()
@@ -135,6 +143,14 @@ def careful_judge(request: JudgeRequest) -> Answer:
     if "completeness" in answer:
         answer["completeness"] = {"reasoning": "The date is missing.", "label": "partly"}
     return answer
+
+
+def _contradict_other_years(claim: dict[str, Any]) -> None:
+    """Give a claim the verdict that a year in its evidence calls for."""
+    years = set(re.findall(r"\b\d{4}\b", claim["statement"]))
+    quoted = " ".join(evidence["quote"] for evidence in claim["evidence"])
+    if years - set(re.findall(r"\b\d{4}\b", quoted)) and claim["verdict"] == "supported":
+        claim["verdict"] = "contradicted"
 
 
 @pytest.fixture

@@ -52,6 +52,7 @@ def show_json(run: Run) -> None:
             "not_scorable": dict(of_grader.not_scorable),
             "failed": dict(of_grader.failed),
             "warnings": of_grader.warnings,
+            "tallies": of_grader.tallies,
         }
         for name, of_grader in summary.graders.items()
     }

@@ -43,6 +43,7 @@ class Outcome:
         usage: Tokens and calls.
         cost_usd: List price of the usage in US dollars; None when the model's price is not known.
         warnings: Oddities in the result, in words.
+        tallies: Parts of wholes that the result counts beside the score, by name.
     """
 
     index: int
@@ -58,6 +59,7 @@ class Outcome:
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
     warnings: tuple[str, ...] = ()
+    tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -84,6 +86,8 @@ class Outcome:
             values["error"] = ErrorRecord(**values["error"])
         values["usage"] = Usage(**values["usage"])
         values["warnings"] = tuple(values["warnings"])
+        tallies = values.get("tallies") or {}
+        values["tallies"] = {name: (part, whole) for name, (part, whole) in tallies.items()}
         return cls(**values)
 
 
@@ -111,6 +115,7 @@ def ended(place: tuple[int, str, str], result: BaseModel, seconds: float, usage:
         seconds=seconds,
         usage=usage,
         warnings=tuple(getattr(result, "warnings", ())),
+        tallies=dict(getattr(result, "tallies", {})),
     )
 
 

@@ -23,6 +23,7 @@ class GraderSummary:
         not_scorable: Outcomes without one, counted by reason.
         failed: Outcomes that failed, counted by error type.
         warnings: Oddities in results.
+        tallies: Parts of wholes that results count beside the score, by name.
     """
 
     grader: str
@@ -30,6 +31,7 @@ class GraderSummary:
     not_scorable: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     warnings: int = 0
+    tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def scored(self) -> int:
@@ -72,6 +74,7 @@ class GraderSummary:
         rest = [_counted("not scorable", self.not_scorable), _counted("failed", self.failed)]
         if self.warnings:
             rest.append(f"{self.warnings} warnings")
+        rest += [f"{name} {part} of {whole}" for name, (part, whole) in self.tallies.items()]
         more = "; ".join(part for part in rest if part)
         counted = "".join(
             f", {reason} as {value:g}"
@@ -120,6 +123,9 @@ class Summary:
         else:
             of_grader.failed[outcome.error.type if outcome.error else "unknown"] += 1
         of_grader.warnings += len(outcome.warnings)
+        for name, (part, whole) in outcome.tallies.items():
+            before = of_grader.tallies.get(name, (0, 0))
+            of_grader.tallies[name] = (before[0] + part, before[1] + whole)
         self.usage = self.usage + outcome.usage
         if outcome.cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + outcome.cost_usd

@@ -3,7 +3,19 @@
 Offsets count code points; nothing here changes a text that it was given.
 """
 
+from rag_evals.text.citations import citations_of, without_citations
+from rag_evals.text.quotes import MIN_QUOTE_LETTERS, Quotable
 from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.surrogates import lone_surrogate
+from rag_evals.text.words import numbers_of
 
-__all__ = ["Span", "lone_surrogate", "split_sentences"]
+__all__ = [
+    "MIN_QUOTE_LETTERS",
+    "Quotable",
+    "Span",
+    "citations_of",
+    "lone_surrogate",
+    "numbers_of",
+    "split_sentences",
+    "without_citations",
+]

@@ -37,7 +37,11 @@ _AND_SO_ON = re.compile(r"\bт\.\s?[дп]$")
 
 _CLOSERS = "\"'»”’)]}›"
 _OPENERS = "\"'«“‘([{‹¿¡*_`—–-"
-_STOP = re.compile(rf"(?P<stop>[.!?…]+|[。！？｡]+)(?P<closers>[{re.escape(_CLOSERS)}*_`]*)")
+# A mark such as " [1]" belongs to the sentence before it; "[1](address)" is a link.
+_CITATIONS = r"(?:[ ]?[\[【]\d{1,3}(?:[ ]?[,;–—-][ ]?\d{1,3})*[\]】](?!\())*"
+_STOP = re.compile(
+    rf"(?P<stop>[.!?…]+|[。！？｡]+)(?P<closers>[{re.escape(_CLOSERS)}*_`]*{_CITATIONS})"
+)
 _WORD_BEFORE = re.compile(r"[^\W\d_](?:[\w’'-]|\.(?=[^\W\d_]))*$")
 _LIST_MARKER = re.compile(r"[ \t>]*(?:[-*+•–—▪◦·]|\(?\d{1,3}[.)]|\(?[a-zа-яA-ZА-Я][)])[ \t]+")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+")

@@ -1,42 +1,90 @@
 """What each shipped prompt sends for one sample, as a snapshot: a change is a visible diff."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rag_evals.base import ContextEvaluation
+from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS
-from rag_evals.prompt import shipped_names
+from rag_evals.judge import JudgeCall
+from rag_evals.prompt import Prompt, shipped_languages, shipped_names
 from rag_evals.sample import Sample
+from rag_evals.score_faithfulness_audited import AuditedFaithfulness
 
 SNAPSHOTS = Path(__file__).parent
-SAMPLE = Sample(
-    question="Where is the tower?",
-    answer="It is in Paris. It was finished in 1889.",
-    context=["The tower is in Paris.", "Finished: 1889 {{ not a variable }}"],
-    reference="Paris, 1889.",
-)
+SAMPLE = {
+    "question": "Where is the tower?",
+    "answer": "It is in Paris. [1] It was finished in 1889 [2].",
+    "context": ["The tower is in Paris.", "Finished: 1889 {{ not a variable }}"],
+    "reference": "Paris, 1889.",
+}
+SHARED = {"chunk_template", "criteria_template", "score_faithfulness_audited_verdicts"}
+"""Prompts that belong to no grader alone."""
 
 
-def rendered(grader: ContextEvaluation[object]) -> str:  # type: ignore[type-var]  # any result
-    """Write the messages of a grader as one text."""
-    return "".join(f"=== {m['role']} ===\n{m['content']}\n" for m in grader.messages(SAMPLE))
+def rendered(grader: JudgedGrader[Any, Any], language: str | None) -> str:
+    """Write the messages of a grader's first call as one text."""
+    sample = Sample(**SAMPLE, language=language)  # type: ignore[arg-type]  # rows of a table
+    return written(next(grader.flow(sample))[0])
 
 
-@pytest.mark.parametrize("name", GRADERS)
-def test_a_shipped_prompt_sends_what_its_snapshot_says(name: str) -> None:
-    """Set UPDATE_SNAPSHOTS=1 to write the snapshots anew after a wanted change."""
+def written(call: Any) -> str:
+    """Write the messages of a call as one text."""
+    assert isinstance(call, JudgeCall)
+    return "".join(f"=== {m['role']} ===\n{m['content']}\n" for m in call.messages)
+
+
+def check(name: str, text: str) -> None:
+    """Compare with the snapshot; write it anew when asked to."""
     path = SNAPSHOTS / f"{name}.txt"
-    text = rendered(GRADERS[name])
     if os.environ.get("UPDATE_SNAPSHOTS"):
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-
     assert text == path.read_text(encoding="utf-8")
 
 
-def test_every_shipped_prompt_is_used() -> None:
-    """No prompt file lies about unused: each belongs to a grader or is the data block."""
-    used = {grader._prompt.origin.removesuffix(".jinja") for grader in GRADERS.values()}
+@pytest.mark.parametrize("language", [None, *shipped_languages()])
+@pytest.mark.parametrize("name", GRADERS)
+def test_a_shipped_prompt_sends_what_its_snapshot_says(name: str, language: str | None) -> None:
+    """Set UPDATE_SNAPSHOTS=1 to write the snapshots anew after a wanted change."""
+    check(f"{language}/{name}" if language else name, rendered(GRADERS[name], language))
 
-    assert used | {"chunk_template"} == set(shipped_names())
+
+@pytest.mark.parametrize("language", [None, *shipped_languages()])
+def test_asking_verdicts_again_sends_what_its_snapshot_says(language: str | None) -> None:
+    """The second round of the audited grader has numbered statements and no answer."""
+    verdicts = AuditedFaithfulness._verdicts
+    sample = Sample(**SAMPLE, language=language)  # type: ignore[arg-type]  # rows of a table
+    call = verdicts.call(sample, statements=["The tower is in Paris.", "It is </statement> tall."])
+
+    check(f"{language}/audited_verdicts" if language else "audited_verdicts", written(call))
+
+
+def test_every_shipped_prompt_is_used() -> None:
+    """No prompt file lies about unused: each belongs to a grader or is shared."""
+    used = {grader.prompt_name for grader in GRADERS.values()}
+
+    assert used | SHARED == set(shipped_names())
+
+
+def folders() -> Iterator[tuple[str, str]]:
+    """Yield every prompt with each language it should be in."""
+    for language in shipped_languages():
+        for name in shipped_names():
+            yield language, name
+
+
+@pytest.mark.parametrize(("language", "name"), list(folders()))
+def test_every_prompt_comes_in_every_language(language: str, name: str) -> None:
+    """A version has the name, the blocks, the tags and the response model of the English one."""
+    english, other = Prompt.shipped(name), Prompt.shipped(name, language)
+
+    assert other.header.language == language
+    assert other.header.name == english.header.name
+    assert other.header.response_model == english.header.response_model
+    assert other.header.description not in (None, english.header.description)
+    assert other.tags == english.tags
+    assert other.blocks() == english.blocks()

@@ -1,164 +1,19 @@
-"""How can a grader be tested without a model? `ScriptedJudge`, an OpenAI-like loopback server.
-
-```python
-import instructor
-from openai import OpenAI
-
-from rag_evals import Faithfulness
-from rag_evals.testing import ScriptedJudge
-
-with ScriptedJudge({"statements": []}) as judge:
-    with OpenAI(base_url=judge.base_url, api_key="any") as sdk:
-        client = instructor.from_openai(sdk)
-        Faithfulness.grade(answer="Hello.", context=["Some chunk."], client=client, model="any")
-print(judge.requests[0].chunks)
-#> ['Some chunk.']
-```
-
-The real client and the real network stack stand between: a test sees what a provider would get.
-"""
+"""Who answers? An HTTP server on loopback that speaks as OpenAI does."""
 
 import json
-import re
 import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
-_FIELD = {
-    tag: re.compile(rf"<{tag}>\n(.*?)\n</{tag}>", re.DOTALL) for tag in ("question", "answer")
-}
-_CHUNK = re.compile(r'<chunk id="(\d+)">\n(.*?)\n</chunk>', re.DOTALL)
-_SENTENCE = re.compile(r"[^.!?…]+(?:[.!?…](?=\S)[^.!?…]*)*[.!?…]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A reply of the model.
-
-    Attributes:
-        content: A mapping is sent as JSON, a string as it is: malformed JSON for instance.
-        finish_reason: `length` says that the reply was cut off.
-        refusal: The model's words when it declines; then there is no content.
-        prompt_tokens: What the usage record says was sent.
-        completion_tokens: What the usage record says was generated.
-    """
-
-    content: Mapping[str, Any] | str = ""
-    finish_reason: str = "stop"
-    refusal: str | None = None
-    prompt_tokens: int = 100
-    completion_tokens: int = 20
-
-
-@dataclass(frozen=True, slots=True)
-class HttpError:
-    """An error status with the body that OpenAI would send.
-
-    Attributes:
-        status: 400, 401, 404, 429, 500 and so on.
-        message: Text of the error.
-        headers: Further headers, such as `{"retry-after": "1"}`.
-        code: OpenAI's word for the error, such as `insufficient_quota`.
-        param: The parameter that the error is about.
-    """
-
-    status: int
-    message: str = "scripted error"
-    headers: Mapping[str, str] = field(default_factory=dict)
-    code: str | None = None
-    param: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Stall:
-    """No reply for a while; then `then` is sent.
-
-    Attributes:
-        seconds: How long the client waits.
-        then: What follows; None closes the connection.
-    """
-
-    seconds: float
-    then: Reply | Mapping[str, Any] | None = None
-
-
-class Reset:
-    """The connection is reset instead of a reply."""
-
-
-class EmptyBody:
-    """Status 200 and nothing in it."""
-
-
-Answer = Reply | Mapping[str, Any] | str | HttpError | Stall | Reset | EmptyBody
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeRequest:
-    """One request as the server saw it.
-
-    Attributes:
-        number: From 0, in the order of arrival.
-        path: Such as `/v1/chat/completions`.
-        headers: Names in lower case.
-        body: The JSON that was sent.
-    """
-
-    number: int
-    path: str
-    headers: Mapping[str, str]
-    body: Mapping[str, Any]
-
-    @property
-    def messages(self) -> Sequence[Mapping[str, Any]]:
-        """The chat messages."""
-        return list(self.body.get("messages", []))
-
-    @property
-    def data(self) -> str:
-        """The first user message, without few-shot examples: what is graded."""
-        texts = [str(m["content"]) for m in self.messages if m["role"] == "user"]
-        return texts[0].rpartition("</examples>")[2] if texts else ""
-
-    @property
-    def question(self) -> str | None:
-        """The question in the standard data block, or None."""
-        return self._field("question")
-
-    @property
-    def answer(self) -> str | None:
-        """The answer in the standard data block, or None."""
-        return self._field("answer")
-
-    @property
-    def chunks(self) -> list[str]:
-        """The chunks in the standard data block, in order."""
-        return [text for _, text in _CHUNK.findall(self.data)]
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """The JSON schema of the reply that was asked for; empty when none was."""
-        if self.body.get("tools"):
-            return dict(self.body["tools"][0]["function"]["parameters"])
-        response_format = self.body.get("response_format") or {}
-        return dict(response_format.get("json_schema", {}).get("schema", {}))
-
-    @property
-    def is_reask(self) -> bool:
-        """True when the client says that an earlier reply was invalid."""
-        return any(message["role"] in ("assistant", "tool") for message in self.messages)
-
-    def _field(self, tag: str) -> str | None:
-        found = _FIELD[tag].findall(self.data)
-        return found[-1] if found else None
-
+from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Reply, Reset, Stall
+from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.request import JudgeRequest
 
 Script = Answer | Sequence[Answer] | Callable[[JudgeRequest], Answer] | None
 
@@ -333,60 +188,3 @@ def _completion(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
             "total_tokens": reply.prompt_tokens + reply.completion_tokens,
         },
     }
-
-
-def fill_by_words(request: JudgeRequest) -> Answer:
-    """Fill any response model from the request: the default script.
-
-    Statements are the sentences of the answer, supported when more than half of their words stand
-    in one chunk; `graded_chunks` has every chunk; anything else gets the first value allowed.
-    """
-    schema = request.schema
-    if not schema:
-        return HttpError(400, "the request asks for no schema")
-    filled: dict[str, Any] = _fill(schema, schema)
-    if "statements" in filled:
-        sentences = [s.strip() for s in _SENTENCE.findall(request.answer or "")]
-        filled["statements"] = [_statement(s, request.chunks) for s in sentences if s]
-    if "graded_chunks" in filled:
-        filled["graded_chunks"] = [
-            {"id_chunk": number, "reasoning": "scripted", "score": True}
-            for number in range(len(request.chunks))
-        ]
-    return filled
-
-
-def _statement(sentence: str, chunks: Sequence[str]) -> dict[str, Any]:
-    words = set(re.findall(r"\w+", sentence.lower()))
-    shares = [
-        len(words & set(re.findall(r"\w+", chunk.lower()))) / len(words or "-") for chunk in chunks
-    ]
-    best = max(shares, default=0.0)
-    supported = best > 0.5
-    return {
-        "statement": sentence,
-        "reasoning": f"{best:.0%} of the words stand in one chunk",
-        "supporting_chunk_ids": [shares.index(best)] if supported else [],
-        "is_supported": supported,
-    }
-
-
-def _fill(node: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """Return the simplest value that the schema allows."""
-    if "$ref" in node:
-        return _fill(root["$defs"][str(node["$ref"]).rpartition("/")[2]], root)
-    if "enum" in node or "const" in node:
-        return node["enum"][0] if "enum" in node else node["const"]
-    if "anyOf" in node:
-        return _fill(node["anyOf"][0], root)
-    match node.get("type"):
-        case "object":
-            return {name: _fill(inner, root) for name, inner in node.get("properties", {}).items()}
-        case "array":
-            return [_fill(node["items"], root)] if "items" in node else []
-        case "boolean":
-            return True
-        case "integer" | "number":
-            return node.get("minimum", 0)
-        case _:
-            return "scripted"

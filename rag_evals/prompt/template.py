@@ -6,42 +6,36 @@ variables are checked against the ones that exist, and data enters it as values 
 
 import re
 import traceback
-from collections.abc import Iterator, Mapping
-from functools import cached_property
-from importlib import resources
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 import jinja2
-import yaml
 from jinja2 import meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rag_evals.errors import PromptError, UnknownNameError
+from rag_evals.errors import PromptError
+from rag_evals.prompt.header import PromptHeader, split_front_matter
+from rag_evals.prompt.shipped import (
+    SUFFIX,
+    search_folders,
+    shipped_folder,
+    shipped_languages,
+    shipped_names,
+    shipped_source,
+)
 
-DATA_VARIABLES = frozenset({"question", "answer", "chunks", "context"})
+DATA_VARIABLES = frozenset({"question", "answer", "sentences", "chunks", "context", "statements"})
 """A template that uses one of these places the data itself; one that uses none is instructions."""
 
-VARIABLES = DATA_VARIABLES | {"reference", "examples", "language"}
+VARIABLES = DATA_VARIABLES | {
+    "reference", "examples", "language", "criteria", "task", "hardened"
+}  # fmt: skip
 """Every variable that a prompt may use."""
 
 _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-_SUFFIX = ".jinja"
-
-
-class PromptHeader(BaseModel):
-    """What the front matter of a prompt file says."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: str | None = Field(None, description="What the grader is called in results.")
-    version: int | str | None = Field(None, description="The author's own count of changes.")
-    description: str | None = Field(None, description="One line for lists of prompts.")
-    response_model: str | None = Field(None, description="Catalog name of the reply's model.")
-    examples: list[dict[str, Any]] = Field(default_factory=list, description="Few-shot examples.")
 
 
 class Prompt:
@@ -61,10 +55,17 @@ class Prompt:
         *,
         origin: str = "<prompt>",
         header: PromptHeader | None = None,
-        folder: Path | None = None,
+        places: Sequence[Traversable] = (),
         line_offset: int = 0,
     ) -> None:
         """Parse the template and those that it extends or includes.
+
+        Args:
+            text: The template, without front matter.
+            origin: What errors call it.
+            header: Its front matter.
+            places: Folders to find parents in, before the shipped prompts.
+            line_offset: Lines of front matter before the text.
 
         Raises:
             PromptError: A syntax error, a variable that does not exist, or an unknown parent.
@@ -76,19 +77,27 @@ class Prompt:
         self._sources: dict[str, tuple[str, str, int]] = {origin: (text, origin, line_offset)}
         used: set[str] = set()
         tags: set[str] = set()
+        blocks: set[str] = set()
         pending = [origin]
         while pending:
             tree = self._parse(pending.pop())
             used |= meta.find_undeclared_variables(tree)
+            blocks |= {block.name for block in tree.find_all(nodes.Block)}
             tags.update(
                 tag for data in tree.find_all(nodes.TemplateData) for tag in _TAG.findall(data.data)
             )
             for name in meta.find_referenced_templates(tree):
                 if name is not None and name not in self._sources:
-                    self._sources[name] = _read_parent(name, folder, origin)
+                    self._sources[name] = _read_parent(
+                        name, [*places, *_shipped_places(self.header.language)], origin
+                    )
                     pending.append(name)
         self.tags = frozenset(tags)
         self.places_data = bool(used & DATA_VARIABLES)
+        self._used = frozenset(used)
+        self._blocks = frozenset(blocks)
+        # The stem of a shipped prompt: it may have versions in other languages.
+        self._stem: str | None = None
 
     @classmethod
     def load(cls, prompt: "str | Path | Prompt") -> "Prompt":
@@ -101,13 +110,25 @@ class Prompt:
             return prompt
         if isinstance(prompt, Path):
             return cls.from_file(prompt)
-        if prompt.endswith(_SUFFIX) and "\n" not in prompt:
+        if prompt.endswith(SUFFIX) and "\n" not in prompt:
             raise PromptError(f"prompt {prompt!r} looks like a file; pass it as Path({prompt!r})")
-        return cls(prompt)
+        stem = _shipped_texts().get(prompt)
+        if stem is None:
+            return cls(prompt)
+        # The text of a shipped prompt is that prompt, its other languages included; its name is
+        # not taken, since another response model may be meant.
+        known = cls.shipped(stem)
+        known.header = known.header.model_copy(update={"name": None})
+        return known
 
     @classmethod
-    def from_file(cls, path: Path) -> "Prompt":
+    def from_file(cls, path: Path, folders: Sequence[Path] | None = None) -> "Prompt":
         """Read a prompt file.
+
+        Args:
+            path: A Jinja file, front matter optional.
+            folders: Where else to find what it extends, before the shipped prompts; None takes
+                those of `RAG_EVALS_PROMPTS`.
 
         Raises:
             PromptError: The file cannot be read, or its front matter is not valid.
@@ -119,17 +140,50 @@ class Prompt:
             raw = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise PromptError(f"prompt file {str(path)!r} cannot be read: {error}") from error
-        return cls._from_source(raw, origin=str(path), folder=path.parent)
+        places = [path.parent, *(search_folders() if folders is None else folders)]
+        return cls._from_source(raw, origin=str(path), places=places)
 
     @classmethod
-    def shipped(cls, name: str) -> "Prompt":
-        """Read one of the prompts that come with rag_evals, by the stem of its file."""
-        return cls._from_source(shipped_source(name), origin=f"{name}{_SUFFIX}")
+    def shipped(cls, name: str, language: str | None = None) -> "Prompt":
+        """Read one of the prompts that come with rag_evals, by the stem of its file.
+
+        Args:
+            name: The stem.
+            language: Code of a language that the prompt is shipped in; None is English.
+        """
+        stem = name if language is None else f"{language}/{name}"
+        prompt = cls._from_source(shipped_source(stem), origin=f"{stem}{SUFFIX}")
+        prompt._stem = name if language is None else None
+        return prompt
 
     @classmethod
-    def _from_source(cls, raw: str, *, origin: str, folder: Path | None = None) -> "Prompt":
-        header, text, offset = _split_front_matter(raw, origin)
-        return cls(text, origin=origin, header=header, folder=folder, line_offset=offset)
+    def _from_source(cls, raw: str, *, origin: str, places: Sequence[Traversable] = ()) -> "Prompt":
+        header, text, offset = split_front_matter(raw, origin)
+        return cls(text, origin=origin, header=header, places=places, line_offset=offset)
+
+    def in_language(self, language: str | None) -> "Prompt":
+        """Return the shipped version in a language; the prompt itself where there is none."""
+        code = (language or "").lower().replace("_", "-").partition("-")[0]
+        if self._stem is None or code not in shipped_languages():
+            return self
+        return _shipped_in(self._stem, code) or self
+
+    def uses(self, variable: str) -> bool:
+        """Say whether the template, or one that it extends, uses a variable."""
+        return variable in self._used
+
+    def blocks(self) -> frozenset[str]:
+        """Return the names of the blocks that a prompt which extends this one may override."""
+        return self._blocks
+
+    def sources_by_language(self) -> dict[str, list[str]]:
+        """Return `sources` for each language that the prompt comes in; its own is `""`."""
+        found = {"": self.sources()}
+        for code in shipped_languages() if self._stem else ():
+            version = self.in_language(code)
+            if version is not self:
+                found[code] = version.sources()
+        return found
 
     def sources(self) -> list[str]:
         """Return every text that can change what is rendered: the template's and its parents'."""
@@ -146,6 +200,8 @@ class Prompt:
         """
         try:
             return self._template.render(variables)
+        except RecursionError:
+            raise PromptError(f"{self.origin}: the template extends itself") from None
         except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise self._error(_template_line(error), str(error), self.origin) from error
 
@@ -171,11 +227,16 @@ class Prompt:
         except jinja2.TemplateSyntaxError as error:
             raise self._error(error.lineno, str(error.message), name) from error
         unknown = meta.find_undeclared_variables(tree) - VARIABLES
-        for node in tree.find_all(nodes.Name):
-            if node.name in unknown:
-                raise self._error(
-                    node.lineno, f"unknown variable {node.name!r}; {_there_are()}", name
-                )
+        places = sorted(
+            {(n.lineno, n.name) for n in tree.find_all(nodes.Name) if n.name in unknown}
+        )
+        if places:
+            _, _, offset = self._sources[name]
+            first, *others = places
+            more = "".join(f"; line {line + offset}: {word!r} too" for line, word in others)
+            raise self._error(
+                first[0], f"unknown variable {first[1]!r}{more}; {_there_are()}", name
+            )
         return tree
 
     def _error(self, line: int | None, message: str, name: str) -> PromptError:
@@ -189,67 +250,35 @@ class Prompt:
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
 
-def shipped_folder() -> Traversable:
-    """Return the folder of the prompts that come with rag_evals, installed or in a checkout."""
-    installed = resources.files("rag_evals") / "_prompts"
-    return installed if installed.is_dir() else Path(__file__).parent.parent / "prompts"
+@cache
+def _shipped_in(stem: str, language: str) -> Prompt | None:
+    return Prompt.shipped(stem, language) if stem in shipped_names(language) else None
 
 
-def shipped_source(name: str) -> str:
-    """Return the whole file of a shipped prompt, front matter included.
-
-    Raises:
-        UnknownNameError: There is none of that name.
-    """
-    if name not in shipped_names():
-        raise UnknownNameError.of("prompt", name, shipped_names())
-    return (shipped_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+@cache
+def _shipped_texts() -> dict[str, str]:
+    """Return the stem of each shipped prompt by its text."""
+    return {split_front_matter(shipped_source(stem), stem)[1]: stem for stem in shipped_names()}
 
 
-def shipped_names() -> list[str]:
-    """List the stems of the shipped prompt files, sorted."""
-    return sorted(_stems(shipped_folder()))
+def _shipped_places(language: str | None) -> list[Traversable]:
+    """Return where shipped parents are found: in the prompt's own language first."""
+    translated = [shipped_folder() / language] if language in shipped_languages() else []
+    return [*translated, shipped_folder()]
 
 
-def _stems(folder: Traversable) -> Iterator[str]:
-    for entry in folder.iterdir():
-        if entry.name.endswith(_SUFFIX):
-            yield entry.name.removesuffix(_SUFFIX)
-
-
-def _read_parent(name: str, folder: Path | None, child: str) -> tuple[str, str, int]:
-    """Find a template that another extends: beside it, else among the shipped ones."""
-    places: list[Traversable] = [shipped_folder()] if folder is None else [folder, shipped_folder()]
+def _read_parent(name: str, places: Sequence[Traversable], child: str) -> tuple[str, str, int]:
+    """Find a template that another extends; a file that has the parent's name is not its own."""
     for place in places:
         file = place / name
         # The name comes from the template's text and must not lead out of the folder.
-        if "/" not in name and "\\" not in name and file.is_file():
-            _, text, offset = _split_front_matter(file.read_text(encoding="utf-8"), name)
+        if "/" not in name and "\\" not in name and file.is_file() and str(file) != child:
+            _, text, offset = split_front_matter(file.read_text(encoding="utf-8"), name)
             return text, name, offset
     raise PromptError(
         f"{child}: no template {name!r} beside it; shipped: "
-        + ", ".join(f"{stem}{_SUFFIX}" for stem in shipped_names())
+        + ", ".join(f"{stem}{SUFFIX}" for stem in shipped_names())
     )
-
-
-def _split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
-    """Return the header, the template text, and how many lines stood before it."""
-    found = _FRONT_MATTER.match(raw)
-    if found is None:
-        return PromptHeader(), raw, 0
-    try:
-        loaded = yaml.safe_load(found.group(1)) or {}
-        header = PromptHeader.model_validate(loaded)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 2 if mark is not None else 1
-        raise PromptError(f"{origin}, line {line}: front matter is not YAML: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "front matter"
-        known = ", ".join(PromptHeader.model_fields)
-        raise PromptError(f"{origin}: {place}: {first['msg']}; keys are {known}") from error
-    return header, raw[found.end() :], raw.count("\n", 0, found.end())
 
 
 def _template_line(error: Exception) -> int | None:

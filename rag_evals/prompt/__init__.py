@@ -1,0 +1,28 @@
+"""How does a template file become the text that a judge reads?
+
+A prompt is Jinja text, with YAML front matter when it comes from a file. It is parsed once, its
+variables are checked against the ones that exist, and data enters it as values only.
+"""
+
+from rag_evals.prompt.header import PromptHeader, PromptSettings
+from rag_evals.prompt.shipped import (
+    FOLDERS_VARIABLE,
+    search_folders,
+    shipped_languages,
+    shipped_names,
+    shipped_source,
+)
+from rag_evals.prompt.template import DATA_VARIABLES, VARIABLES, Prompt
+
+__all__ = [
+    "DATA_VARIABLES",
+    "FOLDERS_VARIABLE",
+    "VARIABLES",
+    "Prompt",
+    "PromptHeader",
+    "PromptSettings",
+    "search_folders",
+    "shipped_languages",
+    "shipped_names",
+    "shipped_source",
+]

@@ -1,0 +1,65 @@
+"""What does the front matter of a prompt file say? YAML between two lines of dashes, checked."""
+
+import re
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rag_evals.errors import PromptError
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+
+
+class PromptSettings(BaseModel):
+    """Sampling settings that a prompt file asks for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    temperature: float | None = Field(None, ge=0, le=2, description="0 for the likeliest reply.")
+    max_tokens: int | None = Field(None, ge=1, description="The most tokens of a reply.")
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings that are set, as a call sends them."""
+        return self.model_dump(exclude_none=True)
+
+
+class PromptHeader(BaseModel):
+    """What the front matter of a prompt file says."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str | None = Field(None, description="What the grader is called in results.")
+    version: int | str | None = Field(None, description="The author's own count of changes.")
+    description: str | None = Field(None, description="The task in one line, for lists and judges.")
+    response_model: str | None = Field(None, description="Catalog name of the reply's model.")
+    language: str | None = Field(
+        None, pattern=r"^[a-z]{2,3}$", description="Language the prompt is written in."
+    )
+    settings: PromptSettings = Field(
+        default_factory=lambda: PromptSettings(), description="temperature and max_tokens."
+    )
+    criteria: dict[str, str] = Field(
+        default_factory=dict, description="What a checklist asks, by name."
+    )
+    examples: list[dict[str, Any]] = Field(default_factory=list, description="Few-shot examples.")
+
+
+def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
+    """Return the header, the template text, and how many lines stood before it."""
+    found = _FRONT_MATTER.match(raw)
+    if found is None:
+        return PromptHeader(), raw, 0
+    try:
+        loaded = yaml.safe_load(found.group(1)) or {}
+        header = PromptHeader.model_validate(loaded)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 2 if mark is not None else 1
+        raise PromptError(f"{origin}, line {line}: front matter is not YAML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "front matter"
+        known = ", ".join(PromptHeader.model_fields)
+        raise PromptError(f"{origin}: {place}: {first['msg']}; keys are {known}") from error
+    return header, raw[found.end() :], raw.count("\n", 0, found.end())

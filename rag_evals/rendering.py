@@ -1,0 +1,107 @@
+"""What does a template see of one sample? Its variables, escaped, and only what is to be shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from rag_evals.examples import Example, ShownExample
+from rag_evals.hardening import TagEscaper
+from rag_evals.prompt import Prompt
+from rag_evals.result import SampleField
+from rag_evals.sample import Sample
+from rag_evals.text import split_sentences
+
+_ALL_FIELDS: frozenset[SampleField] = frozenset(get_args(SampleField))
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One criterion of a rubric, as a template sees it.
+
+    Attributes:
+        name: What the reply calls it.
+        text: What must hold.
+    """
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendering:
+    """Fills templates with one sample.
+
+    Attributes:
+        sample: What is graded.
+        shown: Fields that the data block shows.
+        task: The task in one line, repeated after the data; may be empty.
+        examples: Few-shot examples.
+        criteria: Those of a rubric.
+        language: Language of the sample, or None.
+        sentences: Those of the answer, in order; None splits it.
+        statements: What a prompt about numbered statements shows.
+        numbers_sentences: The data block shows the answer sentence by sentence.
+        hardened: Data is escaped and said to be data.
+    """
+
+    sample: Sample
+    shown: frozenset[SampleField]
+    task: str
+    examples: Sequence[Example]
+    criteria: Sequence[Criterion]
+    language: str | None
+    sentences: Sequence[str] | None
+    statements: Sequence[str]
+    numbers_sentences: bool
+    hardened: bool
+
+    def text(self, prompt: Prompt, tags: frozenset[str], *, in_block: bool = False) -> str:
+        """Fill a template; the shared data block shows only the response model's own fields.
+
+        Args:
+            prompt: The template.
+            tags: Names of tags that data must not forge.
+            in_block: It is the data block, not the user's own words.
+        """
+        escape = TagEscaper(tags, hardened=self.hardened)
+        examples = [self._example(one, escape, in_block=in_block) for one in self.examples]
+        return prompt.render(
+            {
+                **self._data(self.sample, escape, in_block=in_block),
+                "statements": escape.texts(self.statements),
+                "examples": examples,
+                "criteria": self.criteria,
+                "task": self.task,
+                "language": self.language,
+                "hardened": self.hardened,
+            }
+        )
+
+    def _data(self, sample: Sample, escape: TagEscaper, *, in_block: bool) -> dict[str, Any]:
+        fields = self.shown if in_block else _ALL_FIELDS
+        shown = {name: getattr(sample, name) for name in fields}
+        chunks = escape.chunks(shown.get("context", ()))
+        answer = shown.get("answer")
+        sentences = None
+        if answer is not None and (not in_block or self.numbers_sentences):
+            # An example has sentences of its own.
+            split = self.sentences if sample is self.sample else None
+            sentences = escape.texts(sentences_of(answer) if split is None else split)
+        return {
+            "question": escape.text(shown.get("question")),
+            "answer": escape.text(answer),
+            "sentences": sentences,
+            "chunks": chunks,
+            "context": chunks,
+            "reference": escape.text(shown.get("reference")),
+        }
+
+    def _example(self, example: Example, escape: TagEscaper, *, in_block: bool) -> ShownExample:
+        data = self._data(example.sample, escape, in_block=in_block)
+        del data["context"]
+        return ShownExample(**data, result=escape.text(example.result) or "")
+
+
+def sentences_of(answer: str | None) -> list[str]:
+    """Return the sentences of an answer, as they are numbered."""
+    return [span.text for span in split_sentences(answer or "")]

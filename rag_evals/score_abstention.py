@@ -1,0 +1,66 @@
+"""Does the answer decline when, and only when, the context does not hold what was asked?"""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from rag_evals.base import ContextEvaluation
+from rag_evals.prompt import Prompt
+from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, Tallies
+
+__all__ = ["Abstention", "AbstentionLabel", "AbstentionResult"]
+
+Cell = Literal["answered", "unfounded_answer", "needless_abstention", "right_abstention"]
+"""The four ends: answerable or not, answered or declined."""
+
+_CELLS: dict[tuple[bool, bool], Cell] = {
+    (True, False): "answered",
+    (True, True): "needless_abstention",
+    (False, False): "unfounded_answer",
+    (False, True): "right_abstention",
+}
+
+
+class AbstentionLabel(JudgeModel):
+    """One of the two questions about the answer."""
+
+    reasoning: Reasoning = Field(None, description="Why, in one or two sentences.")
+    label: Literal["no", "yes"] = Field(description="Whether it is so.")
+
+
+class AbstentionResult(Result):
+    """Whether the question could be answered from the context, and whether the answer declines."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("question", "answer", "context")
+    accepts: ClassVar[tuple[SampleField, ...]] = ()
+
+    answerable: AbstentionLabel = Field(
+        description="The chunks alone hold what is needed to answer the question."
+    )
+    abstained: AbstentionLabel = Field(
+        description="The answer declines: it says that it does not know or that the context does "
+        "not say, and gives no answer to the question."
+    )
+
+    @property
+    def cell(self) -> Cell:
+        """Which of the four ends it is."""
+        return _CELLS[self.answerable.label == "yes", self.abstained.label == "yes"]
+
+    @property
+    def score(self) -> float:
+        """1.0 for `answered` and `right_abstention`, 0.0 for the other two."""
+        return float(self.cell in ("answered", "right_abstention"))
+
+    @property
+    def tallies(self) -> Tallies:
+        """The two errors, each over the rows in which it could be made."""
+        if self.answerable.label == "yes":
+            return {"needless abstentions": (int(self.cell == "needless_abstention"), 1)}
+        return {"unfounded answers": (int(self.cell == "unfounded_answer"), 1)}
+
+
+Abstention = ContextEvaluation(
+    prompt=Prompt.shipped("score_abstention"), response_model=AbstentionResult
+)
+"""1.0 when the answer declines exactly where the context does not hold what was asked."""

@@ -1,0 +1,193 @@
+"""Does each cited chunk support the sentence that cites it? For answers with marks such as [1]."""
+
+import copy
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from rag_evals.base import JudgedGrader
+from rag_evals.errors import ConfigurationError, NotScorableReason
+from rag_evals.grader import require_fields
+from rag_evals.prompt import Prompt
+from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, Tallies, facts_of
+from rag_evals.sample import Sample
+from rag_evals.text import citations_of, split_sentences, without_citations
+from rag_evals.verify import Flow
+
+__all__ = [
+    "Citation",
+    "CitationFaithfulness",
+    "CitationFaithfulnessResult",
+    "CitationGrader",
+    "CitationsReply",
+]
+
+
+class CitationVerdict(JudgeModel):
+    """Whether one cited chunk supports the sentence that cites it."""
+
+    citation_id: int = Field(description="The citation's id, as given.")
+    reasoning: Reasoning = Field(None, description="Why, in one or two sentences.")
+    is_supported: bool = Field(description="True when that chunk supports the sentence.")
+
+
+class CitationsReply(JudgeModel):
+    """One verdict for each citation of the answer."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+    numbered_sentences: ClassVar[bool] = True
+
+    citations: list[CitationVerdict] = Field(description="Every citation exactly once.")
+
+    @model_validator(mode="after")
+    def _every_citation_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            wanted = set(range(facts["statement_count"]))
+            counts = Counter(verdict.citation_id for verdict in self.citations)
+            for ids, fault in (
+                (wanted - set(counts), "have no verdict"),
+                (set(counts) - wanted, "do not exist"),
+                ({number for number, count in counts.items() if count > 1}, "have two verdicts"),
+            ):
+                if ids:
+                    raise ValueError(
+                        f"citations {sorted(ids)} {fault}; give each citation exactly one verdict"
+                    )
+        return self
+
+
+class Citation(JudgeModel):
+    """One mark of the answer, and whether the chunk behind it supports its sentence."""
+
+    sentence_id: int = Field(description="Place of the sentence in the answer, from 0.")
+    sentence: str = Field(description="The sentence, without its marks.")
+    number: int = Field(description="The number in the mark.")
+    chunk_id: int | None = Field(None, description="Place in the context, from 0; None: no such.")
+    reasoning: Reasoning = Field(None, description="Why it does or does not support the sentence.")
+    is_supported: bool = Field(description="True when the chunk supports the sentence.")
+
+
+class CitationFaithfulnessResult(Result):
+    """Which citations of the answer lead to a chunk that supports the sentence."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+
+    citations: list[Citation] = Field(description="Every citation, in the order of the answer.")
+    uncited_sentence_ids: list[int] = Field(
+        default_factory=list, description="Sentences without a mark, by place, from 0."
+    )
+    sentence_count: int = Field(0, description="Sentences of the answer.")
+
+    @property
+    def score(self) -> float:
+        """Citations that hold divided by all, 0 to 1; 0.0 when there are none."""
+        if not self.citations:
+            return 0.0
+        return sum(c.is_supported for c in self.citations) / len(self.citations)
+
+    @property
+    def not_scorable(self) -> NotScorableReason | None:
+        """`no_citations` for an answer without marks."""
+        return None if self.citations else "no_citations"
+
+    @property
+    def warnings(self) -> list[str]:
+        """Marks that lead to no chunk."""
+        return [
+            f"citation [{c.number}] of sentence {c.sentence_id} leads to no chunk"
+            for c in self.citations
+            if c.chunk_id is None
+        ]
+
+    @property
+    def tallies(self) -> Tallies:
+        """Sentences that cite something."""
+        cited = self.sentence_count - len(self.uncited_sentence_ids)
+        return {"sentences with citations": (cited, self.sentence_count)}
+
+
+class _Mark(NamedTuple):
+    """One citation as it stands in the answer."""
+
+    sentence_id: int
+    sentence: str
+    number: int
+    chunk_id: int | None
+
+
+class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
+    """Asks for each citation whether its chunk supports its sentence; code finds the citations.
+
+    Attributes:
+        first_number: The number that cites the first chunk.
+    """
+
+    def __init__(self, prompt: str | Prompt, *, name: str | None = None) -> None:
+        super().__init__(prompt, CitationsReply, CitationFaithfulnessResult, name=name)
+        self.first_number = 1
+
+    def with_options(self, *, first_number: int) -> Self:
+        """Return the same grader for answers that count their sources from another number.
+
+        Args:
+            first_number: The number that cites the first chunk, 0 or 1.
+
+        Raises:
+            ConfigurationError: Another number.
+        """
+        if first_number not in (0, 1):
+            raise ConfigurationError(f"first_number is {first_number!r}; expected 0 or 1")
+        changed = copy.copy(self)
+        changed.first_number = first_number
+        return changed
+
+    def fingerprint(self) -> str:
+        """Return a hash of prompt, reply schema and the number of the first chunk."""
+        return hashlib.sha256(f"{super().fingerprint()} {self.first_number}".encode()).hexdigest()
+
+    def flow(self, sample: Sample) -> Flow[CitationFaithfulnessResult]:
+        """Ask for the citations that lead to a chunk; an answer without any needs no call."""
+        require_fields(sample, self.requires)
+        sentences = [span.text for span in split_sentences(sample.answer or "")]
+        marks = self._marks(sentences, len(sample.context))
+        asked = [mark for mark in marks if mark.chunk_id is not None]
+        verdicts: dict[_Mark, CitationVerdict] = {}
+        if asked:
+            shown = [f"sentence {mark.sentence_id}, chunk {mark.chunk_id}" for mark in asked]
+            call = self.call(sample, sentences=sentences, statements=shown)
+            (reply,) = yield [call]
+            in_order = sorted(call.read(reply).citations, key=lambda verdict: verdict.citation_id)
+            verdicts = dict(zip(asked, in_order, strict=True))
+        cited = {mark.sentence_id for mark in marks}
+        return CitationFaithfulnessResult(
+            citations=[_citation(mark, verdicts.get(mark)) for mark in marks],
+            uncited_sentence_ids=[n for n in range(len(sentences)) if n not in cited],
+            sentence_count=len(sentences),
+        )
+
+    def _marks(self, sentences: Sequence[str], chunk_count: int) -> list[_Mark]:
+        found = []
+        for sentence_id, text in enumerate(sentences):
+            for number in citations_of(text):
+                place = number - self.first_number
+                chunk_id = place if 0 <= place < chunk_count else None
+                found.append(_Mark(sentence_id, without_citations(text), number, chunk_id))
+        return found
+
+
+def _citation(mark: _Mark, verdict: CitationVerdict | None) -> Citation:
+    return Citation(
+        **mark._asdict(),
+        reasoning="no chunk has this number" if verdict is None else verdict.reasoning,
+        is_supported=verdict is not None and verdict.is_supported,
+    )
+
+
+CitationFaithfulness = CitationGrader(Prompt.shipped("score_citations"))
+"""The share of the answer's citations whose chunk supports the sentence that cites it."""

@@ -1,0 +1,231 @@
+"""Does the context support what the answer says, and can the judge show it? Quotes, checked."""
+
+import copy
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple, Self, get_args
+
+from rag_evals.audit import (
+    AuditedClaim,
+    AuditedFaithfulnessResult,
+    AuditedStatement,
+    AuditReply,
+    ClaimedQuote,
+    CountsAgainst,
+    NoClaimSentence,
+    NumberedVerdict,
+    Quote,
+    VerdictOfThree,
+    VerdictsReply,
+    quotes_of,
+)
+from rag_evals.base import ContextEvaluation, JudgedGrader
+from rag_evals.canary import Planted, plant
+from rag_evals.errors import CanaryError, ConfigurationError
+from rag_evals.grader import require_fields
+from rag_evals.prompt import Prompt
+from rag_evals.sample import Sample
+from rag_evals.text import split_sentences
+from rag_evals.verify import Flow
+
+__all__ = [
+    "AuditReply",
+    "AuditedFaithfulness",
+    "AuditedFaithfulnessResult",
+    "AuditedGrader",
+    "AuditedStatement",
+    "NoClaimSentence",
+    "Quote",
+]
+
+
+class _Judged(NamedTuple):
+    """What was found out about one statement."""
+
+    claim: AuditedClaim
+    verdict: VerdictOfThree
+    reasoning: str | None
+    evidence: Sequence[ClaimedQuote]
+    agreement: float | None
+
+
+class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
+    """Faithfulness whose judge must show its work, and code checks the work.
+
+    Attributes:
+        samples: How often verdicts are asked; 1 takes those of the first call.
+        canary: A false sentence is added to the answer, to see whether the judge supports it.
+        counts_against: What lowers the score.
+    """
+
+    def __init__(self, prompt: str | Prompt, *, name: str | None = None) -> None:
+        super().__init__(prompt, AuditReply, AuditedFaithfulnessResult, name=name)
+        self.samples = 1
+        self.canary = False
+        self.counts_against: CountsAgainst = "unsupported"
+        self._verdicts = ContextEvaluation(
+            Prompt.shipped("score_faithfulness_audited_verdicts"), VerdictsReply
+        )
+
+    def with_options(
+        self,
+        *,
+        samples: int | None = None,
+        canary: bool | None = None,
+        counts_against: CountsAgainst | None = None,
+    ) -> Self:
+        """Return the same grader with other options; None keeps one as it is.
+
+        Args:
+            samples: How often the verdicts of the numbered statements are asked, at least 1. From 2
+                on they are asked in calls of their own, side by side, and the majority counts; of
+                equally frequent verdicts the one that is worst for the answer.
+            canary: Add a false sentence to the answer; a judge that supports it fails the row.
+            counts_against: `"unsupported"` (ours and ragas' reading: every statement that is not
+                supported lowers the score) or `"contradicted"` (deepeval's: only these do).
+
+        Raises:
+            ConfigurationError: A value that does not exist.
+        """
+        changed = copy.copy(self)
+        if samples is not None:
+            if samples < 1:
+                raise ConfigurationError(f"samples is {samples!r}; expected at least 1")
+            changed.samples = samples
+        if canary is not None:
+            changed.canary = canary
+        if counts_against is not None:
+            known = get_args(CountsAgainst)
+            if counts_against not in known:
+                raise ConfigurationError(f"counts_against is {counts_against!r}; one of {known}")
+            changed.counts_against = counts_against
+        return changed
+
+    def fingerprint(self) -> str:
+        """Return a hash of both prompts, both reply schemas and the options."""
+        options = f"{self.samples} {self.canary} {self.counts_against}"
+        parts = (super().fingerprint(), self._verdicts.fingerprint(), options)
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()
+
+    def flow(self, sample: Sample) -> Flow[AuditedFaithfulnessResult]:
+        """Ask for statements and verdicts, then for more samples of the verdicts, if any.
+
+        Raises:
+            CanaryError: The judge supports the sentence that was made up.
+        """
+        require_fields(sample, self.requires)
+        sentences = [span.text for span in split_sentences(sample.answer or "")]
+        if not sentences:
+            return AuditedFaithfulnessResult(statements=[], counts_against=self.counts_against)
+        planted = plant(sample, sentences) if self.canary else None
+        if planted is None:
+            asked, call = sample, self.call(sample, sentences=sentences)
+        else:
+            # The claim of the false sentence must be told apart from those of the answer.
+            own = {"own_sentence_ids": [planted.sentence_id]}
+            asked = planted.sample
+            call = self.call(asked, sentences=planted.sentences, facts=own)
+        (answered,) = yield [call]
+        reply = call.read(answered)
+        if self.samples == 1 or not reply.statements:
+            judged = [
+                _Judged(claim, claim.verdict, claim.reasoning, claim.evidence, None)
+                for claim in reply.statements
+            ]
+        else:
+            judged = yield from self._sampled(asked, reply.statements)
+        return self._result(sample, reply, judged, planted, len(sentences))
+
+    def _sampled(self, sample: Sample, claims: Sequence[AuditedClaim]) -> Flow[list[_Judged]]:
+        texts = [claim.statement for claim in claims]
+        calls = [
+            self._verdicts.call(sample, statements=texts, sample_index=index)
+            for index in range(self.samples)
+        ]
+        replies = yield calls
+        by_statement: list[list[NumberedVerdict]] = [[] for _ in claims]
+        for call, reply in zip(calls, replies, strict=True):
+            for verdict in call.read(reply).verdicts:
+                by_statement[verdict.statement_id].append(verdict)
+        return [_majority(*pair) for pair in zip(claims, by_statement, strict=True)]
+
+    def _result(
+        self,
+        sample: Sample,
+        reply: AuditReply,
+        judged: Sequence[_Judged],
+        planted: Planted | None,
+        sentence_count: int,
+    ) -> AuditedFaithfulnessResult:
+        chunks = [chunk.text for chunk in sample.context]
+        passed_over = reply.no_claim_sentences
+        said: VerdictOfThree | str | None = None
+        if planted is not None:
+            of_canary = [j for j in judged if planted.sentence_id in j.claim.sentence_ids]
+            said = _said_of_canary(of_canary, planted)
+            judged = [j for j in judged if j not in of_canary]
+            passed_over = [s for s in passed_over if s.sentence_id != planted.sentence_id]
+        place = (lambda number: number) if planted is None else planted.original_id
+        return AuditedFaithfulnessResult(
+            statements=[
+                _statement(one, chunks, [place(n) for n in one.claim.sentence_ids])
+                for one in judged
+            ],
+            no_claim_sentences=[
+                NoClaimSentence(sentence_id=place(s.sentence_id), reason=s.reason)
+                for s in passed_over
+            ],
+            sentence_count=sentence_count,
+            counts_against=self.counts_against,
+            canary=said,
+        )
+
+
+def _statement(
+    judged: _Judged, chunks: Sequence[str], sentence_ids: Sequence[int]
+) -> AuditedStatement:
+    evidence = quotes_of(judged.evidence, chunks)
+    supported = judged.verdict == "supported"
+    cited = dict.fromkeys(quote.chunk_id for quote in evidence)
+    return AuditedStatement(
+        statement=judged.claim.statement,
+        reasoning=judged.reasoning,
+        supporting_chunk_ids=list(cited) if supported else [],
+        is_supported=supported,
+        sentence_ids=list(dict.fromkeys(sentence_ids)),
+        verdict=judged.verdict,
+        evidence=evidence,
+        agreement=judged.agreement,
+    )
+
+
+# Of equally frequent verdicts the one that is worst for the answer counts.
+_WORST_FIRST: tuple[VerdictOfThree, ...] = ("contradicted", "not_in_context", "supported")
+
+
+def _majority(claim: AuditedClaim, verdicts: Sequence[NumberedVerdict]) -> _Judged:
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    chosen = max(_WORST_FIRST, key=lambda verdict: counts[verdict])
+    shown = next(verdict for verdict in verdicts if verdict.verdict == chosen)
+    agreement = counts[chosen] / len(verdicts)
+    return _Judged(claim, chosen, shown.reasoning, shown.evidence, agreement)
+
+
+def _said_of_canary(judged: Sequence[_Judged], planted: Planted) -> VerdictOfThree | str:
+    """Return the judge's word on the canary.
+
+    Raises:
+        CanaryError: It is supported, in whole or in part.
+    """
+    for one in judged:
+        if one.verdict == "supported":
+            raise CanaryError(
+                f"the judge supports a sentence that was made up: {planted.sentence!r}; none of "
+                "its verdicts on this sample can be trusted"
+            )
+    return judged[0].verdict if judged else "no_claim"
+
+
+AuditedFaithfulness = AuditedGrader(Prompt.shipped("score_faithfulness_audited"))
+"""The share of the answer's statements that quotes from the context support."""

@@ -1,0 +1,63 @@
+"""Was each retrieved chunk used in the answer? One label for each chunk."""
+
+from typing import ClassVar, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from rag_evals.base import ContextEvaluation
+from rag_evals.prompt import Prompt
+from rag_evals.result import (
+    JudgeModel,
+    Reasoning,
+    Result,
+    SampleField,
+    check_chunk_id,
+    check_every_chunk_once,
+    facts_of,
+)
+
+__all__ = ["ChunkUse", "ChunkUtility", "ChunkUtilityResult"]
+
+
+class ChunkUse(JudgeModel):
+    """One chunk and whether the answer uses it."""
+
+    chunk_id: int = Field(description="The chunk's id, as given.")
+    reasoning: Reasoning = Field(
+        None, description="Which words of the answer come from the chunk, or that none do."
+    )
+    is_used: bool = Field(description="True when something in the answer comes from the chunk.")
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            check_chunk_id(self.chunk_id, facts)
+        return self
+
+
+class ChunkUtilityResult(Result):
+    """Which of the chunks the answer uses."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+
+    chunks: list[ChunkUse] = Field(description="Every chunk exactly once.")
+
+    @model_validator(mode="after")
+    def _every_chunk_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            check_every_chunk_once([chunk.chunk_id for chunk in self.chunks], facts)
+        return self
+
+    @property
+    def score(self) -> float:
+        """Chunks used divided by all, 0 to 1; 0.0 when there are none."""
+        return sum(c.is_used for c in self.chunks) / len(self.chunks) if self.chunks else 0.0
+
+
+ChunkUtility = ContextEvaluation(
+    prompt=Prompt.shipped("score_utility"), response_model=ChunkUtilityResult
+)
+"""The share of the retrieved chunks that the answer uses."""

@@ -1,0 +1,37 @@
+"""How can a grader be tested without a model? `ScriptedJudge`, an OpenAI-like loopback server.
+
+```python
+import instructor
+from openai import OpenAI
+
+from rag_evals import Faithfulness
+from rag_evals.testing import ScriptedJudge
+
+with ScriptedJudge({"statements": []}) as judge:
+    with OpenAI(base_url=judge.base_url, api_key="any") as sdk:
+        client = instructor.from_openai(sdk)
+        Faithfulness.grade(answer="Hello.", context=["Some chunk."], client=client, model="any")
+print(judge.requests[0].chunks)
+#> ['Some chunk.']
+```
+
+The real client and the real network stack stand between: a test sees what a provider would get.
+"""
+
+from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Reply, Reset, Stall
+from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.request import JudgeRequest
+from rag_evals.testing.server import Script, ScriptedJudge
+
+__all__ = [
+    "Answer",
+    "EmptyBody",
+    "HttpError",
+    "JudgeRequest",
+    "Reply",
+    "Reset",
+    "Script",
+    "ScriptedJudge",
+    "Stall",
+    "fill_by_words",
+]

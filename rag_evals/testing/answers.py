@@ -1,0 +1,67 @@
+"""What can a scripted judge answer? Replies, and everything that can go wrong on the way."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply of the model.
+
+    Attributes:
+        content: A mapping is sent as JSON, a string as it is: malformed JSON for instance.
+        finish_reason: `length` says that the reply was cut off.
+        refusal: The model's words when it declines; then there is no content.
+        prompt_tokens: What the usage record says was sent.
+        completion_tokens: What the usage record says was generated.
+    """
+
+    content: Mapping[str, Any] | str = ""
+    finish_reason: str = "stop"
+    refusal: str | None = None
+    prompt_tokens: int = 100
+    completion_tokens: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class HttpError:
+    """An error status with the body that OpenAI would send.
+
+    Attributes:
+        status: 400, 401, 404, 429, 500 and so on.
+        message: Text of the error.
+        headers: Further headers, such as `{"retry-after": "1"}`.
+        code: OpenAI's word for the error, such as `insufficient_quota`.
+        param: The parameter that the error is about.
+    """
+
+    status: int
+    message: str = "scripted error"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    code: str | None = None
+    param: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """No reply for a while; then `then` is sent.
+
+    Attributes:
+        seconds: How long the client waits.
+        then: What follows; None closes the connection.
+    """
+
+    seconds: float
+    then: Reply | Mapping[str, Any] | None = None
+
+
+class Reset:
+    """The connection is reset instead of a reply."""
+
+
+class EmptyBody:
+    """Status 200 and nothing in it."""
+
+
+Answer = Reply | Mapping[str, Any] | str | HttpError | Stall | Reset | EmptyBody

@@ -1,0 +1,95 @@
+"""What did a judge receive? A request, read back into what the data block was made from."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_FIELD = {
+    tag: re.compile(rf"<{tag}>\n(.*?)\n</{tag}>", re.DOTALL)
+    for tag in ("question", "answer", "reference")
+}
+_ITEMS = {
+    tag: re.compile(rf'<{tag} id="(\d+)">\n(.*?)\n</{tag}>', re.DOTALL)
+    for tag in ("chunk", "sentence", "statement")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRequest:
+    """One request as the server saw it.
+
+    Attributes:
+        number: From 0, in the order of arrival.
+        path: Such as `/v1/chat/completions`.
+        headers: Names in lower case.
+        body: The JSON that was sent.
+    """
+
+    number: int
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+    @property
+    def messages(self) -> Sequence[Mapping[str, Any]]:
+        """The chat messages."""
+        return list(self.body.get("messages", []))
+
+    @property
+    def data(self) -> str:
+        """The first user message, without few-shot examples: what is graded."""
+        texts = [str(m["content"]) for m in self.messages if m["role"] == "user"]
+        return texts[0].rpartition("</examples>")[2] if texts else ""
+
+    @property
+    def instructions(self) -> str:
+        """The system message, or nothing."""
+        return "\n".join(str(m["content"]) for m in self.messages if m["role"] == "system")
+
+    @property
+    def question(self) -> str | None:
+        """The question in the standard data block, or None."""
+        return self._field("question")
+
+    @property
+    def answer(self) -> str | None:
+        """The answer in the standard data block, or None; numbered sentences stand in lines."""
+        return "\n".join(self.sentences) if self.sentences else self._field("answer")
+
+    @property
+    def reference(self) -> str | None:
+        """The reference in the standard data block, or None."""
+        return self._field("reference")
+
+    @property
+    def sentences(self) -> list[str]:
+        """The numbered sentences of the answer, in order; empty where they are not numbered."""
+        return [text for _, text in _ITEMS["sentence"].findall(self.data)]
+
+    @property
+    def statements(self) -> list[str]:
+        """The numbered statements, in order; empty where none are sent."""
+        return [text for _, text in _ITEMS["statement"].findall(self.data)]
+
+    @property
+    def chunks(self) -> list[str]:
+        """The chunks in the standard data block, in order."""
+        return [text for _, text in _ITEMS["chunk"].findall(self.data)]
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON schema of the reply that was asked for; empty when none was."""
+        if self.body.get("tools"):
+            return dict(self.body["tools"][0]["function"]["parameters"])
+        response_format = self.body.get("response_format") or {}
+        return dict(response_format.get("json_schema", {}).get("schema", {}))
+
+    @property
+    def is_reask(self) -> bool:
+        """True when the client says that an earlier reply was invalid."""
+        return any(message["role"] in ("assistant", "tool") for message in self.messages)
+
+    def _field(self, tag: str) -> str | None:
+        found = _FIELD[tag].findall(self.data)
+        return found[-1] if found else None

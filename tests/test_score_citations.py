@@ -1,0 +1,93 @@
+"""Citation faithfulness: code finds the citations, the judge decides each one once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rag_evals import CitationFaithfulness
+from rag_evals.errors import ConfigurationError
+from rag_evals.run import evaluate
+from rag_evals.testing import Script, ScriptedJudge
+
+Start = Callable[[Script], ScriptedJudge]
+ROW: dict[str, Any] = {
+    "answer": "It stands in Paris [1]. It was built in 1889. [2][7] It is tall.",
+    "context": ["The tower stands in Paris.", "Built in 1889."],
+}
+
+
+def verdicts(*supported: bool) -> dict[str, Any]:
+    """Return one verdict for each citation, in order."""
+    return {
+        "citations": [
+            {"citation_id": n, "reasoning": f"r{n}", "is_supported": is_supported}
+            for n, is_supported in enumerate(supported)
+        ]
+    }
+
+
+def test_each_citation_is_decided_against_its_own_chunk(scripted: Start) -> None:
+    """Marks count from 1; the judge is asked by ids, and a mark without a chunk is not asked."""
+    judge = scripted(verdicts(True, False))
+    result = CitationFaithfulness.grade(**ROW, client="openai/m")
+
+    assert judge.requests[0].statements == ["sentence 0, chunk 0", "sentence 1, chunk 1"]
+    assert judge.requests[0].sentences[1] == "It was built in 1889. [2][7]"
+    assert [(c.number, c.chunk_id, c.is_supported) for c in result.citations] == [
+        (1, 0, True),
+        (2, 1, False),
+        (7, None, False),
+    ]
+    assert result.citations[0].sentence == "It stands in Paris."
+    assert result.citations[1].reasoning == "r1"
+    assert result.score == pytest.approx(1 / 3)
+    assert result.uncited_sentence_ids == [2]
+    assert result.warnings == ["citation [7] of sentence 1 leads to no chunk"]
+    assert result.tallies == {"sentences with citations": (2, 3)}
+
+
+@pytest.mark.parametrize(
+    ("reply", "fault"),
+    [
+        (verdicts(True), "citations [1] have no verdict"),
+        (verdicts(True, True, True), "citations [2] do not exist"),
+        (
+            {"citations": verdicts(True, True)["citations"] * 2},
+            "citations [0, 1] have two verdicts",
+        ),
+    ],
+)
+def test_every_citation_gets_one_verdict(scripted: Start, reply: Any, fault: str) -> None:
+    """What is missing, invented or repeated is asked again."""
+    judge = scripted([reply, verdicts(True, True)])
+    CitationFaithfulness.grade(**ROW, client="openai/m")
+
+    assert fault in str(judge.requests[1].messages[-1]["content"])
+
+
+def test_numbers_may_count_from_zero(scripted: Start) -> None:
+    """An option says which number cites the first chunk."""
+    judge = scripted(verdicts(True))
+    from_zero = CitationFaithfulness.with_options(first_number=0)
+    result = from_zero.grade(answer="Paris [0].", context=["Paris."], client="openai/m")
+
+    assert result.citations[0].chunk_id == 0
+    assert from_zero.fingerprint() != CitationFaithfulness.fingerprint()
+    assert len(judge.requests) == 1
+    with pytest.raises(ConfigurationError, match="first_number is 2"):
+        CitationFaithfulness.with_options(first_number=2)
+
+
+def test_an_answer_without_citations_is_not_scorable(scripted: Start) -> None:
+    """Nothing is asked, and the row is counted with its reason; so are marks without a chunk."""
+    judge = scripted(None)
+    run = evaluate(
+        [{"answer": "It is.", "context": ["c"]}, {"answer": "It is [9].", "context": ["c"]}],
+        [CitationFaithfulness],
+        "openai/m",
+    )
+
+    assert [o.reason for o in run.outcomes] == ["no_citations", None]
+    assert run.outcomes[1].score == 0.0
+    assert judge.requests == []
