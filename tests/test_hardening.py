@@ -121,4 +121,4 @@ def test_a_prompt_without_a_description_still_names_the_task() -> None:
     grader = base.ContextEvaluation(prompt="Judge.", response_model=FaithfulnessResult)
     content = grader.messages(Sample(answer="a", context=["c"]))[1]["content"]
 
-    assert content.endswith("Now do the task.\n")
+    assert content.endswith("Now do the task.")

@@ -1,6 +1,5 @@
 """What will a run cost? Counted from the calls it would make; nothing is sent."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +8,8 @@ from rag_evals.grader import Grader
 from rag_evals.judge import JudgeCall, Usage
 from rag_evals.run.plan import Plan
 from rag_evals.sample import Sample
+from rag_evals.text import token_counter
 
-_CHARACTERS_PER_TOKEN = 4
 # Measured with the scripted judge of the benchmarks: statements repeat the answer and reason on it.
 _REPLY_PER_ANSWER = 3
 
@@ -54,7 +53,7 @@ def estimate(plan: Plan) -> Estimate:
     Args:
         plan: A plan over a file, or over rows that can be read more than once.
     """
-    count, counted_by = _counter(plan.default_model)
+    count, counted_by = token_counter(plan.default_model)
     rows = calls = 0
     usages = {grader.name: Usage() for grader in plan.graders}
     for row in plan.data:
@@ -92,15 +91,3 @@ def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
     finally:
         flow.close()
     return [step for step in steps if isinstance(step, JudgeCall)]
-
-
-def _counter(model: str | None) -> tuple[Callable[[str], int], str]:
-    """Choose how tokens are counted: tiktoken where it is installed and knows the model."""
-    try:
-        import tiktoken  # noqa: PLC0415 - optional, and reads files when it is loaded
-
-        encoding = tiktoken.encoding_for_model(model or "gpt-4o")
-    # It raises KeyError for an unknown model, and requests' errors when it cannot load its tables.
-    except (ImportError, KeyError, OSError):
-        return lambda text: len(text) // _CHARACTERS_PER_TOKEN, "estimated, 4 characters a token"
-    return lambda text: len(encoding.encode(text, disallowed_special=())), "counted by tiktoken"

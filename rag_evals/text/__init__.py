@@ -7,6 +7,7 @@ from rag_evals.text.citations import citations_of, without_citations
 from rag_evals.text.quotes import MIN_QUOTE_LETTERS, Quotable
 from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.surrogates import lone_surrogate
+from rag_evals.text.tokens import token_counter
 from rag_evals.text.words import numbers_of
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "lone_surrogate",
     "numbers_of",
     "split_sentences",
+    "token_counter",
     "without_citations",
 ]
