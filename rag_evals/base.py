@@ -16,7 +16,7 @@ from rag_evals.errors import ConfigurationError, PromptError
 from rag_evals.examples import ExampleInput, read_example
 from rag_evals.grader import Grader, R, require_fields
 from rag_evals.judge import JudgeCall, Message
-from rag_evals.prompt import Prompt
+from rag_evals.prompt import Prompt, PromptHeader
 from rag_evals.rendering import Criterion, Rendering, sentences_of
 from rag_evals.result import SampleField
 from rag_evals.sample import Sample
@@ -102,6 +102,16 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return self._prompt.text
 
     @property
+    def header(self) -> PromptHeader:
+        """The front matter of the prompt's file; empty for one that is a text."""
+        return self._prompt.header
+
+    @property
+    def blocks(self) -> frozenset[str]:
+        """Names of the prompt's blocks, which a prompt that extends it may override."""
+        return self._prompt.blocks()
+
+    @property
     def prompt_name(self) -> str:
         """The stem of the prompt's file; `<prompt>` for one that is a text."""
         return Path(self._prompt.origin).name.split(".")[0]
@@ -109,7 +119,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     @property
     def description(self) -> str:
         """What it measures, in one line; empty when the prompt file does not say."""
-        return self._prompt.header.description or ""
+        return self._prompt.task
 
     def fingerprint(self) -> str:
         """Return a hash of instructions, template, reply schema, settings and examples."""
@@ -175,7 +185,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         render = Rendering(
             sample=sample,
             shown=self._shown,
-            task=prompt.header.description or "",
+            task=prompt.task,
             examples=self._examples,
             criteria=self._criteria,
             language=sample.language or self.language,

@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -60,6 +60,15 @@ class Grader(ABC, Generic[R]):
             "decides statements and reads no prompt; pass a client such as 'openai/gpt-4o-mini', "
             f"or use {' or '.join(map(repr, EMBEDDED_GRADERS))}"
         )
+
+    def with_language(self, language: str) -> Self:
+        """Return the same grader for samples that do not name their language.
+
+        Args:
+            language: Code such as `ru`; a grader that asks no prompt stays as it is.
+        """
+        del language
+        return self
 
     def grade(
         self,

@@ -24,7 +24,13 @@ MODES = [instructor.Mode.TOOLS, instructor.Mode.JSON_SCHEMA]
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Hide the developer's own keys and settings, and work in an empty folder."""
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_EVALS_JUDGE", "GITHUB_STEP_SUMMARY"):
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "RAG_EVALS_JUDGE",
+        "RAG_EVALS_PROMPTS",
+        "GITHUB_STEP_SUMMARY",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAG_EVALS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

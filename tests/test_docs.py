@@ -128,21 +128,30 @@ def careful_judge(request: JudgeRequest) -> Answer:
         statement["supporting_chunk_ids"] = held
         statement["is_supported"] = bool(held)
         statement["reasoning"] = f"Chunk {held[0]} says so." if held else "No chunk says so."
-    for verdict in answer.get("verdicts", []):
-        claim = verdict | {"statement": request.statements[verdict["statement_id"]]}
-        _contradict_other_years(claim)
-        verdict["verdict"] = claim["verdict"]
     for graded in answer.get("graded_chunks", []):
         words = set(re.findall(r"\w{5,}", (request.question or "").lower()))
         chunk = request.chunks[graded["id_chunk"]].lower()
         graded["score"] = any(word in chunk for word in words)
         graded["reasoning"] = "Helps to answer." if graded["score"] else "Speaks of something else."
+    _fill_rubrics(answer, request)
     for aspect in ("topical_match", "conciseness"):
         if aspect in answer:
             answer[aspect] = {"reasoning": "It does.", "label": "yes"}
     if "completeness" in answer:
         answer["completeness"] = {"reasoning": "The date is missing.", "label": "partly"}
     return answer
+
+
+def _fill_rubrics(answer: dict[str, Any], request: JudgeRequest) -> None:
+    """Decide what rubrics and repeated verdicts ask."""
+    for check in answer.get("checks", []):
+        check["is_met"] = check["criterion"] != "marks" or "[1]" in (request.answer or "")
+    if isinstance(answer.get("label"), int):
+        answer["label"] = 4
+    for verdict in answer.get("verdicts", []):
+        claim = verdict | {"statement": request.statements[verdict["statement_id"]]}
+        _contradict_other_years(claim)
+        verdict["verdict"] = claim["verdict"]
 
 
 def _contradict_other_years(claim: dict[str, Any]) -> None:

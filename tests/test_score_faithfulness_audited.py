@@ -99,6 +99,38 @@ def test_sentences_and_chunks_go_in_numbered(scripted: Start) -> None:
     assert '<sentence id="1">\nIt was completed in 1923.\n</sentence>' in judge.requests[0].data
 
 
+@pytest.mark.parametrize(
+    ("answer", "sentences"),
+    [
+        (
+            "Он родился в 1879 г. в Ульме. А. Эйнштейн — физик!",
+            ["Он родился в 1879 г. в Ульме.", "А. Эйнштейн — физик!"],
+        ),
+        (
+            "富士山は高い。日本にある！そうですか？",
+            ["富士山は高い。", "日本にある！", "そうですか？"],
+        ),
+        ("长城很长。它在中国。", ["长城很长。", "它在中国。"]),
+    ],
+)
+def test_sentences_of_any_language_are_numbered(
+    scripted: Start, answer: str, sentences: list[str]
+) -> None:
+    """Russian abbreviations do not end a sentence; Chinese and Japanese stops do."""
+    judge = scripted(
+        {
+            "statements": [],
+            "no_claim_sentences": [
+                {"sentence_id": n, "reason": "r"} for n in range(len(sentences))
+            ],
+        }
+    )
+    result = AuditedFaithfulness.grade(answer=answer, context=["c"], client="openai/m")
+
+    assert judge.requests[0].sentences == sentences
+    assert result.sentence_count == len(sentences)
+
+
 FAULTS = {
     "an invented quote": (
         changed("statements.0.evidence.0.quote", "The tower is in the heart of Paris"),

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from pydantic_core import to_json
 
-from rag_evals.cli.grade import chosen_graders
+from rag_evals.cli.choose import chosen_graders
 from rag_evals.cli.options import By, Json, Threshold
 from rag_evals.dataset import ColumnMap
 from rag_evals.grader import default_judge

@@ -1,17 +1,17 @@
 """`rag-evals grade`: grade every row of a file."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from rag_evals.catalog import grader_from_file, grader_named
+from rag_evals.cli.choose import LanguageCode, PromptFolders, chosen_graders
 from rag_evals.cli.more import check_group_column, show_more
 from rag_evals.cli.options import By
 from rag_evals.cli.show import announce_columns, show_json, show_run
 from rag_evals.dataset import ColumnMap
 from rag_evals.errors import RunInterruptedError, TooManyFailuresError
-from rag_evals.grader import Grader, default_judge
+from rag_evals.grader import default_judge
 from rag_evals.run import (
     DEFAULT_CONCURRENCY,
     DEFAULT_MAX_FAILURES,
@@ -48,6 +48,8 @@ def grade(
         Path | None,
         typer.Option(metavar="FILE", help="Prompt file to use instead of a shipped one."),
     ] = None,
+    prompts: PromptFolders = None,
+    language: LanguageCode = None,
     column: Annotated[
         list[str] | None,
         typer.Option(metavar="FIELD=SOURCE", help="Where a field is; may be repeated."),
@@ -124,7 +126,7 @@ def grade(
     }
     plan = make_plan(
         data,
-        chosen_graders(grader or [], prompt),
+        chosen_graders(grader or [], prompt, prompts or [], language),
         judge or default_judge(),
         columns=ColumnMap.parse(column or []),
         concurrency=concurrency,
@@ -182,15 +184,6 @@ def _check_failures(plan: Plan, run: Run) -> None:
             f"Error: {summary.failed} of {ended} gradings failed, more than {limit}", err=True
         )
         raise typer.Exit(TOO_MANY_FAILURES)
-
-
-def chosen_graders(names: list[str], prompt: Path | None) -> list[Grader[Any]]:
-    """Make the graders that a command line names; a prompt file makes one of its own."""
-    if prompt is None:
-        return [grader_named(name) for name in names or ["faithfulness"]]
-    if len(names) > 1:
-        raise typer.BadParameter("one prompt file makes one grader; give --grader at most once")
-    return [grader_from_file(prompt, fallback=names[0] if names else None)]
 
 
 def _check_threshold(run: Run, fail_under: float | None) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.agreement import agreement
+from rag_evals.cli.attack import attack
 from rag_evals.cli.cache import cache
 from rag_evals.cli.calibrate import calibrate
 from rag_evals.cli.compare import OptionalMargin, compare
@@ -37,6 +38,7 @@ app.command()(agreement)
 app.command()(correct)
 app.command()(calibrate)
 app.command()(graders)
+app.command()(attack)
 app.add_typer(prompts, name="prompts")
 app.add_typer(cache, name="cache")
 

@@ -18,10 +18,10 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from rag_evals.errors import PromptError
 from rag_evals.prompt.header import PromptHeader, split_front_matter
+from rag_evals.prompt.parents import find_parent
 from rag_evals.prompt.shipped import (
     SUFFIX,
     search_folders,
-    shipped_folder,
     shipped_languages,
     shipped_names,
     shipped_source,
@@ -38,6 +38,16 @@ VARIABLES = DATA_VARIABLES | {
 _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
 
 
+class _Environment(ImmutableSandboxedEnvironment):
+    """Knows which file each template means by a name: two folders may have the same."""
+
+    links: Mapping[tuple[str, str], str]
+
+    def join_path(self, template: str, parent: str) -> str:
+        """Return the key of the template that `parent` calls `template`."""
+        return self.links.get((parent, template), template)
+
+
 class Prompt:
     """One template: its text, its header, and what it asks for.
 
@@ -45,6 +55,7 @@ class Prompt:
         text: The template as its author wrote it, without front matter.
         header: The front matter; empty for a text that did not come from a file.
         origin: File name, or `<prompt>`; errors start with it.
+        task: What it asks, in one line: its description, else that of what it extends.
         tags: Names of the tags that the template writes; data must not forge them.
         places_data: True when the template shows question, answer or chunks itself.
     """
@@ -74,24 +85,32 @@ class Prompt:
         self.origin = origin
         self.header = header or PromptHeader()
         # Parents travel inside the prompt, so that a pickled grader needs no files.
-        self._sources: dict[str, tuple[str, str, int]] = {origin: (text, origin, line_offset)}
+        self._sources: dict[str, tuple[str, int]] = {origin: (text, line_offset)}
+        self._links: dict[tuple[str, str], str] = {}
         used: set[str] = set()
         tags: set[str] = set()
         blocks: set[str] = set()
-        pending = [origin]
+        tasks = [self.header.description]
+        # Each template with those that lead to it: none of them can be its parent.
+        pending: list[tuple[str, frozenset[str]]] = [(origin, frozenset([origin]))]
         while pending:
-            tree = self._parse(pending.pop())
+            key, chain = pending.pop()
+            tree = self._parse(key)
             used |= meta.find_undeclared_variables(tree)
             blocks |= {block.name for block in tree.find_all(nodes.Block)}
             tags.update(
                 tag for data in tree.find_all(nodes.TemplateData) for tag in _TAG.findall(data.data)
             )
             for name in meta.find_referenced_templates(tree):
-                if name is not None and name not in self._sources:
-                    self._sources[name] = _read_parent(
-                        name, [*places, *_shipped_places(self.header.language)], origin
-                    )
-                    pending.append(name)
+                if name is None:
+                    continue
+                parent = find_parent(name, places, self.header.language, chain, key)
+                tasks.append(parent.header.description)
+                self._links[key, name] = parent.key
+                if parent.key not in self._sources:
+                    self._sources[parent.key] = (parent.text, parent.line_offset)
+                    pending.append((parent.key, chain | {parent.key}))
+        self.task = next((task for task in tasks if task), "")
         self.tags = frozenset(tags)
         self.places_data = bool(used & DATA_VARIABLES)
         self._used = frozenset(used)
@@ -187,7 +206,7 @@ class Prompt:
 
     def sources(self) -> list[str]:
         """Return every text that can change what is rendered: the template's and its parents'."""
-        return [text for text, _, _ in self._sources.values()]
+        return [text for text, _ in self._sources.values()]
 
     def render(self, variables: Mapping[str, object]) -> str:
         """Fill the template.
@@ -200,28 +219,28 @@ class Prompt:
         """
         try:
             return self._template.render(variables)
-        except RecursionError:
-            raise PromptError(f"{self.origin}: the template extends itself") from None
         except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise self._error(_template_line(error), str(error), self.origin) from error
 
     @cached_property
-    def _environment(self) -> ImmutableSandboxedEnvironment:
+    def _environment(self) -> "_Environment":
         # No HTML escaping: the judge must see the data byte for byte.
-        return ImmutableSandboxedEnvironment(
+        environment = _Environment(
             undefined=jinja2.StrictUndefined,
             autoescape=False,
             trim_blocks=True,
             lstrip_blocks=True,
-            loader=jinja2.FunctionLoader(lambda name: self._sources[name][0]),
+            loader=jinja2.FunctionLoader(lambda key: self._sources[key][0]),
         )
+        environment.links = self._links
+        return environment
 
     @cached_property
     def _template(self) -> jinja2.Template:
         return self._environment.get_template(self.origin)
 
     def _parse(self, name: str) -> nodes.Template:
-        text, _, _ = self._sources[name]
+        text, _ = self._sources[name]
         try:
             tree = self._environment.parse(text)
         except jinja2.TemplateSyntaxError as error:
@@ -231,7 +250,7 @@ class Prompt:
             {(n.lineno, n.name) for n in tree.find_all(nodes.Name) if n.name in unknown}
         )
         if places:
-            _, _, offset = self._sources[name]
+            _, offset = self._sources[name]
             first, *others = places
             more = "".join(f"; line {line + offset}: {word!r} too" for line, word in others)
             raise self._error(
@@ -240,8 +259,8 @@ class Prompt:
         return tree
 
     def _error(self, line: int | None, message: str, name: str) -> PromptError:
-        _, origin, offset = self._sources[name]
-        place = origin if line is None else f"{origin}, line {line + offset}"
+        _, offset = self._sources[name]
+        place = name if line is None else f"{name}, line {line + offset}"
         return PromptError(f"{place}: {message}")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -259,26 +278,6 @@ def _shipped_in(stem: str, language: str) -> Prompt | None:
 def _shipped_texts() -> dict[str, str]:
     """Return the stem of each shipped prompt by its text."""
     return {split_front_matter(shipped_source(stem), stem)[1]: stem for stem in shipped_names()}
-
-
-def _shipped_places(language: str | None) -> list[Traversable]:
-    """Return where shipped parents are found: in the prompt's own language first."""
-    translated = [shipped_folder() / language] if language in shipped_languages() else []
-    return [*translated, shipped_folder()]
-
-
-def _read_parent(name: str, places: Sequence[Traversable], child: str) -> tuple[str, str, int]:
-    """Find a template that another extends; a file that has the parent's name is not its own."""
-    for place in places:
-        file = place / name
-        # The name comes from the template's text and must not lead out of the folder.
-        if "/" not in name and "\\" not in name and file.is_file() and str(file) != child:
-            _, text, offset = split_front_matter(file.read_text(encoding="utf-8"), name)
-            return text, name, offset
-    raise PromptError(
-        f"{child}: no template {name!r} beside it; shipped: "
-        + ", ".join(f"{stem}{SUFFIX}" for stem in shipped_names())
-    )
 
 
 def _template_line(error: Exception) -> int | None:

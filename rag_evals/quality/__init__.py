@@ -1,5 +1,13 @@
-"""How far can a run be trusted? Run against run, and the judge against people."""
+"""How far can a run be trusted? Run against run, the judge against people, and under attack."""
 
+from rag_evals.quality.attack import (
+    Attack,
+    AttackReport,
+    AttackTrial,
+    attack,
+    read_attacks,
+    shipped_attacks,
+)
 from rag_evals.quality.calibration import JudgeQuality, calibrate
 from rag_evals.quality.comparison import (
     ChangedRow,
@@ -25,6 +33,9 @@ from rag_evals.quality.wording import (
 )
 
 __all__ = [
+    "Attack",
+    "AttackReport",
+    "AttackTrial",
     "ChangedRow",
     "Comparison",
     "Correction",
@@ -40,6 +51,7 @@ __all__ = [
     "ScoredOnce",
     "agreement",
     "agreement_lines",
+    "attack",
     "calibrate",
     "compare",
     "comparison_lines",
@@ -49,7 +61,9 @@ __all__ = [
     "interval_words",
     "judged_items",
     "p_words",
+    "read_attacks",
     "read_labels",
     "reason_of",
+    "shipped_attacks",
     "verdict_words",
 ]

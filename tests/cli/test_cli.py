@@ -5,43 +5,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from rag_evals.cli.main import run
 from rag_evals.testing import HttpError, Script, ScriptedJudge
+from tests.cli.conftest import Command
 from tests.conftest import EIFFEL, statement
 
 Start = Callable[[Script], ScriptedJudge]
-
-
-class Ended(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Ended]
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command in this process."""
-
-    def call(*arguments: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["rag-evals", *arguments])
-        code = 0
-        try:
-            run()
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else 1
-        captured = capsys.readouterr()
-        return Ended(code, captured.out, captured.err)
-
-    return call
 
 
 @pytest.fixture

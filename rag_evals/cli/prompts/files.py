@@ -1,4 +1,4 @@
-"""`rag-evals prompts`: list, show and copy the shipped prompts."""
+"""`rag-evals prompts list`, `show` and `copy`: the shipped prompts as files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,14 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from rag_evals.errors import ConfigurationError
-from rag_evals.prompt import Prompt, shipped_names, shipped_source
+from rag_evals.prompt import Prompt, shipped_languages, shipped_names, shipped_source
 
-prompts = typer.Typer(help="List, show and copy the shipped prompts.", no_args_is_help=True)
+_Name = Annotated[
+    str, typer.Argument(help="Name of a shipped prompt, as `list` shows it; ru/NAME in Russian.")
+]
 
-_Name = Annotated[str, typer.Argument(help="Name of a shipped prompt, as `list` shows it.")]
 
-
-@prompts.command("list")
 def list_prompts() -> None:
     """List the shipped prompts.
 
@@ -23,13 +22,14 @@ def list_prompts() -> None:
 
       rag-evals prompts list
     """
-    table = Table("prompt", "what it is for", header_style="bold")
+    table = Table("prompt", "what it is for", "also in", header_style="bold")
     for name in shipped_names():
-        table.add_row(name, Prompt.shipped(name).header.description or "")
+        languages = [code for code in shipped_languages() if name in shipped_names(code)]
+        description = Prompt.shipped(name).header.description or ""
+        table.add_row(name, description, ", ".join(languages))
     Console().print(table)
 
 
-@prompts.command()
 def show(name: _Name) -> None:
     """Print a shipped prompt as it is in its file.
 
@@ -40,7 +40,6 @@ def show(name: _Name) -> None:
     typer.echo(shipped_source(name), nl=False)
 
 
-@prompts.command()
 def copy(
     name: _Name,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put the copy.")],
@@ -52,7 +51,7 @@ def copy(
       rag-evals prompts copy score_faithfulness my_prompts
     """
     source = shipped_source(name)
-    target = folder / f"{name}.jinja"
+    target = folder / f"{name.rpartition('/')[2]}.jinja"
     if target.exists():
         raise ConfigurationError(f"{str(target)!r} exists; remove it, or copy to another folder")
     try:

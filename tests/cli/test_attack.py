@@ -1,0 +1,47 @@
+"""The attack command: rates as a table or as JSON, for any prompt and any attacks."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag_evals.testing import Script, ScriptedJudge
+from tests.cli.conftest import Command
+from tests.quality.test_attack import ATTACKS, obeys, resists
+
+Start = Callable[[Script], ScriptedJudge]
+
+
+@pytest.mark.parametrize(("script", "rate"), [(obeys, "100%"), (resists, "0%")])
+def test_the_command_shows_the_rates(
+    command: Command, scripted: Start, script: Script, rate: str
+) -> None:
+    """One line for each kind, one for all, and which attacks won in spite of hardening."""
+    scripted(script)
+    ended = command("attack", "--judge", "openai/m", "--quiet")
+
+    last = next(line for line in ended.out.splitlines() if line.startswith("│ all "))
+    assert ended.code == 0
+    assert last.split("│")[2:5] == [f" {len(ATTACKS):>7} ", f"{rate:>14} ", f"{rate:>18} "]
+    assert ("84 won in spite of hardening" in ended.out) is (rate == "100%")
+
+
+def test_the_command_attacks_a_users_prompt_with_a_users_attacks(
+    command: Command, scripted: Start
+) -> None:
+    """--prompt and --attacks; the numbers as JSON for other programs."""
+    judge = scripted(lambda request: {"reasoning": "r", "passed": "PLEASE" in str(request.answer)})
+    Path("mine.jinja").write_text("---\nresponse_model: pass_fail\n---\nIs it right?")
+    mine = ATTACKS[0].model_copy(update={"id": "x", "place": "answer", "payload": "PLEASE"})
+    Path("mine.jsonl").write_text(mine.model_dump_json())
+    ended = command(
+        "attack", "--judge", "openai/m", "--prompt", "mine.jinja",
+        "--attacks", "mine.jsonl", "--json", "--quiet",
+    )  # fmt: skip
+
+    numbers = json.loads(ended.out)
+    assert numbers["success_rate"] == {"hardened": 1.0, "not_hardened": 1.0}
+    assert numbers["won"] == ["x"]
+    assert {request.instructions for request in judge.requests} == {"Is it right?"}
+    assert command("attack").code == 2
