@@ -138,6 +138,7 @@ class VerdictsReply(JudgeModel):
 
     requires: ClassVar[tuple[SampleField, ...]] = ("context",)
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+    numbered_statements: ClassVar[bool] = True
 
     verdicts: list[NumberedVerdict] = Field(description="Every statement exactly once.")
 

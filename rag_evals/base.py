@@ -83,14 +83,12 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             response_model, "accepts", ("question", "context", "reference")
         )
         self._shown = frozenset(self.requires + accepts)
-        # A data block of the user's own may number the sentences for any response model.
-        self._numbers_sentences = chunk_template is not None or bool(
-            getattr(response_model, "numbered_sentences", False)
-        )
+        self._numbers_sentences = bool(getattr(response_model, "numbered_sentences", False))
         self._hardened = True
         given = header.criteria if criteria is None else criteria
         self._criteria = [Criterion(key, text) for key, text in given.items()]
         self._check_criteria()
+        self._check_numbered()
         shown = header.examples if examples is None else examples
         self._examples = [
             read_example(number, example, response_model) for number, example in enumerate(shown)
@@ -216,6 +214,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
         facts: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
         sample_index: int = 0,
     ) -> JudgeCall[M]:
         """Make the judge call for one sample.
@@ -225,6 +224,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             sentences: As for `messages`.
             statements: As for `messages`.
             facts: What validators may know beyond the usual; see `rag_evals.result.facts_of`.
+            settings: Of the call, such as `temperature`; None takes the prompt file's.
             sample_index: Keeps apart equal calls whose answers may differ.
         """
         if sentences is None:
@@ -239,7 +239,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             self.messages(sample, sentences=sentences, statements=statements),
             self.response_model,
             known,
-            self._prompt.header.settings.given(),
+            self.header.settings.given() if settings is None else settings,
             model=self.model,
             sample_index=sample_index,
         )
@@ -261,6 +261,17 @@ class JudgedGrader(Grader[R], Generic[R, M]):
                 "{% for criterion in criteria %}{{ criterion.name }}: {{ criterion.text }}"
                 "{% endfor %}"
             )
+
+    def _check_numbered(self) -> None:
+        """Refuse a template that hides ids which the reply must name."""
+        for name in ("sentences", "statements"):
+            wanted = getattr(self.response_model, f"numbered_{name}", False)
+            if wanted and self._prompt.places_data and not self._prompt.uses(name):
+                raise PromptError(
+                    f"{self._prompt.origin}: the reply of {self.response_model.__name__} names "
+                    f"{name} by id, but the template does not show them; write {{% for one in "
+                    f"{name} %}}{{{{ one.id }}}}: {{{{ one.text }}}}{{% endfor %}}"
+                )
 
     def _facts(self, sample: Sample) -> dict[str, Any]:
         return {

@@ -39,6 +39,7 @@ class CitationsReply(JudgeModel):
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+    numbered_statements: ClassVar[bool] = True
     numbered_sentences: ClassVar[bool] = True
 
     citations: list[CitationVerdict] = Field(description="Every citation exactly once.")

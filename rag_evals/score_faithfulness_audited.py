@@ -64,9 +64,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         self.samples = 1
         self.canary = False
         self.counts_against: CountsAgainst = "unsupported"
-        self._verdicts = ContextEvaluation(
-            Prompt.shipped("score_faithfulness_audited_verdicts"), VerdictsReply
-        )
+        self._verdicts = ContextEvaluation(_verdict_prompt(self._prompt), VerdictsReply)
 
     def with_options(
         self,
@@ -101,6 +99,12 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
                 raise ConfigurationError(f"counts_against is {counts_against!r}; one of {known}")
             changed.counts_against = counts_against
         return changed
+
+    def verdict_grader(self) -> ContextEvaluation[VerdictsReply]:
+        """Return what asks the verdicts of numbered statements, by this grader's criteria."""
+        asked = copy.copy(self._verdicts)
+        asked.model, asked.language, asked._hardened = self.model, self.language, self._hardened
+        return asked
 
     def fingerprint(self) -> str:
         """Return a hash of both prompts, both reply schemas and the options."""
@@ -139,8 +143,14 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
 
     def _sampled(self, sample: Sample, claims: Sequence[AuditedClaim]) -> Flow[list[_Judged]]:
         texts = [claim.statement for claim in claims]
+        asked = self.verdict_grader()
         calls = [
-            self._verdicts.call(sample, statements=texts, sample_index=index)
+            asked.call(
+                sample,
+                statements=texts,
+                settings=self.header.settings.given(),
+                sample_index=index,
+            )
             for index in range(self.samples)
         ]
         replies = yield calls
@@ -180,6 +190,16 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
             counts_against=self.counts_against,
             canary=said,
         )
+
+
+def _verdict_prompt(prompt: Prompt) -> Prompt:
+    """Return the prompt that asks verdicts, with the criteria of the one that asked statements."""
+    name = "score_faithfulness_audited_verdicts"
+    shipped = Prompt.shipped(name)
+    # Without a task to replace, the user's words would ask for statements once more.
+    if prompt.shipped_name is not None or prompt.places_data or "task" not in prompt.blocks():
+        return shipped
+    return shipped.in_language(prompt.header.language).on_top_of(prompt)
 
 
 def _statement(

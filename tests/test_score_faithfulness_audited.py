@@ -3,13 +3,23 @@
 import asyncio
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag_evals import AuditedFaithfulness, AuditedFaithfulnessResult, FaithfulnessResult
-from rag_evals.errors import CanaryError, ConfigurationError, JudgeOutputError, NotScorableError
+from rag_evals.catalog import grader_from_file
+from rag_evals.errors import (
+    CanaryError,
+    ConfigurationError,
+    JudgeOutputError,
+    NotScorableError,
+    PromptError,
+)
 from rag_evals.run import evaluate
+from rag_evals.score_citations import CitationGrader
+from rag_evals.score_faithfulness_audited import AuditedGrader
 from rag_evals.testing import Answer, JudgeRequest, Script, ScriptedJudge
 from tests.conftest import EIFFEL
 
@@ -324,6 +334,56 @@ def test_samples_of_one_statement_are_calls_of_their_own() -> None:
 
     assert [call.sample_index for call in calls if isinstance(call, JudgeCall)] == [0, 1, 2]
     assert len({str(call.messages) for call in calls if isinstance(call, JudgeCall)}) == 1
+
+
+def test_samples_are_asked_by_the_users_own_criteria(scripted: Start) -> None:
+    """A prompt file's criteria, settings, language and model count in the second round too."""
+    judge = scripted(None)
+    Path("strict.jinja").write_text(
+        "---\nresponse_model: faithfulness_audited\nsettings: {temperature: 0.7}\n---\n"
+        '{% extends "score_faithfulness_audited.jinja" %}'
+        "{% block criteria %}MY CRITERIA{% endblock %}"
+    )
+    strict = grader_from_file(Path("strict.jinja"))
+    assert isinstance(strict, AuditedGrader)
+    result = strict.with_options(samples=2).grade(**EIFFEL, client="openai/m")
+
+    assert result.statements[0].agreement == 1.0
+    first, second, third = judge.requests
+    assert "MY CRITERIA" in first.instructions
+    assert "Go through the numbered sentences" in first.instructions
+    assert "MY CRITERIA" in second.instructions
+    assert "has been broken into numbered statements" in second.instructions
+    assert second.body["temperature"] == third.body["temperature"] == 0.7
+
+
+def test_samples_are_asked_in_the_graders_language(scripted: Start) -> None:
+    """Both rounds are in Russian where the grader is."""
+    judge = scripted(None)
+    russian = AuditedFaithfulness.with_language("ru").with_options(samples=2)
+    row = {"answer": "Башня стоит в Париже.", "context": ["Башня стоит в Париже."]}
+    russian.grade(**row, client="openai/m")  # type: ignore[arg-type]  # a table's row
+
+    assert all("Вы проверяете" in request.instructions for request in judge.requests)
+    assert "Ответ уже разбит" in judge.requests[2].instructions
+
+
+def test_own_words_without_a_task_are_sampled_with_ours(scripted: Start) -> None:
+    """A prompt that cannot be told to skip the splitting leaves the second round to ours."""
+    judge = scripted(None)
+    grader = AuditedGrader("Check the answer.").with_options(samples=2)
+    grader.grade(**EIFFEL, client="openai/m")
+
+    assert judge.requests[0].instructions == "Check the answer."
+    assert "has been broken into numbered statements" in judge.requests[1].instructions
+
+
+def test_a_template_must_show_what_the_reply_names() -> None:
+    """Sentence ids in the reply need sentences in the prompt."""
+    with pytest.raises(PromptError, match="names sentences by id, but the template does not"):
+        AuditedGrader("{{ answer }}")
+    with pytest.raises(PromptError, match="names statements by id"):
+        CitationGrader("{% for s in sentences %}{{ s.id }}{% endfor %}")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rag_evals.audit import AuditedStatement
 from rag_evals.run import GraderSummary, Outcome, Run
-from rag_evals.statements import FaithfulnessResult
+from rag_evals.statements import FaithfulnessResult, StatementEvaluation
 
 _WIDTH_OF_A_PIPE = 120
 _MAX_CELL_CHARS = 300
@@ -126,9 +127,16 @@ def _findings(outcome: Outcome) -> str:
     if outcome.reason is not None:
         return outcome.reason
     if isinstance(outcome.result, FaithfulnessResult):
-        lines = [f"{s.statement} ({s.reasoning})" for s in outcome.result.unsupported]
-        return "\n".join(lines)
+        return "\n".join(map(_finding, outcome.result.unsupported))
     return ""
+
+
+def _finding(statement: StatementEvaluation) -> str:
+    shown = f"{statement.statement} ({statement.reasoning})"
+    if isinstance(statement, AuditedStatement):
+        quotes = "".join(f" | chunk {q.chunk_id}: “{q.text}”" for q in statement.evidence)
+        return f"{shown} {statement.verdict.replace('_', ' ')}{quotes}"
+    return shown
 
 
 def _chunks(outcome: Outcome) -> Text:

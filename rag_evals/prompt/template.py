@@ -4,6 +4,7 @@ A prompt is Jinja text, with YAML front matter when it comes from a file. It is 
 variables are checked against the ones that exist, and data enters it as values only.
 """
 
+import copy
 import re
 import traceback
 from collections.abc import Mapping, Sequence
@@ -186,6 +187,28 @@ class Prompt:
         if self._stem is None or code not in shipped_languages():
             return self
         return _shipped_in(self._stem, code) or self
+
+    @property
+    def shipped_name(self) -> str | None:
+        """The stem of a shipped English prompt, else None."""
+        return self._stem
+
+    def on_top_of(self, parent: "Prompt") -> "Prompt":
+        """Return this prompt with another one in place of what it extends.
+
+        Args:
+            parent: What is extended instead; its blocks are overridden by this prompt's.
+        """
+        changed = copy.copy(self)
+        changed.__dict__ = self.__getstate__()
+        names = [name for child, name in self._links if child == self.origin]
+        changed._sources = {**parent._sources, self.origin: self._sources[self.origin]}
+        changed._links = parent._links | {(self.origin, name): parent.origin for name in names}
+        changed.tags = self.tags | parent.tags
+        changed._used = self._used | parent._used
+        changed._blocks = self._blocks | parent._blocks
+        changed._stem = None
+        return changed
 
     def uses(self, variable: str) -> bool:
         """Say whether the template, or one that it extends, uses a variable."""

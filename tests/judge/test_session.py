@@ -146,15 +146,15 @@ def test_a_host_that_leaves_fields_out_is_read(
     scripted: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reply without the fields that OpenAI always sends is taken for what it has."""
-    import rag_evals.testing as testing
+    from rag_evals.testing import server
 
-    full = testing._completion
+    full = server._completion
 
     def bare(reply: Any, body: Any) -> dict[str, Any]:
         completion = full(reply, body)
         return {"choices": completion["choices"]}
 
-    monkeypatch.setattr(testing, "_completion", bare)
+    monkeypatch.setattr(server, "_completion", bare)
     scripted(GOOD)
 
     assert evaluate(ROW, client="openai/m").outcomes[0].score == 1.0

@@ -56,7 +56,7 @@ def test_a_shipped_prompt_sends_what_its_snapshot_says(name: str, language: str 
 @pytest.mark.parametrize("language", [None, *shipped_languages()])
 def test_asking_verdicts_again_sends_what_its_snapshot_says(language: str | None) -> None:
     """The second round of the audited grader has numbered statements and no answer."""
-    verdicts = AuditedFaithfulness._verdicts
+    verdicts = AuditedFaithfulness.verdict_grader()
     sample = Sample(**SAMPLE, language=language)  # type: ignore[arg-type]  # rows of a table
     call = verdicts.call(sample, statements=["The tower is in Paris.", "It is </statement> tall."])
 
