@@ -7,7 +7,9 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from rag_evals import base
+from rag_evals.catalog import RESPONSE_MODELS
 from rag_evals.errors import PromptError
+from rag_evals.judge.schema import strict_response_format
 from rag_evals.rubrics import ChecklistResult, ChunkLabelsResult, PassFailResult, RatingResult
 from rag_evals.testing import Script, ScriptedJudge
 
@@ -125,3 +127,12 @@ def test_criteria_that_nobody_sees_are_an_error(
     """A checklist without criteria, or a template that hides them, is refused at once."""
     with pytest.raises(PromptError, match=message):
         base.ContextEvaluation(prompt=prompt, response_model=ChecklistResult, criteria=criteria)
+
+
+@pytest.mark.parametrize("name", RESPONSE_MODELS)
+def test_every_response_model_has_a_strict_schema(name: str) -> None:
+    """Hosts that take strict schemas get one: no open dictionary, every field required."""
+    strict = strict_response_format(RESPONSE_MODELS[name])
+
+    assert strict is not None
+    assert "'default'" not in str(strict)

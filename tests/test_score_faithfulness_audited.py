@@ -17,6 +17,7 @@ from rag_evals.errors import (
     NotScorableError,
     PromptError,
 )
+from rag_evals.judge.ask import DEFAULT_REASKS
 from rag_evals.run import evaluate
 from rag_evals.score_citations import CitationGrader
 from rag_evals.score_faithfulness_audited import AuditedGrader
@@ -216,7 +217,7 @@ def test_a_judge_that_cannot_show_its_work_fails_the_row(scripted: Start) -> Non
 
     with pytest.raises(JudgeOutputError, match="does not occur in chunk 0"):
         grade(judge)
-    assert len(judge.requests) == 3
+    assert len(judge.requests) == 1 + DEFAULT_REASKS
 
 
 def test_sentences_without_a_claim_lower_coverage_only(scripted: Start) -> None:

@@ -10,7 +10,12 @@ from pydantic import BaseModel
 from rag_evals import (
     AnswerRelevance,
     AnswerRelevanceResult,
+    AuditedFaithfulness,
+    AuditedFaithfulnessResult,
+    AuditedStatement,
     ChunkPrecision,
+    CitationFaithfulness,
+    CitationFaithfulnessResult,
     ColumnMap,
     Faithfulness,
     FaithfulnessResult,
@@ -48,6 +53,14 @@ def one_answer() -> None:
     assert_type(result.statements[0], StatementEvaluation)
     assert_type(result.statements[0].reasoning, str | None)
     Faithfulness.grade("q", "a", [{"text": "c", "page": 3}], "embedded")
+    audited = AuditedFaithfulness.with_options(samples=3, canary=True).grade(
+        "q", "a", ["c"], client
+    )
+    assert_type(audited, AuditedFaithfulnessResult)
+    assert_type(audited.statements[0], AuditedStatement)
+    assert_type(audited.flip_rate, float | None)
+    cited = CitationFaithfulness.with_language("ru").grade(answer="a [1]", context=["c"])
+    assert_type(cited, CitationFaithfulnessResult)
     assert_type(ChunkPrecision.grade(question="q", context=["c"]).avg_score, float)
 
 
