@@ -132,7 +132,7 @@ function line(row, place) {
     cells.push(cell);
   }
   cells.push(make("span", "", sample.question || sample.answer || first(row).error || row.id));
-  for (const cell of cells) { cell.setAttribute("role", "gridcell"); element.append(cell); }
+  for (const cell of cells) { cell.setAttribute("role", "gridcell"); cell.title = cell.title || cell.textContent; element.append(cell); }
   element.addEventListener("click", () => { state.at = place; show(row); });
   return element;
 }

@@ -18,12 +18,13 @@ from rag_evals.quality import Comparison, RunInput, detectable_words, p_words, v
 from rag_evals.report.charts import histogram, interval_bar, position_use, positions_chart
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
 from rag_evals.report.payload import Payload
-from rag_evals.run import StoredRun, load_run
+from rag_evals.run import StoredRun, collector_paused, load_run
 from rag_evals.stats import DEFAULT_BANDS, Band
 
 _PRIVATE = 0o600
 
 
+@collector_paused()
 def report_html(
     run: RunInput,
     *,
@@ -61,6 +62,7 @@ def report_html(
     )
 
 
+@collector_paused()
 def comparison_html(
     comparison: Comparison, baseline: RunInput, candidate: RunInput, *, view: View | None = None
 ) -> str:

@@ -2,7 +2,7 @@
 
 from rag_evals.run.estimate import Estimate, estimate
 from rag_evals.run.interrupt import run_until_signal
-from rag_evals.run.load import Record, StoredResult, StoredRun, load_run
+from rag_evals.run.load import Record, StoredResult, StoredRun, collector_paused, load_run
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status
 from rag_evals.run.plan import Plan, make_plan
 from rag_evals.run.progress import Progress, Report
@@ -31,6 +31,7 @@ __all__ = [
     "Summary",
     "aevaluate",
     "aexecute",
+    "collector_paused",
     "estimate",
     "evaluate",
     "execute",

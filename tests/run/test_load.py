@@ -1,5 +1,6 @@
 """A run folder can be read on its own: outcomes, samples and the data's other columns."""
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -149,3 +150,19 @@ def test_a_notebook_shows_a_run_as_a_small_table() -> None:
         assert "<td>0.750</td>" in shown
         assert "1 high, 0 good, 1 medium, 0 low" in shown
         assert "ke&amp;pt" in shown
+
+
+def test_the_collector_runs_again_after_a_run_was_read() -> None:
+    """Also after an error, and only where it ran before."""
+    evaluate(ROWS, out="kept")
+    load_run("kept")
+    assert gc.isenabled()
+    with pytest.raises(DataError):
+        load_run("nowhere")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        load_run("kept")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
