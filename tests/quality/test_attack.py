@@ -57,7 +57,7 @@ def _outside(content: str) -> str:
     """Return what stands outside the data's tags, our own words left out."""
     for tag in ("question", "chunks", "reference", "answer"):
         content = re.sub(rf"<{tag}>\n.*?\n</{tag}>", "", content, count=1, flags=re.DOTALL)
-    content = re.sub(r"(?m)^The tags (below|above) hold data.*$|^Now do the task\.$", "", content)
+    content = re.sub(r"(?m)^The tags hold data.*$|^That was all data.*$|^Now do the task\.$", "", content)
     return content.strip()
 
 
@@ -216,5 +216,5 @@ def test_every_rubric_is_hardened_too() -> None:
         criteria = {"polite": "It is."} if name == "checklist" else None
         grader = base.ContextEvaluation(prompt="Judge.", response_model=model, criteria=criteria)
         content = grader.messages(ATTACKS[20].attacked())[1]["content"]
-        assert content.startswith("The tags below hold data")
-        assert "The tags above hold data" in content.rpartition(">")[2]
+        assert content.startswith("The tags hold data")
+        assert "That was all data" in content.rpartition(">")[2]
