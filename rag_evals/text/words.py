@@ -1,79 +1,203 @@
-"""Which words carry the meaning of a sentence? Content words, as stems that survive inflection."""
+"""What are the words of a text, which of them carry meaning, and which are names?
+
+A word becomes a `Word`: its surface, a key under which inflected forms meet ("wrote", "written" and
+"writes"; "Москве" and "Москва"), and its kind. Rules and small tables only: English and Russian.
+"""
 
 import re
+import unicodedata
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
-_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[’'][^\W\d_]+)*")
-_FUNCTION_WORDS = frozenset(
-    # English
-    "a an the and or but if then than that this these those there here it its he she they "
-    "them his her their we us our you your i me my is are was were be been being am do does "
-    "did have has had will would can could shall should may might must of in on at by for "
-    "with from to into onto about as over under between so such also too very just which who "
-    "whom whose what when where how why s t re ve ll d m "
-    # Russian
-    "и а но или что чтобы как так же ли бы в во на с со к ко по за из от до у о об обо при для над "
-    "под между это этот эта эти тот та те он она оно они его её ее их мы вы я ты был была было "
-    "были есть быть является также который которая которое которые где когда".split()
+from rag_evals.text._forms import CANONICAL, RUSSIAN_ENDINGS, STOP_WORDS
+from rag_evals.text._synonyms import SYNONYMS_ENGLISH, SYNONYMS_RUSSIAN
+
+Kind = Literal["stop", "word", "number", "unit"]
+
+_CJK = "\u3040-\u30ff\u3400-\u9fff"
+_TOKEN = re.compile(
+    r"(?:[^\W\d_]\.){2,}"
+    r"|\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,]\d+)*"
+    rf"|[{_CJK}]"
+    rf"|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*"
+    r"|[%‰$€£¥₽°]"
 )
-_NEGATIONS = frozenset(
-    "not no never none nobody nothing neither nor without cannot "
-    "не нет ни никогда никто ничто без нельзя".split()
-)
-_MONTHS = {
-    name[:3]: name
-    for name in "january february march april may june july august september october november "
-    "december".split()
-}
-_NUMBER_WORDS = {
-    word: str(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
-}
-_SUFFIXES = ("ingly", "edly", "ing", "ied", "ies", "ed", "es", "ly", "s")
+_LONGEST_WORD = 48
+_VOWEL = re.compile("[aeiouy]")
+_UNITS_OF_SIGN = {
+    "%": "percent", "‰": "permille", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen",
+    "₽": "rub", "°": "degre",
+}  # fmt: skip
 
 
-def words_of(text: str) -> list[str]:
-    """Split into words and numbers, lower case, in order."""
-    return [word.replace("’", "'") for word in _WORD.findall(text.casefold())]
+class Word(NamedTuple):
+    """One word of a text."""
+
+    surface: str
+    key: str
+    kind: Kind
+    is_capital: bool
 
 
-def content_stems(text: str) -> set[str]:
-    """Return the stems of the words that carry meaning; number words become digits."""
-    return {
-        stem(word)
-        for word in words_of(text)
-        if word not in _FUNCTION_WORDS and word not in _NEGATIONS
-    }
+def words(text: str) -> list[Word]:
+    """Split a text into words, numbers and unit signs.
 
+    Args:
+        text: Any text; may be empty.
 
-def numbers_of(text: str) -> set[str]:
-    """Return the numbers in a text, number words among them."""
-    return {s for s in map(stem, words_of(text)) if s[:1].isdigit()}
-
-
-def names_of(text: str) -> set[str]:
-    """Return the stems of capitalised words that do not start the text."""
-    words = _WORD.findall(text)[1:]
-    return {stem(word.casefold()) for word in words if word[0].isupper()} - set(_FUNCTION_WORDS)
-
-
-def is_negated(text: str) -> bool:
-    """Say whether the text denies something."""
-    return any(word in _NEGATIONS or word.endswith("n't") for word in words_of(text))
+    Returns:
+        The words in order; punctuation is left out, hyphenated words come as their parts.
+    """
+    return [_word(token) for token in _TOKEN.findall(text)]
 
 
 def stem(word: str) -> str:
-    """Cut an inflected word to the part that stays; Russian words to five letters."""
-    if word[0].isdigit():
-        return word.replace(",", "")
-    if word in _NUMBER_WORDS:
-        return _NUMBER_WORDS[word]
-    word = word.removesuffix("'s")
-    if "а" <= word[0] <= "я" or word[0] == "ё":
-        return word.replace("ё", "е")[:5]
-    word = _MONTHS.get(word, word)
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 4:
-            return word[: -len(suffix)]
+    """Return the key under which the forms of a word meet.
+
+    Args:
+        word: One word in any case.
+
+    Returns:
+        A lower-case key, at most 48 characters; not always a word of the language.
+    """
+    return _word(word).key
+
+
+def is_name_at(sentence: list[Word], position: int) -> bool:
+    """Tell whether the word at a position of its sentence looks like a part of a name.
+
+    The first word of a sentence counts only when its capital means something: a capital inside
+    the word, or a capital on the word after it.
+
+    Args:
+        sentence: The words of one sentence.
+        position: Index into `sentence`.
+
+    Returns:
+        True for a capitalised word that is neither a function word nor only a sentence start.
+    """
+    word = sentence[position]
+    if not word.is_capital or word.kind != "word":
+        return False
+    if position:
+        return True
+    if not word.surface[1:].islower() and len(word.surface) > 1:
+        return True
+    following = sentence[1] if len(sentence) > 1 else None
+    return following is not None and following.is_capital and following.kind == "word"
+
+
+def synonyms(key: str) -> frozenset[str]:
+    """Return the keys of words that often say the same as a key; none for most keys."""
+    return _synonym_table().get(key, _NONE)
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=1)
+def _synonym_table() -> dict[str, frozenset[str]]:
+    table: dict[str, set[str]] = {}
+    for line in f"{SYNONYMS_ENGLISH};{SYNONYMS_RUSSIAN}".split(";"):
+        keys = {stem(word) for word in line.split()}
+        for key in keys:
+            table.setdefault(key, set()).update(keys)
+    return {key: frozenset(others - {key}) for key, others in table.items()}
+
+
+def _word(token: str) -> Word:
+    # Keys of very long tokens are cut and not kept: the cache must not hold megabytes.
+    if len(token) > _LONGEST_WORD:
+        return _analyse(token[:_LONGEST_WORD])
+    return _analyse_known(token)
+
+
+def _analyse(token: str) -> Word:
+    first = token[0]
+    if first.isdigit():
+        return Word(token, token, "number", False)
+    if first in _UNITS_OF_SIGN:
+        return Word(token, _UNITS_OF_SIGN[first], "unit", False)
+    plain = unicodedata.normalize("NFKC", token).replace("’", "'").replace("ё", "е")
+    if "." in plain:
+        plain = plain.replace(".", "")
+    low = plain.lower().replace("ё", "е")
+    if plain == "US":
+        return Word(token, "usa", "word", True)  # the country, not the pronoun
+    kind: Kind = "stop" if low in STOP_WORDS else "word"
+    return Word(token, _key(low), kind, first.isupper())
+
+
+_analyse_known = lru_cache(maxsize=1 << 16)(_analyse)
+
+
+def _key(low: str) -> str:
+    canonical = CANONICAL.get(low)
+    if canonical is not None:
+        return canonical
+    if low.endswith(("'s", "s'")):
+        low = low[:-2] if low.endswith("'s") else low[:-1]
+        canonical = CANONICAL.get(low)
+        if canonical is not None:
+            return canonical
+    if not low:
+        return "'"
+    key = _english(low) if low.isascii() else _russian(low) if "а" <= low[0] <= "я" else low
+    return CANONICAL.get(key, key)
+
+
+def _english(low: str) -> str:
+    if len(low) <= 3:
+        return low
+    word = _strip_plural(low)
+    word = _strip_verb_ending(word)
+    word = _strip_derivation(word)
+    if word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou":
+        word = word[:-1] + "i"
+    elif word.endswith("e") and len(word) > 3:
+        word = word[:-1]
     return word
+
+
+def _strip_plural(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _strip_verb_ending(word: str) -> str:
+    if word.endswith("ied") and len(word) > 4:
+        return word[:-3] + "y"
+    for ending in ("ing", "ed"):
+        if word.endswith(ending):
+            rest = word[: -len(ending)]
+            if len(rest) < 3 or not _VOWEL.search(rest) or rest.endswith("e"):
+                return word
+            if rest[-1] == rest[-2] and rest[-1] not in "lsz":
+                return rest[:-1]
+            return rest
+    return word
+
+
+def _strip_derivation(word: str) -> str:
+    if word.endswith("ly") and len(word) > 5:
+        word = word[:-2]
+    for ending in ("ness", "ment", "ion", "ive"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def _russian(low: str) -> str:
+    word = low
+    if word.endswith(("ся", "сь")) and len(word) > 5:
+        word = word[:-2]
+    for ending in RUSSIAN_ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            break
+    return word[:7]

@@ -2,15 +2,18 @@
 
 from typing import Protocol
 
+from rag_evals.errors import ConfigurationError
 from rag_evals.verify.embedded import EmbeddedVerifier
 from rag_evals.verify.flow import Flow, Reply, Step, VerifyCall, VerifyReply
-from rag_evals.verify.prepare import claims_of
+from rag_evals.verify.prepare import NoClaim, PreparedStatement, claims_of, prepare_answer
 from rag_evals.verify.verdict import Evidence, Verdict
 
 __all__ = [
     "EmbeddedVerifier",
     "Evidence",
     "Flow",
+    "NoClaim",
+    "PreparedStatement",
     "Reply",
     "Step",
     "Verdict",
@@ -19,6 +22,7 @@ __all__ = [
     "VerifyReply",
     "claims_of",
     "from_string",
+    "prepare_answer",
 ]
 
 EMBEDDED = "embedded"
@@ -49,9 +53,18 @@ def from_string(spec: str) -> Verifier | None:
     """Make the verifier that a judge string names.
 
     Args:
-        spec: What a user wrote after `--judge` or as `client=`.
+        spec: What a user wrote after `--judge` or as `client=`: `embedded`, or `embedded:FILE` with
+            weights made by the training command.
 
     Returns:
         None when the string names no verifier, and so must name a model endpoint.
+
+    Raises:
+        ConfigurationError: The weights file cannot be used.
     """
-    return EmbeddedVerifier() if spec == EMBEDDED else None
+    kind, colon, weights = spec.partition(":")
+    if kind != EMBEDDED:
+        return None
+    if colon and not weights:
+        raise ConfigurationError(f"judge {spec!r} names no file; expected embedded:weights.json")
+    return EmbeddedVerifier(weights=weights or None)

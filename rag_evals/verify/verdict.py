@@ -18,7 +18,8 @@ class Verdict:
     """Whether the chunks support one statement.
 
     Attributes:
-        support: From 0 (nothing speaks for it) to 1.
+        support: From 0 (nothing speaks for it) to 1; the embedded verifier's is calibrated, so that
+            about that share of such statements is supported.
         is_supported: The support reaches the verifier's threshold.
         chunk_ids: The chunks that carry the evidence, best first, from 0; may be empty.
         reason: Why, in words, in the statement's language.

@@ -1,13 +1,16 @@
 """The embedded verifier: offline, bounded, and right on simple cases in two languages."""
 
+import json
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.errors import ConfigurationError
+from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.verify import EmbeddedVerifier, from_string
+from rag_evals.verify.embedded.verifier import SHIPPED_WEIGHTS
 
 CHUNKS = [
     "The Eiffel Tower stands in Paris. It was completed in 1889.",
@@ -81,12 +84,96 @@ def test_any_text_gets_one_verdict_each(statements: list[str], chunks: list[str]
     assert all(0 <= verdict.support <= 1 for verdict in verdicts)
 
 
-def test_a_strange_text_takes_bounded_time() -> None:
-    """A megabyte in one word, NULs and digits are no trap."""
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "", " ", "\0", "😀" * 1000, "a" * 1_000_000, "." * 1_000_000, "\n" * 500_000,
+        "1234567890" * 9, "7" * 100_000, '"' * 500_000, "a. " * 300_000, "1. " * 100_000,
+        "not " * 200_000, "Anna beat Otto " * 60_000, "[1] " * 100_000,
+    ],
+    ids=lambda odd: f"{odd[:4]!r}x{len(odd)}",
+)  # fmt: skip
+def test_odd_input_is_judged_in_bounded_time(odd: str) -> None:
+    """A megabyte of one word, NULs, digits or stops neither raises nor takes long."""
     began = time.process_time()
-    EmbeddedVerifier().verify(["x" * 1_000_000, "\0", "1" * 10_000, ""], ["x" * 1_000_000, "1 2 3"])
+    verifier = EmbeddedVerifier()
+    verifier.verify([odd, "A tower."], [odd, "A tower."])
 
+    assert len(verifier.verify_answer("A tower.", [odd, "A tower."])) == 1
     assert time.process_time() - began < 5
+
+
+def test_a_huge_answer_takes_time_in_proportion() -> None:
+    """Twice as many sentences take about twice as long."""
+
+    def seconds(sentences: int) -> float:
+        began = time.process_time()
+        EmbeddedVerifier().verify_answer("The tower is in Paris. " * sentences, CHUNKS)
+        return time.process_time() - began
+
+    seconds(10)
+    assert seconds(2000) < 6 * max(seconds(1000), 0.05)
+
+
+def test_named_thresholds_are_ordered() -> None:
+    """`screen` asks for more support than `balanced`, `strict` for more than `screen`."""
+    levels = [
+        EmbeddedVerifier("balanced").threshold,
+        EmbeddedVerifier("screen").threshold,
+        EmbeddedVerifier("strict").threshold,
+    ]
+
+    assert levels == sorted(set(levels))
+    assert EmbeddedVerifier().threshold == levels[0]
+    with pytest.raises(UnknownNameError, match="no threshold 'mild'; .*balanced, screen, strict"):
+        EmbeddedVerifier("mild")  # type: ignore[arg-type]  # a name that does not exist
+
+
+def test_reasons_say_what_differs() -> None:
+    """The changed number is named beside the one in its place, also in Russian."""
+    english, denied, russian = EmbeddedVerifier().verify(
+        ["It was completed in 1923.", "Collins landed on the Moon.", "Глубина Байкала 2642 метра."],
+        CHUNKS,
+    )
+
+    assert "'1923' is not in any chunk; chunk 0 says '1889'" in english.reason
+    assert "negated in chunk 1" in denied.reason
+    assert "'2642' нет ни в одном фрагменте; фрагмент 2: '1642'" in russian.reason
+
+
+def test_weights_of_ones_own(tmp_path: Path) -> None:
+    """A file is a judge of its own name and fingerprint; its content decides."""
+    document = json.loads(SHIPPED_WEIGHTS.read_text(encoding="utf-8"))
+    document["intercept"] = -40.0
+    own = tmp_path / "mine.json"
+    own.write_text(json.dumps(document), encoding="utf-8")
+    verifier = from_string(f"embedded:{own}")
+
+    assert isinstance(verifier, EmbeddedVerifier)
+    assert verifier.name == f"embedded:{own}"
+    assert verifier.fingerprint() != EmbeddedVerifier().fingerprint()
+    assert not verifier.verify(["The Eiffel Tower stands in Paris."], CHUNKS)[0].is_supported
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (None, "no weights file"),
+        ("{", "is not a JSON weights file"),
+        ("[]", "weights of format 1 expected"),
+        ('{"format": 1}', "lacks or misstates 'coefficients'"),
+    ],
+)
+def test_wrong_weights_are_refused(tmp_path: Path, content: str | None, fault: str) -> None:
+    """A file that is missing or holds something else is one clear error before any grading."""
+    own = tmp_path / "mine.json"
+    if content is not None:
+        own.write_text(content, encoding="utf-8")
+
+    with pytest.raises(ConfigurationError, match=fault):
+        from_string(f"embedded:{own}")
+    with pytest.raises(ConfigurationError, match="names no file"):
+        from_string("embedded:")
 
 
 def test_the_judge_string_names_it() -> None:

@@ -1,0 +1,377 @@
+"""How does a statement differ from its evidence, word by word?
+
+The statement's words are aligned to the best evidence sentence; what stands at the place of a
+missing word (a number for a number, a name for a name, an opposite) is found between the words
+that both share.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from rag_evals.text.polarity import is_absolute, is_hedge, opposite_among, quantifier
+from rag_evals.text.words import Word, synonyms
+from rag_evals.verify.embedded.evidence import Chosen, Ground
+from rag_evals.verify.embedded.passage import Sentence
+
+_WIDEST_GAP = 8
+_NUMBER_REACH = 3
+_OPPOSITE_REACH = 3
+_SCOPE = 4
+_PASSIVE = frozenset(("by", "was", "were", "been", "был", "была", "были", "было"))
+
+
+_STRONG = frozenset(("all", "none", "only"))
+_AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
+_RIVALS = {group: _AMOUNTS - {group} for group in _AMOUNTS} | {
+    "over": frozenset(("under",)),
+    "under": frozenset(("over",)),
+}
+
+
+@dataclass(slots=True)
+class Comparison:
+    """A statement beside its evidence; positions count the statement's words from 0."""
+
+    statement: Sentence
+    weights: Mapping[str, float]
+    total: float
+    content: list[int]
+    chosen: Chosen
+    held: set[str] = field(default_factory=set)
+    chunk_keys: Mapping[str, list[int]] = field(default_factory=dict)
+    missing: list[int] = field(default_factory=list)
+    near: dict[str, str] = field(default_factory=dict)
+    replaced: dict[str, str] = field(default_factory=dict)
+    wide: set[str] = field(default_factory=set)
+    anchors: list[tuple[int, int]] = field(default_factory=list)
+    name_inversions: int = 0
+    substituted: list[tuple[int, list[int]]] = field(default_factory=list)
+    inserted: list[int] = field(default_factory=list)
+    linkers: int = 0
+    linkers_changed: int = 0
+    opposites: list[tuple[str, str]] = field(default_factory=list)
+    number_rivals: dict[int, str] = field(default_factory=dict)
+    wrong_units: list[tuple[str, str, str]] = field(default_factory=list)
+    loose_numbers: list[str] = field(default_factory=list)
+    links: int = 0
+    links_held: int = 0
+    negation_added: bool = False
+    negation_dropped: bool = False
+    quantifiers_changed: list[tuple[str, str]] = field(default_factory=list)
+    hedge_dropped: str = ""
+    absolute_added: str = ""
+
+
+def compare(statement: Sentence, ground: Ground, excluded: Set[int] = frozenset()) -> Comparison:
+    """Compare a statement with the chunks.
+
+    Args:
+        statement: The prepared statement.
+        ground: The chunks as the statement sees them.
+        excluded: Ids of chunks not to read.
+
+    Returns:
+        The evidence chosen and every difference found; differences are empty without evidence.
+    """
+    weights = ground.weights
+    content = [i for i, word in enumerate(statement.sequence) if word[1] in weights]
+    result = Comparison(statement, weights, ground.total, content, ground.choose(excluded))
+    places = result.chosen.places
+    for place in places:
+        result.held.update(place.sentence.positions)
+    sequence = statement.sequence
+    result.missing = [i for i in content if sequence[i][1] not in result.held]
+    if not places:
+        return result
+    result.chunk_keys = ground.passages[places[0].chunk_id].index
+    result.wide = _wide_keys(ground, excluded)
+    primary = places[0].sentence
+    _find_near(result)
+    _align(result, primary)
+    _compare_gaps(result, primary)
+    _find_opposites(result, primary)
+    _compare_numbers(result)
+    _find_number_rivals(result, primary)
+    _count_links(result)
+    _compare_polarity(result, primary)
+    return result
+
+
+def _wide_keys(ground: Ground, excluded: Set[int]) -> set[str]:
+    """Return the statement's keys that the best chunk, or a chunk nearly as good, holds."""
+    covers = [
+        (cover, passage.index)
+        for chunk_id, (cover, passage) in enumerate(
+            zip(ground.chunk_covers, ground.passages, strict=True)
+        )
+        if chunk_id not in excluded
+    ]
+    # An unrelated chunk stays under this bar, so that its stray words change nothing.
+    bar = max(0.3 * ground.total, 0.5 * max(cover for cover, _ in covers))
+    near = [index for cover, index in covers if cover >= bar]
+    return {key for key in ground.weights if any(key in index for index in near)}
+
+
+def _find_near(result: Comparison) -> None:
+    if not result.missing:
+        return
+    held = result.held
+    heads: dict[str, str] | None = None
+    for position in result.missing:
+        key = result.statement.sequence[position][1]
+        if key[0].isdigit():
+            continue
+        same = synonyms(key) & held
+        if same:
+            result.replaced[key] = min(same)
+            continue
+        if len(key) < 4:
+            continue
+        if heads is None:
+            heads = {other[:4]: other for other in sorted(held) if len(other) >= 4}
+        relative = heads.get(key[:4])
+        if relative is not None:
+            result.near[key] = relative
+
+
+def _align(result: Comparison, primary: Sentence) -> None:
+    where = primary.positions
+    sequence = result.statement.sequence
+    last = -1
+    for i in result.content:
+        found = where.get(sequence[i][1])
+        if found is None:
+            continue
+        j = next((place for place in found if place > last), found[-1])
+        result.anchors.append((i, j))
+        last = j
+    if _is_passive(result.statement) == _is_passive(primary):
+        result.name_inversions = _name_inversions(result, primary)
+
+
+def _name_inversions(result: Comparison, primary: Sentence) -> int:
+    """Count words between the same two names in turned order ("A beat B", "B beat A")."""
+    sequence, other = result.statement.sequence, primary.sequence
+    # The first word of a sentence may be a name that only the other text shows as one.
+    names = result.statement.names.keys() | primary.names.keys()
+    anchors = result.anchors
+    is_name = [sequence[i][1] in names for i, _ in anchors]
+    turned = 0
+    for position, (_, middle) in enumerate(anchors):
+        if is_name[position]:
+            continue
+        before = next((anchors[k] for k in range(position - 1, -1, -1) if is_name[k]), None)
+        after = next((anchors[k] for k in range(position + 1, len(anchors)) if is_name[k]), None)
+        if before is None or after is None or not after[1] < middle < before[1]:
+            continue
+        # Russian marks roles by case, not by order: only changed forms are changed roles.
+        is_free = sequence[before[0]][0][0] >= "А"
+        if not is_free or sequence[before[0]][0] != other[before[1]][0]:
+            turned += 1
+    return turned
+
+
+def _is_passive(sentence: Sentence) -> bool:
+    return any(word[0] in _PASSIVE for word in sentence.sequence)
+
+
+def _compare_gaps(result: Comparison, primary: Sentence) -> None:
+    sequence, other = result.statement.sequence, primary.sequence
+    missing = set(result.missing)
+    bounds = [(-1, -1), *result.anchors, (len(sequence), len(other))]
+    for (i0, j0), (i1, j1) in pairwise(bounds):
+        lost = [i for i in range(i0 + 1, i1) if i in missing]
+        is_edge = i0 < 0 or i1 == len(sequence)
+        if not 0 < j1 - j0 <= _WIDEST_GAP:
+            if lost and not is_edge and j1 > j0:
+                result.inserted.extend(lost)
+            continue
+        fresh = [
+            j
+            for j in range(j0 + 1, j1)
+            if other[j][2] != "stop" and other[j][1] not in result.weights
+        ]
+        if lost and fresh:
+            result.substituted.extend((i, fresh) for i in lost)
+        elif lost:
+            result.inserted.extend(lost)
+        if not is_edge:
+            _compare_linkers(result, sequence[i0 + 1 : i1], other[j0 + 1 : j1])
+
+
+def _compare_linkers(result: Comparison, ours: Sequence[Word], theirs: Sequence[Word]) -> None:
+    mine = {word[1] for word in ours if word[2] == "stop"}
+    if not mine:
+        return
+    result.linkers += 1
+    yours = {word[1] for word in theirs if word[2] == "stop"}
+    if yours and not mine & yours:
+        result.linkers_changed += 1
+
+
+def _find_opposites(result: Comparison, primary: Sentence) -> None:
+    strangers = {
+        word[1]: position
+        for position, word in enumerate(primary.sequence)
+        if word[1] not in result.statement.positions
+    }
+    sequence = result.statement.sequence
+    seen: set[str] = set()
+    for i, word in enumerate(sequence):
+        key = word[1]
+        if key in result.held or key in seen or word[2] == "number":
+            continue
+        seen.add(key)
+        other = opposite_among(key, strangers)
+        if other is None:
+            continue
+        j = strangers[other]
+        # Opposites clash only where both speak of the same thing: a shared word stands beside both.
+        if _around(sequence, [i], _OPPOSITE_REACH) & _around(
+            primary.sequence, [j], 2 * _OPPOSITE_REACH
+        ):
+            result.opposites.append((word[0], primary.sequence[j][0]))
+
+
+def _compare_numbers(result: Comparison) -> None:
+    sequence = result.statement.sequence
+    for number, unit in result.statement.numbers.items():
+        if number not in result.held:
+            continue
+        around = _around(sequence, result.statement.positions[number], _NUMBER_REACH)
+        units: set[str] = set()
+        linked = False
+        for place in result.chosen.places:
+            positions = place.sentence.positions.get(number)
+            if positions is None:
+                continue
+            units.add(place.sentence.numbers.get(number, ""))
+            linked = linked or bool(
+                around & _around(place.sentence.sequence, positions, 2 * _NUMBER_REACH)
+            )
+        if around and not linked:
+            result.loose_numbers.append(number)
+        if unit and unit not in units and "" not in units:
+            result.wrong_units.append((number, unit, min(units)))
+
+
+def _find_number_rivals(result: Comparison, primary: Sentence) -> None:
+    """Pair missing numbers and months with those in like surroundings in the evidence."""
+    sequence, other = result.statement.sequence, primary.sequence
+    free = [
+        j
+        for j, word in enumerate(other)
+        if _is_figure(word) and word[1] not in result.statement.positions
+    ]
+    for i in result.missing:
+        if not _is_figure(sequence[i]) or not free:
+            continue
+        ours = _around(sequence, [i], _NUMBER_REACH)
+        is_month = sequence[i][2] != "number"
+        for j in free:
+            same_kind = is_month == (other[j][2] != "number")
+            if same_kind and ours & _around(other, [j], 2 * _NUMBER_REACH):
+                result.number_rivals[i] = other[j][0]
+                free.remove(j)
+                break
+
+
+def _is_figure(word: Word) -> bool:
+    return word[2] == "number" or (word[1].startswith("month") and word[1][5:].isdigit())
+
+
+def _around(sequence: Sequence[Word], positions: Sequence[int], reach: int) -> set[str]:
+    return {
+        word[1]
+        for position in positions
+        for word in sequence[max(0, position - reach) : position + reach + 1]
+        if word[2] == "word"
+    }
+
+
+def _count_links(result: Comparison) -> None:
+    sequence = result.statement.sequence
+    held = result.held
+    previous = -1
+    for i in result.content:
+        if sequence[i][1] not in held:
+            previous = -1
+            continue
+        if previous >= 0:
+            result.links += 1
+            reach = i - previous + 3
+            if _is_linked(result, sequence[previous][1], sequence[i][1], reach):
+                result.links_held += 1
+        previous = i
+
+
+def _is_linked(result: Comparison, first: str, second: str, reach: int) -> bool:
+    for place in result.chosen.places:
+        positions = place.sentence.positions
+        ours, theirs = positions.get(first), positions.get(second)
+        if ours and theirs and any(abs(a - b) <= reach for a in ours for b in theirs):
+            return True
+    return False
+
+
+def _denied(sentence: Sentence) -> list[str]:
+    """Return, for each negation of a sentence, the key of the next content word."""
+    targets: list[str] = []
+    sequence = sentence.sequence
+    for position in sentence.negations:
+        for word in sequence[position + 1 : position + 1 + _SCOPE]:
+            if word[2] == "word":
+                targets.append(word[1])
+                break
+    return targets
+
+
+def _denies(sentence: Sentence, key: str) -> bool:
+    return any(
+        -2 <= position - negation <= _SCOPE
+        for position in sentence.positions.get(key, ())
+        for negation in sentence.negations
+    )
+
+
+def _compare_polarity(result: Comparison, primary: Sentence) -> None:
+    _compare_denials(result, primary)
+    if result.anchors:
+        first = min(j for _, j in result.anchors) - 3
+        last = max(j for _, j in result.anchors) + 3
+        window = primary.sequence[max(0, first) : last]
+    else:
+        window = primary.sequence
+    _compare_quantifiers(result, window)
+    hedges = [word[0] for word in window if is_hedge(word)]
+    if hedges and not any(is_hedge(word) for word in result.statement.sequence):
+        result.hedge_dropped = hedges[0]
+    for word in result.statement.sequence:
+        if is_absolute(word) and word[1] not in result.held:
+            result.absolute_added = word[0]
+            break
+
+
+def _compare_quantifiers(result: Comparison, window: Sequence[Word]) -> None:
+    ours = {group: word[0] for word in result.statement.sequence if (group := quantifier(word))}
+    theirs = {group: word[0] for word in window if (group := quantifier(word))}
+    for group, surface in ours.items():
+        if group in theirs:
+            continue
+        rivals = sorted(name for name in theirs if name in _RIVALS.get(group, ()))
+        if rivals or group in _STRONG:
+            result.quantifiers_changed.append((surface, theirs[rivals[0]] if rivals else ""))
+
+
+def _compare_denials(result: Comparison, primary: Sentence) -> None:
+    statement = result.statement
+    for key in _denied(statement):
+        holders = [
+            place.sentence for place in result.chosen.places if key in place.sentence.positions
+        ]
+        if holders and not any(_denies(sentence, key) for sentence in holders):
+            result.negation_added = True
+    for key in _denied(primary):
+        if key in statement.positions and not _denies(statement, key):
+            result.negation_dropped = True

@@ -1,0 +1,153 @@
+"""What must be known of a chunk or a statement before they can be compared?
+
+A chunk is prepared once: its sentences as words, and an index from each word key to the sentences
+that hold it. Preparing costs time linear in the text; prepared chunks are kept by their text.
+"""
+
+from functools import lru_cache
+
+from rag_evals.text.numbers import expand_dates, normalise_numbers, unit_at
+from rag_evals.text.polarity import is_negation
+from rag_evals.text.sentences import Span, split_sentences
+from rag_evals.text.words import Word, is_name_at, words
+
+_KEPT_CHUNKS = 256
+_LONGEST_KEPT_CHUNK = 20_000
+_LONGEST_SENTENCE = 120
+_LONGEST_STATEMENT = 400
+_LONGEST_STATEMENT_TEXT = 20_000
+
+
+class Sentence:
+    """The words of one sentence; what only some sentences need is found on first use."""
+
+    __slots__ = ("_names", "_negations", "_numbers", "_positions", "sequence", "span")
+
+    def __init__(self, span: Span, sequence: list[Word]) -> None:
+        """Hold a sentence.
+
+        Args:
+            span: Its place in the chunk.
+            sequence: Its words, numbers normalised.
+        """
+        self.span = span
+        self.sequence = sequence
+        self._names: dict[str, str] | None = None
+        self._numbers: dict[str, str] | None = None
+        self._negations: list[int] | None = None
+        self._positions: dict[str, list[int]] | None = None
+
+    @property
+    def positions(self) -> dict[str, list[int]]:
+        """Where each key stands, counted in words from 0."""
+        if self._positions is None:
+            self._positions = {}
+            for position, word in enumerate(self.sequence):
+                self._positions.setdefault(word[1], []).append(position)
+        return self._positions
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Keys of the words that look like names, with a surface of each."""
+        if self._names is None:
+            sequence = self.sequence
+            self._names = {
+                word[1]: word[0]
+                for position, word in enumerate(sequence)
+                if word[3] and is_name_at(sequence, position)
+            }
+        return self._names
+
+    @property
+    def numbers(self) -> dict[str, str]:
+        """Numbers as plain decimals, with the unit beside each ("" for none)."""
+        if self._numbers is None:
+            sequence = self.sequence
+            self._numbers = {
+                word[1]: unit_at(sequence, position)
+                for position, word in enumerate(sequence)
+                if word[2] == "number"
+            }
+        return self._numbers
+
+    @property
+    def negations(self) -> list[int]:
+        """Positions of the words that deny."""
+        if self._negations is None:
+            self._negations = [
+                position for position, word in enumerate(self.sequence) if is_negation(word)
+            ]
+        return self._negations
+
+
+class Passage:
+    """A prepared chunk."""
+
+    __slots__ = ("index", "sentences", "text")
+
+    def __init__(self, text: str) -> None:
+        """Prepare a chunk.
+
+        Args:
+            text: The chunk; may be empty.
+        """
+        self.text = text
+        self.sentences = _sentences(text)
+        self.index: dict[str, list[int]] = {}
+        index = self.index
+        for number, sentence in enumerate(self.sentences):
+            for key in {word[1] for word in sentence.sequence if word[2] != "stop"}:
+                holders = index.get(key)
+                if holders is None:
+                    index[key] = [number]
+                else:
+                    holders.append(number)
+
+
+def prepare(text: str) -> Passage:
+    """Prepare a chunk, or return the one prepared before for the same text."""
+    if len(text) > _LONGEST_KEPT_CHUNK:
+        return Passage(text)
+    return _kept(text)
+
+
+@lru_cache(maxsize=_KEPT_CHUNKS)
+def _kept(text: str) -> Passage:
+    return Passage(text)
+
+
+def statement_sentence(text: str) -> Sentence:
+    """Prepare a statement as one sentence, however many it holds."""
+    # What is longer is no statement; the bound keeps the comparison's time bounded.
+    sequence = words(expand_dates(text[:_LONGEST_STATEMENT_TEXT]))[:_LONGEST_STATEMENT]
+    return Sentence(Span(0, len(text), text), normalise_numbers(sequence))
+
+
+def _sentences(text: str) -> list[Sentence]:
+    sentences: list[Sentence] = []
+    for span in split_sentences(text):
+        sequence = normalise_numbers(words(expand_dates(span.text)))
+        if len(sequence) <= _LONGEST_SENTENCE:
+            sentences.append(Sentence(span, sequence))
+        else:
+            sentences.extend(_pieces(text, span))
+    return sentences
+
+
+def _pieces(text: str, span: Span) -> list[Sentence]:
+    # A text without stops (a transcript, a table) is read in pieces: evidence must stay quotable.
+    pieces: list[Sentence] = []
+    start = span.start
+    while start < span.end:
+        end = min(start + 400, span.end)
+        if end < span.end:
+            space = text.rfind(" ", start + 200, end)
+            end = space if space > 0 else end
+        body = text[start:end]
+        stripped = body.strip()
+        if stripped:
+            first = start + len(body) - len(body.lstrip())
+            piece = Span(first, first + len(stripped), stripped)
+            pieces.append(Sentence(piece, normalise_numbers(words(expand_dates(stripped)))))
+        start = end
+    return pieces

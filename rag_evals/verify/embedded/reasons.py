@@ -1,0 +1,155 @@
+"""Why was a statement judged so? The differences found, in words, English or Russian."""
+
+from collections.abc import Sequence
+
+from rag_evals.verify.embedded.compare import Comparison
+
+_ENGLISH = {
+    "nothing": "no chunk shares a content word with the statement",
+    "empty": "the statement has no content words",
+    "held_all": "all {total} content words are in {place}",
+    "held_some": "{held} of {total} content words are in {place}",
+    "missing": "{lost} of {total} content words missing: {words}",
+    "swapped": "'{ours}' is not in any chunk; {place} says '{theirs}'",
+    "absent": "'{ours}' is not in any chunk",
+    "elsewhere": "'{ours}' is not said with the rest; {place} says '{theirs}'",
+    "opposite": "'{ours}' stands against '{theirs}' in {place}",
+    "negation_added": "the statement denies what {place} says",
+    "negation_dropped": "negated in {place}",
+    "quantifier": "'{ours}' where {place} says '{theirs}'",
+    "hedge": "{place} says it with '{theirs}', the statement as a fact",
+    "unit": "{ours}: unit differs in {place} ('{theirs}')",
+    "order": "the same names in another order than in {place}",
+    "chunk": "chunk {id}",
+    "and": "; ",
+}
+_RUSSIAN = {
+    "nothing": "ни один фрагмент не содержит значимых слов утверждения",
+    "empty": "в утверждении нет значимых слов",
+    "held_all": "все значимые слова ({total}) есть: {place}",
+    "held_some": "значимых слов найдено {held} из {total}: {place}",
+    "missing": "не хватает значимых слов ({lost} из {total}): {words}",
+    "swapped": "'{ours}' нет ни в одном фрагменте; {place}: '{theirs}'",
+    "absent": "'{ours}' нет ни в одном фрагменте",
+    "elsewhere": "'{ours}' не сказано вместе с остальным; {place}: '{theirs}'",
+    "opposite": "'{ours}' противоречит '{theirs}', {place}",
+    "negation_added": "утверждение отрицает сказанное, {place}",
+    "negation_dropped": "с отрицанием, {place}",
+    "quantifier": "'{ours}', а {place}: '{theirs}'",
+    "hedge": "{place}: с оговоркой '{theirs}', в утверждении как факт",
+    "unit": "{ours}: другая единица, {place} ('{theirs}')",
+    "order": "те же имена в другом порядке, {place}",
+    "chunk": "фрагмент {id}",
+    "and": "; ",
+}
+_MOST_FINDINGS = 3
+_MOST_WORDS = 5
+
+
+def reason(result: Comparison, *, is_supported: bool, known: Sequence[bool]) -> str:
+    """Explain a verdict.
+
+    Args:
+        result: The comparison that was judged.
+        is_supported: The decision.
+        known: For each missing word of `result.missing`, whether some chunk holds it elsewhere.
+
+    Returns:
+        One line; the language follows the statement's letters.
+    """
+    texts = _RUSSIAN if _is_russian(result.statement.span.text) else _ENGLISH
+    if not result.weights:
+        return texts["empty"]
+    if not result.chosen.places:
+        return texts["nothing"]
+    place = texts["chunk"].format(id=result.chosen.places[0].chunk_id)
+    if is_supported:
+        return _support(result, texts)
+    findings = _findings(result, texts, place, known)
+    if not findings:
+        findings = [_support(result, texts)]
+    return texts["and"].join(findings[:_MOST_FINDINGS])
+
+
+def _is_russian(text: str) -> bool:
+    return any("а" <= letter.lower() <= "я" for letter in text[:200])
+
+
+def _support(result: Comparison, texts: dict[str, str]) -> str:
+    total = len(result.weights)
+    lost = len({result.statement.sequence[i][1] for i in result.missing})
+    cited = sorted({place.chunk_id for place in result.chosen.places})
+    place = ", ".join(texts["chunk"].format(id=chunk_id) for chunk_id in cited)
+    name = "held_some" if lost else "held_all"
+    return texts[name].format(held=total - lost, total=total, place=place)
+
+
+def _findings(
+    result: Comparison, texts: dict[str, str], place: str, known: Sequence[bool]
+) -> list[str]:
+    findings: list[str] = []
+    told: set[int] = set()
+    rivals = _rivals(result)
+    for i, is_known in zip(result.missing, known, strict=True):
+        theirs = rivals.get(i)
+        if theirs is None or len(told) >= 2:
+            continue
+        name = "elsewhere" if is_known else "swapped"
+        ours = result.statement.sequence[i][0]
+        findings.append(texts[name].format(ours=ours, theirs=theirs, place=place))
+        told.add(i)
+    for ours, theirs in result.opposites[:1]:
+        findings.append(texts["opposite"].format(ours=ours, theirs=theirs, place=place))
+    findings.extend(_turned(result, texts, place))
+    findings.extend(_lost(result, texts, told))
+    return findings
+
+
+def _turned(result: Comparison, texts: dict[str, str], place: str) -> list[str]:
+    found: list[str] = []
+    if result.negation_added:
+        found.append(texts["negation_added"].format(place=place))
+    if result.negation_dropped:
+        found.append(texts["negation_dropped"].format(place=place))
+    found.extend(
+        texts["quantifier"].format(ours=ours, theirs=theirs, place=place)
+        for ours, theirs in result.quantifiers_changed[:1]
+        if theirs
+    )
+    for number, _, theirs in result.wrong_units[:1]:
+        found.append(texts["unit"].format(ours=number, theirs=theirs, place=place))
+    if result.name_inversions:
+        found.append(texts["order"].format(place=place))
+    if result.hedge_dropped:
+        found.append(texts["hedge"].format(theirs=result.hedge_dropped, place=place))
+    return found
+
+
+def _lost(result: Comparison, texts: dict[str, str], told: set[int]) -> list[str]:
+    rest: dict[str, str] = {}
+    for i in result.missing:
+        word = result.statement.sequence[i]
+        if i not in told:
+            rest.setdefault(word[1], word[0])
+    if not rest:
+        return []
+    words = ", ".join(list(rest.values())[:_MOST_WORDS])
+    if len(rest) > _MOST_WORDS:
+        words += ", …"
+    return [texts["missing"].format(lost=len(rest), total=len(result.weights), words=words)]
+
+
+def _rivals(result: Comparison) -> dict[int, str]:
+    """Pair missing numbers and names with what the evidence says in their place."""
+    primary = result.chosen.places[0].sentence
+    sequence = result.statement.sequence
+    names = result.statement.names
+    rivals: dict[int, str] = {}
+    rivals.update(result.number_rivals)
+    for i, fresh in result.substituted:
+        if i in rivals or sequence[i][1] not in names:
+            continue
+        others = [primary.sequence[j][0] for j in fresh if primary.sequence[j][1] in primary.names]
+        if others:
+            rivals[i] = others[0]
+    return rivals

@@ -1,0 +1,138 @@
+"""Which settings does the embedded judge take, and how is it called?
+
+The engine (word lists, comparison, weights) is imported with the first verdict, not before: most
+programs that import the package ask a model.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from rag_evals.errors import ConfigurationError, UnknownNameError
+from rag_evals.verify.flow import Flow, VerifyCall
+from rag_evals.verify.prepare import claims_of
+from rag_evals.verify.verdict import Verdict
+
+if TYPE_CHECKING:
+    from rag_evals.verify.embedded.model import Model
+
+THRESHOLDS = ("balanced", "screen", "strict")
+"""Names of thresholds that every weights file holds."""
+
+SHIPPED_WEIGHTS = Path(__file__).resolve().parents[2] / "_data" / "embedded_weights.json"
+_DEFAULT = "balanced"
+# Raise it when the same weights may give another verdict.
+_ENGINE = 2
+
+
+class EmbeddedVerifier:
+    """A trained groundedness screen: no key, no network, no model to download.
+
+    It says whether a statement is said in the chunks, and finds changed numbers, dates, names,
+    negations and opposites. It does not reason: see the model card in the documentation.
+
+    Args:
+        threshold: Support from which a statement counts as supported, 0 to 1, or a name:
+            `"balanced"` weighs both kinds of error alike; `"screen"` lets about one unsupported
+            statement in ten pass, `"strict"` one in thirty. None takes `"balanced"`.
+        weights: A file made by the training command; None takes the shipped one.
+
+    Raises:
+        ConfigurationError: The threshold or the weights file cannot be used.
+    """
+
+    def __init__(
+        self,
+        threshold: float | Literal["balanced", "screen", "strict"] | None = None,
+        weights: str | Path | None = None,
+    ) -> None:
+        if isinstance(threshold, str):
+            if threshold not in THRESHOLDS:
+                raise UnknownNameError.of("threshold", threshold, THRESHOLDS)
+        elif threshold is not None and not 0 <= threshold <= 1:
+            raise ConfigurationError(
+                f"threshold is {threshold!r}; expected a number from 0 to 1, or one of "
+                f"{', '.join(map(repr, THRESHOLDS))}"
+            )
+        self._threshold = _DEFAULT if threshold is None else threshold
+        self._weights = None if weights is None else Path(weights)
+        if self._weights is not None:
+            self._model()
+
+    @property
+    def name(self) -> str:
+        """`embedded`, or `embedded:FILE` with weights of one's own."""
+        return "embedded" if self._weights is None else f"embedded:{self._weights}"
+
+    @property
+    def threshold(self) -> float:
+        """Support from which a statement counts as supported, 0 to 1."""
+        if not isinstance(self._threshold, str):
+            return float(self._threshold)
+        return self._model().thresholds[self._threshold]
+
+    def fingerprint(self) -> str:
+        """Return a hash of the engine, the weights and the threshold."""
+        weights = hashlib.sha256(self._read_weights()).hexdigest()
+        return hashlib.sha256(f"{_ENGINE} {weights} {self._threshold!r}".encode()).hexdigest()
+
+    def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
+        """Decide each statement against all chunks.
+
+        Args:
+            statements: Sentences or claims.
+            chunks: Texts; ids in the verdicts are their places, from 0.
+
+        Returns:
+            One verdict for each statement, in order.
+        """
+        # The word lists would cost every import of the package.
+        from rag_evals.verify.embedded.decide import decide  # noqa: PLC0415
+
+        return decide(self._model(), self.threshold, statements, chunks)
+
+    def verify_answer(
+        self, answer: str, chunks: Sequence[str], question: str | None = None
+    ) -> list[tuple[str, Verdict]]:
+        """Decide each sentence of an answer that claims something.
+
+        `rag_evals.verify.prepare_answer` says which sentences do not, and why.
+
+        Args:
+            answer: The whole answer.
+            chunks: Texts, as for `verify`.
+            question: Not read: the chunks must support the answer, whatever was asked.
+
+        Returns:
+            Pairs of sentence and verdict, in order; empty for an answer that claims nothing.
+        """
+        del question
+        statements = claims_of(answer)
+        verdicts = self.verify([statement.claim for statement in statements], chunks)
+        return [
+            (statement.text, verdict)
+            for statement, verdict in zip(statements, verdicts, strict=True)
+        ]
+
+    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Describe the work as one local step."""
+        call = VerifyCall(self, statements, chunks)
+        (reply,) = yield [call]
+        return call.read(reply)
+
+    @property
+    def _file(self) -> Path:
+        return self._weights or SHIPPED_WEIGHTS
+
+    def _model(self) -> "Model":
+        # As above.
+        from rag_evals.verify.embedded.model import load  # noqa: PLC0415
+
+        return load(self._file)
+
+    def _read_weights(self) -> bytes:
+        try:
+            return self._file.read_bytes()
+        except OSError as error:
+            raise ConfigurationError(f"no weights file {str(self._file)!r}: {error}") from error

@@ -1,0 +1,57 @@
+"""The training command: same rows, same weights; the weights work; the card shows the figures."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from rag_evals.verify import EmbeddedVerifier
+from tests.verify.test_embedded_pairs import PAIRS
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> Path:
+    """Write labelled rows of two sources of one's own: the minimal pairs, with foreign chunks."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    draw = random.Random(0)
+    for source, kinds in (("clinic", PAIRS[::2]), ("library", PAIRS[1::2])):
+        rows = []
+        for pair in kinds:
+            context = [pair["context"], draw.choice(PAIRS)["context"]]
+            for kind, label in (("supported", 1), ("unsupported", 0)):
+                rows.append(
+                    {
+                        "id": f"{pair['id']}-{kind}", "dataset": source, "question": None,
+                        "context": context, "answer": pair[kind], "label": label,
+                        "language": pair["language"],
+                        "statements": [
+                            {"text": pair[kind], "label": label, "gold_chunks": [0] * label}
+                        ],
+                    }
+                )  # fmt: skip
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (folder / f"{source}.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_training_is_repeatable_and_its_weights_work(
+    labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two runs write the same bytes; the verifier loads them, and the card has the figures."""
+    from tools.train_embedded.__main__ import main
+
+    card = tmp_path / "card.md"
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    main([str(labelled), "--out", str(first), "--card", str(card)])
+    main([str(labelled), "--out", str(second)])
+    shown = capsys.readouterr().out
+
+    assert first.read_bytes() == second.read_bytes()
+    assert "| clinic | your own | fitted, left out here | 120 | 50 |" in shown
+    assert "| library |" in card.read_text(encoding="utf-8")
+    good, bad = EmbeddedVerifier(weights=first).verify(
+        ["The mill was sold in 1910.", "Pigeons sleep in towers."], ["The mill was sold in 1910."]
+    )
+    assert good.support > bad.support

@@ -1,0 +1,59 @@
+"""How common is each word? Counts of chunks per key, for the fixed idf of the shipped weights."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rag_evals.text.numbers import expand_dates, normalise_numbers
+from rag_evals.text.words import words
+from tools.train_embedded.rows import Labelled
+
+_LEAST_COUNT = 3
+_LONGEST_KEY = 20
+
+
+def count_background(statements: Iterable[Labelled]) -> dict[str, Any]:
+    """Count in how many different chunks each word key occurs, per language.
+
+    Args:
+        statements: Only those whose texts may be counted for shipped weights.
+
+    Returns:
+        Per language "chunks" and "words" (count to keys), as `model.read_idf` reads it; keys seen
+        in fewer than three chunks are left out.
+    """
+    seen: set[str] = set()
+    chunks: Counter[str] = Counter()
+    counts: dict[str, Counter[str]] = {"en": Counter(), "ru": Counter()}
+    for statement in statements:
+        language = "ru" if statement.language == "ru" else "en"
+        for chunk in statement.chunks:
+            if chunk not in seen:
+                seen.add(chunk)
+                chunks[language] += 1
+                counts[language].update(_keys(chunk))
+    return {
+        language: {"chunks": chunks[language], "words": _by_count(counts[language])}
+        for language in ("en", "ru")
+    }
+
+
+def _keys(chunk: str) -> set[str]:
+    sequence = normalise_numbers(words(expand_dates(chunk)))
+    return {word.key for word in sequence if word.kind != "stop" and len(word.key) <= _LONGEST_KEY}
+
+
+def _by_count(counts: Mapping[str, int]) -> dict[str, str]:
+    grouped: dict[int, list[str]] = {}
+    for key, count in counts.items():
+        if count >= _LEAST_COUNT and " " not in key:
+            # Steps of about ten percent: the idf changes by less than 0.1, the file halves.
+            grouped.setdefault(_rounded(count), []).append(key)
+    return {str(count): " ".join(sorted(grouped[count])) for count in sorted(grouped)}
+
+
+def _rounded(count: int) -> int:
+    step = 1
+    while step * 12 <= count:
+        step *= 2
+    return count // step * step

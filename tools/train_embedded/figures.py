@@ -1,0 +1,72 @@
+"""How good is a judge? Balanced accuracy, AUROC, calibration error, thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+_BINS = 10
+
+
+def sigmoid(logits: Array) -> Array:
+    """Turn log odds into probabilities."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -40, 40))), dtype=np.float64)
+
+
+def auroc(labels: Array, scores: Array) -> float:
+    """Return the chance that a supported statement outranks an unsupported one; ties count half."""
+    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]
+    supported = labels == 1
+    count = int(supported.sum())
+    above = ranks[supported].sum() - count * (count + 1) / 2
+    return float(above / (count * (len(labels) - count)))
+
+
+def balanced_accuracy(labels: Array, scores: Array, threshold: float) -> float:
+    """Return the mean of the shares decided right in either class."""
+    passed = scores >= threshold
+    return float((passed[labels == 1].mean() + (~passed[labels == 0]).mean()) / 2)
+
+
+def calibration(labels: Array, scores: Array) -> list[tuple[float, float, float]]:
+    """Return (mean score, share supported, share of rows) for each of ten bins in use."""
+    bins = np.clip((scores * _BINS).astype(int), 0, _BINS - 1)
+    return [
+        (
+            float(scores[bins == number].mean()),
+            float(labels[bins == number].mean()),
+            float((bins == number).mean()),
+        )
+        for number in range(_BINS)
+        if (bins == number).any()
+    ]
+
+
+def calibration_error(labels: Array, scores: Array) -> float:
+    """Return the expected calibration error over ten bins of equal width."""
+    return sum(abs(mean - share) * size for mean, share, size in calibration(labels, scores))
+
+
+def balanced_threshold(labels: Mapping[str, Array], scores: Mapping[str, Array]) -> float:
+    """Find the one threshold with the best balanced accuracy, averaged over sources."""
+    names = [name for name in labels if 0 < labels[name].mean() < 1]
+    grid = [round(0.2 + 0.01 * step, 2) for step in range(61)]
+
+    def mean_accuracy(threshold: float) -> float:
+        return float(
+            np.mean([balanced_accuracy(labels[name], scores[name], threshold) for name in names])
+        )
+
+    # The middle of the plateau is steadier than its highest point.
+    best = max(map(mean_accuracy, grid))
+    good = [threshold for threshold in grid if mean_accuracy(threshold) >= best - 0.003]
+    return round(float(np.median(good)), 2)
+
+
+def recall_threshold(labels: Array, scores: Array, recall: float) -> float:
+    """Find the threshold under which a share `recall` of the unsupported statements falls."""
+    return round(float(np.quantile(scores[labels == 0], recall)), 3)

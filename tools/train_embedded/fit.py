@@ -1,0 +1,193 @@
+"""Which weights separate supported from unsupported statements, whatever the source?
+
+Two steps. The first fits all features on labelled statements. The second lets only the features
+that speak of contradiction grow further against support, on the labelled statements and on edited
+ones: edits hold the same words as their originals, so they must not teach that words matter less.
+Both are repeated, since the weights decide which reading of a statement counts.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from rag_evals.verify.embedded.features import CONTRADICTION, FAVOURABLE, FEATURES
+from tools.train_embedded.tables import Array, Table
+
+_RIDGE = 3.0
+_EDIT_WEIGHT = 1.0
+_ROUNDS = 3
+# Two sources with the same texts must be left out together.
+_FAMILIES = {"wice_claim": "wice", "wice_tokens": "wice"}
+Bounds = Sequence[tuple[float | None, float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A logistic regression on raw features."""
+
+    coefficients: Array
+    intercept: float
+
+    def readings(self, table: Table) -> Array:
+        """Return the log odds of support of each reading."""
+        return np.asarray(table.features @ self.coefficients + self.intercept, dtype=np.float64)
+
+    def logits(self, table: Table) -> Array:
+        """Return the log odds of support of each statement: those of its best reading."""
+        readings = self.readings(table)
+        return np.asarray(readings[table.best_rows(readings)], dtype=np.float64)
+
+
+def fit_sources(tables: Mapping[str, Table], edits: Mapping[str, Table]) -> Fit:
+    """Fit on labelled tables, then sharpen the contradiction features on edits.
+
+    Args:
+        tables: Labelled statements by source.
+        edits: Edited statements by source; those of a source outside `tables` are not used.
+
+    Returns:
+        The fit, in terms of raw features.
+    """
+    names = sorted(tables)
+    real = [tables[name] for name in names]
+    made = [edits[name] for name in sorted(edits) if name in tables]
+    rows = [table.starts for table in [*real, *made]]
+    fit = None
+    for _ in range(_ROUNDS):
+        if fit is not None:
+            rows = [table.best_rows(fit.readings(table)) for table in [*real, *made]]
+        chosen = [table.features[row] for table, row in zip([*real, *made], rows, strict=True)]
+        fit = _fit_rows(
+            np.vstack(chosen),
+            np.concatenate([table.labels for table in [*real, *made]]),
+            np.concatenate(
+                [row_weights(table.labels) for table in real]
+                + [row_weights(table.labels) * _EDIT_WEIGHT for table in made]
+            ),
+            sum(len(table.labels) for table in real),
+        )
+    assert fit is not None
+    return fit
+
+
+def leave_one_out(
+    tables: Mapping[str, Table], edits: Mapping[str, Table], others: Mapping[str, Table]
+) -> dict[str, Fit]:
+    """Fit for each source without it, without edits of it, and without texts it shares.
+
+    Args:
+        tables: The sources that may be fitted on.
+        edits: Edited statements of those sources.
+        others: Sources that are only measured; the fit on all of `tables` judges them.
+
+    Returns:
+        A fit per source that never saw it.
+    """
+    fits: dict[str, Fit] = {}
+    for name in tables:
+        rest = {key: value for key, value in tables.items() if _family(key) != _family(name)}
+        fits[name] = fit_sources(rest or tables, edits)
+    if others:
+        whole = fit_sources(tables, edits)
+        fits.update(dict.fromkeys(others, whole))
+    return fits
+
+
+def calibrate(logits: Sequence[Array], labels: Sequence[Array]) -> tuple[float, float]:
+    """Find slope and offset that turn left-out log odds into honest probabilities.
+
+    Sources and classes weigh the same, as in the fit: how many statements of an answer are true
+    is not known beforehand, and the labelled sources are no guide to it.
+    """
+    values = np.concatenate(logits).reshape(-1, 1)
+    weights = np.concatenate([row_weights(label) for label in labels])
+    bounds: Bounds = [(0.1, None), (None, None)]
+    found = _solve(values, np.concatenate(labels), weights, bounds, ridge=1e-6)
+    return float(found[0]), float(found[1])
+
+
+def shipped(fit: Fit, slope: float, offset: float) -> dict[str, Any]:
+    """Write a calibrated fit as the weights file holds it."""
+    return {
+        "intercept": round(fit.intercept * slope + offset, 4),
+        "coefficients": {
+            # Adding 0.0 turns a negative zero into a plain one.
+            name: round(float(value) * slope, 4) + 0.0
+            for name, value in zip(FEATURES, fit.coefficients, strict=True)
+        },
+    }
+
+
+def row_weights(labels: Array) -> Array:
+    """Weigh rows so that both classes count the same, and large sources only a little more."""
+    share = float(min(max(labels.mean(), 0.02), 0.98))
+    size = min(len(labels), 1500) ** 0.5 / len(labels)
+    if labels.min() == labels.max():
+        return np.full(len(labels), size / 2)
+    return np.asarray(np.where(labels == 1, 0.5 / share, 0.5 / (1 - share)) * size)
+
+
+def _family(source: str) -> str:
+    return _FAMILIES.get(source, source)
+
+
+def _fit_rows(features: Array, labels: Array, weights: Array, real: int) -> Fit:
+    mean, scale = features[:real].mean(axis=0), features[:real].std(axis=0)
+    scale[scale < 1e-9] = 1.0
+    scaled = (features - mean) / scale
+    bounds: Bounds = [
+        *((0.0, None) if name in FAVOURABLE else (None, 0.0) for name in FEATURES),
+        (None, None),
+    ]
+    found = _solve(scaled[:real], labels[:real], weights[:real], bounds)
+    if len(labels) > real:
+        found = _sharpen(found, scaled, labels, weights, real)
+    coefficients = found[:-1] / scale
+    return Fit(coefficients, float(found[-1] - coefficients @ mean))
+
+
+def _sharpen(first: Array, features: Array, labels: Array, weights: Array, real: int) -> Array:
+    free = np.array([name in CONTRADICTION for name in FEATURES])
+    is_edit = (np.arange(len(labels)) >= real).astype(float)
+    fixed = features[:, ~free] @ first[:-1][~free]
+    # The indicator takes up how much more often edits are false; it is dropped afterwards.
+    columns = np.column_stack([features[:, free], is_edit])
+    bounds: Bounds = [
+        *((None, min(0.0, float(value))) for value in first[:-1][free]),
+        (None, None),
+        (None, None),
+    ]
+    found = _solve(columns, labels, weights, bounds, offsets=fixed)
+    result = first.copy()
+    result[:-1][free] = found[:-2]
+    result[-1] = found[-1]
+    return result
+
+
+def _solve(
+    features: Array,
+    labels: Array,
+    weights: Array,
+    bounds: Bounds,
+    *,
+    offsets: Array | float = 0.0,
+    ridge: float = _RIDGE,
+) -> Array:
+    weights = weights / weights.mean()
+
+    def loss(point: Array) -> tuple[float, Array]:
+        logits = offsets + features @ point[:-1] + point[-1]
+        errors = weights * (1 / (1 + np.exp(-np.clip(logits, -40, 40))) - labels)
+        value = (weights * (np.logaddexp(0, logits) - labels * logits)).sum()
+        value += 0.5 * ridge * (point[:-1] ** 2).sum()
+        slope = np.append(features.T @ errors + ridge * point[:-1], errors.sum())
+        return float(value) / len(labels), slope / len(labels)
+
+    start = np.zeros(features.shape[1] + 1)
+    found = minimize(
+        loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}
+    )
+    return np.asarray(found.x, dtype=np.float64)

@@ -1,0 +1,112 @@
+"""Which labelled statements are there to learn from, and which only to measure on?"""
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# Licences that bar these from shipped weights are listed in the data's own README.
+EVALUATION_ONLY = frozenset(("lfqa", "factscore", "cliff", "alexa", "snli", "topicalchat"))
+LICENCES = {
+    "expertqa": "MIT",
+    "factcheck_gpt": "Apache-2.0",
+    "summedits": "Apache-2.0",
+    "wice_claim": "ODC-BY, text CC BY-SA",
+    "wice_tokens": "ODC-BY, text CC BY-SA",
+    "begin": "CC BY 4.0 (WoW, CMU-DoG)",
+    "mnli": "mixed open licences",
+    "scitail": "Apache-2.0",
+    "terra_ru": "MIT",
+    "lfqa": "none stated",
+    "factscore": "by way of CC BY-NC 4.0",
+    "cliff": "none stated",
+    "alexa": "CC BY-SA 4.0",
+    "snli": "CC BY-SA 4.0",
+    "topicalchat": "CDLA-Sharing 1.0",
+}
+_SOURCES = {
+    "factcheck-gpt": "factcheck_gpt",
+    "wice-claim": "wice_claim",
+    "wice-tokens": "wice_tokens",
+    "begin-wow": "begin",
+    "begin-cmu": "begin",
+    "begin-tc": "topicalchat",
+    "nli-mnli": "mnli",
+    "nli-snli": "snli",
+    "nli-scitail": "scitail",
+    "terra-ru": "terra_ru",
+    "alexa-dialogue": "alexa",
+    "cliff-xsum": "cliff",
+    "cliff-cnndm": "cliff",
+}
+_MOST_ROWS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One statement with its chunks and a person's label (1 supported, 0 not)."""
+
+    source: str
+    row_id: str
+    text: str
+    label: int
+    chunks: tuple[str, ...]
+    question: str | None
+    gold_chunks: tuple[int, ...]
+    language: str
+
+
+def read_statements(folder: Path) -> dict[str, list[Labelled]]:
+    """Read every labelled file of a folder.
+
+    Args:
+        folder: Holds `*.jsonl` and `*.jsonl.gz`, one row a line.
+
+    Returns:
+        Statements by source, sources in alphabetical order; of a large source the 5,000 rows
+        whose ids hash lowest, so that the choice depends on nothing else.
+    """
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")]):
+        for row in _rows(path):
+            name = str(row.get("dataset") or path.name.split(".")[0])
+            rows.setdefault(_SOURCES.get(name, name), []).append(row)
+    return {
+        source: [item for row in _sampled(rows[source]) for item in _statements(source, row)]
+        for source in sorted(rows)
+    }
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    raw = path.read_bytes()
+    text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
+    # Not splitlines(): a JSON string may hold other line separators.
+    for line in text.split("\n"):
+        if line.strip():
+            yield json.loads(line)
+
+
+def _sampled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if len(rows) <= _MOST_ROWS:
+        return rows
+    return sorted(rows, key=lambda row: hashlib.sha256(str(row["id"]).encode()).digest())[
+        :_MOST_ROWS
+    ]
+
+
+def _statements(source: str, row: dict[str, Any]) -> Iterator[Labelled]:
+    whole = {"text": row["answer"], "label": row["label"]}
+    for item in row.get("statements") or [whole]:
+        yield Labelled(
+            source=source,
+            row_id=str(row["id"]),
+            text=item["text"],
+            label=int(item["label"]),
+            chunks=tuple(row["context"]),
+            question=row.get("question"),
+            gold_chunks=tuple(item.get("gold_chunks") or ()),
+            language=row.get("language", "en"),
+        )

@@ -1,0 +1,72 @@
+"""What does the judge see of each labelled statement? Feature tables, by the code that ships."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_evals.verify.embedded.decide import readings
+from rag_evals.verify.embedded.features import FEATURES, features
+from rag_evals.verify.embedded.model import Model
+from rag_evals.verify.embedded.passage import prepare, statement_sentence
+from tools.train_embedded.rows import Labelled
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The readings of a source's statements; the verifier counts the best of each statement.
+
+    Attributes:
+        features: One row a reading.
+        starts: Where each statement's readings begin; at least one each.
+        labels: One a statement, 1 supported.
+        cited: Chunk ids that each reading cites.
+        gold: Chunk ids that support each statement where they are known and not the only ones.
+    """
+
+    features: Array
+    starts: npt.NDArray[np.intp]
+    labels: Array
+    cited: Sequence[tuple[int, ...]]
+    gold: Sequence[tuple[int, ...]]
+
+    def best_rows(self, scores: Array) -> npt.NDArray[np.intp]:
+        """Return the row of each statement's best reading, the first of equal ones."""
+        ends = np.append(self.starts[1:], len(scores))
+        counts = ends - self.starts
+        owner = np.repeat(np.arange(len(self.starts)), counts)
+        order = np.lexsort((np.arange(len(scores)), -scores, owner))
+        return np.asarray(order[self.starts], dtype=np.intp)
+
+    def gold_hits(self, scores: Array) -> tuple[int, int]:
+        """Count the supported statements that cite a gold chunk, and those that could."""
+        rows = self.best_rows(scores)
+        known = [
+            bool(set(gold) & set(self.cited[row]))
+            for gold, row, label in zip(self.gold, rows, self.labels, strict=True)
+            if gold and label
+        ]
+        return sum(known), len(known)
+
+
+def see(statements: Sequence[Labelled], model: Model) -> Table:
+    """Read statements as the verifier does, with the idf of `model`."""
+    values: list[list[float]] = []
+    starts: list[int] = []
+    cited: list[tuple[int, ...]] = []
+    for item in statements:
+        starts.append(len(values))
+        passages = [prepare(chunk) for chunk in item.chunks]
+        for result in readings(statement_sentence(item.text), model, passages):
+            values.append(features(result))
+            cited.append(tuple(dict.fromkeys(place.chunk_id for place in result.chosen.places)))
+    return Table(
+        np.array(values, dtype=np.float64).reshape(-1, len(FEATURES)),
+        np.array(starts, dtype=np.intp),
+        np.array([item.label for item in statements], dtype=np.float64),
+        cited,
+        [item.gold_chunks if len(item.chunks) > 1 else () for item in statements],
+    )
