@@ -91,13 +91,15 @@ _UNIT_NAMES = {
     for form in forms.split()
 }
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
+_MAY_BE_DATE = re.compile(r"\d[-.]\d\d?[-.]\d")
 _NUMBER_WORDS = frozenset(_SMALL) | frozenset(_TENS) | frozenset(_SCALES) | frozenset(_ORDINALS)
+_FIGURES = _NUMBER_WORDS | frozenset(_MONTHS)
 
 
 def expand_dates(text: str) -> str:
     """Write numeric dates as day, month name and year, so that all dates share one form."""
     # A cheap test first: most sentences hold no such date.
-    if "-" not in text and "." not in text:
+    if not _MAY_BE_DATE.search(text):
         return text
     return _ISO_DATE.sub(_spell_date, text)
 
@@ -105,7 +107,7 @@ def expand_dates(text: str) -> str:
 def unit_at(sequence: list[Word], position: int) -> str:
     """Return the unit beside the number at `position`, or "" when there is none."""
     if position + 1 < len(sequence):
-        unit = _UNIT_NAMES.get(sequence[position + 1].surface.lower())
+        unit = _UNIT_NAMES.get(sequence[position + 1].low)
         if unit is not None:
             return unit
     if position and sequence[position - 1].kind == "unit":
@@ -123,21 +125,25 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
         The same words, numbers with `kind` "number" and a plain decimal as key; a run such as
         "two and a half million" stays several words, "2.5 million" becomes one.
     """
+    for word in sequence:
+        if word[2] == "number" or word[4] in _FIGURES:
+            break
+    else:
+        return sequence
     result: list[Word] = []
     position = 0
-    total = len(sequence)
-    while position < total:
+    while position < len(sequence):
         word = sequence[position]
         if word.kind == "number":
             position = _read_digits(sequence, position, result)
             continue
-        low = word.surface.lower() if word.is_capital else word.surface
+        low = word.low
         if low in _NUMBER_WORDS and not _is_pronoun(low, sequence, position):
             position = _read_number_words(sequence, position, result)
             continue
         month = _MONTHS.get(low)
         if month is not None and (low not in ("may", "march", "mar") or word.is_capital):
-            word = Word(word.surface, month, "word", True)
+            word = word._replace(key=month, kind="word", is_capital=True, marks=0)
         result.append(word)
         position += 1
     return result
@@ -179,10 +185,10 @@ def _is_pronoun(low: str, sequence: list[Word], position: int) -> bool:
         return True
     if low not in ("one", "один", "одна", "одно", "одного", "одной"):
         return False
-    following = sequence[position + 1].surface.lower() if position + 1 < len(sequence) else ""
+    following = sequence[position + 1].low if position + 1 < len(sequence) else ""
     # "one of the", "no one", "один из": the word counts nothing.
     return following in ("of", "из", "another", "can", "must", "") or (
-        position > 0 and sequence[position - 1].surface.lower() in ("no", "the", "this", "that")
+        position > 0 and sequence[position - 1].low in ("no", "the", "this", "that")
     )
 
 
@@ -191,14 +197,14 @@ def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int
     value = plain_decimal(word.surface)
     position += 1
     if position < len(sequence):
-        following = sequence[position].surface.lower()
+        following = sequence[position].low
         scale = _SCALES.get(following)
-        if scale is not None and len(value) < 12:
+        if scale is not None and len(value) < 12 and value.count(".") < 2:
             value = _scaled(value, scale)
             position += 1
         elif following in ("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"):
             position += 1
-    result.append(Word(word.surface, value, "number", False))
+    result.append(Word(word.surface, value, "number", False, value, 0))
     return position
 
 
@@ -214,7 +220,7 @@ def _read_number_words(sequence: list[Word], position: int, result: list[Word]) 
     start = position
     total = current = 0
     while position < len(sequence):
-        low = sequence[position].surface.lower()
+        low = sequence[position].low
         if low in _SCALES:
             current = max(current, 1) * _SCALES[low]
             if _SCALES[low] > 100:
@@ -234,12 +240,12 @@ def _read_number_words(sequence: list[Word], position: int, result: list[Word]) 
             break
         position += 1
     surface = " ".join(word.surface for word in sequence[start:position])
-    result.append(Word(surface, str(total + current), "number", False))
+    result.append(Word(surface, str(total + current), "number", False, surface, 0))
     return position
 
 
 def _is_small(sequence: list[Word], position: int) -> bool:
     if position >= len(sequence):
         return False
-    low = sequence[position].surface.lower()
+    low = sequence[position].low
     return low in _SMALL or low in _TENS

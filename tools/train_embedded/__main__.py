@@ -64,7 +64,10 @@ def train(statements: dict[str, list[Labelled]], *, seed: int) -> tuple[str, Mea
         [logits[name] for name in tables], [tables[name].labels for name in tables]
     )
     scores = {name: figures.sigmoid(values * slope + offset) for name, values in logits.items()}
-    gold = [table.gold_hits(fits[name].readings(table)) for name, table in seen.items()]
+    gold = [
+        table.gold_hits(figures.sigmoid(fits[name].readings(table) * slope + offset))
+        for name, table in seen.items()
+    ]
     measured = Measured(
         scores,
         {name: table.labels for name, table in seen.items()},

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from rag_evals.text import split_sentences
 from rag_evals.text._opposites import OPPOSITES_ENGLISH, OPPOSITES_RUSSIAN
 from rag_evals.text._synonyms import SYNONYMS_ENGLISH, SYNONYMS_RUSSIAN
 from rag_evals.text.words import is_name_at, words
@@ -46,15 +47,35 @@ def _edited(item: Labelled, draw: random.Random, pool: Sequence[str]) -> list[La
     chosen = [edit for edit in _FALSE if draw.random() < 0.7]
     draw.shuffle(chosen)
     made: list[Labelled] = []
+    hedged = _hedge_chunk(item, draw)
+    if hedged is not None:
+        made.append(hedged)
     for edit in chosen:
         text = edit(item.text, item, draw, pool)
-        if text is not None and text != item.text and len(made) < 2:
+        if text is not None and text != item.text and len(made) < 3:
             made.append(replace(item, text=text, label=0))
     kept = [item]
     same = _synonym(item.text, draw)
     if same is not None:
         kept.append(replace(item, text=same))
     return kept + made
+
+
+def _hedge_chunk(item: Labelled, draw: random.Random) -> Labelled | None:
+    """Make the evidence less than a fact: the statement is then not supported."""
+    if len(item.chunks) != 1 or draw.random() < 0.75:
+        return None
+    own = {word.key for word in words(item.text) if word.kind != "stop"}
+    spans = split_sentences(item.chunks[0])
+    if not own or not spans:
+        return None
+    best = max(spans, key=lambda span: len(own & {word.key for word in words(span.text)}))
+    if len(own & {word.key for word in words(best.text)}) < 0.7 * len(own):
+        return None
+    lead = draw.choice(_DOUBTS_RUSSIAN if item.language == "ru" else _DOUBTS_ENGLISH)
+    text = item.chunks[0]
+    changed = f"{text[: best.start]}{lead} {best.text[:1].lower()}{text[best.start + 1 :]}"
+    return replace(item, chunks=(changed,), label=0)
 
 
 def _content(text: str) -> list[str]:
@@ -165,6 +186,13 @@ def _synonym_surfaces() -> dict[str, list[str]]:
     return {word: others for word, others in table.items() if others}
 
 
+def _add_detail(text: str, item: Labelled, draw: random.Random, pool: Sequence[str]) -> str | None:
+    if len(pool) < 2 or item.language == "ru":
+        return None
+    first, second = draw.sample(list(pool), 2)
+    return f"{text.rstrip('. ')} {draw.choice(_JOINERS)} {first} {second}."
+
+
 def _change_quantifier(
     text: str, item: Labelled, draw: random.Random, pool: Sequence[str]
 ) -> str | None:
@@ -184,6 +212,15 @@ def _change_unit(text: str, item: Labelled, draw: random.Random, pool: Sequence[
     return text[: found.start(1)] + new + text[found.end(1) :]
 
 
+_JOINERS = ("and", "with", "in", "because of", "after", "for")
+_DOUBTS_ENGLISH = (
+    "It is possible that", "Some hoped that", "If", "Perhaps", "They plan to make sure that",
+    "It was allegedly the case that", "Nobody knows whether", "There were fears that",
+)  # fmt: skip
+_DOUBTS_RUSSIAN = (
+    "Возможно,", "Якобы", "Если", "Некоторые надеются, что", "Предполагается, что",
+    "Есть опасения, что", "Неизвестно,", "Они обещают, что",
+)  # fmt: skip
 _QUANTIFIER_SWAPS = {
     "all": ["some", "most", "few"], "every": ["hardly any"], "some": ["all", "most", "no"],
     "many": ["all", "few", "no"], "most": ["few", "all"], "several": ["all"],
@@ -209,5 +246,5 @@ _UNIT = re.compile(
 )
 _FALSE: tuple[Edit, ...] = (
     _change_number, _change_name, _swap_names, _negate, _oppose, _change_word,
-    _change_quantifier, _change_unit,
+    _change_quantifier, _change_unit, _add_detail,
 )  # fmt: skip

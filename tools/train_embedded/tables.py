@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rag_evals.verify.embedded.decide import readings
+from rag_evals.verify.embedded.decide import cited_chunks, readings
 from rag_evals.verify.embedded.features import FEATURES, features
 from rag_evals.verify.embedded.model import Model
 from rag_evals.verify.embedded.passage import prepare, statement_sentence
@@ -23,7 +23,7 @@ class Table:
         features: One row a reading.
         starts: Where each statement's readings begin; at least one each.
         labels: One a statement, 1 supported.
-        cited: Chunk ids that each reading cites.
+        cited: Chunk ids of each reading's evidence, best first.
         gold: Chunk ids that support each statement where they are known and not the only ones.
     """
 
@@ -41,15 +41,20 @@ class Table:
         order = np.lexsort((np.arange(len(scores)), -scores, owner))
         return np.asarray(order[self.starts], dtype=np.intp)
 
-    def gold_hits(self, scores: Array) -> tuple[int, int]:
-        """Count the supported statements that cite a gold chunk, and those that could."""
-        rows = self.best_rows(scores)
-        known = [
-            bool(set(gold) & set(self.cited[row]))
-            for gold, row, label in zip(self.gold, rows, self.labels, strict=True)
-            if gold and label
-        ]
-        return sum(known), len(known)
+    def gold_hits(self, supports: Array) -> tuple[int, int]:
+        """Count the supported statements that cite a gold chunk, and those that could.
+
+        Args:
+            supports: Calibrated support of each reading, 0 to 1.
+        """
+        hits = total = 0
+        ends = [*self.starts[1:], len(supports)]
+        for start, end, gold, label in zip(self.starts, ends, self.gold, self.labels, strict=True):
+            if gold and label:
+                readings = list(zip(self.cited[start:end], supports[start:end], strict=True))
+                total += 1
+                hits += bool(set(gold) & set(cited_chunks(readings)))
+        return hits, total
 
 
 def see(statements: Sequence[Labelled], model: Model) -> Table:

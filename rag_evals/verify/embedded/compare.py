@@ -5,11 +5,11 @@ missing word (a number for a number, a name for a name, an opposite) is found be
 that both share.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from rag_evals.text.polarity import is_absolute, is_hedge, opposite_among, quantifier
+from rag_evals.text.polarity import listed_opposite, positive_forms
 from rag_evals.text.words import Word, synonyms
 from rag_evals.verify.embedded.evidence import Chosen, Ground
 from rag_evals.verify.embedded.passage import Sentence
@@ -17,16 +17,7 @@ from rag_evals.verify.embedded.passage import Sentence
 _WIDEST_GAP = 8
 _NUMBER_REACH = 3
 _OPPOSITE_REACH = 3
-_SCOPE = 4
 _PASSIVE = frozenset(("by", "was", "were", "been", "был", "была", "были", "было"))
-
-
-_STRONG = frozenset(("all", "none", "only"))
-_AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
-_RIVALS = {group: _AMOUNTS - {group} for group in _AMOUNTS} | {
-    "over": frozenset(("under",)),
-    "under": frozenset(("over",)),
-}
 
 
 @dataclass(slots=True)
@@ -46,24 +37,16 @@ class Comparison:
     wide: set[str] = field(default_factory=set)
     anchors: list[tuple[int, int]] = field(default_factory=list)
     name_inversions: int = 0
-    substituted: list[tuple[int, list[int]]] = field(default_factory=list)
-    inserted: list[int] = field(default_factory=list)
-    linkers: int = 0
-    linkers_changed: int = 0
+    name_rivals: dict[int, str] = field(default_factory=dict)
     opposites: list[tuple[str, str]] = field(default_factory=list)
-    number_rivals: dict[int, str] = field(default_factory=dict)
+    number_rivals: dict[int, tuple[str, int]] = field(default_factory=dict)
     wrong_units: list[tuple[str, str, str]] = field(default_factory=list)
     loose_numbers: list[str] = field(default_factory=list)
     links: int = 0
     links_held: int = 0
-    negation_added: bool = False
-    negation_dropped: bool = False
-    quantifiers_changed: list[tuple[str, str]] = field(default_factory=list)
-    hedge_dropped: str = ""
-    absolute_added: str = ""
 
 
-def compare(statement: Sentence, ground: Ground, excluded: Set[int] = frozenset()) -> Comparison:
+def compare(statement: Sentence, ground: Ground, excluded: Collection[int]) -> Comparison:
     """Compare a statement with the chunks.
 
     Args:
@@ -92,13 +75,12 @@ def compare(statement: Sentence, ground: Ground, excluded: Set[int] = frozenset(
     _compare_gaps(result, primary)
     _find_opposites(result, primary)
     _compare_numbers(result)
-    _find_number_rivals(result, primary)
+    _find_number_rivals(result)
     _count_links(result)
-    _compare_polarity(result, primary)
     return result
 
 
-def _wide_keys(ground: Ground, excluded: Set[int]) -> set[str]:
+def _wide_keys(ground: Ground, excluded: Collection[int]) -> set[str]:
     """Return the statement's keys that the best chunk, or a chunk nearly as good, holds."""
     covers = [
         (cover, passage.index)
@@ -177,61 +159,52 @@ def _is_passive(sentence: Sentence) -> bool:
 
 
 def _compare_gaps(result: Comparison, primary: Sentence) -> None:
+    """Find what the evidence says between two shared words where the statement says another."""
+    if not result.missing:
+        return
     sequence, other = result.statement.sequence, primary.sequence
     missing = set(result.missing)
     bounds = [(-1, -1), *result.anchors, (len(sequence), len(other))]
     for (i0, j0), (i1, j1) in pairwise(bounds):
         lost = [i for i in range(i0 + 1, i1) if i in missing]
-        is_edge = i0 < 0 or i1 == len(sequence)
-        if not 0 < j1 - j0 <= _WIDEST_GAP:
-            if lost and not is_edge and j1 > j0:
-                result.inserted.extend(lost)
+        if not lost or not 0 < j1 - j0 <= _WIDEST_GAP:
             continue
         fresh = [
             j
             for j in range(j0 + 1, j1)
             if other[j][2] != "stop" and other[j][1] not in result.weights
         ]
-        if lost and fresh:
-            result.substituted.extend((i, fresh) for i in lost)
-        elif lost:
-            result.inserted.extend(lost)
-        if not is_edge:
-            _compare_linkers(result, sequence[i0 + 1 : i1], other[j0 + 1 : j1])
-
-
-def _compare_linkers(result: Comparison, ours: Sequence[Word], theirs: Sequence[Word]) -> None:
-    mine = {word[1] for word in ours if word[2] == "stop"}
-    if not mine:
-        return
-    result.linkers += 1
-    yours = {word[1] for word in theirs if word[2] == "stop"}
-    if yours and not mine & yours:
-        result.linkers_changed += 1
+        names = [j for j in fresh if other[j][1] in primary.names]
+        if names:
+            result.name_rivals.update(
+                (i, other[names[0]][0]) for i in lost if sequence[i][1] in result.statement.names
+            )
 
 
 def _find_opposites(result: Comparison, primary: Sentence) -> None:
-    strangers = {
-        word[1]: position
-        for position, word in enumerate(primary.sequence)
-        if word[1] not in result.statement.positions
-    }
-    sequence = result.statement.sequence
+    sequence, ours = result.statement.sequence, result.statement.positions
     seen: set[str] = set()
     for i, word in enumerate(sequence):
         key = word[1]
         if key in result.held or key in seen or word[2] == "number":
             continue
         seen.add(key)
-        other = opposite_among(key, strangers)
-        if other is None:
+        other = _opposite(key, primary)
+        if other is None or other in ours:
             continue
-        j = strangers[other]
+        j = primary.positions[other][-1]
         # Opposites clash only where both speak of the same thing: a shared word stands beside both.
         if _around(sequence, [i], _OPPOSITE_REACH) & _around(
             primary.sequence, [j], 2 * _OPPOSITE_REACH
         ):
             result.opposites.append((word[0], primary.sequence[j][0]))
+
+
+def _opposite(key: str, primary: Sentence) -> str | None:
+    found = listed_opposite(key, primary.positions) or primary.turned.get(key)
+    if found is not None:
+        return found
+    return next((form for form in positive_forms(key) if form in primary.positions), None)
 
 
 def _compare_numbers(result: Comparison) -> None:
@@ -256,25 +229,33 @@ def _compare_numbers(result: Comparison) -> None:
             result.wrong_units.append((number, unit, min(units)))
 
 
-def _find_number_rivals(result: Comparison, primary: Sentence) -> None:
+def _find_number_rivals(result: Comparison) -> None:
     """Pair missing numbers and months with those in like surroundings in the evidence."""
-    sequence, other = result.statement.sequence, primary.sequence
-    free = [
-        j
-        for j, word in enumerate(other)
-        if _is_figure(word) and word[1] not in result.statement.positions
-    ]
-    for i in result.missing:
-        if not _is_figure(sequence[i]) or not free:
-            continue
-        ours = _around(sequence, [i], _NUMBER_REACH)
-        is_month = sequence[i][2] != "number"
-        for j in free:
-            same_kind = is_month == (other[j][2] != "number")
-            if same_kind and ours & _around(other, [j], 2 * _NUMBER_REACH):
-                result.number_rivals[i] = other[j][0]
+    missing = [i for i in result.missing if _is_figure(result.statement.sequence[i])]
+    for place in result.chosen.places if missing else ():
+        other = place.sentence.sequence
+        free = [
+            j
+            for j, word in enumerate(other)
+            if _is_figure(word) and word[1] not in result.statement.positions
+        ]
+        for i in missing:
+            j = _number_rival(result.statement.sequence, i, other, free)
+            if j is not None and i not in result.number_rivals:
+                result.number_rivals[i] = (other[j][0], place.chunk_id)
                 free.remove(j)
-                break
+
+
+def _number_rival(
+    sequence: Sequence[Word], i: int, other: Sequence[Word], free: Sequence[int]
+) -> int | None:
+    ours = _around(sequence, [i], _NUMBER_REACH)
+    is_number = sequence[i][2] == "number"
+    for j in free:
+        same_kind = is_number == (other[j][2] == "number")
+        if same_kind and ours & _around(other, [j], 2 * _NUMBER_REACH):
+            return j
+    return None
 
 
 def _is_figure(word: Word) -> bool:
@@ -313,65 +294,3 @@ def _is_linked(result: Comparison, first: str, second: str, reach: int) -> bool:
         if ours and theirs and any(abs(a - b) <= reach for a in ours for b in theirs):
             return True
     return False
-
-
-def _denied(sentence: Sentence) -> list[str]:
-    """Return, for each negation of a sentence, the key of the next content word."""
-    targets: list[str] = []
-    sequence = sentence.sequence
-    for position in sentence.negations:
-        for word in sequence[position + 1 : position + 1 + _SCOPE]:
-            if word[2] == "word":
-                targets.append(word[1])
-                break
-    return targets
-
-
-def _denies(sentence: Sentence, key: str) -> bool:
-    return any(
-        -2 <= position - negation <= _SCOPE
-        for position in sentence.positions.get(key, ())
-        for negation in sentence.negations
-    )
-
-
-def _compare_polarity(result: Comparison, primary: Sentence) -> None:
-    _compare_denials(result, primary)
-    if result.anchors:
-        first = min(j for _, j in result.anchors) - 3
-        last = max(j for _, j in result.anchors) + 3
-        window = primary.sequence[max(0, first) : last]
-    else:
-        window = primary.sequence
-    _compare_quantifiers(result, window)
-    hedges = [word[0] for word in window if is_hedge(word)]
-    if hedges and not any(is_hedge(word) for word in result.statement.sequence):
-        result.hedge_dropped = hedges[0]
-    for word in result.statement.sequence:
-        if is_absolute(word) and word[1] not in result.held:
-            result.absolute_added = word[0]
-            break
-
-
-def _compare_quantifiers(result: Comparison, window: Sequence[Word]) -> None:
-    ours = {group: word[0] for word in result.statement.sequence if (group := quantifier(word))}
-    theirs = {group: word[0] for word in window if (group := quantifier(word))}
-    for group, surface in ours.items():
-        if group in theirs:
-            continue
-        rivals = sorted(name for name in theirs if name in _RIVALS.get(group, ()))
-        if rivals or group in _STRONG:
-            result.quantifiers_changed.append((surface, theirs[rivals[0]] if rivals else ""))
-
-
-def _compare_denials(result: Comparison, primary: Sentence) -> None:
-    statement = result.statement
-    for key in _denied(statement):
-        holders = [
-            place.sentence for place in result.chosen.places if key in place.sentence.positions
-        ]
-        if holders and not any(_denies(sentence, key) for sentence in holders):
-            result.negation_added = True
-    for key in _denied(primary):
-        if key in statement.positions and not _denies(statement, key):
-            result.negation_dropped = True

@@ -12,6 +12,7 @@ from rag_evals.verify.verdict import Evidence, Verdict
 
 _MOST_READINGS = 6
 _LEAST_RIVAL = 0.3
+_LEAST_EQUAL = 0.9
 
 
 def decide(
@@ -41,40 +42,60 @@ def readings(
     counts; for the same reason a chunk taken away cannot raise support.
 
     Yields:
-        At least one comparison, at most six; the later ones only while their best sentence says
-        a good part of what the first one's does.
+        At most six comparisons, ending with the first whose best sentence says little of what
+        that of the first reading does; then one without any chunk, so that a contradiction
+        counts no less than silence.
     """
     ground = Ground(model.key_weights(statement), passages)
     excluded: set[int] = set()
-    first_cover = 0.0
-    for number in range(_MOST_READINGS):
+    least = 0.0
+    for _ in range(_MOST_READINGS):
         result = compare(statement, ground, excluded)
-        if number and result.chosen.cover < _LEAST_RIVAL * first_cover:
-            return
-        yield result
         if not result.chosen.places:
-            return
-        first_cover = first_cover or result.chosen.cover
+            break
+        yield result
+        if result.chosen.cover < least:
+            break
+        least = least or _LEAST_RIVAL * result.chosen.cover
         excluded.add(result.chosen.places[0].chunk_id)
+    yield compare(statement, ground, range(len(passages)))
+
+
+def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:
+    """Return the chunks that carry the evidence, best first.
+
+    Args:
+        readings: For each reading of a statement the chunks of its evidence, best first, and its
+            support.
+
+    Returns:
+        All chunks of the best reading, then the best chunk of each reading that supports the
+        statement nearly as well by itself.
+    """
+    best, highest = max(readings, key=lambda reading: reading[1])
+    others = [ids[0] for ids, support in readings if ids and support >= _LEAST_EQUAL * highest]
+    return tuple(dict.fromkeys([*best, *others]))
 
 
 def _verdict(model: Model, threshold: float, text: str, passages: Sequence[Passage]) -> Verdict:
     statement = statement_sentence(text)
-    best: Comparison | None = None
-    support = 0.0
-    for result in readings(statement, model, passages):
-        found = model.support(features(result)) if result.chosen.places else 0.0
-        if best is None or found > support:
-            best, support = result, found
-    assert best is not None  # readings yields at least one
+    found = [
+        (comparison, model.support(features(comparison)))
+        for comparison in readings(statement, model, passages)
+    ]
+    best, support = max(found, key=lambda reading: reading[1])
     is_supported = support >= threshold and bool(best.chosen.places)
+    if not is_supported:
+        # What is nearest to the statement explains best why it is not supported.
+        best = found[0][0]
     places = best.chosen.places
+    cited = [([place.chunk_id for place in c.chosen.places], value) for c, value in found]
     missing = [statement.sequence[i][1] for i in best.missing]
     known = [any(key in passage.index for passage in passages) for key in missing]
     return Verdict(
         support=support,
         is_supported=is_supported,
-        chunk_ids=tuple(dict.fromkeys(p.chunk_id for p in places)) if is_supported else (),
+        chunk_ids=cited_chunks(cited) if is_supported else (),
         reason=reason(best, is_supported=is_supported, known=known),
         evidence=tuple(Evidence(place.chunk_id, *place.sentence.span) for place in places),
     )

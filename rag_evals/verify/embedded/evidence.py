@@ -5,7 +5,7 @@ A sentence of another chunk joins only when it says a good part of the statement
 stray word in an unrelated chunk changes nothing.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from rag_evals.verify.embedded.passage import Passage, Sentence
@@ -29,15 +29,10 @@ class Place(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The evidence for one statement.
-
-    `cover` and `chunk_cover` are shares from 0 to 1 of the statement's weight that the best
-    sentence, and the whole of the best chunk, hold.
-    """
+    """The evidence for one statement, and the share of its weight that the best sentence holds."""
 
     places: list[Place]
     cover: float
-    chunk_cover: float
 
 
 class Ground:
@@ -61,7 +56,7 @@ class Ground:
             for cover, passage in zip(self.covers, passages, strict=True)
         ]
 
-    def choose(self, excluded: Set[int]) -> Chosen:
+    def choose(self, excluded: Collection[int]) -> Chosen:
         """Choose the evidence sentences.
 
         Args:
@@ -77,7 +72,7 @@ class Ground:
         ]
         best = self._best(ids)
         if best is None:
-            return Chosen([], 0.0, 0.0)
+            return Chosen([], 0.0)
         places = [best]
         held = best.sentence.positions
         missing = {key: weight for key, weight in self.weights.items() if key not in held}
@@ -88,9 +83,7 @@ class Ground:
             places.append(following)
             held = following.sentence.positions
             missing = {key: weight for key, weight in missing.items() if key not in held}
-        chunk_cover = max(self.chunk_covers[place.chunk_id] for place in places)
-        cover = self.covers[best.chunk_id][best.number]
-        return Chosen(places, cover / self.total, chunk_cover / self.total)
+        return Chosen(places, self.covers[best.chunk_id][best.number] / self.total)
 
     def _best(self, ids: Sequence[int]) -> Place | None:
         best: Place | None = None

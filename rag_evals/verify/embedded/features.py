@@ -4,165 +4,164 @@ from itertools import pairwise
 
 from rag_evals.text.words import stem
 from rag_evals.verify.embedded.compare import Comparison
+from rag_evals.verify.embedded.turns import Turns, find_turns
 
-FEATURES = (
-    "best_cover", "cover", "chunk_cover", "wide_cover", "wide_all", "all_held", "near_share",
-    "replaced_share", "largest_missing", "hard_missing_share", "hard_missing_mean",
-    "bigram_share", "link_share", "name_inversions", "substituted_share", "inserted_share",
-    "linker_share", "numbers_missing", "numbers_missing_share", "numbers_missing_chunk",
-    "number_swapped", "numbers_loose", "unit_wrong", "names_missing", "names_missing_share",
-    "names_missing_chunk", "name_swapped", "opposites", "denial_added", "denial_dropped",
-    "quantifier_changed", "quantifier_swapped", "hedge_dropped", "absolute_added",
-    "number_clash", "clash", "clash_clean", "turned_clean",
-)  # fmt: skip
+MEANINGS = {
+    "best_cover": "share of the statement's weight that the best sentence holds",
+    "wide_cover": "share that the best chunk, and chunks nearly as good, hold",
+    "bigram_share": "share of its pairs of neighbouring words that stand so in the evidence",
+    "link_share": "share of its neighbouring content words that stand near one another there",
+    "near_share": "share missing, but with a word of the same beginning in the evidence",
+    "replaced_share": "share missing, but with a synonym in the evidence",
+    "missing_rarity": "how rare the words are for which nothing stands, on average",
+    "missing_end": "share of a run of two or more missing words at the end of the statement",
+    "numbers_missing": "share of its numbers that the evidence lacks",
+    "numbers_nowhere": "numbers that the best chunk lacks, up to 3",
+    "numbers_loose": "numbers that stand among other words in the evidence, up to 3",
+    "unit_wrong": "a number with another unit in the evidence",
+    "names_nowhere": "names that the best chunk lacks, up to 3",
+    "name_swapped": "another name stands in the place of a name",
+    "denial_added": "it denies what the evidence says without any denial",
+    "denial_dropped": "the evidence denies what it says without any denial",
+    "quantifier_added": "it says all, none or only, and the evidence does not",
+    "quantifier_swapped": "another quantifier stands before the same word",
+    "opposites": "words whose opposite stands in their place, up to 3",
+    "number_clash": "another number stands in the place of a missing one",
+    "clash_clean": "number, name, unit or opposite clash; 1 when all else agrees, then falls fast",
+    "turned_clean": "a denial on one side only, another quantifier, or names in turned order",
+    "hedge_clean": "the evidence is a hope, a doubt or an if",
+}
+"""Every feature with its meaning; shares lie in 0..1, a weight is the rarity of a word."""
+
+FEATURES = tuple(MEANINGS)
+
 # More of these never speaks against support, more of the others never for it. The fit holds the
 # signs: without them, weights of features that go together cancel out and do not carry over.
 FAVOURABLE = frozenset(
-    (
-        "best_cover", "cover", "chunk_cover", "wide_cover", "wide_all", "all_held", "near_share",
-        "replaced_share", "bigram_share", "link_share",
-    )
-)  # fmt: skip
-
+    ("best_cover", "wide_cover", "bigram_share", "link_share", "near_share", "replaced_share")
+)
 # Edits may only make these speak louder against support; see the training command.
-CONTRADICTION = frozenset(
-    (
-        "name_inversions", "number_swapped", "numbers_loose", "unit_wrong", "name_swapped",
-        "opposites", "denial_added", "denial_dropped", "quantifier_changed", "quantifier_swapped",
-        "hedge_dropped", "absolute_added", "linker_share", "number_clash", "clash", "clash_clean",
-        "turned_clean",
-    )
-)  # fmt: skip
+SHARPENED = frozenset(("clash_clean", "turned_clean", "hedge_clean"))
+_MOST = 3.0
+_SHARPNESS = 8
 
 
 def features(result: Comparison) -> list[float]:
-    """Describe a comparison by numbers.
-
-    Args:
-        result: A statement beside its evidence.
-
-    Returns:
-        One number for each name in `FEATURES`; shares lie in 0..1, counts are capped at 3.
-    """
+    """Describe a comparison by numbers, one for each name in `FEATURES`."""
+    turns = find_turns(result)
     return [
         *_overlap(result),
-        *_order(result),
+        *_missing(result),
         *_numbers(result),
         *_names(result),
-        *_polarity(result),
-        *_clashes(result),
+        *_polarity(result, turns),
+        *_clashes(result, turns),
     ]
 
 
 def _overlap(result: Comparison) -> list[float]:
-    sequence = result.statement.sequence
-    weights, total, held = result.weights, result.total or 1.0, result.held
-    lost = {sequence[i][1] for i in result.missing}
-    hard = [weights[key] for key in lost if key not in result.near and key not in result.replaced]
+    weights, total = result.weights, result.total or 1.0
     return [
         result.chosen.cover,
-        1.0 - sum(weights[key] for key in lost) / total if weights else 0.0,
-        result.chosen.chunk_cover,
         sum(weights[key] for key in result.wide) / total,
-        1.0 if len(result.wide) == len(weights) else 0.0,
-        1.0 if weights and not lost and held else 0.0,
-        sum(weights[key] for key in result.near) / total,
-        sum(weights[key] for key in result.replaced) / total,
-        max(hard, default=0.0) / 10,
-        sum(hard) / total,
-        sum(hard) / 10 / len(hard) if hard else 0.0,
-    ]
-
-
-def _order(result: Comparison) -> list[float]:
-    total = result.total or 1.0
-    sequence, weights = result.statement.sequence, result.weights
-    swapped = {sequence[i][1] for i, _ in result.substituted}
-    added = {sequence[i][1] for i in result.inserted} - swapped
-    return [
         _bigram_share(result),
         result.links_held / result.links if result.links else 0.0,
-        min(2.0, result.name_inversions),
-        sum(weights[key] for key in swapped) / total,
-        sum(weights[key] for key in added) / total,
-        result.linkers_changed / result.linkers if result.linkers else 0.0,
+        sum(weights[key] for key in result.near) / total,
+        sum(weights[key] for key in result.replaced) / total,
     ]
 
 
 def _bigram_share(result: Comparison) -> float:
-    keys = [word[1] for word in result.statement.sequence]
-    pairs = set(pairwise(keys))
+    pairs = set(pairwise(word[1] for word in result.statement.sequence))
     if not pairs:
         return 0.0
-    theirs: set[tuple[str, str]] = set()
-    for place in result.chosen.places:
-        others = [word[1] for word in place.sentence.sequence]
-        theirs.update(pairwise(others))
-    return len(pairs & theirs) / len(pairs)
+    theirs = {
+        pair
+        for place in result.chosen.places
+        for pair in pairwise(word[1] for word in place.sentence.sequence)
+        if pair in pairs
+    }
+    return len(theirs) / len(pairs)
+
+
+def _missing(result: Comparison) -> list[float]:
+    sequence, weights = result.statement.sequence, result.weights
+    lost = {sequence[i][1] for i in result.missing}
+    hard = [weights[key] for key in lost if key not in result.near and key not in result.replaced]
+    return [sum(hard) / 10 / len(hard) if hard else 0.0, _missing_end(result)]
+
+
+def _missing_end(result: Comparison) -> float:
+    # Scattered missing words are mostly paraphrase; a run at the end is a detail nobody gave.
+    sequence, weights = result.statement.sequence, result.weights
+    missing = set(result.missing)
+    run, count = 0.0, 0
+    for i in reversed(result.content):
+        key = sequence[i][1]
+        if i not in missing or key in result.wide:
+            break
+        if key not in result.near and key not in result.replaced:
+            run, count = run + weights[key], count + 1
+    return run / (result.total or 1.0) if count > 1 else 0.0
 
 
 def _numbers(result: Comparison) -> list[float]:
     numbers = result.statement.numbers
     absent = [number for number in numbers if number not in result.held]
-    nowhere = [number for number in absent if number not in result.chunk_keys]
-    other = result.chosen.places[0].sentence if result.chosen.places else None
-    rivals = [n for n in other.numbers if n not in numbers] if other else []
+    nowhere = sum(number not in result.chunk_keys for number in absent)
     return [
-        min(3.0, len(absent)),
         len(absent) / len(numbers) if numbers else 0.0,
-        min(3.0, len(nowhere)),
-        1.0 if absent and rivals else 0.0,
-        min(3.0, len(result.loose_numbers)),
+        min(_MOST, nowhere),
+        min(_MOST, len(result.loose_numbers)),
         1.0 if result.wrong_units else 0.0,
     ]
 
 
 def _names(result: Comparison) -> list[float]:
     names = result.statement.names
-    absent = [key for key in names if key not in result.held]
-    nowhere = [key for key in absent if key not in result.chunk_keys]
-    other = result.chosen.places[0].sentence if result.chosen.places else None
-    sequence = result.statement.sequence
-    swapped = other is not None and any(
-        sequence[i][1] in names and any(other.sequence[j][1] in other.names for j in fresh)
-        for i, fresh in result.substituted
-    )
+    nowhere = sum(key not in result.held and key not in result.chunk_keys for key in names)
+    return [min(_MOST, nowhere), 1.0 if result.name_rivals else 0.0]
+
+
+def _polarity(result: Comparison, turns: Turns) -> list[float]:
     return [
-        min(3.0, len(absent)),
-        len(absent) / len(names) if names else 0.0,
-        min(3.0, len(nowhere)),
-        1.0 if swapped else 0.0,
+        1.0 if turns.negation_added else 0.0,
+        1.0 if turns.negation_dropped else 0.0,
+        1.0 if turns.quantifier_added else 0.0,
+        1.0 if turns.quantifiers_swapped else 0.0,
+        min(_MOST, len(result.opposites)),
     ]
 
 
-def _polarity(result: Comparison) -> list[float]:
-    rivals = [theirs for _, theirs in result.quantifiers_changed if theirs]
-    return [
-        min(3.0, len(result.opposites)),
-        1.0 if result.negation_added else 0.0,
-        1.0 if result.negation_dropped else 0.0,
-        min(3.0, len(result.quantifiers_changed)),
-        1.0 if rivals else 0.0,
-        1.0 if result.hedge_dropped else 0.0,
-        1.0 if result.absolute_added else 0.0,
-    ]
-
-
-def _clashes(result: Comparison) -> list[float]:
+def _clashes(result: Comparison, turns: Turns) -> list[float]:
     """Clashes weigh most where all else agrees: there the evidence speaks of the same thing."""
-    strange = {result.statement.sequence[i][1] for i in result.number_rivals}
-    strange.update(stem(ours) for ours, _ in result.opposites)
-    rest = sum(weight for key, weight in result.weights.items() if key not in strange)
-    held = result.chosen.cover * result.total / rest if rest else 0.0
-    agreement = min(1.0, held) ** 3
-    clash = bool(result.number_rivals or result.opposites or result.wrong_units)
+    clash = bool(
+        result.number_rivals or result.name_rivals or result.opposites or result.wrong_units
+    )
     turned = bool(
-        result.negation_added or result.negation_dropped or result.name_inversions
-        or any(theirs for _, theirs in result.quantifiers_changed)
+        turns.negation_added or turns.negation_dropped or turns.quantifier_added
+        or turns.quantifiers_swapped or result.name_inversions
     )  # fmt: skip
+    hedged = bool(turns.hedge_dropped)
+    agreement = 0.0
+    if clash or turned or hedged:
+        agreement = _agreement(result, turns) ** _SHARPNESS
     return [
         1.0 if result.number_rivals else 0.0,
-        1.0 if clash else 0.0,
-        agreement if clash else 0.0,
-        agreement if turned else 0.0,
+        *(agreement if found else 0.0 for found in (clash, turned, hedged)),
     ]
+
+
+def _agreement(result: Comparison, turns: Turns) -> float:
+    """Return the share that the best sentence holds of all but the words that clash."""
+    sequence = result.statement.sequence
+    strange = {sequence[i][1] for i in (*result.number_rivals, *result.name_rivals)}
+    strange.update(stem(ours) for ours, _ in result.opposites)
+    strange.update(stem(ours) for ours in turns.own_words)
+    for number, _, _ in result.wrong_units:
+        for position in result.statement.positions[number]:
+            strange.update(word[1] for word in sequence[position + 1 : position + 2])
+    primary = result.chosen.places[0].sentence.positions
+    rest = [(key, weight) for key, weight in result.weights.items() if key not in strange]
+    total = sum(weight for _, weight in rest)
+    return sum(weight for key, weight in rest if key in primary) / total if total else 0.0

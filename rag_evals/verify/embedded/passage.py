@@ -6,8 +6,9 @@ that hold it. Preparing costs time linear in the text; prepared chunks are kept 
 
 from functools import lru_cache
 
+from rag_evals.text._marks import DENIES
 from rag_evals.text.numbers import expand_dates, normalise_numbers, unit_at
-from rag_evals.text.polarity import is_negation
+from rag_evals.text.polarity import positive_forms
 from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.words import Word, is_name_at, words
 
@@ -21,7 +22,9 @@ _LONGEST_STATEMENT_TEXT = 20_000
 class Sentence:
     """The words of one sentence; what only some sentences need is found on first use."""
 
-    __slots__ = ("_names", "_negations", "_numbers", "_positions", "sequence", "span")
+    __slots__ = (
+        "_marks", "_names", "_negations", "_numbers", "_positions", "_turned", "sequence", "span",
+    )  # fmt: skip
 
     def __init__(self, span: Span, sequence: list[Word]) -> None:
         """Hold a sentence.
@@ -36,14 +39,43 @@ class Sentence:
         self._numbers: dict[str, str] | None = None
         self._negations: list[int] | None = None
         self._positions: dict[str, list[int]] | None = None
+        self._marks: int | None = None
+        self._turned: dict[str, str] | None = None
+
+    @property
+    def marks(self) -> int:
+        """The marks of all words together."""
+        if self._marks is None:
+            marks = 0
+            for word in self.sequence:
+                marks |= word[5]
+            self._marks = marks
+        return self._marks
+
+    @property
+    def turned(self) -> dict[str, str]:
+        """What words with a denying prefix deny, with their own keys: "legal" for "illegal"."""
+        if self._turned is None:
+            self._turned = {
+                form: word[1]
+                for word in self.sequence
+                if word[2] == "word"
+                for form in positive_forms(word[1])
+            }
+        return self._turned
 
     @property
     def positions(self) -> dict[str, list[int]]:
         """Where each key stands, counted in words from 0."""
         if self._positions is None:
-            self._positions = {}
+            positions: dict[str, list[int]] = {}
             for position, word in enumerate(self.sequence):
-                self._positions.setdefault(word[1], []).append(position)
+                key = word[1]
+                if key in positions:
+                    positions[key].append(position)
+                else:
+                    positions[key] = [position]
+            self._positions = positions
         return self._positions
 
     @property
@@ -74,9 +106,7 @@ class Sentence:
     def negations(self) -> list[int]:
         """Positions of the words that deny."""
         if self._negations is None:
-            self._negations = [
-                position for position, word in enumerate(self.sequence) if is_negation(word)
-            ]
+            self._negations = _negations(self.sequence) if self.marks & DENIES else []
         return self._negations
 
 
@@ -102,6 +132,19 @@ class Passage:
                     index[key] = [number]
                 else:
                     holders.append(number)
+
+
+def _negations(sequence: list[Word]) -> list[int]:
+    return [
+        position
+        for position, word in enumerate(sequence)
+        # "not only", "не только" deny nothing.
+        if word[5] & DENIES
+        and not (
+            position + 1 < len(sequence)
+            and sequence[position + 1].low in ("only", "just", "merely", "только", "лишь")
+        )
+    ]
 
 
 def prepare(text: str) -> Passage:

@@ -1,8 +1,10 @@
 """Why was a statement judged so? The differences found, in words, English or Russian."""
 
+import re
 from collections.abc import Sequence
 
 from rag_evals.verify.embedded.compare import Comparison
+from rag_evals.verify.embedded.turns import find_turns
 
 _ENGLISH = {
     "nothing": "no chunk shares a content word with the statement",
@@ -42,6 +44,7 @@ _RUSSIAN = {
     "chunk": "фрагмент {id}",
     "and": "; ",
 }
+_CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 _MOST_FINDINGS = 3
 _MOST_WORDS = 5
 
@@ -72,7 +75,7 @@ def reason(result: Comparison, *, is_supported: bool, known: Sequence[bool]) -> 
 
 
 def _is_russian(text: str) -> bool:
-    return any("а" <= letter.lower() <= "я" for letter in text[:200])
+    return _CYRILLIC.search(text, 0, 200) is not None
 
 
 def _support(result: Comparison, texts: dict[str, str]) -> str:
@@ -91,12 +94,13 @@ def _findings(
     told: set[int] = set()
     rivals = _rivals(result)
     for i, is_known in zip(result.missing, known, strict=True):
-        theirs = rivals.get(i)
-        if theirs is None or len(told) >= 2:
+        if i not in rivals or len(told) >= 2:
             continue
+        theirs, chunk_id = rivals[i]
+        where = texts["chunk"].format(id=chunk_id)
         name = "elsewhere" if is_known else "swapped"
         ours = result.statement.sequence[i][0]
-        findings.append(texts[name].format(ours=ours, theirs=theirs, place=place))
+        findings.append(texts[name].format(ours=ours, theirs=theirs, place=where))
         told.add(i)
     for ours, theirs in result.opposites[:1]:
         findings.append(texts["opposite"].format(ours=ours, theirs=theirs, place=place))
@@ -106,22 +110,22 @@ def _findings(
 
 
 def _turned(result: Comparison, texts: dict[str, str], place: str) -> list[str]:
+    turns = find_turns(result)
     found: list[str] = []
-    if result.negation_added:
+    if turns.negation_added:
         found.append(texts["negation_added"].format(place=place))
-    if result.negation_dropped:
+    if turns.negation_dropped:
         found.append(texts["negation_dropped"].format(place=place))
     found.extend(
         texts["quantifier"].format(ours=ours, theirs=theirs, place=place)
-        for ours, theirs in result.quantifiers_changed[:1]
-        if theirs
+        for ours, theirs in turns.quantifiers_swapped[:1]
     )
     for number, _, theirs in result.wrong_units[:1]:
         found.append(texts["unit"].format(ours=number, theirs=theirs, place=place))
     if result.name_inversions:
         found.append(texts["order"].format(place=place))
-    if result.hedge_dropped:
-        found.append(texts["hedge"].format(theirs=result.hedge_dropped, place=place))
+    if turns.hedge_dropped:
+        found.append(texts["hedge"].format(theirs=turns.hedge_dropped, place=place))
     return found
 
 
@@ -139,17 +143,8 @@ def _lost(result: Comparison, texts: dict[str, str], told: set[int]) -> list[str
     return [texts["missing"].format(lost=len(rest), total=len(result.weights), words=words)]
 
 
-def _rivals(result: Comparison) -> dict[int, str]:
-    """Pair missing numbers and names with what the evidence says in their place."""
-    primary = result.chosen.places[0].sentence
-    sequence = result.statement.sequence
-    names = result.statement.names
-    rivals: dict[int, str] = {}
-    rivals.update(result.number_rivals)
-    for i, fresh in result.substituted:
-        if i in rivals or sequence[i][1] not in names:
-            continue
-        others = [primary.sequence[j][0] for j in fresh if primary.sequence[j][1] in primary.names]
-        if others:
-            rivals[i] = others[0]
-    return rivals
+def _rivals(result: Comparison) -> dict[int, tuple[str, int]]:
+    """Pair missing numbers and names with what the evidence says in their place, and where."""
+    chunk_id = result.chosen.places[0].chunk_id
+    names = {i: (name, chunk_id) for i, name in result.name_rivals.items()}
+    return names | result.number_rivals

@@ -1,0 +1,149 @@
+"""Does the evidence deny, limit or doubt what the statement says, or the other way round?"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rag_evals.text._marks import (
+    DENIES,
+    DENIES_SOFTLY,
+    QUANTIFIERS,
+    QUANTIFIES,
+    WEAKENS,
+)
+from rag_evals.text.words import Word
+from rag_evals.verify.embedded.compare import Comparison
+from rag_evals.verify.embedded.passage import Sentence
+
+_SCOPE = 4
+_TARGET_REACH = 3
+_HEDGE_REACH = 4
+_STRONG = frozenset(("all", "none", "only"))
+_AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
+_RIVALS = {group: _AMOUNTS - {group} for group in _AMOUNTS} | {
+    "over": frozenset(("under",)),
+    "under": frozenset(("over",)),
+}
+
+
+class Turns(NamedTuple):
+    """How statement and evidence differ in what they deny, limit or doubt.
+
+    Attributes:
+        negation_added: The statement denies what the evidence says without any denial.
+        negation_dropped: The evidence denies what the statement says without any denial.
+        quantifier_added: A quantifier without exception ("all", "only") that the evidence lacks.
+        quantifiers_swapped: A quantifier, and the one in its place in the evidence.
+        hedge_dropped: The word that makes the evidence less than a fact, or "".
+        own_words: The quantifiers of the statement.
+    """
+
+    negation_added: bool
+    negation_dropped: bool
+    quantifier_added: bool
+    quantifiers_swapped: tuple[tuple[str, str], ...]
+    hedge_dropped: str
+    own_words: tuple[str, ...]
+
+
+_NONE = Turns(False, False, False, (), "", ())
+
+
+def find_turns(result: Comparison) -> Turns:
+    """Look for turned meaning between a statement and its evidence."""
+    places = result.chosen.places
+    if not places:
+        return _NONE
+    primary = places[0].sentence
+    sentences = [place.sentence for place in places]
+    marks = result.statement.marks
+    added = dropped = is_added = False
+    swapped: tuple[tuple[str, str], ...] = ()
+    if (marks | primary.marks) & DENIES:
+        added = _adds_denial(result.statement, sentences)
+        dropped = _drops_denial(primary, result.statement, sentences)
+    if marks & QUANTIFIES:
+        is_added, swapped = _quantifiers(result.statement, sentences)
+    hedge = ""
+    if primary.marks & WEAKENS and not marks & WEAKENS:
+        hedge = next((w[0] for w in _window(result, primary) if w[5] & WEAKENS), "")
+    own_words = tuple(word[0] for word in result.statement.sequence if word[5] & QUANTIFIES)
+    return Turns(added, dropped, is_added, swapped, hedge, own_words)
+
+
+def _window(result: Comparison, primary: Sentence) -> Sequence[Word]:
+    if not result.anchors:
+        return primary.sequence
+    first = min(j for _, j in result.anchors) - _HEDGE_REACH
+    last = max(j for _, j in result.anchors)
+    return primary.sequence[max(0, first) : last]
+
+
+def _denied(sentence: Sentence) -> list[str]:
+    """Return, for each negation of a sentence, the key of the next content word."""
+    targets: list[str] = []
+    for position in sentence.negations:
+        for word in sentence.sequence[position + 1 : position + 1 + _SCOPE]:
+            if word[2] == "word":
+                targets.append(word[1])
+                break
+    return targets
+
+
+def _denies(sentence: Sentence, key: str) -> bool:
+    return any(
+        -2 <= position - negation <= _SCOPE
+        for position in sentence.positions.get(key, ())
+        for negation in sentence.negations
+    )
+
+
+def _adds_denial(statement: Sentence, sentences: Sequence[Sentence]) -> bool:
+    for key in _denied(statement):
+        holders = [sentence for sentence in sentences if key in sentence.positions]
+        # A denial anywhere in the evidence may say the same in other words.
+        if holders and not any(s.marks & (DENIES | DENIES_SOFTLY) for s in holders):
+            return True
+    return False
+
+
+def _drops_denial(primary: Sentence, statement: Sentence, sentences: Sequence[Sentence]) -> bool:
+    if statement.marks & (DENIES | DENIES_SOFTLY):
+        return False
+    return any(
+        key in statement.positions and all(_denies(s, key) for s in sentences if key in s.positions)
+        for key in _denied(primary)
+    )
+
+
+def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
+    """Return group, surface and the key that follows, for each quantifier of a sentence."""
+    if not sentence.marks & QUANTIFIES:
+        return []
+    found: list[tuple[str, str, str]] = []
+    sequence = sentence.sequence
+    for position, word in enumerate(sequence):
+        if not word[5] & QUANTIFIES:
+            continue
+        following = sequence[position + 1 : position + 1 + _TARGET_REACH]
+        target = next((w[1] for w in following if w[2] in ("word", "number")), "")
+        found.append((QUANTIFIERS[word.low], word[0], target))
+    return found
+
+
+def _quantifiers(
+    statement: Sentence, sentences: Sequence[Sentence]
+) -> tuple[bool, tuple[tuple[str, str], ...]]:
+    theirs = [item for sentence in sentences for item in _quantified(sentence)]
+    groups = {group for group, _, _ in theirs}
+    is_added = False
+    swapped: list[tuple[str, str]] = []
+    for group, surface, target in _quantified(statement):
+        if group in groups:
+            continue
+        rivals = _RIVALS.get(group, frozenset())
+        other = next((s for g, s, t in theirs if g in rivals and t == target), None)
+        if other is not None:
+            swapped.append((surface, other))
+        elif group in _STRONG:
+            is_added = True
+    return is_added, tuple(swapped)
