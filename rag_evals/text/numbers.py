@@ -5,6 +5,7 @@
 """
 
 import re
+from operator import itemgetter
 
 from rag_evals.text.words import Word
 
@@ -91,6 +92,7 @@ _UNIT_NAMES = {
     for form in forms.split()
 }
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
+_KIND, _LOW = itemgetter(2), itemgetter(4)
 _MAY_BE_DATE = re.compile(r"\d[-.]\d\d?[-.]\d")
 _NUMBER_WORDS = frozenset(_SMALL) | frozenset(_TENS) | frozenset(_SCALES) | frozenset(_ORDINALS)
 _FIGURES = _NUMBER_WORDS | frozenset(_MONTHS)
@@ -125,10 +127,8 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
         The same words, numbers with `kind` "number" and a plain decimal as key; a run such as
         "two and a half million" stays several words, "2.5 million" becomes one.
     """
-    for word in sequence:
-        if word[2] == "number" or word[4] in _FIGURES:
-            break
-    else:
+    # Two passes without a Python loop: most sentences hold no figure.
+    if "number" not in map(_KIND, sequence) and _FIGURES.isdisjoint(map(_LOW, sequence)):
         return sequence
     result: list[Word] = []
     position = 0

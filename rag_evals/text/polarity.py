@@ -13,6 +13,8 @@ _NONE: frozenset[str] = frozenset()
 
 def positive_forms(key: str) -> list[str]:
     """Return what a key says without a denying prefix: "legal" for "illegal"."""
+    if not key.startswith(_NEGATIVE_PREFIXES):
+        return []
     return [
         key[len(prefix) :]
         for prefix in _NEGATIVE_PREFIXES

@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
     print(measured.table())
     print(f"\n{options.out}: sha256 {hashlib.sha256(weights.encode()).hexdigest()}")
     if options.card is not None:
-        write_card(options.card, measured, weights)
+        write_card(options.card, measured, options.out)
 
 
 def train(statements: dict[str, list[Labelled]], *, seed: int) -> tuple[str, Measured]:

@@ -16,6 +16,7 @@ from rag_evals.verify.embedded.passage import Sentence
 
 _WIDEST_GAP = 8
 _NUMBER_REACH = 3
+_SHORTEST_HEAD = 4
 _OPPOSITE_REACH = 3
 _PASSIVE = frozenset(("by", "was", "were", "been", "был", "была", "были", "было"))
 
@@ -96,25 +97,20 @@ def _wide_keys(ground: Ground, excluded: Collection[int]) -> set[str]:
 
 
 def _find_near(result: Comparison) -> None:
-    if not result.missing:
-        return
-    held = result.held
-    heads: dict[str, str] | None = None
+    """Find what stands for missing words: a synonym, or a word of the same beginning."""
+    sentences = [place.sentence for place in result.chosen.places]
     for position in result.missing:
         key = result.statement.sequence[position][1]
         if key[0].isdigit():
             continue
-        same = synonyms(key) & held
+        same = synonyms(key) & result.held
         if same:
             result.replaced[key] = min(same)
-            continue
-        if len(key) < 4:
-            continue
-        if heads is None:
-            heads = {other[:4]: other for other in sorted(held) if len(other) >= 4}
-        relative = heads.get(key[:4])
-        if relative is not None:
-            result.near[key] = relative
+        elif len(key) >= _SHORTEST_HEAD:
+            heads = (sentence.heads.get(key[:_SHORTEST_HEAD]) for sentence in sentences)
+            relative = next((found for found in heads if found is not None), None)
+            if relative is not None:
+                result.near[key] = relative
 
 
 def _align(result: Comparison, primary: Sentence) -> None:

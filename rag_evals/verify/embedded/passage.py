@@ -23,7 +23,8 @@ class Sentence:
     """The words of one sentence; what only some sentences need is found on first use."""
 
     __slots__ = (
-        "_marks", "_names", "_negations", "_numbers", "_positions", "_turned", "sequence", "span",
+        "_heads", "_marks", "_names", "_negations", "_numbers", "_positions", "_turned",
+        "sequence", "span",
     )  # fmt: skip
 
     def __init__(self, span: Span, sequence: list[Word]) -> None:
@@ -39,6 +40,7 @@ class Sentence:
         self._numbers: dict[str, str] | None = None
         self._negations: list[int] | None = None
         self._positions: dict[str, list[int]] | None = None
+        self._heads: dict[str, str] | None = None
         self._marks: int | None = None
         self._turned: dict[str, str] | None = None
 
@@ -51,6 +53,13 @@ class Sentence:
                 marks |= word[5]
             self._marks = marks
         return self._marks
+
+    @property
+    def heads(self) -> dict[str, str]:
+        """The keys of four letters and more by their first four."""
+        if self._heads is None:
+            self._heads = {key[:4]: key for key in self.positions if len(key) >= 4}
+        return self._heads
 
     @property
     def turned(self) -> dict[str, str]:
