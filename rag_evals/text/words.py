@@ -67,6 +67,11 @@ def words(text: str) -> list[Word]:
     return list(map(_KNOWN.__getitem__, _TOKEN.findall(text)))
 
 
+def words_of(text: str) -> list[str]:
+    """Return the words and numbers of a text in lower case, in order; unit signs are left out."""
+    return [word.low for word in words(text) if word.kind != "unit"]
+
+
 def stem(word: str) -> str:
     """Return the key under which the forms of a word meet.
 

@@ -225,7 +225,8 @@ an unrelated chunk next to nothing.
 ## What did not pay
 
 Boosted trees (no better, and worse on new sources); all edits in one fit; character n-grams,
-longest common subsequences, word triples and plain shares beside the features above; counting function
+longest common subsequences, word triples and plain shares beside the features above; counting
+function
 words; the kind of a missing word; other weights of sources; Russian stems of four, six or seven
 letters, or with endings cut only; treating reported speech as doubt (Russian pairs gained half a
 point, but a source that says so is what a RAG answer rests on).
