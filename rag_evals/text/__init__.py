@@ -4,11 +4,11 @@ Offsets count code points; nothing here changes a text that it was given.
 """
 
 from rag_evals.text.citations import citations_of, without_citations
+from rag_evals.text.numbers import numbers_of
 from rag_evals.text.quotes import MIN_QUOTE_LETTERS, Quotable
 from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.surrogates import lone_surrogate
 from rag_evals.text.tokens import token_counter
-from rag_evals.text.words import numbers_of
 
 __all__ = [
     "MIN_QUOTE_LETTERS",

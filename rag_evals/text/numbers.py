@@ -7,7 +7,7 @@
 import re
 from operator import itemgetter
 
-from rag_evals.text.words import Word
+from rag_evals.text.words import Word, words
 
 _UNITS_EN = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 _SMALL = {word: value for value, word in enumerate(_UNITS_EN.split())}
@@ -147,6 +147,12 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
         result.append(word)
         position += 1
     return result
+
+
+def numbers_of(text: str) -> set[str]:
+    """Return the numbers in a text as plain decimals, number words among them."""
+    found = normalise_numbers(words(expand_dates(text)))
+    return {word.key for word in found if word.kind == "number"}
 
 
 def plain_decimal(digits: str) -> str:
