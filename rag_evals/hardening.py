@@ -68,10 +68,15 @@ def escape_tags(text: str, tags: frozenset[str]) -> str:
     """
     if not tags:
         return text
-    names = frozenset(_plain(tag) for tag in tags)
+    names = _plain_names(tags)
     return _OPENING.sub(
         lambda found: ESCAPED if _is_tag(text, found.end(), names) else found.group(), text
     )
+
+
+@cache
+def _plain_names(tags: frozenset[str]) -> frozenset[str]:
+    return frozenset(_plain(tag) for tag in tags)
 
 
 def _is_tag(text: str, place: int, names: frozenset[str]) -> bool:

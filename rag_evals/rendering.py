@@ -11,6 +11,7 @@ from rag_evals.result import SampleField
 from rag_evals.sample import Sample
 from rag_evals.text import split_sentences
 
+_DATA_NAMES = ("question", "answer", "sentences", "chunks", "context", "reference")
 _ALL_FIELDS: frozenset[SampleField] = frozenset(get_args(SampleField))
 
 
@@ -65,9 +66,12 @@ class Rendering:
         """
         escape = TagEscaper(tags, hardened=self.hardened)
         examples = [self._example(one, escape, in_block=in_block) for one in self.examples]
+        # Most instructions show no data; escaping it for them would double the work of a call.
+        shows_data = any(prompt.uses(name) for name in _DATA_NAMES)
+        data = dict.fromkeys(_DATA_NAMES)
         return prompt.render(
             {
-                **self._data(self.sample, escape, in_block=in_block),
+                **(self._data(self.sample, escape, in_block=in_block) if shows_data else data),
                 "statements": escape.texts(self.statements),
                 "examples": examples,
                 "criteria": self.criteria,
