@@ -37,7 +37,8 @@ def grade(
         str | None,
         typer.Option(
             metavar="embedded|PROVIDER/MODEL",
-            help="Who decides. Default: $RAG_EVALS_JUDGE, else embedded.",
+            help="Who decides; embedded@strict or embedded@0.8 set its threshold. "
+            "Default: $RAG_EVALS_JUDGE, else embedded.",
         ),
     ] = None,
     grader: Annotated[

@@ -1,6 +1,6 @@
 """Do these chunks support this statement? A verifier decides it, with or without a judge."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from rag_evals.errors import ConfigurationError
 from rag_evals.verify.embedded import EmbeddedVerifier
@@ -54,17 +54,27 @@ def from_string(spec: str) -> Verifier | None:
 
     Args:
         spec: What a user wrote after `--judge` or as `client=`: `embedded`, or `embedded:FILE` with
-            weights made by the training command.
+            weights made by the training command; `@strict` or `@0.8` behind either sets the
+            threshold, as in `embedded@strict`.
 
     Returns:
         None when the string names no verifier, and so must name a model endpoint.
 
     Raises:
-        ConfigurationError: The weights file cannot be used.
+        ConfigurationError: The weights file or the threshold cannot be used.
     """
-    kind, colon, weights = spec.partition(":")
+    named, at, threshold = spec.rpartition("@") if "@" in spec else (spec, "", "")
+    kind, colon, weights = named.partition(":")
     if kind != EMBEDDED:
         return None
     if colon and not weights:
         raise ConfigurationError(f"judge {spec!r} names no file; expected embedded:weights.json")
-    return EmbeddedVerifier(weights=weights or None)
+    return EmbeddedVerifier(_threshold(threshold) if at else None, weights=weights or None)
+
+
+def _threshold(text: str) -> Any:
+    """Read a number; anything else is a name, which the verifier checks."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

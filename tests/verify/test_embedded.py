@@ -180,3 +180,29 @@ def test_the_judge_string_names_it() -> None:
     """`embedded` is a verifier; anything else is for an endpoint."""
     assert isinstance(from_string("embedded"), EmbeddedVerifier)
     assert from_string("openai/gpt-4o-mini") is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "threshold"), [("embedded@0.8", 0.8), ("embedded@1", 1.0), ("embedded@strict", None)]
+)
+def test_the_judge_string_may_set_the_threshold(spec: str, threshold: float | None) -> None:
+    """A number or a name behind `@`; another threshold is another verifier."""
+    verifier = from_string(spec)
+
+    assert isinstance(verifier, EmbeddedVerifier)
+    assert threshold is None or verifier.threshold == threshold
+    assert verifier.fingerprint() != EmbeddedVerifier().fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("embedded@1.5", "threshold is 1.5; expected a number from 0 to 1"),
+        ("embedded@strikt", "did you mean 'strict'"),
+        ("embedded@", "no threshold ''"),
+    ],
+)
+def test_a_wrong_threshold_is_explained(spec: str, message: str) -> None:
+    """Out of range, or no such name."""
+    with pytest.raises(ConfigurationError, match=message):
+        from_string(spec)
