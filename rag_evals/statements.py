@@ -12,14 +12,14 @@ from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_c
 class StatementEvaluation(JudgeModel):
     """A statement and its verdict."""
 
-    statement: str = Field(description="One claim of the answer.")
+    statement: str = Field(description="One claim.")
     reasoning: Reasoning = Field(
         None,
         description="Why, from the chunks.",
     )
     supporting_chunk_ids: list[int] = Field(
         default_factory=list,
-        description="Chunks that support it; none if unsupported.",
+        description="None if unsupported.",
     )
     is_supported: bool = Field(description="The chunks alone show it.")
 

@@ -1,10 +1,11 @@
 """How is a data set graded? A bounded number of gradings at a time, each kept as it ends."""
 
 import asyncio
+import gc
 import time
 from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -178,8 +179,23 @@ async def aexecute(
                 default_model=plan.default_model,
                 model=plan.model,
             )
+        stack.enter_context(_settled_heap())
         runner = _Runner(plan, judge, store, report, keep=keep)
         return await runner.run(folder)
+
+
+@contextmanager
+def _settled_heap() -> Iterator[None]:
+    """Leave what is in memory before a run out of the garbage collector's rounds.
+
+    A run makes objects fast, so the collector runs often, each time through all modules that are
+    loaded: a fifth of the run's CPU.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 class _Runner:
