@@ -4,13 +4,20 @@
 sentence is accounted for and every quote is found. `AuditedFaithfulnessResult` is what a user gets.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationInfo, model_validator
 
-from rag_evals.result import JudgeModel, Reasoning, SampleField, Tallies, check_chunk_id, facts_of
+from rag_evals.result import (
+    JudgeModel,
+    Reasoning,
+    SampleField,
+    Tallies,
+    check_chunk_id,
+    check_one_verdict_each,
+    facts_of,
+)
 from rag_evals.statements import FaithfulnessResult, StatementEvaluation
 from rag_evals.text import MIN_QUOTE_LETTERS, Quotable, numbers_of
 
@@ -146,17 +153,8 @@ class VerdictsReply(JudgeModel):
     def _every_statement_once(self, info: ValidationInfo) -> Self:
         facts = facts_of(info)
         if facts is not None:
-            counts = Counter(verdict.statement_id for verdict in self.verdicts)
-            wanted = set(range(facts["statement_count"]))
-            for ids, fault in (
-                (wanted - set(counts), "have no verdict"),
-                (set(counts) - wanted, "do not exist"),
-                ({number for number, count in counts.items() if count > 1}, "have two verdicts"),
-            ):
-                if ids:
-                    raise ValueError(
-                        f"statements {sorted(ids)} {fault}; give each statement exactly one verdict"
-                    )
+            ids = [verdict.statement_id for verdict in self.verdicts]
+            check_one_verdict_each("statement", ids, facts["statement_count"])
         return self
 
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -138,3 +138,39 @@ def check_every_chunk_once(chunk_ids: Sequence[int], facts: Mapping[str, Any]) -
         raise ValueError(f"chunks {missing} are not graded; grade every chunk exactly once")
     if repeated:
         raise ValueError(f"chunks {repeated} are graded twice; grade every chunk exactly once")
+
+
+def check_statement(statement: str, chunk_ids: Iterable[int], facts: Mapping[str, Any]) -> None:
+    """Refuse a statement without text, and ids of chunks that were not shown.
+
+    Raises:
+        ValueError: The judge is told which of the two it is.
+    """
+    if not statement.strip():
+        raise ValueError("a statement is empty; every statement needs its text")
+    for chunk_id in chunk_ids:
+        check_chunk_id(chunk_id, facts)
+
+
+def check_one_verdict_each(noun: str, ids: Iterable[int], count: int) -> None:
+    """Refuse a reply that does not decide each of `count` numbered things exactly once.
+
+    Args:
+        noun: What is decided, in the singular.
+        ids: The numbers that the reply names, in any order.
+        count: How many there are, numbered from 0.
+
+    Raises:
+        ValueError: Numbers that are missing, do not exist, or come twice; the judge is told which.
+    """
+    counts = Counter(ids)
+    wanted = set(range(count))
+    for faulty, fault in (
+        (wanted - set(counts), "have no verdict"),
+        (set(counts) - wanted, "do not exist"),
+        ({number for number, times in counts.items() if times > 1}, "have two verdicts"),
+    ):
+        if faulty:
+            raise ValueError(
+                f"{noun}s {sorted(faulty)} {fault}; give each {noun} exactly one verdict"
+            )

@@ -2,7 +2,6 @@
 
 import copy
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Self
 
@@ -12,7 +11,15 @@ from rag_evals.base import JudgedGrader
 from rag_evals.errors import ConfigurationError, NotScorableReason
 from rag_evals.grader import require_fields
 from rag_evals.prompt import Prompt
-from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, Tallies, facts_of
+from rag_evals.result import (
+    JudgeModel,
+    Reasoning,
+    Result,
+    SampleField,
+    Tallies,
+    check_one_verdict_each,
+    facts_of,
+)
 from rag_evals.sample import Sample
 from rag_evals.text import citations_of, split_sentences, without_citations
 from rag_evals.verify import Flow
@@ -48,17 +55,8 @@ class CitationsReply(JudgeModel):
     def _every_citation_once(self, info: ValidationInfo) -> Self:
         facts = facts_of(info)
         if facts is not None:
-            wanted = set(range(facts["statement_count"]))
-            counts = Counter(verdict.citation_id for verdict in self.citations)
-            for ids, fault in (
-                (wanted - set(counts), "have no verdict"),
-                (set(counts) - wanted, "do not exist"),
-                ({number for number, count in counts.items() if count > 1}, "have two verdicts"),
-            ):
-                if ids:
-                    raise ValueError(
-                        f"citations {sorted(ids)} {fault}; give each citation exactly one verdict"
-                    )
+            ids = [verdict.citation_id for verdict in self.citations]
+            check_one_verdict_each("citation", ids, facts["statement_count"])
         return self
 
 

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationInfo, model_validator
 from rag_evals.base import ContextEvaluation
 from rag_evals.errors import NotScorableReason
 from rag_evals.prompt import Prompt
-from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_chunk_id, facts_of
+from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_statement, facts_of
 
 __all__ = ["ContextRecall", "ContextRecallResult", "ReferenceStatement"]
 
@@ -28,10 +28,7 @@ class ReferenceStatement(JudgeModel):
     def _consistent(self, info: ValidationInfo) -> Self:
         facts = facts_of(info)
         if facts is not None:
-            if not self.statement.strip():
-                raise ValueError("a statement is empty; every statement needs its text")
-            for chunk_id in self.supporting_chunk_ids:
-                check_chunk_id(chunk_id, facts)
+            check_statement(self.statement, self.supporting_chunk_ids, facts)
         return self
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.errors import NotScorableReason
-from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_chunk_id, facts_of
+from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_statement, facts_of
 
 
 class StatementEvaluation(JudgeModel):
@@ -27,10 +27,7 @@ class StatementEvaluation(JudgeModel):
     def _consistent(self, info: ValidationInfo) -> Self:
         facts = facts_of(info)
         if facts is not None:
-            if not self.statement.strip():
-                raise ValueError("a statement is empty; every statement needs its text")
-            for chunk_id in self.supporting_chunk_ids:
-                check_chunk_id(chunk_id, facts)
+            check_statement(self.statement, self.supporting_chunk_ids, facts)
         return self
 
 
