@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from rag_evals.errors import ConfigurationError, GradingError
-from rag_evals.judge import AsyncJudge, Judge, Meter
-from rag_evals.verify import Flow, Reply, Step, VerifyCall
+from rag_evals.judge import AsyncJudge, Judge, Meter, async_judge_for, judge_for
+from rag_evals.verify import Flow, LocalCall, Reply, Step, VerifyCall
 
 R = TypeVar("R")
 
@@ -56,6 +56,10 @@ async def drive_async(flow: Flow[R], judge: AsyncJudge | None, meter: Meter) -> 
 def _do(step: Step, judge: Judge | None, meter: Meter) -> Reply:
     if isinstance(step, VerifyCall):
         return step.run()
+    if isinstance(step, LocalCall):
+        return step.run(_identity(judge))
+    if step.endpoint is not None:
+        judge = judge_for(step.endpoint)
     if judge is None:
         raise _no_judge()
     return judge.ask(step, meter)
@@ -76,9 +80,18 @@ async def _do_all(steps: Sequence[Step], judge: AsyncJudge | None, meter: Meter)
 async def _do_async(step: Step, judge: AsyncJudge | None, meter: Meter) -> Reply:
     if isinstance(step, VerifyCall):
         return await asyncio.to_thread(step.run)
+    if isinstance(step, LocalCall):
+        return await asyncio.to_thread(step.run, _identity(judge))
+    if step.endpoint is not None:
+        judge = await async_judge_for(step.endpoint)
     if judge is None:
         raise _no_judge()
     return await judge.ask(step, meter)
+
+
+def _identity(judge: Judge | AsyncJudge | None) -> str | None:
+    """Name who is asked; a judge that does not say so must not share verdicts with another."""
+    return getattr(judge, "identity", None)
 
 
 def _no_judge() -> ConfigurationError:

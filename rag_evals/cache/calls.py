@@ -59,6 +59,11 @@ class CachedJudge:
         self._default_model = default_model
         self._model = model
 
+    @property
+    def identity(self) -> str | None:
+        """Which model of which endpoint answers; None when the judge below does not say."""
+        return getattr(self._judge, "identity", None)
+
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Return the answer that is there, at no cost, or ask; see `AsyncJudge.ask`."""
         model = self._model or call.model or self._default_model

@@ -54,6 +54,7 @@ def show_json(run: Run) -> None:
             "failed": dict(of_grader.failed),
             "warnings": of_grader.warnings,
             "tallies": of_grader.tallies,
+            "counters": dict(of_grader.counters),
         }
         for name, of_grader in summary.graders.items()
     }

@@ -6,10 +6,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.catalog import grader_named
 from rag_evals.dataset import CheckedFile, ColumnMap, Data, FileData, RowData, data_from
 from rag_evals.errors import ConfigurationError
@@ -118,7 +120,8 @@ def make_plan(
         client = default_judge()
     chosen = [grader_named(grader) if isinstance(grader, str) else grader for grader in graders]
     _check_graders(chosen)
-    resolved = [resolve(grader, client, model) for grader in chosen]
+    open_cache = partial(_statement_cache, settings, options or {})
+    resolved = [resolve(grader, client, model, open_cache=open_cache) for grader in chosen]
     asked = resolved[0][1]
     judge = _judge_name(client, model)
     columns = columns or ColumnMap()
@@ -136,6 +139,13 @@ def make_plan(
     return Plan(
         rows, checked, tuple(grader for grader, _ in resolved), asked, model, settings, identity
     )
+
+
+def _statement_cache(settings: RunSettings, options: RunOptions) -> StatementCache | None:
+    """Open the cache for verdicts: beside the answers of judges, and not where none is wanted."""
+    if settings.cache is not None:
+        return configured_cache("exact", settings.cache)
+    return None if "cache" in options else configured_cache()
 
 
 def _check_graders(graders: Sequence[Grader[Any]]) -> None:

@@ -24,6 +24,7 @@ class GraderSummary:
         failed: Outcomes that failed, counted by error type.
         warnings: Oddities in results.
         tallies: Parts of wholes that results count beside the score, by name.
+        counters: What results count beyond their score, such as calls saved, added up by name.
     """
 
     grader: str
@@ -32,6 +33,7 @@ class GraderSummary:
     failed: Counter[str] = field(default_factory=Counter)
     warnings: int = 0
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
+    counters: Counter[str] = field(default_factory=Counter)
 
     @property
     def scored(self) -> int:
@@ -93,6 +95,10 @@ class GraderSummary:
         bands = ", ".join(f"{count} {name}" for name, count in self.bands().items())
         return f"  95 % interval {interval.low:.2f} to {interval.high:.2f}; bands: {bands}"
 
+    def counted(self) -> str:
+        """Say the counters in one line, such as "calls saved: 12"; empty without any."""
+        return "; ".join(f"{name}: {self.counters[name]}" for name in sorted(self.counters))
+
 
 @dataclass(slots=True)
 class Summary:
@@ -126,6 +132,7 @@ class Summary:
         for name, (part, whole) in outcome.tallies.items():
             before = of_grader.tallies.get(name, (0, 0))
             of_grader.tallies[name] = (before[0] + part, before[1] + whole)
+        of_grader.counters.update(getattr(outcome.result, "counters", {}))
         self.usage = self.usage + outcome.usage
         if outcome.cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + outcome.cost_usd
@@ -155,13 +162,13 @@ class Summary:
         return f"spent: {', '.join(parts)}; {self.seconds:.1f} s"
 
     def __str__(self) -> str:
-        """Two lines for each grader: the mean and what it rests on, then how sure it is."""
+        """Lines for each grader: the mean, how sure it is, and what its results count."""
         lines = (
             line
             for of_grader in self.graders.values()
-            for line in (of_grader.line(), of_grader.spread_line())
+            for line in (of_grader.line(), of_grader.spread_line(), of_grader.counted())
         )
-        return "\n".join(line for line in lines if line is not None)
+        return "\n".join(line for line in lines if line)
 
 
 def summary_html(summary: Summary, folder: Path | None) -> str:
