@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rag_evals.score_citations import CitationFaithfulness, CitationFaithfulnessResult
     from rag_evals.score_faithfulness import Faithfulness
     from rag_evals.score_faithfulness_audited import AuditedFaithfulness
+    from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepFaithfulness
     from rag_evals.score_precision import ChunkPrecision, ChunkPrecisionResult
     from rag_evals.score_recall import ContextRecall, ContextRecallResult
     from rag_evals.score_relevance import AnswerRelevance, AnswerRelevanceResult
@@ -73,6 +74,7 @@ _HOMES = {
     "Faithfulness": "score_faithfulness",
     "FaithfulnessResult": "statements",
     "Grader": "grader",
+    "HHEMFaithfulness": "score_faithfulness_two_step",
     "Outcome": "run",
     "Progress": "run",
     "Result": "result",
@@ -81,6 +83,7 @@ _HOMES = {
     "StatementEvaluation": "statements",
     "StoredRun": "run",
     "Summary": "run",
+    "TwoStepFaithfulness": "score_faithfulness_two_step",
     "aevaluate": "run",
     "agreement": "quality",
     "calibrate": "quality",
@@ -114,6 +117,7 @@ __all__ = [
     "Faithfulness",
     "FaithfulnessResult",
     "Grader",
+    "HHEMFaithfulness",
     "Outcome",
     "Progress",
     "Result",
@@ -122,6 +126,7 @@ __all__ = [
     "StatementEvaluation",
     "StoredRun",
     "Summary",
+    "TwoStepFaithfulness",
     "aevaluate",
     "agreement",
     "base",

@@ -4,8 +4,8 @@
 sentence is accounted for and every quote is found. `AuditedFaithfulnessResult` is what a user gets.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Sequence
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationInfo, model_validator
 
@@ -18,7 +18,13 @@ from rag_evals.result import (
     check_one_verdict_each,
     facts_of,
 )
-from rag_evals.statements import FaithfulnessResult, StatementEvaluation
+from rag_evals.statements import (
+    FaithfulnessResult,
+    NoClaimSentence,
+    StatementEvaluation,
+    check_every_sentence,
+    check_sentence_id,
+)
 from rag_evals.text import MIN_QUOTE_LETTERS, Quotable, numbers_of
 
 VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
@@ -70,24 +76,8 @@ class AuditedClaim(JudgeModel):
             if not self.sentence_ids:
                 raise ValueError("sentence_ids is empty; name the sentences the claim comes from")
             for sentence_id in self.sentence_ids:
-                _check_sentence_id(sentence_id, facts)
+                check_sentence_id(sentence_id, facts)
             _check_agreement(self.verdict, self.evidence)
-        return self
-
-
-class NoClaimSentence(JudgeModel):
-    """A sentence of the answer that claims nothing, such as a greeting or a question."""
-
-    sentence_id: int = Field(description="The sentence's id, as given.")
-    reason: str = Field(description="Why it claims nothing.")
-
-    @model_validator(mode="after")
-    def _consistent(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            _check_sentence_id(self.sentence_id, facts)
-            if not self.reason.strip():
-                raise ValueError(f"sentence {self.sentence_id} is left out without a reason")
         return self
 
 
@@ -111,16 +101,7 @@ class AuditReply(JudgeModel):
         if facts is None:
             return self
         claimed = {number for claim in self.statements for number in claim.sentence_ids}
-        passed_over = {sentence.sentence_id for sentence in self.no_claim_sentences}
-        missing = sorted(set(range(len(facts["sentences"]))) - claimed - passed_over)
-        if missing:
-            raise ValueError(
-                f"sentences {missing} have no statement; break them into statements, or list them "
-                "in no_claim_sentences with a reason"
-            )
-        both = sorted(claimed & passed_over)
-        if both:
-            raise ValueError(f"sentences {both} have statements and are in no_claim_sentences")
+        check_every_sentence(claimed, self.no_claim_sentences, facts)
         _check_unmixed(self.statements, facts.get("own_sentence_ids", ()))
         return self
 
@@ -302,12 +283,6 @@ def _check_quote(quote: str, chunk_id: int, chunks: Sequence[str]) -> None:
             f"the quote {quote!r} is too short to show anything; quote at least "
             f"{MIN_QUOTE_LETTERS} letters, or the whole chunk"
         )
-
-
-def _check_sentence_id(sentence_id: int, facts: Mapping[str, Any]) -> None:
-    count = len(facts["sentences"])
-    if not 0 <= sentence_id < count:
-        raise ValueError(f"sentence id {sentence_id} does not exist; ids run from 0 to {count - 1}")
 
 
 def _check_agreement(verdict: VerdictOfThree, evidence: Sequence[ClaimedQuote]) -> None:

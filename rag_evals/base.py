@@ -6,18 +6,19 @@ import json
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
-from rag_evals.errors import ConfigurationError, PromptError
+from rag_evals.cache import StatementCache
+from rag_evals.errors import PromptError
 from rag_evals.examples import ExampleInput, read_example
 from rag_evals.grader import Grader, R, require_fields
 from rag_evals.judge import JudgeCall, Message
 from rag_evals.prompt import Prompt, PromptHeader
-from rag_evals.rendering import Criterion, Rendering, sentences_of
+from rag_evals.rendering import Criterion, Rendering, check_language, sentences_of
 from rag_evals.result import SampleField
 from rag_evals.sample import Sample
 from rag_evals.verify import Flow, Verifier
@@ -26,8 +27,6 @@ __all__ = ["ContextEvaluation", "Criterion", "Grader", "JudgedGrader"]
 
 M = TypeVar("M", bound=BaseModel)
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_]\w+)*")
-
 
 class JudgedGrader(Grader[R], Generic[R, M]):
     """A grader that asks a judge with a prompt; a subclass turns the reply into the result.
@@ -35,6 +34,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     Attributes:
         name: What results call it; from the prompt file, else from the response model.
         requires: The response model's `requires`; fields that must not be empty.
+        description: What it measures, in one line; empty when the prompt file does not say.
         response_model: What the judge fills.
         model: Model to ask when `grade` names none.
         language: Language of samples that name none, or None.
@@ -77,6 +77,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         self.result_model = result_model
         self.model = model
         self.name = name or header.name or _name_of(response_model)
+        self.description = self._prompt.task
         self.language = header.language
         self.requires: tuple[SampleField, ...] = getattr(response_model, "requires", ("answer",))
         accepts: tuple[SampleField, ...] = getattr(
@@ -114,11 +115,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         """The stem of the prompt's file; `<prompt>` for one that is a text."""
         return Path(self._prompt.origin).name.split(".")[0]
 
-    @property
-    def description(self) -> str:
-        """What it measures, in one line; empty when the prompt file does not say."""
-        return self._prompt.task
-
     def fingerprint(self) -> str:
         """Return a hash of instructions, template, reply schema, settings and examples."""
         parts = {
@@ -148,8 +144,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         Raises:
             ConfigurationError: It is no language code.
         """
-        if not _LANGUAGE.fullmatch(language):
-            raise ConfigurationError(f"language {language!r} is no code; expected one such as 'ru'")
+        check_language(language)
         changed = copy.copy(self)
         changed.language = language
         return changed
@@ -297,7 +292,8 @@ class ContextEvaluation(JudgedGrader[R, R]):
         chunk_template: str | Path | Prompt | None = None,
         model: str | None = None,
         name: str | None = None,
-        verified: Callable[[Verifier], Grader[R]] | None = None,
+        # The form's results may be a subclass of R, and Grader is invariant in R.
+        verified: Callable[[Verifier], Grader[Any]] | None = None,
     ) -> None:
         """Check the prompt, the criteria and the examples; nothing is sent.
 
@@ -333,12 +329,31 @@ class ContextEvaluation(JudgedGrader[R, R]):
             super().with_verifier(verifier) if self._verified is None else self._verified(verifier)
         )
 
+    def with_cache(self, cache: StatementCache) -> Self:
+        """Return this grader with a cache for its form that asks a verifier.
+
+        Raises:
+            ConfigurationError: It has no such form; the answers of a judge have a cache of their
+                own.
+        """
+        if self._verified is None:
+            return super().with_cache(cache)
+        changed = copy.copy(self)
+        changed._verified = partial(_verified_with_cache, self._verified, cache)
+        return changed
+
     def flow(self, sample: Sample) -> Flow[R]:
         """Ask one call."""
         require_fields(sample, self.requires)
         call = self.call(sample)
         (reply,) = yield [call]
         return call.read(reply)
+
+
+def _verified_with_cache(
+    verified: Callable[[Verifier], Grader[Any]], cache: StatementCache, verifier: Verifier
+) -> Grader[Any]:
+    return verified(verifier).with_cache(cache)
 
 
 @cache

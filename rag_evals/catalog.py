@@ -14,15 +14,18 @@ from rag_evals.score_abstention import Abstention
 from rag_evals.score_citations import CitationFaithfulness, CitationGrader
 from rag_evals.score_faithfulness import Faithfulness
 from rag_evals.score_faithfulness_audited import AuditedFaithfulness, AuditedGrader
+from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepFaithfulness
 from rag_evals.score_precision import ChunkPrecision
 from rag_evals.score_recall import ContextRecall
 from rag_evals.score_relevance import AnswerRelevance
 from rag_evals.score_utility import ChunkUtility
 from rag_evals.statements import FaithfulnessResult
 
-GRADERS: dict[str, JudgedGrader[Any, Any]] = {
+GRADERS: dict[str, Grader[Any]] = {
     "faithfulness": Faithfulness,
     "faithfulness_audited": AuditedFaithfulness,
+    "faithfulness_two_step": TwoStepFaithfulness(),
+    "faithfulness_hhem": HHEMFaithfulness(),
     "chunk_precision": ChunkPrecision,
     "context_recall": ContextRecall,
     "chunk_utility": ChunkUtility,
@@ -31,6 +34,11 @@ GRADERS: dict[str, JudgedGrader[Any, Any]] = {
     "abstention": Abstention,
 }
 """Every shipped grader, by the name that `--grader` takes."""
+
+PROMPTED: dict[str, JudgedGrader[Any, Any]] = {
+    name: grader for name, grader in GRADERS.items() if isinstance(grader, JudgedGrader)
+}
+"""Those of them that are made of a prompt."""
 
 RUBRICS: dict[str, type[BaseModel]] = {
     "pass_fail": PassFailResult,
@@ -42,7 +50,7 @@ RUBRICS: dict[str, type[BaseModel]] = {
 """Response models that fit any rubric, so that a prompt file alone makes a grader."""
 
 RESPONSE_MODELS: dict[str, type[BaseModel]] = {
-    name: grader.response_model for name, grader in GRADERS.items()
+    name: grader.response_model for name, grader in PROMPTED.items()
 } | RUBRICS
 """Every response model that a prompt file may name."""
 
@@ -68,7 +76,7 @@ def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any
     """
     places = search_folders() if folders is None else list(folders)
     shipped = GRADERS.get(name)
-    stem = name if shipped is None else shipped.prompt_name
+    stem = shipped.prompt_name if isinstance(shipped, JudgedGrader) else name
     for place in places:
         file = place / f"{stem}.jinja"
         if "/" not in name and "\\" not in name and file.is_file():

@@ -1,14 +1,17 @@
 """Who carries out a flow? One driver for sync clients, one for async ones; graders know neither."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from rag_evals.errors import ConfigurationError, GradingError
-from rag_evals.judge import AsyncJudge, Judge, Meter
-from rag_evals.verify import Flow, Reply, Step, VerifyCall
+from rag_evals.judge import AsyncJudge, Judge, Meter, async_judge_for, judge_for
+from rag_evals.verify import Flow, LocalCall, Reply, Step, VerifyCall
 
 R = TypeVar("R")
+
+NamedJudge = Callable[[str], Awaitable[AsyncJudge]]
+"""Finds the judge that a call names, such as `openai/gpt-4o`."""
 
 
 def drive(flow: Flow[R], judge: Judge | None, meter: Meter) -> R:
@@ -37,13 +40,22 @@ def drive(flow: Flow[R], judge: Judge | None, meter: Meter) -> R:
         return result
 
 
-async def drive_async(flow: Flow[R], judge: AsyncJudge | None, meter: Meter) -> R:
-    """Carry out a flow, the steps of one round side by side; as `drive` otherwise."""
+async def drive_async(
+    flow: Flow[R], judge: AsyncJudge | None, meter: Meter, *, named: NamedJudge = async_judge_for
+) -> R:
+    """Carry out a flow, the steps of one round side by side; as `drive` otherwise.
+
+    Args:
+        flow: As for `drive`.
+        judge: As for `drive`.
+        meter: As for `drive`.
+        named: Finds the judge of calls that name their own endpoint.
+    """
     try:
         steps = next(flow)
         while True:
             try:
-                replies = await _do_all(steps, judge, meter)
+                replies = await _do_all(steps, judge, meter, named)
             except GradingError as error:
                 steps = flow.throw(error)
             else:
@@ -56,15 +68,21 @@ async def drive_async(flow: Flow[R], judge: AsyncJudge | None, meter: Meter) -> 
 def _do(step: Step, judge: Judge | None, meter: Meter) -> Reply:
     if isinstance(step, VerifyCall):
         return step.run()
+    if isinstance(step, LocalCall):
+        return step.run(_identity(judge))
+    if step.endpoint is not None:
+        judge = judge_for(step.endpoint)
     if judge is None:
         raise _no_judge()
     return judge.ask(step, meter)
 
 
-async def _do_all(steps: Sequence[Step], judge: AsyncJudge | None, meter: Meter) -> list[Reply]:
+async def _do_all(
+    steps: Sequence[Step], judge: AsyncJudge | None, meter: Meter, named: NamedJudge
+) -> list[Reply]:
     if len(steps) == 1:
-        return [await _do_async(steps[0], judge, meter)]
-    tasks = [asyncio.ensure_future(_do_async(step, judge, meter)) for step in steps]
+        return [await _do_async(steps[0], judge, meter, named)]
+    tasks = [asyncio.ensure_future(_do_async(step, judge, meter, named)) for step in steps]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
@@ -73,12 +91,21 @@ async def _do_all(steps: Sequence[Step], judge: AsyncJudge | None, meter: Meter)
             task.cancel()
 
 
-async def _do_async(step: Step, judge: AsyncJudge | None, meter: Meter) -> Reply:
+async def _do_async(step: Step, judge: AsyncJudge | None, meter: Meter, named: NamedJudge) -> Reply:
     if isinstance(step, VerifyCall):
         return await asyncio.to_thread(step.run)
+    if isinstance(step, LocalCall):
+        return await asyncio.to_thread(step.run, _identity(judge))
+    if step.endpoint is not None:
+        judge = await named(step.endpoint)
     if judge is None:
         raise _no_judge()
     return await judge.ask(step, meter)
+
+
+def _identity(judge: Judge | AsyncJudge | None) -> str | None:
+    """Name who is asked; a judge that does not say so must not share verdicts with another."""
+    return getattr(judge, "identity", None)
 
 
 def _no_judge() -> ConfigurationError:

@@ -16,6 +16,7 @@ RagEvalsError
 ├── TooFewLabelsError             label more rows, then ask again
 ├── WeakJudgeError                the judge knows too little for its bias to be corrected
 └── GradingError                  one sample could not be graded; the run goes on
+    ├── VerifierError             a verifier returned the wrong number of verdicts
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
     ├── CanaryError               the judge supported a sentence that was made up
     ├── JudgeRefusedError         the model declined to answer
@@ -129,6 +130,10 @@ class WeakJudgeError(RagEvalsError):
 
 class GradingError(RagEvalsError):
     """One sample could not be graded; others may still be."""
+
+
+class VerifierError(GradingError):
+    """A verifier returned fewer or more verdicts than statements; none is counted."""
 
 
 class JudgeOutputError(GradingError):

@@ -2,18 +2,23 @@
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
+from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.drive import drive, drive_async
 from rag_evals.errors import ConfigurationError, NotScorableError, NotScorableReason
 from rag_evals.judge import Client, Meter, async_judge_for, judge_for
 from rag_evals.result import SampleField
 from rag_evals.sample import ContextInput, Sample
-from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, Flow, Verifier, from_string
+from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, Flow, Verifier, read_judge
 
 R = TypeVar("R", bound=BaseModel)
+
+OpenCache = Callable[[], StatementCache | None]
+"""Opens a cache for verdicts when a grader wants one; None when there is to be none."""
 
 JUDGE_VARIABLE = "RAG_EVALS_JUDGE"
 """Environment variable with the judge to use where none is named."""
@@ -31,12 +36,19 @@ class Grader(ABC, Generic[R]):
 
     Attributes:
         name: What results call it.
+        description: What it measures, in one line; may be empty.
         requires: Fields without which a sample is not scorable.
         result_model: What `grade` returns.
         model: Model to ask when `grade` names none, or None.
+        wants_cache: True when a statement cache would serve it, and it has none yet.
+        judge_rounds: Rounds of judge calls for one sample: 0 asks nobody, 1 is known beforehand,
+            with 2 the replies to the first decide what is asked in the second.
     """
 
     name: str
+    description: str = ""
+    wants_cache: bool = False
+    judge_rounds: int = 1
     requires: tuple[SampleField, ...] = ("answer",)
     result_model: type[R]
     model: str | None = None
@@ -69,6 +81,18 @@ class Grader(ABC, Generic[R]):
         """
         del language
         return self
+
+    def with_cache(self, cache: StatementCache) -> Self:
+        """Return this grader with a verifier that looks into a statement cache first.
+
+        Raises:
+            ConfigurationError: It has no verifier.
+        """
+        del cache
+        raise ConfigurationError(
+            f"grader {self.name!r} has no verifier whose verdicts could be cached; "
+            f"use {' or '.join(map(repr, EMBEDDED_GRADERS))}"
+        )
 
     def grade(
         self,
@@ -139,9 +163,19 @@ class Grader(ABC, Generic[R]):
 
 
 def resolve(
-    grader: Grader[R], client: Client, model: str | None = None
+    grader: Grader[R],
+    client: Client,
+    model: str | None = None,
+    *,
+    open_cache: OpenCache = configured_cache,
 ) -> tuple[Grader[R], Client]:
     """Find out who decides: the grader as it is with a client, or its form with a verifier.
+
+    Args:
+        grader: What is to be driven.
+        client: As for `Grader.grade`.
+        model: As for `Grader.grade`.
+        open_cache: Opens what a grader gets that has a verifier and no cache of its own.
 
     Returns:
         The grader to drive, and the client it needs; None when a verifier decides alone.
@@ -151,14 +185,20 @@ def resolve(
     """
     if client is None:
         client = default_judge()
-    verifier = from_string(client) if isinstance(client, str) else None
-    if verifier is None:
-        return grader, client
-    if model is not None:
+    if not isinstance(client, str):
+        return _with_cache(grader, open_cache), client
+    verifier, endpoint = read_judge(client)
+    if model is not None and endpoint is None:
         raise ConfigurationError(
             f"model {model!r} is named, but the judge {client!r} asks no model"
         )
-    return grader.with_verifier(verifier), None
+    chosen = grader if verifier is None else grader.with_verifier(verifier)
+    return _with_cache(chosen, open_cache), endpoint
+
+
+def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
+    cache = open_cache() if grader.wants_cache else None
+    return grader if cache is None else grader.with_cache(cache)
 
 
 def default_judge() -> str:

@@ -1,9 +1,11 @@
 """What does a template see of one sample? Its variables, escaped, and only what is to be shown."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from rag_evals.errors import ConfigurationError
 from rag_evals.examples import Example, ShownExample
 from rag_evals.hardening import TagEscaper
 from rag_evals.prompt import Prompt
@@ -12,6 +14,7 @@ from rag_evals.sample import Sample
 from rag_evals.text import split_sentences
 
 _DATA_NAMES = ("question", "answer", "sentences", "chunks", "context", "reference")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_]\w+)*")
 _ALL_FIELDS: frozenset[SampleField] = frozenset(get_args(SampleField))
 
 
@@ -109,3 +112,13 @@ class Rendering:
 def sentences_of(answer: str | None) -> list[str]:
     """Return the sentences of an answer, as they are numbered."""
     return [span.text for span in split_sentences(answer or "")]
+
+
+def check_language(language: str) -> None:
+    """Refuse what cannot be the code of a language.
+
+    Raises:
+        ConfigurationError: It is not of the form `ru` or `pt-BR`.
+    """
+    if not _LANGUAGE.fullmatch(language):
+        raise ConfigurationError(f"language {language!r} is no code; expected one such as 'ru'")

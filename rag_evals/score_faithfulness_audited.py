@@ -13,7 +13,6 @@ from rag_evals.audit import (
     AuditReply,
     ClaimedQuote,
     CountsAgainst,
-    NoClaimSentence,
     NumberedVerdict,
     Quote,
     VerdictOfThree,
@@ -26,6 +25,7 @@ from rag_evals.errors import CanaryError, ConfigurationError
 from rag_evals.grader import require_fields
 from rag_evals.prompt import Prompt
 from rag_evals.sample import Sample
+from rag_evals.statements import NoClaimSentence
 from rag_evals.text import split_sentences
 from rag_evals.verify import Flow
 
@@ -99,6 +99,11 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
                 raise ConfigurationError(f"counts_against is {counts_against!r}; one of {known}")
             changed.counts_against = counts_against
         return changed
+
+    @property
+    def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the options here
+        """Two when verdicts are asked again in calls of their own."""
+        return 1 if self.samples == 1 else 2
 
     def verdict_grader(self) -> ContextEvaluation[VerdictsReply]:
         """Return what asks the verdicts of numbered statements, by this grader's criteria."""

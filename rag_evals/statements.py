@@ -1,7 +1,8 @@
 """What does a faithfulness grader say? Statements of the answer, each supported or not."""
 
-from collections.abc import Sequence
-from typing import ClassVar, Self
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -29,6 +30,31 @@ class StatementEvaluation(JudgeModel):
         if facts is not None:
             check_statement(self.statement, self.supporting_chunk_ids, facts)
         return self
+
+
+class NoClaimSentence(JudgeModel):
+    """A sentence of the answer that claims nothing, such as a greeting or a question."""
+
+    sentence_id: int = Field(description="The sentence's id, as given.")
+    reason: str = Field(description="Why it claims nothing.")
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            check_sentence_id(self.sentence_id, facts)
+            if not self.reason.strip():
+                raise ValueError(f"sentence {self.sentence_id} is left out without a reason")
+        return self
+
+
+class PassedOverSentence(NoClaimSentence):
+    """A sentence of the answer that claims nothing, with its words, so nothing was decided.
+
+    The reason is a judge's own words, or one of `rag_evals.verify.NoClaim`, such as `question`.
+    """
+
+    text: str = Field(description="The sentence.")
 
 
 class FaithfulnessResult(Result):
@@ -66,3 +92,43 @@ class FaithfulnessResult(Result):
             if not statement.is_supported and statement.supporting_chunk_ids:
                 found.append(f"statement {number} is unsupported but cites chunks")
         return found
+
+
+def check_sentence_id(sentence_id: int, facts: Mapping[str, Any]) -> None:
+    """Refuse the id of a sentence that the answer does not have.
+
+    Raises:
+        ValueError: The id is out of range; the judge is told which ids exist.
+    """
+    count = len(facts["sentences"])
+    if not 0 <= sentence_id < count:
+        raise ValueError(f"sentence id {sentence_id} does not exist; ids run from 0 to {count - 1}")
+
+
+def check_every_sentence(
+    claimed: Collection[int], no_claim: Sequence[NoClaimSentence], facts: Mapping[str, Any]
+) -> None:
+    """Refuse a reply that does not say of each sentence either what it claims, or why nothing.
+
+    Args:
+        claimed: Ids of the sentences that gave a statement.
+        no_claim: The sentences that the judge passed over.
+        facts: What is known of the call.
+
+    Raises:
+        ValueError: Sentences that are in neither list, in both, or passed over twice; the judge is
+            told which.
+    """
+    passed_over = Counter(sentence.sentence_id for sentence in no_claim)
+    missing = sorted(set(range(len(facts["sentences"]))) - set(claimed) - set(passed_over))
+    if missing:
+        raise ValueError(
+            f"sentences {missing} have no statement; break them into statements, or list them in "
+            "no_claim_sentences with a reason"
+        )
+    both = sorted(set(claimed) & set(passed_over))
+    if both:
+        raise ValueError(f"sentences {both} have statements and are in no_claim_sentences")
+    repeated = sorted(sentence_id for sentence_id, times in passed_over.items() if times > 1)
+    if repeated:
+        raise ValueError(f"sentences {repeated} are listed twice in no_claim_sentences")

@@ -29,6 +29,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "OPENAI_BASE_URL",
         "RAG_EVALS_JUDGE",
         "RAG_EVALS_PROMPTS",
+        "RAG_EVALS_STATEMENT_CACHE",
+        "RAG_EVALS_SIMILARITY_THRESHOLD",
+        "RAG_EVALS_EMBEDDING_MODEL",
         "GITHUB_STEP_SUMMARY",
     ):
         monkeypatch.delenv(name, raising=False)

@@ -117,13 +117,16 @@ def careful_judge(request: JudgeRequest) -> Answer:
     for statement in answer.get("statements", []):
         if "verdict" in statement:
             _contradict_other_years(statement)
+    verdicts = zip(request.statements, answer.get("verdicts", []), strict=False)
+    decided = [(one["statement"], one) for one in answer.get("statements", [])] + list(verdicts)
+    for text, statement in decided:
         if "is_supported" not in statement:
             continue
         held = [
             number
             for number, chunk in enumerate(request.chunks)
             if number in statement["supporting_chunk_ids"]
-            and set(re.findall(r"\d+", statement["statement"])) <= set(re.findall(r"\d+", chunk))
+            and set(re.findall(r"\d+", text)) <= set(re.findall(r"\d+", chunk))
         ]
         statement["supporting_chunk_ids"] = held
         statement["is_supported"] = bool(held)
@@ -149,6 +152,8 @@ def _fill_rubrics(answer: dict[str, Any], request: JudgeRequest) -> None:
     if isinstance(answer.get("label"), int):
         answer["label"] = 4
     for verdict in answer.get("verdicts", []):
+        if "evidence" not in verdict:
+            continue
         claim = verdict | {"statement": request.statements[verdict["statement_id"]]}
         _contradict_other_years(claim)
         verdict["verdict"] = claim["verdict"]

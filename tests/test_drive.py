@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from rag_evals.drive import drive, drive_async
-from rag_evals.errors import ConfigurationError, GradingError, JudgeOutputError
+from rag_evals.errors import ConfigurationError, GradingError, JudgeOutputError, VerifierError
 from rag_evals.judge import JudgeCall, JudgeReply, Meter, Usage
 from rag_evals.verify import Flow, Verdict, VerifyCall
 
@@ -134,7 +134,7 @@ def test_a_failed_step_is_thrown_into_the_flow(driver: Driver) -> None:
 
 def test_a_lost_verdict_is_never_counted(driver: Driver) -> None:
     """A verifier that returns too few verdicts is an error, not support."""
-    with pytest.raises(ValueError, match="1 statements, 0 verdicts"):
+    with pytest.raises(VerifierError, match="0 verdicts for 1 statements"):
         driver(locally(Lazy()))
 
 

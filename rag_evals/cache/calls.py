@@ -59,6 +59,11 @@ class CachedJudge:
         self._default_model = default_model
         self._model = model
 
+    @property
+    def identity(self) -> str | None:
+        """Which model of which endpoint answers; None when the judge below does not say."""
+        return getattr(self._judge, "identity", None)
+
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Return the answer that is there, at no cost, or ask; see `AsyncJudge.ask`."""
         model = self._model or call.model or self._default_model
@@ -67,7 +72,7 @@ class CachedJudge:
         key = self._key(call, model)
         found = self._read(key, call)
         if found is not None:
-            meter.add(found.usage)
+            meter.add(found.usage, call.endpoint)
             return found
         reply = await self._judge.ask(call, meter)
         tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens

@@ -2,9 +2,11 @@
 
 import typer
 
-from rag_evals.cache import CALLS_TABLE, count_rows, default_path, remove, size_of
+from rag_evals.cache import CALLS_TABLE, STATEMENTS_TABLE, count_rows, default_path, remove, size_of
 
-cache = typer.Typer(help="See and clear the cache of judges' answers.", no_args_is_help=True)
+cache = typer.Typer(
+    help="See and clear the cache of judges' answers and of verdicts.", no_args_is_help=True
+)
 
 
 @cache.command()
@@ -19,6 +21,7 @@ def info() -> None:
     typer.echo(f"file: {path}")
     typer.echo(f"size: {size_of(path) / 1e6:.1f} MB")
     typer.echo(f"answers of judges: {count_rows(path, CALLS_TABLE)}")
+    typer.echo(f"verdicts on statements: {count_rows(path, STATEMENTS_TABLE)}")
 
 
 @cache.command()
@@ -30,6 +33,6 @@ def clear() -> None:
       rag-evals cache clear
     """
     path = default_path()
-    count = count_rows(path, CALLS_TABLE)
+    answers, verdicts = count_rows(path, CALLS_TABLE), count_rows(path, STATEMENTS_TABLE)
     remove(path)
-    typer.echo(f"removed {path}: {count} answers")
+    typer.echo(f"removed {path}: {answers} answers, {verdicts} verdicts")

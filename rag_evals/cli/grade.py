@@ -9,6 +9,7 @@ from rag_evals.cli.choose import LanguageCode, PromptFolders, chosen_graders
 from rag_evals.cli.more import check_group_column, show_more
 from rag_evals.cli.options import By
 from rag_evals.cli.show import announce_columns, show_json, show_run
+from rag_evals.cli.verifying import with_verifying
 from rag_evals.dataset import ColumnMap
 from rag_evals.errors import RunInterruptedError, TooManyFailuresError
 from rag_evals.grader import default_judge
@@ -36,7 +37,7 @@ def grade(
     judge: Annotated[
         str | None,
         typer.Option(
-            metavar="embedded|PROVIDER/MODEL",
+            metavar="embedded|PROVIDER/MODEL|hf:MODEL|A>B",
             help="Who decides; embedded@strict or embedded@0.8 set its threshold. "
             "Default: $RAG_EVALS_JUDGE, else embedded.",
         ),
@@ -51,6 +52,19 @@ def grade(
     ] = None,
     prompts: PromptFolders = None,
     language: LanguageCode = None,
+    verifier: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGE", help="Who verifies, for faithfulness_two_step. Default: the judge."
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="cpu|cuda:N|mps|auto", help="Where classifiers run. Default: cpu."),
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
+    ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(metavar="FIELD=SOURCE", help="Where a field is; may be repeated."),
@@ -112,6 +126,7 @@ def grade(
       rag-evals grade answers.jsonl
       rag-evals grade answers.csv --judge openai/gpt-4o-mini --column answer=response
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --prompt my_strict.jinja
+      rag-evals grade answers.jsonl --judge "embedded>openai/gpt-4o-mini"
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --dry-run
       rag-evals grade answers.jsonl --fail-under 0.9 --json
       rag-evals grade answers.jsonl --report
@@ -125,10 +140,17 @@ def grade(
         "cache": not no_cache,
         "restart": restart,
     }
-    plan = make_plan(
-        data,
+    graders, asked = with_verifying(
         chosen_graders(grader or [], prompt, prompts or [], language),
         judge or default_judge(),
+        verifier=verifier,
+        device=device,
+        batch_size=batch_size,
+    )
+    plan = make_plan(
+        data,
+        graders,
+        asked,
         columns=ColumnMap.parse(column or []),
         concurrency=concurrency,
         options=options,

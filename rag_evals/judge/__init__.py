@@ -6,6 +6,7 @@
 from rag_evals.judge.ask import AsyncJudge, Judge
 from rag_evals.judge.call import JudgeCall, JudgeReply, Message
 from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, split_spec
+from rag_evals.judge.embeddings import embed_texts
 from rag_evals.judge.prices import Price, price_of
 from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.judge.usage import Meter, Usage
@@ -22,6 +23,7 @@ __all__ = [
     "SessionSettings",
     "Usage",
     "async_judge_for",
+    "embed_texts",
     "is_async",
     "judge_for",
     "judge_session",

@@ -62,6 +62,16 @@ class InstructorJudge:
         self._settings = settings
         clean_instructor_logs()
 
+    @property
+    def identity(self) -> str:
+        """Which model of which endpoint answers; it stands in keys of caches."""
+        return _identity(self._client, self._settings)
+
+    @property
+    def sdk(self) -> Any:
+        """The provider's own client below instructor's."""
+        return self._client.client
+
     def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask, and ask again while the reply is invalid.
 
@@ -80,6 +90,11 @@ class AsyncInstructorJudge:
         self._client = client
         self._settings = settings
         clean_instructor_logs()
+
+    @property
+    def identity(self) -> str:
+        """Which model of which endpoint answers; it stands in keys of caches."""
+        return _identity(self._client, self._settings)
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask, and ask again while the reply is invalid.
@@ -169,7 +184,13 @@ def _exchange(
         raise translate(error, attempts=attempts, key=_key_of(client)) from None
     finally:
         current_exchange.reset(token)
-        meter.add(exchange.usage)
+        meter.add(exchange.usage, call.endpoint)
+
+
+def _identity(client: Any, settings: AskSettings) -> str:
+    url = getattr(getattr(client, "client", None), "base_url", "")
+    own = getattr(client, "kwargs", {}).get("model")
+    return f"{url} {settings.model or settings.default_model or own}"
 
 
 def _key_of(client: Any) -> str | None:

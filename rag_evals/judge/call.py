@@ -43,6 +43,7 @@ class JudgeCall(Generic[M]):
         model: Model that the grader wants to be asked; None leaves it to the client.
         sample_index: Number of this call among equal ones, from 0, where one is asked several
             times on purpose; a cache keeps their answers apart.
+        endpoint: Judge of its own, such as `"openai/gpt-4o"`; None asks the one that grades.
     """
 
     messages: tuple[Message, ...]
@@ -51,6 +52,7 @@ class JudgeCall(Generic[M]):
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
     sample_index: int = 0
+    endpoint: str | None = None
 
     def read(self, reply: object) -> M:
         """Take the reply to this call, typed.

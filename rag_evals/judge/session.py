@@ -78,6 +78,11 @@ class ThreadedJudge:
         self._judge = judge
         self._pool = pool
 
+    @property
+    def identity(self) -> str | None:
+        """Which model of which endpoint answers; None when the judge below does not say."""
+        return getattr(self._judge, "identity", None)
+
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask in a thread of the pool; see `Judge.ask`."""
         loop = asyncio.get_running_loop()
@@ -110,6 +115,11 @@ class GatedJudge:
         self._gate = gate
         self._timeout_seconds = timeout_seconds
         self._watched = watched
+
+    @property
+    def identity(self) -> str | None:
+        """Which model of which endpoint answers; None when the judge below does not say."""
+        return getattr(self._judge, "identity", None)
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Wait for a place, ask within the row's time, and try again where the client does not.

@@ -48,17 +48,23 @@ class Meter:
     """Adds up the usage of one grading, also of calls that failed in the end.
 
     Attributes:
-        total: What was used so far.
+        by_endpoint: What was used so far, by the judge that calls name themselves; None is the
+            judge that grades.
         waited_seconds: How long replies were waited for so far, the run's gate left out.
     """
 
     def __init__(self) -> None:
-        self.total = Usage()
+        self.by_endpoint: dict[str | None, Usage] = {}
         self.waited_seconds = 0.0
 
-    def add(self, usage: Usage) -> None:
+    @property
+    def total(self) -> Usage:
+        """What was used so far, of all judges."""
+        return sum(self.by_endpoint.values(), Usage())
+
+    def add(self, usage: Usage, endpoint: str | None = None) -> None:
         """Count one reply, or several."""
-        self.total = self.total + usage
+        self.by_endpoint[endpoint] = self.by_endpoint.get(endpoint, Usage()) + usage
 
 
 def usage_of(completion: object) -> Usage:

@@ -5,10 +5,11 @@ from typing import Any
 
 from rag_evals.errors import NotScorableError
 from rag_evals.grader import Grader
-from rag_evals.judge import JudgeCall, Usage
+from rag_evals.judge import JudgeCall, Meter, Usage
 from rag_evals.run.plan import Plan
 from rag_evals.sample import Sample
 from rag_evals.text import token_counter
+from rag_evals.verify import LocalCall, Reply, Step, VerifyCall
 
 # Measured with the scripted judge of the benchmarks: statements repeat the answer and reason on it.
 _REPLY_PER_ANSWER = 3
@@ -20,12 +21,13 @@ class Estimate:
 
     Attributes:
         rows: Rows to grade.
-        calls: Calls of the first round; a flow that asks again after a reply makes more.
+        calls: Calls of the first round.
         prompt_tokens: Tokens to send.
         completion_tokens: Tokens to receive, a rough guess.
         cost_usd: List price; None when it is not known for every grader's model.
         counted_by: `tiktoken`, or what stood in for it.
         price_as_of: Month of the price list, or None.
+        at_least: True when replies to these calls lead to more of them.
     """
 
     rows: int
@@ -35,15 +37,18 @@ class Estimate:
     cost_usd: float | None
     counted_by: str
     price_as_of: str | None
+    at_least: bool = False
 
     def __str__(self) -> str:
         """One line."""
         money = "price of the model not known"
         if self.cost_usd is not None:
             money = f"about ${self.cost_usd:.4f} at list prices of {self.price_as_of}"
+        more = "at least " if self.at_least else ""
+        sent = f"{self.prompt_tokens} tokens to send and about {self.completion_tokens} to receive"
         return (
-            f"{self.rows} rows, {self.calls} calls, {self.prompt_tokens} tokens to send and about "
-            f"{self.completion_tokens} to receive ({self.counted_by}), {money}; nothing was sent"
+            f"{self.rows} rows, {more}{self.calls} calls, {sent} ({self.counted_by}), {money}; "
+            "nothing was sent"
         )
 
 
@@ -55,39 +60,51 @@ def estimate(plan: Plan) -> Estimate:
     """
     count, counted_by = token_counter(plan.default_model)
     rows = calls = 0
-    usages = {grader.name: Usage() for grader in plan.graders}
+    meters = [Meter() for _ in plan.graders]
     for row in plan.data:
         rows += 1
-        for grader in plan.graders:
+        for grader, meter in zip(plan.graders, meters, strict=True):
             for call in _first_calls(grader, row.sample):
                 calls += 1
                 schema = count(str(call.reply_model.model_json_schema()))
                 sent = schema + sum(count(message["content"]) for message in call.messages)
                 received = _REPLY_PER_ANSWER * count(str(call.facts.get("answer") or ""))
-                added = Usage(prompt_tokens=sent, completion_tokens=received)
-                usages[grader.name] = usages[grader.name] + added
-    prices = {grader.name: plan.price(grader) for grader in plan.graders}
-    known = [(price, usages[name]) for name, price in prices.items() if price is not None]
-    total = sum(usages.values(), Usage())
+                usage = Usage(prompt_tokens=sent, completion_tokens=received)
+                meter.add(usage, call.endpoint)
+    pairs = list(zip(plan.graders, meters, strict=True))
+    costs = [cost for pair in pairs if (cost := plan.cost_usd(*pair)) is not None]
+    total = sum((meter.total for meter in meters), Usage())
     return Estimate(
         rows,
         calls,
         total.prompt_tokens,
         total.completion_tokens,
-        sum(price.cost_usd(usage) for price, usage in known) if len(known) == len(prices) else None,
+        sum(costs) if len(costs) == len(pairs) else None,
         counted_by,
-        known[0][0].as_of if known else None,
+        plan.price_as_of,
+        at_least=any(grader.judge_rounds > 1 for grader in plan.graders),
     )
 
 
 def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
-    if not isinstance(sample, Sample):
+    """Return the calls that come before any reply; what this machine decides first is decided."""
+    if not isinstance(sample, Sample) or not grader.judge_rounds:
         return []
     flow = grader.flow(sample)
     try:
         steps = next(flow)
+        while not any(isinstance(step, JudgeCall) for step in steps):
+            # Without the name of a judge, nothing is found in a cache: the most calls are counted.
+            steps = flow.send([_done_here(step) for step in steps])
     except (NotScorableError, StopIteration):
         return []
     finally:
         flow.close()
     return [step for step in steps if isinstance(step, JudgeCall)]
+
+
+def _done_here(step: Step) -> Reply:
+    if isinstance(step, VerifyCall):
+        return step.run()
+    assert isinstance(step, LocalCall), "the caller looked for judge calls"
+    return step.run(None)

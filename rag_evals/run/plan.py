@@ -6,15 +6,17 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.catalog import grader_named
 from rag_evals.dataset import CheckedFile, ColumnMap, Data, FileData, RowData, data_from
 from rag_evals.errors import ConfigurationError
 from rag_evals.grader import Grader, default_judge, resolve
-from rag_evals.judge import Client, Price, is_async, price_of, split_spec
+from rag_evals.judge import Client, Meter, Price, is_async, price_of, split_spec
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings
 
 _RUNS_FOLDER = Path("runs")
@@ -50,24 +52,29 @@ class Plan:
     @property
     def default_model(self) -> str | None:
         """The model that is asked where neither plan nor grader names one; None when unknown."""
-        if isinstance(self.client, str):
-            return split_spec(self.client)[1]
-        own = getattr(self.client, "kwargs", {}).get("model")
-        return own if isinstance(own, str) else None
-
-    @property
-    def endpoint(self) -> str:
-        """Name where calls go: two endpoints may answer the same call differently."""
-        if isinstance(self.client, str):
-            provider = split_spec(self.client)[0]
-            url = os.environ.get("OPENAI_BASE_URL", "") if provider == "openai" else ""
-            return f"{provider} {url}"
-        inner = getattr(self.client, "client", None)
-        return f"{getattr(self.client, 'provider', '')} {getattr(inner, 'base_url', '')}"
+        return model_of(self.client)
 
     def price(self, grader: Grader[Any]) -> Price | None:
         """Find what a grader's calls cost; None when the model or its price is not known."""
         return price_of(self.model or grader.model or self.default_model)
+
+    @property
+    def price_as_of(self) -> str | None:
+        """Month of the price list; None when no grader's price is known."""
+        known = (self.price(grader) for grader in self.graders)
+        return next((price.as_of for price in known if price is not None), None)
+
+    def cost_usd(self, grader: Grader[Any], meter: Meter) -> float | None:
+        """Return what one grading cost; None when a price is not known for some of its tokens."""
+        if not meter.by_endpoint:
+            return None if self.price(grader) is None else 0.0
+        cost = 0.0
+        for endpoint, usage in meter.by_endpoint.items():
+            price = self.price(grader) if endpoint is None else price_of(model_of(endpoint))
+            if price is None:
+                return None
+            cost += price.cost_usd(usage)
+        return cost
 
     def manifest(self) -> dict[str, Any]:
         """Return what `manifest.json` holds."""
@@ -86,6 +93,24 @@ class Plan:
         packed = json.dumps(self.identity, sort_keys=True).encode()
         stem = self.data.path.name.split(".")[0] if isinstance(self.data, FileData) else "rows"
         return _RUNS_FOLDER / f"{stem}-{hashlib.sha256(packed).hexdigest()[:8]}"
+
+
+def model_of(client: Client) -> str | None:
+    """Return the model that a client asks by itself; None when it does not say."""
+    if isinstance(client, str):
+        return split_spec(client)[1]
+    own = getattr(client, "kwargs", {}).get("model")
+    return own if isinstance(own, str) else None
+
+
+def endpoint_of(client: Client) -> str:
+    """Name where a client's calls go: two endpoints may answer the same call differently."""
+    if isinstance(client, str):
+        provider = split_spec(client)[0]
+        url = os.environ.get("OPENAI_BASE_URL", "") if provider == "openai" else ""
+        return f"{provider} {url}"
+    inner = getattr(client, "client", None)
+    return f"{getattr(client, 'provider', '')} {getattr(inner, 'base_url', '')}"
 
 
 def make_plan(
@@ -118,7 +143,8 @@ def make_plan(
         client = default_judge()
     chosen = [grader_named(grader) if isinstance(grader, str) else grader for grader in graders]
     _check_graders(chosen)
-    resolved = [resolve(grader, client, model) for grader in chosen]
+    open_cache = partial(_statement_cache, settings, options or {})
+    resolved = [resolve(grader, client, model, open_cache=open_cache) for grader in chosen]
     asked = resolved[0][1]
     judge = _judge_name(client, model)
     columns = columns or ColumnMap()
@@ -136,6 +162,13 @@ def make_plan(
     return Plan(
         rows, checked, tuple(grader for grader, _ in resolved), asked, model, settings, identity
     )
+
+
+def _statement_cache(settings: RunSettings, options: RunOptions) -> StatementCache | None:
+    """Open the cache for verdicts: beside the answers of judges, and not where none is wanted."""
+    if settings.cache is not None:
+        return configured_cache("exact", settings.cache)
+    return None if "cache" in options else configured_cache()
 
 
 def _check_graders(graders: Sequence[Grader[Any]]) -> None:

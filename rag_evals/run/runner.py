@@ -5,12 +5,11 @@ import gc
 import time
 from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, closing, contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from rag_evals.cache import CachedJudge
 from rag_evals.dataset import ColumnMap, Data, NumberedSample
 from rag_evals.drive import drive_async
 from rag_evals.errors import (
@@ -20,7 +19,8 @@ from rag_evals.errors import (
     TooManyFailuresError,
 )
 from rag_evals.grader import Grader
-from rag_evals.judge import AsyncJudge, Client, Meter, judge_session
+from rag_evals.judge import AsyncJudge, Client, Meter
+from rag_evals.run.judges import RunJudges
 from rag_evals.run.outcome import Outcome, broken, ended
 from rag_evals.run.plan import Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
@@ -168,19 +168,10 @@ async def aexecute(
             store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
             stack.enter_context(store)
         report = stack.enter_context(reporting(progress))
-        session = judge_session(plan.client, plan.model, plan.settings.session)
-        judge = await stack.enter_async_context(session)
-        if judge is not None and (cache := plan.settings.open_cache()) is not None:
-            stack.enter_context(closing(cache))
-            judge = CachedJudge(
-                judge,
-                cache,
-                endpoint=plan.endpoint,
-                default_model=plan.default_model,
-                model=plan.model,
-            )
+        judges = RunJudges(plan, stack)
+        judge = await judges.open()
         stack.enter_context(_settled_heap())
-        runner = _Runner(plan, judge, store, report, keep=keep)
+        runner = _Runner(plan, judge, judges, store, report, keep=keep)
         return await runner.run(folder)
 
 
@@ -205,6 +196,7 @@ class _Runner:
         self,
         plan: Plan,
         judge: AsyncJudge | None,
+        judges: RunJudges,
         store: RunStore | None,
         report: Report,
         *,
@@ -212,13 +204,13 @@ class _Runner:
     ) -> None:
         self._plan = plan
         self._judge = judge
+        self._judges = judges
         self._store = store
         self._report = report
         self._keep = keep
         self._began = time.monotonic()
         self._done = self._graded = 0
         self._earlier = _ended_earlier(plan, store, keep=keep)
-        self._prices = {grader.name: plan.price(grader) for grader in plan.graders}
         self._outcomes: list[Outcome] = []
         self._summary = Summary()
 
@@ -271,14 +263,15 @@ class _Runner:
         if not isinstance(row.sample, Sample):
             return broken(place, row.sample, 0.0, meter.total)
         try:
-            result = await drive_async(grader.flow(row.sample), self._judge, meter)
+            result = await drive_async(
+                grader.flow(row.sample), self._judge, meter, named=self._judges.named
+            )
             outcome = ended(place, result, time.monotonic() - began, meter.total)
         except Exception as error:
             if self._ends_the_run(error):
                 raise
             outcome = broken(place, error, time.monotonic() - began, meter.total)
-        price = self._prices[grader.name]
-        return outcome if price is None else replace(outcome, cost_usd=price.cost_usd(meter.total))
+        return replace(outcome, cost_usd=self._plan.cost_usd(grader, meter))
 
     def _ends_the_run(self, error: Exception) -> bool:
         """Say whether every other row would fail the same way."""

@@ -19,7 +19,7 @@ The real client and the real network stack stand between: a test sees what a pro
 """
 
 from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Reply, Reset, Stall
-from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.fill import fill_by_words, vector_by_words
 from rag_evals.testing.request import JudgeRequest
 from rag_evals.testing.server import Script, ScriptedJudge
 
@@ -34,4 +34,5 @@ __all__ = [
     "ScriptedJudge",
     "Stall",
     "fill_by_words",
+    "vector_by_words",
 ]

@@ -78,6 +78,12 @@ class JudgeRequest:
         return [text for _, text in _ITEMS["chunk"].findall(self.data)]
 
     @property
+    def texts(self) -> list[str]:
+        """The texts whose vectors are asked for; empty in any other request."""
+        given = self.body.get("input", [])
+        return [given] if isinstance(given, str) else list(given)
+
+    @property
     def schema(self) -> Mapping[str, Any]:
         """The JSON schema of the reply that was asked for; empty when none was."""
         if self.body.get("tools"):

@@ -1,4 +1,4 @@
-"""Who answers? An HTTP server on loopback that speaks as OpenAI does."""
+"""Who answers? An HTTP server on loopback that speaks as OpenAI does, embeddings included."""
 
 import json
 import socket
@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Reply, Reset, Stall
-from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.fill import fill_by_words, vector_by_words
 from rag_evals.testing.request import JudgeRequest
 
 Script = Answer | Sequence[Answer] | Callable[[JudgeRequest], Answer] | None
@@ -26,14 +26,18 @@ class ScriptedJudge:
             with status 400); a function from request to answer; or None, which fills any response
             model: statements are the answer's sentences, supported when most of their words stand
             in one chunk.
+        embed: Makes the vector of a text for `/v1/embeddings`; None counts its words.
 
     Attributes:
         requests: All that arrived, in order.
         max_in_flight: The most requests that were being answered at one time.
     """
 
-    def __init__(self, script: Script = None) -> None:
+    def __init__(
+        self, script: Script = None, *, embed: Callable[[str], Sequence[float]] | None = None
+    ) -> None:
         self._script: Script = fill_by_words if script is None else script
+        self._embed = embed
         self.requests: list[JudgeRequest] = []
         self.max_in_flight = 0
         self._in_flight = 0
@@ -85,10 +89,14 @@ class ScriptedJudge:
                 self._in_flight -= 1
 
     def _answer(self, request: JudgeRequest) -> Answer:
+        if request.path.endswith("/embeddings"):
+            embed = self._embed or vector_by_words
+            return {"vectors": [embed(text) for text in request.texts]}
         script = self._script
         if isinstance(script, Sequence) and not isinstance(script, str):
-            if request.number < len(script):
-                return script[request.number]
+            place = sum(one.path == request.path for one in self.requests[: request.number])
+            if place < len(script):
+                return script[place]
             return HttpError(400, f"the script has {len(script)} answers; this is one request more")
         if callable(script):
             return script(request)
@@ -144,6 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
                 "param": answer.param,
             }
             self._write(answer.status, json.dumps({"error": error}).encode(), answer.headers)
+        elif body.get("input") is not None and isinstance(answer, Mapping) and "vectors" in answer:
+            self._write(200, json.dumps(_embeddings(answer["vectors"], body)).encode(), {})
         else:
             reply = answer if isinstance(answer, Reply) else Reply(answer)
             self._write(200, json.dumps(_completion(reply, body)).encode(), {})
@@ -164,6 +174,19 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 _numbers = count(1)
+
+
+def _embeddings(vectors: Sequence[Sequence[float]], body: Mapping[str, Any]) -> dict[str, Any]:
+    """Wrap vectors as OpenAI does."""
+    return {
+        "object": "list",
+        "model": body.get("model", "scripted"),
+        "data": [
+            {"object": "embedding", "index": place, "embedding": list(vector)}
+            for place, vector in enumerate(vectors)
+        ],
+        "usage": {"prompt_tokens": 0, "total_tokens": 0},
+    }
 
 
 def _completion(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,10 +20,15 @@ class Verdict:
     Attributes:
         support: From 0 (nothing speaks for it) to 1; the embedded verifier's is calibrated, so that
             about that share of such statements is supported.
-        is_supported: The support reaches the verifier's threshold.
+        is_supported: The support reaches the verifier's threshold, and something carries it.
         chunk_ids: The chunks that carry the evidence, best first, from 0; may be empty.
         reason: Why, in words, in the statement's language.
         evidence: The sentences that were read as evidence, best first.
+        decided_by: Name of the verifier that decided; None until one of several has said so.
+        windows: Pieces of context that a classifier read for it; None for other verifiers.
+        from_cache: True when it was decided earlier and kept.
+        taken_from: The statement it was decided for, where that is another one.
+        similarity: Cosine between the two statements, -1 to 1; None for the same statement.
     """
 
     support: float
@@ -31,3 +36,8 @@ class Verdict:
     chunk_ids: tuple[int, ...]
     reason: str
     evidence: tuple[Evidence, ...] = ()
+    decided_by: str | None = None
+    windows: int | None = None
+    from_cache: bool = False
+    taken_from: str | None = None
+    similarity: float | None = None

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from rag_evals.base import JudgedGrader
-from rag_evals.catalog import GRADERS
+from rag_evals.catalog import PROMPTED
+from rag_evals.extract import StatementExtractor
 from rag_evals.judge import JudgeCall
 from rag_evals.prompt import Prompt, shipped_languages, shipped_names
 from rag_evals.sample import Sample
 from rag_evals.score_faithfulness_audited import AuditedFaithfulness
+from rag_evals.verify import LLMVerifier
 
 SNAPSHOTS = Path(__file__).parent
 SAMPLE = {
@@ -21,8 +23,14 @@ SAMPLE = {
     "context": ["The tower is in Paris.", "Finished: 1889 {{ not a variable }}"],
     "reference": "Paris, 1889.",
 }
-SHARED = {"chunk_template", "criteria_template", "score_faithfulness_audited_verdicts"}
-"""Prompts that belong to no grader alone."""
+SHARED = {
+    "chunk_template",
+    "criteria_template",
+    "score_faithfulness_audited_verdicts",
+    "extract_statements",
+    "verify_statements",
+}
+"""Prompts that belong to no grader alone, or to a step of one."""
 
 
 def rendered(grader: JudgedGrader[Any, Any], language: str | None) -> str:
@@ -47,10 +55,23 @@ def check(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("language", [None, *shipped_languages()])
-@pytest.mark.parametrize("name", GRADERS)
+@pytest.mark.parametrize("name", PROMPTED)
 def test_a_shipped_prompt_sends_what_its_snapshot_says(name: str, language: str | None) -> None:
     """Set UPDATE_SNAPSHOTS=1 to write the snapshots anew after a wanted change."""
-    check(f"{language}/{name}" if language else name, rendered(GRADERS[name], language))
+    check(f"{language}/{name}" if language else name, rendered(PROMPTED[name], language))
+
+
+@pytest.mark.parametrize("language", [None, *shipped_languages()])
+def test_extracting_and_verifying_send_what_their_snapshots_say(language: str | None) -> None:
+    """The two steps of faithfulness have prompts of their own."""
+    folder = f"{language}/" if language else ""
+    sample = Sample(**SAMPLE, language=language)  # type: ignore[arg-type]  # rows of a table
+    statements = ["The tower is in Paris.", "The tower was </statement> finished in 1889."]
+    verifier = LLMVerifier(language=language)
+    verify = verifier.flow(statements, [chunk.text for chunk in sample.context])
+
+    check(f"{folder}extract_statements", written(next(StatementExtractor().flow(sample))[0]))
+    check(f"{folder}verify_statements", written(next(verify)[0]))
 
 
 @pytest.mark.parametrize("language", [None, *shipped_languages()])
@@ -64,8 +85,8 @@ def test_asking_verdicts_again_sends_what_its_snapshot_says(language: str | None
 
 
 def test_every_shipped_prompt_is_used() -> None:
-    """No prompt file lies about unused: each belongs to a grader or is shared."""
-    used = {grader.prompt_name for grader in GRADERS.values()}
+    """No prompt file lies about unused: each belongs to a grader, to a step or is shared."""
+    used = {grader.prompt_name for grader in PROMPTED.values()}
 
     assert used | SHARED == set(shipped_names())
 

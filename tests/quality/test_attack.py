@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rag_evals import Faithfulness, Sample
-from rag_evals.catalog import GRADERS, RUBRICS
+from rag_evals.catalog import PROMPTED, RUBRICS
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.hardening import ESCAPED
 from rag_evals.quality import Attack, attack, read_attacks, shipped_attacks
@@ -96,10 +96,10 @@ def test_every_attack_arrives_as_data(one: Attack, scripted: Start) -> None:
     assert _outside(str(request.messages[1]["content"])) == ""
 
 
-@pytest.mark.parametrize("name", GRADERS)
+@pytest.mark.parametrize("name", PROMPTED)
 def test_no_attack_adds_a_tag_to_any_grader(name: str) -> None:
     """Whatever the grader, our tags occur as often as in the same row without the attack."""
-    grader = GRADERS[name]
+    grader = PROMPTED[name]
 
     def tags(sample: Sample) -> dict[str, int]:
         content = "".join(message["content"] for message in grader.messages(sample))

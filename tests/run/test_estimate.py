@@ -48,6 +48,22 @@ def test_the_embedded_judge_costs_nothing() -> None:
     assert estimate(make_plan(ROWS, ["faithfulness"], "embedded")).calls == 0
 
 
+def test_what_is_decided_here_is_not_counted(scripted: Start) -> None:
+    """A cascade asks the model only where words leave it unsure; a second round is not known."""
+    judge = scripted(None)
+    rows = [
+        Sample(answer="It stands in Paris.", context=["It stands in Paris."]),
+        Sample(answer="The tower is said to lean.", context=["The tower stands in Paris."]),
+    ]
+    cascade = estimate(make_plan(rows, ["faithfulness"], "embedded>openai/m"))
+    two_step = estimate(make_plan(rows, ["faithfulness_two_step"], "openai/m"))
+
+    assert (cascade.calls, cascade.at_least) == (1, False)
+    assert (two_step.calls, two_step.at_least) == (2, True)
+    assert "2 rows, at least 2 calls, " in str(two_step)
+    assert judge.requests == []
+
+
 @pytest.mark.parametrize(
     ("model", "known"),
     [

@@ -19,16 +19,20 @@ from rag_evals import (
     ColumnMap,
     Faithfulness,
     FaithfulnessResult,
+    HHEMFaithfulness,
     Progress,
     Result,
     Run,
     Sample,
     StatementEvaluation,
+    TwoStepFaithfulness,
     aevaluate,
     base,
     evaluate,
 )
+from rag_evals.cache import SemanticCache, StatementCache, may_share_verdict
 from rag_evals.testing import HttpError, Reply, ScriptedJudge
+from rag_evals.verify import CascadeVerifier, EmbeddedVerifier, LLMVerifier
 
 
 class Politeness(Result):
@@ -88,6 +92,17 @@ def runs() -> None:
     columns = ColumnMap(answer=lambda row: row["out"], context="docs.list")
     evaluate([{"out": "a"}], [Faithfulness], columns=columns, out=Path("out"), progress=report)
     evaluate((Sample(answer="a", context="c") for _ in range(3)), keep=False)
+
+
+def parts() -> None:
+    cascade = CascadeVerifier(EmbeddedVerifier(), LLMVerifier(batch_size=5), unsure=(0.3, 0.7))
+    grader = TwoStepFaithfulness(verifier=cascade).with_cache(StatementCache("verdicts.sqlite3"))
+    result = grader.grade(answer="a", context=["c"], client="openai/m")
+    assert_type(result.statements[0].decided_by, str | None)
+    same: FaithfulnessResult = HHEMFaithfulness(device="auto").grade(answer="a", context="c")
+    assert_type(same.score, float)
+    SemanticCache(embed=lambda texts: [[1.0] for _ in texts], threshold=0.9)
+    assert_type(may_share_verdict("a", "b"), bool)
 
 
 async def runs_async() -> None:

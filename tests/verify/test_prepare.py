@@ -3,7 +3,7 @@
 import pytest
 
 from rag_evals import Faithfulness
-from rag_evals.score_faithfulness import VerifiedFaithfulnessResult
+from rag_evals.verified import VerifiedFaithfulnessResult
 from rag_evals.verify import claims_of, prepare_answer
 
 
@@ -93,5 +93,7 @@ def test_a_result_names_the_sentences_that_were_passed_over() -> None:
 
     assert isinstance(result, VerifiedFaithfulnessResult)
     assert [s.statement for s in result.statements] == ["Based on the text, cats purr."]
-    assert [(n.sentence, n.why) for n in result.no_claims] == [("Do you want more?", "question")]
+    assert [(n.sentence_id, n.text, n.reason) for n in result.no_claim_sentences] == [
+        (1, "Do you want more?", "question")
+    ]
     assert result.score == 1.0

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_evals.base import JudgedGrader
-from rag_evals.catalog import GRADERS, grader_from_file
+from rag_evals.catalog import PROMPTED, grader_from_file
 from rag_evals.dataset import ColumnMap, read_rows
 from rag_evals.errors import ConfigurationError, DataError, NotScorableError, UnknownNameError
 from rag_evals.judge import JudgeCall, Message
@@ -42,8 +42,8 @@ def grader_of(spec: str, fallback: str | None, folders: list[Path]) -> JudgedGra
     path = Path(spec)
     if path.exists() or path.suffix:
         return grader_from_file(path, fallback, folders=search_folders(folders))
-    by_prompt = {grader.prompt_name: grader for grader in GRADERS.values()}
-    known = {**by_prompt, **GRADERS}
+    by_prompt = {grader.prompt_name: grader for grader in PROMPTED.values()}
+    known = {**by_prompt, **PROMPTED}
     if spec not in known:
         raise UnknownNameError.of("prompt file or shipped prompt", spec, known)
     return known[spec]

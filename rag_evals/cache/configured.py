@@ -1,0 +1,71 @@
+"""Which statement cache do the environment variables ask for?"""
+
+import os
+import threading
+from pathlib import Path
+from typing import Literal
+
+from rag_evals.cache.database import default_path
+from rag_evals.cache.statements import StatementCache
+from rag_evals.errors import ConfigurationError
+
+MODE_VARIABLE = "RAG_EVALS_STATEMENT_CACHE"
+THRESHOLD_VARIABLE = "RAG_EVALS_SIMILARITY_THRESHOLD"
+MODEL_VARIABLE = "RAG_EVALS_EMBEDDING_MODEL"
+DEFAULT_MODEL = "openai/text-embedding-3-small"
+
+_DEFAULT_THRESHOLD = 0.95
+_MODES = ("off", "exact", "semantic")
+_lock = threading.Lock()
+_opened: dict[tuple[Path, str, float, str], StatementCache] = {}
+
+
+def configured_cache(
+    default: Literal["off", "exact"] = "off", path: Path | None = None
+) -> StatementCache | None:
+    """Open the cache that the environment asks for; one for all graders of this process.
+
+    Args:
+        default: What `RAG_EVALS_STATEMENT_CACHE` says where it is not set.
+        path: The cache file; None takes the user's own.
+
+    Returns:
+        None when it is off.
+
+    Raises:
+        ConfigurationError: A variable has no meaning, or the file cannot be used.
+    """
+    mode = os.environ.get(MODE_VARIABLE) or default
+    if mode not in _MODES:
+        raise ConfigurationError(f"{MODE_VARIABLE} is {mode!r}; expected {', '.join(_MODES)}")
+    if mode == "off":
+        return None
+    threshold, model = _threshold(), os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
+    key = (path or default_path(), mode, threshold, model)
+    with _lock:
+        cache = _opened.get(key)
+        # Someone may have cleared the file since; SQLite would go on writing to the removed one.
+        if cache is None or not key[0].exists():
+            cache = _opened[key] = (
+                StatementCache(key[0]) if mode == "exact" else _semantic(model, threshold, key[0])
+            )
+        return cache
+
+
+def _semantic(model: str, threshold: float, path: Path) -> StatementCache:
+    # Loaded only when it is asked for: importing the package has a budget.
+    from rag_evals.cache.semantic import SemanticCache  # noqa: PLC0415
+
+    return SemanticCache(embed=model, threshold=threshold, path=path)
+
+
+def _threshold() -> float:
+    written = os.environ.get(THRESHOLD_VARIABLE)
+    if not written:
+        return _DEFAULT_THRESHOLD
+    try:
+        return float(written)
+    except ValueError:
+        raise ConfigurationError(
+            f"{THRESHOLD_VARIABLE} is {written!r}; expected a number from 0 to 1"
+        ) from None

@@ -1,0 +1,131 @@
+"""Who turns a statement into a vector? An OpenAI-like endpoint, or a model on this machine."""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+from rag_evals.errors import ConfigurationError, MissingExtraError
+from rag_evals.judge import embed_texts
+
+LOCAL_PREFIX = "local:"
+"""What stands before the name or the folder of a sentence-transformers model."""
+
+Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of one length."""
+
+    @property
+    def name(self) -> str:
+        """What vectors are kept under: other names are other vectors."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Return one vector for each text, in order."""
+        ...
+
+
+class EndpointEmbedder:
+    """Asks `/v1/embeddings` of an OpenAI-compatible endpoint, in batches.
+
+    Args:
+        name: Such as `openai/text-embedding-3-small`; the address is `OPENAI_BASE_URL`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector for each text, in order.
+
+        Raises:
+            GradingError: The endpoint does not answer, or refuses.
+        """
+        return embed_texts(self.name, texts)
+
+
+class LocalEmbedder:
+    """Runs a sentence-transformers model on this machine; extra `local`.
+
+    Args:
+        model: Name on the Hugging Face hub, or a folder.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """`local:` and the model."""
+        return f"{LOCAL_PREFIX}{self.model}"
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector for each text, in order.
+
+        Raises:
+            MissingExtraError: sentence-transformers is not installed.
+            ConfigurationError: The model cannot be loaded.
+        """
+        with self._lock:
+            vectors = self._loaded.encode(list(texts), show_progress_bar=False)
+        return [[float(number) for number in vector] for vector in vectors]
+
+    @cached_property
+    def _loaded(self) -> Any:
+        try:
+            from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - optional, slow
+        except ImportError as error:
+            raise MissingExtraError(
+                "local embeddings need sentence-transformers; run: pip install 'rag-evals[local]'"
+            ) from error
+        try:
+            return SentenceTransformer(self.model)
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(
+                f"embedding model {self.model!r} cannot be loaded: {str(error)[:300]}; give a name "
+                "on the Hugging Face hub that this machine can reach, or a folder"
+            ) from error
+
+
+class FunctionEmbedder:
+    """Wraps a function of the user's own.
+
+    Args:
+        function: Takes a list of texts and returns one vector for each.
+    """
+
+    def __init__(self, function: Embed) -> None:
+        self._function = function
+
+    @property
+    def name(self) -> str:
+        """The function's name, with its module."""
+        kind = type(self._function)
+        module = getattr(self._function, "__module__", kind.__module__)
+        return f"{module}.{getattr(self._function, '__qualname__', kind.__qualname__)}"
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Return what the function returns."""
+        return self._function(texts)
+
+
+def embedder_from_string(spec: str) -> Embedder:
+    """Make the embedder that a string names.
+
+    Args:
+        spec: `openai/MODEL`, or `local:MODEL` for sentence-transformers.
+
+    Raises:
+        ConfigurationError: The string names neither.
+    """
+    if spec.startswith(LOCAL_PREFIX) and spec != LOCAL_PREFIX:
+        return LocalEmbedder(spec.removeprefix(LOCAL_PREFIX))
+    if spec.startswith("openai/") and spec != "openai/":
+        return EndpointEmbedder(spec)
+    raise ConfigurationError(
+        f"embedding model is {spec!r}; expected 'openai/MODEL', such as "
+        "'openai/text-embedding-3-small', or 'local:MODEL' for sentence-transformers"
+    )

@@ -1,0 +1,216 @@
+"""Which verdicts are known already? Kept by context, verifier and statement.
+
+A verdict is used again only for the very same chunks in the same order, the same verifier with the
+same settings and, where it asks a judge, the same model at the same address.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from rag_evals.cache.database import Database
+from rag_evals.verify import (
+    Evidence,
+    Flow,
+    LocalCall,
+    Verdict,
+    Verifier,
+    asks_judge,
+    calls_for,
+    check_count,
+    deciders_of,
+)
+
+CacheMode = Literal["exact", "semantic"]
+"""Which statements share a verdict: equal ones, or also ones that say the same."""
+
+STATEMENTS_TABLE = "statements"
+"""Name of the table with the verdicts."""
+
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS {STATEMENTS_TABLE} (
+    grp TEXT NOT NULL,
+    statement TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    embedder TEXT,
+    vector BLOB,
+    PRIMARY KEY (grp, statement)
+) WITHOUT ROWID
+"""
+# A change of what a verdict means makes older ones unknown.
+_VERSION = 1
+
+
+class Found(NamedTuple):
+    """What a look-up brought.
+
+    Attributes:
+        verdicts: One for each statement, None where it is not known.
+        vectors: Of statements that are not known, packed; empty where none were made.
+    """
+
+    verdicts: list[Verdict | None]
+    vectors: dict[str, bytes]
+
+
+class StatementCache:
+    """Keeps verdicts, and finds them for the very same statement.
+
+    Args:
+        path: SQLite file, which several processes may share; None keeps all in memory.
+
+    Raises:
+        ConfigurationError: The file cannot be used.
+    """
+
+    mode: CacheMode = "exact"
+
+    policy = ""
+    """What about this cache can change a verdict; nothing, where only equal statements count."""
+
+    embedder_name: str | None = None
+    """What vectors are kept under; None where none are made."""
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self._database = Database(self.path, _SCHEMA)
+
+    def find(self, group: str, statements: Sequence[str]) -> Found:
+        """Look for the verdicts of statements.
+
+        Args:
+            group: Context and verifier, from `group_of`.
+            statements: Any number.
+        """
+        return Found([self._exact(group, statement) for statement in statements], {})
+
+    def keep(self, group: str, decided: dict[str, Verdict], vectors: dict[str, bytes]) -> None:
+        """Keep new verdicts, with the vectors of their statements where there are any."""
+        rows = [
+            (group, statement, _pack(verdict), self.embedder_name, vectors.get(statement))
+            for statement, verdict in decided.items()
+        ]
+        self._database.write(
+            f"INSERT OR REPLACE INTO {STATEMENTS_TABLE} VALUES (?, ?, ?, ?, ?)", rows
+        )
+
+    def count(self) -> int:
+        """Return how many verdicts there are."""
+        ((count,),) = self._database.read(f"SELECT count(*) FROM {STATEMENTS_TABLE}")
+        return int(count)
+
+    def close(self) -> None:
+        """Close the file; the cache cannot be used afterwards."""
+        self._database.close()
+
+    def _exact(self, group: str, statement: str) -> Verdict | None:
+        query = f"SELECT verdict FROM {STATEMENTS_TABLE} WHERE grp = ? AND statement = ?"
+        rows = self._database.read(query, (group, statement))
+        return replace(unpack(rows[0][0]), from_cache=True) if rows else None
+
+
+class CachedVerifier:
+    """Asks another verifier only for statements that a cache does not know."""
+
+    def __init__(self, verifier: Verifier, cache: StatementCache) -> None:
+        self.verifier = verifier
+        self.cache = cache
+
+    @property
+    def name(self) -> str:
+        """The other verifier's name."""
+        return self.verifier.name
+
+    @property
+    def asks_judge(self) -> bool:
+        """What the other verifier says."""
+        return asks_judge(self.verifier)
+
+    @property
+    def deciders(self) -> list[str]:
+        """What the other verifier says."""
+        return deciders_of(self.verifier)
+
+    def fingerprint(self) -> str:
+        """Return the other verifier's hash; that of the policy joins it, where there is one."""
+        if not self.cache.policy:
+            return self.verifier.fingerprint()
+        packed = f"{self.cache.policy} {self.verifier.fingerprint()}"
+        return hashlib.sha256(packed.encode()).hexdigest()
+
+    def calls_for(self, statements: int) -> int:
+        """Return the calls that the other verifier would make."""
+        return calls_for(self.verifier, statements)
+
+    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Look, have the rest decided, keep it."""
+        look = LocalCall(partial(self._find, statements, chunks))
+        (reply,) = yield [look]
+        found = look.read(reply)
+        known = dict(zip(statements, found.verdicts, strict=True))
+        unknown = [statement for statement, verdict in known.items() if verdict is None]
+        decided: dict[str, Verdict] = {}
+        if unknown:
+            verdicts = yield from self.verifier.flow(unknown, chunks)
+            check_count(unknown, verdicts)
+            for statement, verdict in zip(unknown, verdicts, strict=True):
+                name = verdict.decided_by or self.verifier.name
+                decided[statement] = replace(verdict, decided_by=name)
+            yield [LocalCall(partial(self._keep, chunks, decided, found.vectors))]
+        return [known[statement] or decided[statement] for statement in statements]
+
+    def _find(self, statements: Sequence[str], chunks: Sequence[str], judge: str | None) -> Found:
+        group = self._group(chunks, judge)
+        if group is None:
+            return Found([None] * len(statements), {})
+        return self.cache.find(group, statements)
+
+    def _keep(
+        self,
+        chunks: Sequence[str],
+        decided: dict[str, Verdict],
+        vectors: dict[str, bytes],
+        judge: str | None,
+    ) -> None:
+        group = self._group(chunks, judge)
+        if group is not None:
+            self.cache.keep(group, decided, vectors)
+
+    def _group(self, chunks: Sequence[str], judge: str | None) -> str | None:
+        """Name the group of verdicts that may be used; None where it is not known who is asked."""
+        if not self.asks_judge:
+            judge = ""
+        return None if judge is None else group_of(chunks, self.verifier.fingerprint(), judge)
+
+
+def cached(verifier: Verifier, cache: StatementCache) -> CachedVerifier:
+    """Make a verifier that asks `verifier` only for what the cache does not know."""
+    return CachedVerifier(verifier, cache)
+
+
+def group_of(chunks: Sequence[str], fingerprint: str, judge: str) -> str:
+    """Name the context and the verifier that verdicts belong to.
+
+    Args:
+        chunks: All chunks, in order: verdicts cite them by number.
+        fingerprint: The verifier's.
+        judge: Who is asked: address and model; empty for a verifier that asks nobody.
+    """
+    parts = [_VERSION, list(chunks), fingerprint, judge]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+def unpack(text: str) -> Verdict:
+    """Read a verdict that was kept."""
+    values = json.loads(text)
+    values["chunk_ids"] = tuple(values["chunk_ids"])
+    values["evidence"] = tuple(Evidence(*one) for one in values["evidence"])
+    return Verdict(**values)
+
+
+def _pack(verdict: Verdict) -> str:
+    return json.dumps(asdict(verdict), ensure_ascii=False)

@@ -1,0 +1,200 @@
+"""What does an answer claim? Its own sentences, or statements that a judge makes of them."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from rag_evals.hardening import escape_tags
+from rag_evals.judge import JudgeCall
+from rag_evals.prompt import Prompt
+from rag_evals.result import JudgeModel, check_statement, facts_of
+from rag_evals.sample import Sample
+from rag_evals.statements import (
+    NoClaimSentence,
+    PassedOverSentence,
+    check_every_sentence,
+    check_sentence_id,
+)
+from rag_evals.text import Span, split_sentences
+from rag_evals.verify import Flow, prepare_answer
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedStatement:
+    """One claim, and the sentence of the answer that it comes from.
+
+    Attributes:
+        text: What results show: the sentence itself, or what a judge made of it.
+        claim: What is verified: the text, without a lead such as "Based on the context,".
+        sentence_id: Number of the sentence in the answer, from 0.
+        span: The sentence: `answer[span.start:span.end] == span.text`.
+    """
+
+    text: str
+    claim: str
+    sentence_id: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What an answer claims; every sentence is in one of the two.
+
+    Attributes:
+        statements: In the order of the answer.
+        passed_over: Sentences without a statement.
+    """
+
+    statements: tuple[ExtractedStatement, ...]
+    passed_over: tuple[PassedOverSentence, ...] = ()
+
+
+class Extractor(Protocol):
+    """Finds the statements of an answer; its flow says what it needs for that.
+
+    It may also have `asks_judge`, True when it needs the client that grades.
+    """
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that can change a statement, the client that grades left out."""
+        ...
+
+    def flow(self, sample: Sample) -> Flow[Extraction]:
+        """Describe the work on the answer of one sample."""
+        ...
+
+
+class SentenceExtractor:
+    """Takes the answer's own sentences, word for word; asks nobody."""
+
+    def fingerprint(self) -> str:
+        """Return a hash that names the way; it has no settings."""
+        return hashlib.sha256(b"sentences 2").hexdigest()
+
+    def flow(self, sample: Sample) -> Flow[Extraction]:
+        """Return at once."""
+        statements, passed_over = [], []
+        for number, one in enumerate(prepare_answer(sample.answer or "")):
+            if one.no_claim is None:
+                span = Span(one.start, one.end, one.text)
+                statements.append(ExtractedStatement(one.text, one.claim, number, span))
+            else:
+                passed_over.append(
+                    PassedOverSentence(sentence_id=number, reason=one.no_claim, text=one.text)
+                )
+        # A flow without steps is a generator all the same.
+        yield from ()
+        return Extraction(tuple(statements), tuple(passed_over))
+
+
+class StatementOfSentence(JudgeModel):
+    """One claim that the judge found in a sentence."""
+
+    sentence_id: int = Field(description="Id of the sentence that it comes from.")
+    statement: str = Field(
+        description="One claim that can be checked by itself, with names in place of pronouns."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            check_sentence_id(self.sentence_id, facts)
+            check_statement(self.statement, (), facts)
+        return self
+
+
+class ExtractionReply(JudgeModel):
+    """Every sentence of the answer, broken into statements or set aside."""
+
+    statements: list[StatementOfSentence] = Field(
+        description="All statements, in the order of the answer."
+    )
+    no_claim_sentences: list[NoClaimSentence] = Field(
+        description="The sentences that claim nothing."
+    )
+
+    @model_validator(mode="after")
+    def _every_sentence_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            claimed = {one.sentence_id for one in self.statements}
+            check_every_sentence(claimed, self.no_claim_sentences, facts)
+        return self
+
+
+class StatementExtractor:
+    """Has a judge break every numbered sentence of the answer into statements.
+
+    Args:
+        model: Model to ask; None leaves it to the client.
+        language: Language of samples that name none, such as `ru`; None is English.
+    """
+
+    asks_judge = True
+
+    def __init__(self, *, model: str | None = None, language: str | None = None) -> None:
+        self.model = model
+        self.language = language
+
+    def fingerprint(self) -> str:
+        """Return a hash of prompt, reply schema, model and language."""
+        parts = [
+            _prompt().sources_by_language(),
+            ExtractionReply.model_json_schema(),
+            self.model,
+            self.language,
+        ]
+        packed = json.dumps(parts, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(packed.encode()).hexdigest()
+
+    def flow(self, sample: Sample) -> Flow[Extraction]:
+        """Ask one call; an answer without sentences needs none."""
+        sentences = split_sentences(sample.answer or "")
+        if not sentences:
+            return Extraction(())
+        prompt = _prompt().in_language(sample.language or self.language)
+        call = self._call(prompt, sample.question, [span.text for span in sentences])
+        (reply,) = yield [call]
+        found = call.read(reply)
+        # Stable: the statements of one sentence stay in the judge's order.
+        statements = sorted(found.statements, key=lambda one: one.sentence_id)
+        passed_over = sorted(found.no_claim_sentences, key=lambda one: one.sentence_id)
+        return Extraction(
+            tuple(_extracted(one, sentences[one.sentence_id]) for one in statements),
+            tuple(
+                PassedOverSentence(**dict(one), text=sentences[one.sentence_id].text)
+                for one in passed_over
+            ),
+        )
+
+    def _call(
+        self, prompt: Prompt, question: str | None, sentences: Sequence[str]
+    ) -> JudgeCall[ExtractionReply]:
+        content = prompt.render(
+            {
+                "question": None if question is None else escape_tags(question, prompt.tags),
+                "sentences": [escape_tags(text, prompt.tags) for text in sentences],
+            }
+        )
+        return JudgeCall(
+            ({"role": "user", "content": content},),
+            ExtractionReply,
+            {"chunks": [], "chunk_count": 0, "sentences": sentences},
+            model=self.model,
+        )
+
+
+def _extracted(found: StatementOfSentence, span: Span) -> ExtractedStatement:
+    text = found.statement.strip()
+    return ExtractedStatement(text, text, found.sentence_id, span)
+
+
+@cache
+def _prompt() -> Prompt:
+    return Prompt.shipped("extract_statements")

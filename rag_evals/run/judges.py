@@ -1,0 +1,56 @@
+"""Who is asked in a run? The judge of its plan, and judges that single calls name themselves."""
+
+import asyncio
+from contextlib import AsyncExitStack, closing
+
+from rag_evals.cache import CachedJudge
+from rag_evals.judge import AsyncJudge, Client, judge_session
+from rag_evals.run.plan import Plan, endpoint_of, model_of
+
+
+class RunJudges:
+    """Opens each judge of a run once: within the run's limits, and with its cache.
+
+    Args:
+        plan: The run.
+        stack: Closes the judges with the run.
+    """
+
+    def __init__(self, plan: Plan, stack: AsyncExitStack) -> None:
+        self._plan = plan
+        self._stack = stack
+        self._named: dict[str, AsyncJudge] = {}
+        self._lock = asyncio.Lock()
+
+    async def open(self) -> AsyncJudge | None:
+        """Open the judge of the plan; None when a verifier decides alone."""
+        client, model = self._plan.client, self._plan.model
+        judge = await self._open(client, model)
+        if judge is not None and isinstance(client, str) and model is None:
+            self._named[client] = judge
+        return judge
+
+    async def named(self, endpoint: str) -> AsyncJudge:
+        """Return the judge that a call names, such as `openai/gpt-4o`; opened when first asked."""
+        async with self._lock:
+            if endpoint not in self._named:
+                judge = await self._open(endpoint, None)
+                assert judge is not None, "a session over a string has a judge"
+                self._named[endpoint] = judge
+            return self._named[endpoint]
+
+    async def _open(self, client: Client, model: str | None) -> AsyncJudge | None:
+        settings = self._plan.settings
+        judge = await self._stack.enter_async_context(
+            judge_session(client, model, settings.session)
+        )
+        if judge is None or (cache := settings.open_cache()) is None:
+            return judge
+        self._stack.enter_context(closing(cache))
+        return CachedJudge(
+            judge,
+            cache,
+            endpoint=endpoint_of(client),
+            default_model=model_of(client),
+            model=model,
+        )

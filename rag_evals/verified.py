@@ -1,0 +1,268 @@
+"""How is faithfulness graded in two steps? Statements of the answer, then a verdict on each."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import Self
+
+from pydantic import Field
+
+from rag_evals.cache import CacheMode, StatementCache, cached
+from rag_evals.errors import ConfigurationError
+from rag_evals.extract import (
+    ExtractedStatement,
+    Extraction,
+    Extractor,
+    SentenceExtractor,
+    StatementExtractor,
+)
+from rag_evals.grader import Grader, require_fields
+from rag_evals.judge import JudgeCall
+from rag_evals.rendering import check_language
+from rag_evals.result import Tallies
+from rag_evals.sample import Sample
+from rag_evals.statements import FaithfulnessResult, PassedOverSentence, StatementEvaluation
+from rag_evals.verify import (
+    EmbeddedVerifier,
+    Flow,
+    LLMVerifier,
+    Verdict,
+    Verifier,
+    asks_judge,
+    calls_for,
+    check_count,
+    deciders_of,
+)
+
+
+class VerifiedStatement(StatementEvaluation):
+    """One statement, and who decided it how."""
+
+    support: float | None = Field(None, description="From 0, nothing speaks for it, to 1.")
+    decided_by: str | None = Field(None, description="Name of the verifier that decided.")
+    sentence_id: int | None = Field(None, description="Its sentence in the answer, from 0.")
+    start: int | None = Field(None, description="Where the sentence begins, in characters.")
+    end: int | None = Field(None, description="Where the sentence ends, in characters.")
+    windows: int | None = Field(None, description="Pieces of context that a classifier read.")
+    from_cache: bool = Field(False, description="True when it was decided earlier and kept.")
+    taken_from: str | None = Field(
+        None, description="The statement it was decided for, where that is another one."
+    )
+    similarity: float | None = Field(None, description="Cosine between the two statements.")
+
+
+class VerifiedFaithfulnessResult(FaithfulnessResult):
+    """Which statements the context supports, who decided each, and what that saved."""
+
+    # A list cannot be narrowed; nobody puts a plain StatementEvaluation into a result.
+    statements: list[VerifiedStatement] = Field(  # type: ignore[assignment]
+        description="Every claim of the answer, in the order of the answer."
+    )
+    no_claim_sentences: list[PassedOverSentence] = Field(
+        default_factory=list, description="The sentences of the answer that claim nothing."
+    )
+    verifier: str | None = Field(None, description="Name of the verifier; `A>B` for a cascade.")
+    deciders: list[str] = Field(
+        default_factory=list, description="The verifiers of a cascade; empty for one alone."
+    )
+    cache: CacheMode | None = Field(
+        None, description="How verdicts were looked for before; None where none are kept."
+    )
+    verification_calls: int = Field(0, description="Judge calls made to verify, re-asks left out.")
+    calls_saved: int = Field(
+        0, description="Judge calls that a cascade or a cache made unnecessary."
+    )
+
+    @property
+    def tallies(self) -> Tallies:
+        """Who decided, what came from the cache, and the calls that were saved."""
+        total = len(self.statements)
+        decided_by = Counter(statement.decided_by for statement in self.statements)
+        counted = {f"decided by {name}": (decided_by[name], total) for name in self.deciders}
+        if self.cache is not None:
+            counted["from the cache"] = (sum(s.from_cache for s in self.statements), total)
+        if self.cache == "semantic":
+            similar = sum(s.taken_from is not None for s in self.statements)
+            counted["by a similar statement"] = (similar, total)
+        calls = self.verification_calls + self.calls_saved
+        return counted | ({"calls saved": (self.calls_saved, calls)} if calls else {})
+
+
+class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
+    """Breaks an answer into statements and has each verified; both parts can be swapped.
+
+    Args:
+        extractor: Finds the statements; None takes a judge's statements where there is a judge,
+            else the answer's own sentences.
+        verifier: Decides them; None takes the judge, in batches, or the verifier that stands in
+            for it.
+        cache: Where to look for verdicts first, and to keep new ones; None keeps none.
+        name: What results call it.
+        language: Language of samples that name none, such as `ru`; parts that were not given ask
+            in it. None is English.
+    """
+
+    requires = FaithfulnessResult.requires
+    result_model = VerifiedFaithfulnessResult
+
+    def __init__(
+        self,
+        *,
+        extractor: Extractor | None = None,
+        verifier: Verifier | None = None,
+        cache: StatementCache | None = None,
+        name: str = "faithfulness",
+        language: str | None = None,
+    ) -> None:
+        self.name = name
+        self.language = language
+        self.cache = cache
+        self._given = (extractor, verifier)
+        self.extractor = StatementExtractor(language=language) if extractor is None else extractor
+        decider = LLMVerifier(language=language) if verifier is None else verifier
+        self.verifier = decider if cache is None else cached(decider, cache)
+
+    @property
+    def wants_cache(self) -> bool:  # type: ignore[override]  # depends on the parts here
+        """True when verdicts cost something and none are kept: words are counted faster."""
+        return self.cache is None and not isinstance(self.verifier, EmbeddedVerifier)
+
+    @property
+    def asks_judge(self) -> bool:
+        """True when a step of it needs the client that grades."""
+        return asks_judge(self.extractor) or asks_judge(self.verifier)
+
+    @property
+    def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the parts here
+        """One for an extractor that asks a judge, one for a verifier that does."""
+        return int(asks_judge(self.extractor)) + int(calls_for(self.verifier, 1) > 0)
+
+    def fingerprint(self) -> str:
+        """Return a hash of extractor and verifier."""
+        packed = f"verified {self.extractor.fingerprint()} {self.verifier.fingerprint()}"
+        return hashlib.sha256(packed.encode()).hexdigest()
+
+    def with_verifier(self, verifier: Verifier) -> Self:
+        """Return the form for a judge that is a verifier: what was given to this grader stays.
+
+        Raises:
+            ConfigurationError: A given part needs a judge model, and the verifier asks none.
+        """
+        extractor, own = self._given
+        if extractor is None:
+            extractor = (
+                StatementExtractor(language=self.language)
+                if asks_judge(verifier)
+                else SentenceExtractor()
+            )
+        changed = self._changed(extractor, verifier if own is None else own, self.cache)
+        if changed.asks_judge and not asks_judge(verifier):
+            raise ConfigurationError(
+                f"grader {self.name!r} asks a judge model, and {verifier.name!r} is none; pass a "
+                "client such as 'openai/gpt-4o-mini', or use SentenceExtractor and a verifier "
+                "that asks none"
+            )
+        return changed
+
+    def with_cache(self, cache: StatementCache) -> Self:
+        """Return this grader with a verifier that looks into a cache first."""
+        return self._changed(*self._given, cache)
+
+    def with_language(self, language: str) -> Self:
+        """Return the same grader whose own extractor and verifier ask in a language.
+
+        Raises:
+            ConfigurationError: It is no code of a language.
+        """
+        check_language(language)
+        return self._changed(*self._given, self.cache, language)
+
+    def flow(self, sample: Sample) -> Flow[VerifiedFaithfulnessResult]:
+        """Extract, then verify; an answer that claims nothing needs no verdict."""
+        require_fields(sample, self.requires)
+        extraction = yield from self.extractor.flow(sample)
+        passed_over = list(extraction.passed_over)
+        if not extraction.statements:
+            return VerifiedFaithfulnessResult(statements=[], no_claim_sentences=passed_over)
+        claims = [one.claim for one in extraction.statements]
+        made: list[int] = []
+        verdicts = yield from _counting(
+            self._verifier_for(sample).flow(claims, [chunk.text for chunk in sample.context]), made
+        )
+        check_count(claims, verdicts)
+        return VerifiedFaithfulnessResult(
+            statements=self._evaluations(extraction, verdicts),
+            no_claim_sentences=passed_over,
+            verifier=self.verifier.name,
+            deciders=deciders_of(self.verifier),
+            cache=None if self.cache is None else self.cache.mode,
+            verification_calls=sum(made),
+            calls_saved=max(0, calls_for(self.verifier, len(claims)) - sum(made)),
+        )
+
+    def _verifier_for(self, sample: Sample) -> Verifier:
+        """Return the verifier; one that was not given asks in the sample's own language."""
+        if self._given[1] is not None or sample.language in (None, self.language):
+            return self.verifier
+        decider = LLMVerifier(language=sample.language)
+        return decider if self.cache is None else cached(decider, self.cache)
+
+    def _changed(
+        self,
+        extractor: Extractor | None,
+        verifier: Verifier | None,
+        cache: StatementCache | None,
+        language: str | None = None,
+    ) -> Self:
+        """Return a grader of the same kind with other parts; subclasses take other arguments."""
+        changed = object.__new__(type(self))
+        VerifiedFaithfulness.__init__(
+            changed,
+            extractor=extractor,
+            verifier=verifier,
+            cache=cache,
+            name=self.name,
+            language=language or self.language,
+        )
+        return changed
+
+    def _evaluations(
+        self, extraction: Extraction, verdicts: Sequence[Verdict]
+    ) -> list[VerifiedStatement]:
+        pairs = zip(extraction.statements, verdicts, strict=True)
+        return [_evaluation(statement, one, self.verifier.name) for statement, one in pairs]
+
+
+def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> VerifiedStatement:
+    return VerifiedStatement(
+        statement=statement.text,
+        reasoning=verdict.reason,
+        supporting_chunk_ids=list(verdict.chunk_ids),
+        is_supported=verdict.is_supported,
+        support=verdict.support,
+        decided_by=verdict.decided_by or name,
+        sentence_id=statement.sentence_id,
+        start=statement.span.start,
+        end=statement.span.end,
+        windows=verdict.windows,
+        from_cache=verdict.from_cache,
+        taken_from=verdict.taken_from,
+        similarity=verdict.similarity,
+    )
+
+
+def _counting(flow: Flow[list[Verdict]], made: list[int]) -> Flow[list[Verdict]]:
+    """Hand a flow's steps on, and note in `made` how many judge calls each round had."""
+    try:
+        steps = next(flow)
+        while True:
+            made.append(sum(isinstance(step, JudgeCall) for step in steps))
+            try:
+                replies = yield steps
+            except Exception as error:  # noqa: BLE001 - whatever a driver throws belongs to the flow
+                steps = flow.throw(error)
+            else:
+                steps = flow.send(replies)
+    except StopIteration as stop:
+        verdicts: list[Verdict] = stop.value
+        return verdicts

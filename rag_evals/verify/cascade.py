@@ -1,0 +1,79 @@
+"""Who decides when one verifier is cheap and another is good? The cheap one, while it is sure."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rag_evals.errors import ConfigurationError
+from rag_evals.verify.flow import Flow, check_count
+from rag_evals.verify.protocol import Verifier, asks_judge, calls_for, deciders_of
+from rag_evals.verify.verdict import Verdict
+
+DEFAULT_UNSURE = (0.2, 0.8)
+
+
+class CascadeVerifier:
+    """Sends only those statements to the second verifier that leave the first one unsure.
+
+    Args:
+        first: Decides alone where its support is outside the band.
+        then: Decides the rest.
+        unsure: The band of support, both ends included, 0 to 1.
+    """
+
+    def __init__(
+        self, first: Verifier, then: Verifier, unsure: tuple[float, float] = DEFAULT_UNSURE
+    ) -> None:
+        low, high = unsure
+        if not 0 <= low <= high <= 1:
+            raise ConfigurationError(
+                f"unsure is {unsure!r}; expected two numbers from 0 to 1, the lower one first"
+            )
+        self.first = first
+        self.then = then
+        self.unsure = (float(low), float(high))
+
+    @property
+    def name(self) -> str:
+        """Both names, such as `embedded>openai/gpt-4o-mini`."""
+        return f"{self.first.name}>{self.then.name}"
+
+    @property
+    def asks_judge(self) -> bool:
+        """True when one of the two asks the client that grades."""
+        return asks_judge(self.first) or asks_judge(self.then)
+
+    @property
+    def deciders(self) -> list[str]:
+        """Names of all that may decide a statement, the cheapest first."""
+        parts = (self.first, self.then)
+        return [name for part in parts for name in deciders_of(part) or [part.name]]
+
+    def fingerprint(self) -> str:
+        """Return a hash of both verifiers and the band."""
+        packed = f"cascade {self.first.fingerprint()} {self.then.fingerprint()} {self.unsure!r}"
+        return hashlib.sha256(packed.encode()).hexdigest()
+
+    def calls_for(self, statements: int) -> int:
+        """Return the judge calls that so many statements take where none is decided first."""
+        return calls_for(self.first, statements) + calls_for(self.then, statements)
+
+    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Decide all with the first verifier, then the unsure ones with the second."""
+        verdicts = yield from _named(self.first, statements, chunks)
+        low, high = self.unsure
+        unsure = [place for place, one in enumerate(verdicts) if low <= one.support <= high]
+        if unsure:
+            again = yield from _named(self.then, [statements[place] for place in unsure], chunks)
+            for place, verdict in zip(unsure, again, strict=True):
+                verdicts[place] = verdict
+        return verdicts
+
+
+def _named(
+    verifier: Verifier, statements: Sequence[str], chunks: Sequence[str]
+) -> Flow[list[Verdict]]:
+    """Let a verifier decide, and note who it was."""
+    verdicts = yield from verifier.flow(statements, chunks)
+    check_count(statements, verdicts)
+    return [replace(one, decided_by=one.decided_by or verifier.name) for one in verdicts]

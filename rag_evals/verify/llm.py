@@ -1,0 +1,161 @@
+"""Do the chunks support these statements? Asked of a judge, several statements a call."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from rag_evals.errors import ConfigurationError
+from rag_evals.hardening import escape_tags
+from rag_evals.judge.call import JudgeCall
+from rag_evals.prompt import Prompt
+from rag_evals.result import (
+    JudgeModel,
+    Reasoning,
+    check_chunk_id,
+    check_one_verdict_each,
+    facts_of,
+)
+from rag_evals.verify.flow import Flow
+from rag_evals.verify.verdict import Verdict
+
+DEFAULT_BATCH_SIZE = 10
+"""Statements in one call; more of them share the tokens of the context, and the judge's care."""
+
+
+class StatementVerdict(JudgeModel):
+    """The judge's word on one statement."""
+
+    statement_id: int = Field(description="The statement's id, as given.")
+    reasoning: Reasoning = Field(
+        None, description="Why the chunks do or do not support it, in one or two sentences."
+    )
+    supporting_chunk_ids: list[int] = Field(
+        description="Ids of the chunks that support the statement; empty when none does."
+    )
+    is_supported: bool = Field(
+        description="True when the chunks alone show the statement to be so."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            for chunk_id in self.supporting_chunk_ids:
+                check_chunk_id(chunk_id, facts)
+        return self
+
+
+class VerdictsReply(JudgeModel):
+    """One verdict for each statement that was sent."""
+
+    verdicts: list[StatementVerdict] = Field(description="Every statement exactly once.")
+
+    @model_validator(mode="after")
+    def _every_statement_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            ids = (verdict.statement_id for verdict in self.verdicts)
+            check_one_verdict_each("statement", ids, facts["statement_count"])
+        return self
+
+
+class LLMVerifier:
+    """Asks a judge, and takes no reply that leaves a statement out.
+
+    Args:
+        batch_size: Statements in one call, at least 1; 1 asks for each by itself.
+        model: Model to ask; None leaves it to the client.
+        endpoint: A judge of its own, such as `"openai/gpt-4o"`; None asks the one that grades.
+        name: What results call it; None takes the endpoint, the model or `judge`.
+        language: Language to ask in, such as `ru`; None is English.
+    """
+
+    def __init__(
+        self,
+        *,
+        batch_size: int = DEFAULT_BATCH_SIZE,
+        model: str | None = None,
+        endpoint: str | None = None,
+        name: str | None = None,
+        language: str | None = None,
+    ) -> None:
+        if batch_size < 1:
+            raise ConfigurationError(f"batch_size is {batch_size!r}; expected at least 1")
+        self.batch_size = batch_size
+        self.model = model
+        self.endpoint = endpoint
+        self.language = language
+        self.name = name or endpoint or model or "judge"
+
+    @property
+    def asks_judge(self) -> bool:
+        """True when the client that grades is asked: without one it cannot work."""
+        return self.endpoint is None
+
+    def fingerprint(self) -> str:
+        """Return a hash of prompt, reply schema, batch size, model, endpoint and language."""
+        parts = [
+            _prompt().sources_by_language(),
+            VerdictsReply.model_json_schema(),
+            self.batch_size,
+            self.model,
+            self.endpoint,
+            self.language,
+        ]
+        packed = json.dumps(parts, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(packed.encode()).hexdigest()
+
+    def calls_for(self, statements: int) -> int:
+        """Return how many judge calls that many statements take."""
+        return -(-statements // self.batch_size)
+
+    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Ask for all batches side by side."""
+        calls = [
+            self._call(statements[first : first + self.batch_size], chunks)
+            for first in range(0, len(statements), self.batch_size)
+        ]
+        replies = yield calls
+        verdicts: list[Verdict] = []
+        for call, reply in zip(calls, replies, strict=True):
+            in_order = sorted(call.read(reply).verdicts, key=lambda one: one.statement_id)
+            verdicts.extend(self._verdict(one) for one in in_order)
+        return verdicts
+
+    def _call(self, statements: Sequence[str], chunks: Sequence[str]) -> JudgeCall[VerdictsReply]:
+        prompt = _prompt().in_language(self.language)
+        content = prompt.render(
+            {
+                "statements": [escape_tags(text, prompt.tags) for text in statements],
+                "chunks": [escape_tags(text, prompt.tags) for text in chunks],
+            }
+        )
+        return JudgeCall(
+            ({"role": "user", "content": content},),
+            VerdictsReply,
+            {
+                "chunks": list(chunks),
+                "chunk_count": len(chunks),
+                "statement_count": len(statements),
+            },
+            model=self.model,
+            endpoint=self.endpoint,
+        )
+
+    def _verdict(self, given: StatementVerdict) -> Verdict:
+        return Verdict(
+            support=float(given.is_supported),
+            is_supported=given.is_supported,
+            chunk_ids=tuple(dict.fromkeys(given.supporting_chunk_ids)),
+            reason=given.reasoning or "",
+            decided_by=self.name,
+        )
+
+
+@cache
+def _prompt() -> Prompt:
+    return Prompt.shipped("verify_statements")

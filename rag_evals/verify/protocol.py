@@ -1,0 +1,45 @@
+"""What is a verifier? A name, a fingerprint and a flow; the rest it may say of itself."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rag_evals.verify.flow import Flow
+from rag_evals.verify.verdict import Verdict
+
+
+class Verifier(Protocol):
+    """Decides statements against chunks; its flow says what it needs for that.
+
+    It may also have `asks_judge` (True when it needs the client that grades; False where it is
+    absent), `calls_for(statements)`, the judge calls that so many statements take at most, and
+    `deciders`, names of the verifiers that it hands statements to.
+    """
+
+    @property
+    def name(self) -> str:
+        """What results and manifests call it."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that can change a verdict, the client that grades left out."""
+        ...
+
+    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Describe the work; returns one verdict for each statement, in order."""
+        ...
+
+
+def asks_judge(part: object) -> bool:
+    """Say whether a verifier or an extractor needs the client that grades."""
+    return bool(getattr(part, "asks_judge", False))
+
+
+def calls_for(verifier: Verifier, statements: int) -> int:
+    """Return the judge calls that so many statements take at most; 0 for local verifiers."""
+    count = getattr(verifier, "calls_for", None)
+    return 0 if count is None else int(count(statements))
+
+
+def deciders_of(verifier: Verifier) -> list[str]:
+    """Return the names of the verifiers that share the work; empty for one that does it alone."""
+    return list(getattr(verifier, "deciders", ()))

@@ -1,0 +1,123 @@
+"""The guard: what says the same shares a verdict, and nothing else does."""
+
+import csv
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_evals.cache.semantic import may_share_verdict
+
+PAIRS = Path(__file__).parent.parent / "data" / "statement_pairs.tsv"
+
+
+class Pair(NamedTuple):
+    """Two statements, and whether one is the other in other words."""
+
+    label: str
+    kind: str
+    language: str
+    a: str
+    b: str
+
+
+def pairs() -> list[Pair]:
+    """Read the labelled set."""
+    with PAIRS.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [Pair(*row) for row in rows][1:]
+
+
+ALL = pairs()
+SAME = [pair for pair in ALL if pair.label == "same"]
+DIFFERENT = [pair for pair in ALL if pair.label == "different"]
+
+
+def test_the_set_is_as_large_and_mixed_as_it_must_be() -> None:
+    """At least 400 pairs, about half of them paraphrases, in two languages, none twice."""
+    assert len(ALL) >= 400
+    assert 0.45 <= len(SAME) / len(ALL) <= 0.55
+    assert {pair.language for pair in ALL} == {"en", "ru"}
+    assert len({frozenset((pair.a, pair.b)) for pair in ALL}) == len(ALL)
+
+
+def test_there_is_no_false_hit() -> None:
+    """Not one near-miss shares a verdict, whichever comes first."""
+    false_hits = [
+        pair
+        for pair in DIFFERENT
+        if may_share_verdict(pair.a, pair.b) or may_share_verdict(pair.b, pair.a)
+    ]
+
+    assert false_hits == []
+
+
+def test_most_paraphrases_are_found() -> None:
+    """The guard is of use: it lets through most rewordings, the same ones both ways round."""
+    hits = [pair for pair in SAME if may_share_verdict(pair.a, pair.b)]
+
+    assert len(hits) / len(SAME) >= 0.8
+    assert all(may_share_verdict(pair.b, pair.a) for pair in hits)
+
+
+@pytest.mark.parametrize(
+    "form", ["12 %", "12%", "twelve percent", "12 percent", "12.0 %", "twelve per cent"]
+)
+def test_percentages_are_written_in_one_way(form: str) -> None:
+    """All spellings of 12 percent are one, and none is 12."""
+    assert may_share_verdict(f"The share rose by {form}.", "The share rose by 12%.")
+    assert not may_share_verdict(f"The share rose by {form}.", "The share rose by 12.")
+    assert not may_share_verdict(f"The share rose by {form}.", "The share rose by 21%.")
+
+
+def test_a_fraction_is_a_percentage_only_of_a_share() -> None:
+    """0.12 is 12 % where the statement speaks of a share, and a number elsewhere."""
+    assert may_share_verdict("The share is 0.12.", "The share is twelve percent.")
+    assert may_share_verdict("Доля равна 0,12.", "Доля равна двенадцать процентов.")
+    assert not may_share_verdict("It grew by 0.12.", "It grew by 12%.")
+    assert not may_share_verdict("The share is 0.12 km.", "The share is 12% km.")
+
+
+@pytest.mark.parametrize(
+    "word", ["not", "never", "only", "almost", "all", "no", "не", "нет", "почти"]
+)
+def test_one_more_word_is_a_miss(word: str) -> None:
+    """A word that turns or narrows a statement is seen wherever it stands."""
+    for pair in ALL[::6]:
+        words = pair.a.split()
+        for place in range(len(words)):
+            changed = " ".join([*words[:place], word, *words[place:]])
+            assert not may_share_verdict(pair.a, changed), changed
+
+
+def test_other_digits_are_a_miss() -> None:
+    """Any other number in any place is another statement."""
+    for pair in ALL:
+        for place, character in enumerate(pair.a):
+            if character in "123456789":
+                other = str(int(character) % 9 + 1)
+                changed = pair.a[:place] + other + pair.a[place + 1 :]
+                assert not may_share_verdict(pair.a, changed), changed
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_text_is_taken(a: str, b: str) -> None:
+    """No text makes it fail, the order does not matter, and a text shares with itself."""
+    assert may_share_verdict(a, b) == may_share_verdict(b, a)
+    assert may_share_verdict(a, a)
+
+
+def test_a_very_long_statement_shares_only_with_itself() -> None:
+    """Megabytes are not parsed."""
+    text = "word " * 200_000
+
+    assert may_share_verdict(text, text)
+    assert not may_share_verdict(text, text + ".")
+
+
+@pytest.mark.parametrize("sign", [" ", ".", "?!", "—", "«»"])
+def test_signs_alone_share_with_nothing(sign: str) -> None:
+    """Where no words are left there is nothing to compare."""
+    assert not may_share_verdict(sign, "...")

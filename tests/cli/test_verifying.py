@@ -1,0 +1,93 @@
+"""Verifiers from the command line: two steps, cascades, classifiers, and wrong combinations."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from rag_evals.catalog import grader_named
+from rag_evals.cli.main import app
+from rag_evals.cli.verifying import with_verifying
+from rag_evals.errors import ConfigurationError
+from rag_evals.testing import Script, ScriptedJudge
+from tests.conftest import EIFFEL
+
+Start = Callable[[Script], ScriptedJudge]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps(EIFFEL) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def graded(*arguments: str) -> Any:
+    ended = CliRunner().invoke(app, ["grade", *arguments, "--json", "--quiet"])
+    assert ended.exit_code == 0, ended.output
+    return json.loads(ended.stdout)["graders"]
+
+
+def test_two_steps_then_again_without_verifying(data: str, scripted: Start) -> None:
+    """The second run, in another folder, makes 0 verification calls."""
+    judge = scripted(None)
+    options = ("--grader", "faithfulness_two_step", "--judge", "openai/m")
+    first = graded(data, *options, "--out", "one")["faithfulness_two_step"]
+    second = graded(data, *options, "--out", "two")["faithfulness_two_step"]
+
+    assert first["mean"] == second["mean"]
+    assert first["tallies"] == {"from the cache": [0, 2], "calls saved": [0, 1]}
+    assert second["tallies"] == {"from the cache": [2, 2], "calls saved": [1, 1]}
+    assert sum(bool(request.statements) for request in judge.requests) == 1
+
+
+def test_another_verifier(data: str, scripted: Start) -> None:
+    """`--verifier` decides what the judge extracted."""
+    judge = scripted(None)
+    options = ("--grader", "faithfulness_two_step", "--judge", "openai/m")
+    summary = graded(data, *options, "--verifier", "embedded")["faithfulness_two_step"]
+
+    assert summary["tallies"] == {}
+    assert [bool(request.sentences) for request in judge.requests] == [True]
+
+
+def test_a_cascade_says_who_decided(data: str, scripted: Start) -> None:
+    """The table's last lines count decisions and calls."""
+    scripted(None)
+    ended = CliRunner().invoke(app, ["grade", data, "--judge", "embedded>openai/m", "-q"])
+
+    assert ended.exit_code == 0, ended.output
+    assert "decided by embedded " in ended.output
+
+
+def test_device_and_batch_size_reach_the_classifier() -> None:
+    """Of the judge, of the verifier and of HHEM alike."""
+    two_step, hhem = grader_named("faithfulness_two_step"), grader_named("faithfulness_hhem")
+    graders, judge = with_verifying(
+        [two_step, hhem], "hf:a/b", verifier="hf:c/d", device="auto", batch_size=3
+    )
+    verifiers: list[Any] = [grader.verifier for grader in graders]  # type: ignore[attr-defined]  # both have one
+
+    assert judge == "hf:a/b?device=auto&batch_size=3"
+    assert [(v.device, v.batch_size) for v in verifiers] == [("auto", 3)] * 2
+
+
+@pytest.mark.parametrize(
+    ("grader", "options", "message"),
+    [
+        ("faithfulness", {"verifier": "embedded"}, "is for --grader faithfulness_two_step"),
+        ("faithfulness", {"device": "cpu"}, "are for classifiers, and none is used"),
+        ("faithfulness_two_step", {"batch_size": 2}, "are for classifiers, and none is used"),
+    ],
+)
+def test_an_option_that_nobody_takes_is_refused(
+    grader: str, options: dict[str, Any], message: str
+) -> None:
+    """Nothing is silently ignored."""
+    given = {"verifier": None, "device": None, "batch_size": None, **options}
+
+    with pytest.raises(ConfigurationError, match=message):
+        with_verifying([grader_named(grader)], "embedded", **given)

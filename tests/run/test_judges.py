@@ -1,0 +1,80 @@
+"""A run asks each judge within its limits: the one of the plan, and those that calls name."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag_evals import TwoStepFaithfulness, evaluate
+from rag_evals.extract import SentenceExtractor
+from rag_evals.judge import Usage, price_of
+from rag_evals.testing import Answer, JudgeRequest, Reply, Script, ScriptedJudge, Stall
+from rag_evals.testing.fill import fill_by_words
+from rag_evals.verify import LLMVerifier
+
+Start = Callable[[Script], ScriptedJudge]
+ROWS = [
+    {"answer": f"The tower has {floors} floors.", "context": [f"The tower has {floors} floors."]}
+    for floors in range(6)
+]
+
+
+def slowly(request: JudgeRequest) -> Answer:
+    return Stall(0.02, Reply(json.dumps(fill_by_words(request))))
+
+
+def test_each_judge_has_its_price(scripted: Start) -> None:
+    """The tokens of a verifier's own judge cost what that model costs, not what the other does."""
+    scripted(None)
+    grader = TwoStepFaithfulness(verifier=LLMVerifier(endpoint="openai/gpt-4o"))
+    run = evaluate(ROWS[:1], [grader], "openai/gpt-4o-mini", progress=False)
+    (cheap, dear), usage = map(price_of, ("gpt-4o-mini", "gpt-4o")), run.summary().usage
+    half = Usage(
+        prompt_tokens=usage.prompt_tokens // 2, completion_tokens=usage.completion_tokens // 2
+    )
+
+    assert usage.calls == 2
+    assert cheap is not None
+    assert dear is not None
+    assert run.summary().cost_usd == pytest.approx(cheap.cost_usd(half) + dear.cost_usd(half))
+
+
+def test_an_unknown_price_of_one_judge_leaves_the_sum_open(scripted: Start) -> None:
+    """A part of a sum would read like all of it."""
+    scripted(None)
+    grader = TwoStepFaithfulness(verifier=LLMVerifier(endpoint="openai/my-own"))
+    run = evaluate(ROWS[:1], [grader], "openai/gpt-4o-mini", progress=False)
+
+    assert [outcome.cost_usd for outcome in run.outcomes] == [None]
+
+
+def test_answers_of_a_named_judge_are_kept_as_well(
+    scripted: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call cache of a run serves both judges, and keeps their answers apart."""
+    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "off")
+    judge = scripted(None)
+    path = tmp_path / "answers.sqlite3"
+    for endpoint in ("openai/one", "openai/two", "openai/one"):
+        grader = TwoStepFaithfulness(
+            extractor=SentenceExtractor(), verifier=LLMVerifier(endpoint=endpoint)
+        )
+        run = evaluate(ROWS, [grader], "openai/m", progress=False, cache=path)
+        assert run.summary().graders["faithfulness_two_step"].scored == len(ROWS)
+
+    assert [request.body["model"] for request in judge.requests] == ["one"] * 6 + ["two"] * 6
+    assert run.summary().usage.cache_hits == len(ROWS)
+
+
+def test_a_named_judge_is_asked_within_the_limits_of_the_run(scripted: Start) -> None:
+    """One call in flight at a time, also where the judge that grades is never asked."""
+    judge = scripted(slowly)
+    grader = TwoStepFaithfulness(
+        extractor=SentenceExtractor(), verifier=LLMVerifier(batch_size=1, endpoint="openai/own")
+    )
+    rows = [{"answer": " ".join(str(row["answer"]) for row in ROWS), "context": ["c"]}]
+    evaluate(rows, [grader], "openai/m", progress=False, concurrency=1)
+
+    assert len(judge.requests) == len(ROWS)
+    assert judge.max_in_flight == 1

@@ -1,0 +1,164 @@
+"""A cascade: the cheap verifier decides what it is sure of, the other one the rest."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from rag_evals import Faithfulness, evaluate
+from rag_evals.drive import drive
+from rag_evals.errors import ConfigurationError, VerifierError
+from rag_evals.judge import Meter
+from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.verify import (
+    CascadeVerifier,
+    ClassifierVerifier,
+    EmbeddedVerifier,
+    Flow,
+    LLMVerifier,
+    Verdict,
+    from_string,
+    read_judge,
+    verifier_from_string,
+    with_options,
+)
+
+Start = Callable[[Script], ScriptedJudge]
+
+ROW: dict[str, Any] = {
+    "answer": "The tower stands in Paris. The tower was finished in 1923. Cats purr at home.",
+    "context": ["The tower stands in Paris. It was finished in 1889."],
+}
+
+
+class Fixed:
+    """Gives each statement the support that stands in it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.seen: list[list[str]] = []
+
+    def fingerprint(self) -> str:
+        return self.name
+
+    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        yield from ()
+        self.seen.append(list(statements))
+        return [Verdict(float(one), float(one) >= 0.5, (), "as written") for one in statements]
+
+
+def test_only_the_unsure_go_on() -> None:
+    """Both ends of the band are unsure; order is kept and each verdict says who decided."""
+    first, then = Fixed("first"), Fixed("then")
+    cascade = CascadeVerifier(first, then, unsure=(0.2, 0.8))
+    statements = ["0.1", "0.2", "0.5", "0.8", "0.9"]
+    verdicts = drive(cascade.flow(statements, ["c"]), None, Meter())
+
+    assert then.seen == [["0.2", "0.5", "0.8"]]
+    assert [v.support for v in verdicts] == [0.1, 0.2, 0.5, 0.8, 0.9]
+    assert [v.decided_by for v in verdicts] == ["first", "then", "then", "then", "first"]
+
+
+def test_nobody_unsure_nobody_asked() -> None:
+    """The second verifier is not started for nothing."""
+    then = Fixed("then")
+    drive(CascadeVerifier(Fixed("first"), then).flow(["0.0", "1.0"], ["c"]), None, Meter())
+
+    assert then.seen == []
+
+
+def test_a_lost_verdict_is_an_error() -> None:
+    """A verifier inside a cascade cannot drop a statement either."""
+
+    class Lazy(Fixed):
+        def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+            return (yield from super().flow(statements[:-1], chunks))
+
+    with pytest.raises(VerifierError, match="1 verdicts for 2 statements"):
+        drive(CascadeVerifier(Lazy("a"), Fixed("b")).flow(["0.1", "0.9"], []), None, Meter())
+
+
+@pytest.mark.parametrize("unsure", [(0.8, 0.2), (-0.1, 0.5), (0.5, 1.5)])
+def test_a_band_outside_is_refused(unsure: tuple[float, float]) -> None:
+    """Two numbers from 0 to 1, the lower one first."""
+    with pytest.raises(ConfigurationError, match="expected two numbers from 0 to 1"):
+        CascadeVerifier(EmbeddedVerifier(), LLMVerifier(), unsure=unsure)
+
+
+def test_embedded_then_a_model(scripted: Start) -> None:
+    """`client="embedded>openai/m"` asks the model only for what words leave open."""
+    judge = scripted(None)
+    result: Any = Faithfulness.grade(**ROW, client="embedded>openai/m")
+
+    assert [len(r.statements) for r in judge.requests] == [
+        sum(s.decided_by == "openai/m" for s in result.statements)
+    ]
+    assert {s.decided_by for s in result.statements} == {"embedded", "openai/m"}
+
+
+def test_the_summary_counts_saved_calls(scripted: Start) -> None:
+    """A row that words decide alone costs no call, and the summary says so."""
+    judge = scripted(None)
+    sure = {"answer": "The tower stands in Paris.", "context": ["The tower stands in Paris."]}
+    run = evaluate([sure, ROW], ["faithfulness"], "embedded>openai/m", progress=False)
+    tallies = run.summary().graders["faithfulness"].tallies
+
+    assert len(judge.requests) == 1
+    assert tallies["calls saved"] == (1, 2)
+    assert tallies["decided by embedded"][0] + tallies["decided by openai/m"][0] == 4
+    assert "calls saved 1 of 2" in str(run.summary())
+
+
+def test_strings_name_verifiers() -> None:
+    """`embedded`, `hf:MODEL`, `A>B`; anything else is a model endpoint."""
+    assert isinstance(from_string("embedded"), EmbeddedVerifier)
+    assert from_string("openai/gpt-4o-mini") is None
+    chained = read_judge("embedded>hf:a/b>openai/m")
+    assert chained.endpoint == "openai/m"
+    assert chained.verifier is not None
+    assert chained.verifier.name == "embedded>hf:a/b>openai/m"
+    assert read_judge("embedded>hf:a/b").endpoint is None
+    own = verifier_from_string("embedded>openai/m")
+    assert not getattr(own, "asks_judge", None)
+
+
+def test_classifier_options_stand_in_the_string() -> None:
+    """`?device=...&batch_size=...` reaches the classifier and nobody else."""
+    spec = with_options("embedded>hf:a/b", {"device": "cuda:0", "batch_size": 4})
+    cascade = from_string(spec)
+
+    assert isinstance(cascade, CascadeVerifier)
+    assert isinstance(cascade.then, ClassifierVerifier)
+    assert (cascade.then.device, cascade.then.batch_size) == ("cuda:0", 4)
+    assert with_options("openai/m", {"device": None}) == "openai/m"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("openai/a>openai/b", "expected a local verifier, '>' and who decides the rest"),
+        ("embedded>", "expected a local verifier, '>' and who decides the rest"),
+        ("hf:", "names no model"),
+        ("hf:a/b?colour=red", "no option 'colour' for a classifier; there are: device"),
+        ("hf:a/b?batch_size=x", "option batch_size is 'x'; expected a number"),
+        ("hf:a/b?batch_size=0", "batch_size is 0; expected at least 1"),
+        ("hf:a/b?device=tpu", "device is 'tpu'; expected 'cpu', 'cuda:0', 'mps' or 'auto'"),
+        ("hf:a/b?threshold=2", "threshold is 2.0; expected a number from 0 to 1"),
+    ],
+)
+def test_a_wrong_string_says_what_would_be_right(spec: str, message: str) -> None:
+    """Checked before anything runs."""
+    with pytest.raises(ConfigurationError, match=message.replace("?", r"\?")):
+        from_string(spec)
+
+
+def test_options_need_a_classifier() -> None:
+    """`--device` with a judge that has none is a mistake."""
+    with pytest.raises(ConfigurationError, match="is for classifiers, and 'openai/m' names none"):
+        with_options("openai/m", {"device": "cpu"})
+
+
+def test_a_model_is_refused_where_none_is_asked() -> None:
+    """`model=` makes sense for the endpoint of a cascade only."""
+    with pytest.raises(ConfigurationError, match="asks no model"):
+        Faithfulness.grade(**ROW, client="embedded>hf:a/b", model="m")

@@ -1,0 +1,79 @@
+"""What a classifier verifier says before a model is loaded; models are in tests/classifiers."""
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rag_evals.errors import ConfigurationError, MissingExtraError
+from rag_evals.verify import ClassifierVerifier
+from rag_evals.verify.classifier.adapters import supported_label
+from rag_evals.verify.classifier.verifier import _spans
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"device": "gpu"}, "device is 'gpu'; expected 'cpu', 'cuda:0', 'mps' or 'auto'"),
+        ({"batch_size": 0}, "batch_size is 0; expected at least 1"),
+        ({"threshold": 1.5}, "threshold is 1.5; expected a number from 0 to 1"),
+        ({"stride": -1}, "stride is -1"),
+        ({"max_length": 70, "stride": 64}, "max_length 70; expected a stride of at least 0"),
+    ],
+)
+def test_a_wrong_setting_is_refused_at_once(settings: dict[str, Any], message: str) -> None:
+    """Nothing is loaded to find it out."""
+    with pytest.raises(ConfigurationError, match=message):
+        ClassifierVerifier("a/b", **settings)
+
+
+def test_a_missing_library_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra is called `hf`."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+
+    with pytest.raises(MissingExtraError, match=r"pip install 'rag-evals\[hf\]'"):
+        ClassifierVerifier("a/b").verify(["s"], ["c"])
+
+
+def test_the_fingerprint_names_what_changes_a_verdict() -> None:
+    """Model, windows, labels and threshold do; device and batch do not."""
+    same = [ClassifierVerifier("a/b"), ClassifierVerifier("a/b", device="auto", batch_size=3)]
+    others = [
+        ClassifierVerifier("a/c"),
+        ClassifierVerifier("a/b", stride=32),
+        ClassifierVerifier("a/b", max_length=256),
+        ClassifierVerifier("a/b", threshold=0.7),
+        ClassifierVerifier("a/b", label_map={"LABEL_0": "entailment"}),
+    ]
+
+    assert len({one.fingerprint() for one in same}) == 1
+    assert len({one.fingerprint() for one in (*same, *others)}) == 1 + len(others)
+
+
+@pytest.mark.parametrize(
+    ("labels", "place"),
+    [
+        (["contradiction", "entailment", "neutral"], 1),
+        (["entailment", "neutral", "contradiction"], 0),
+        (["CONTRADICTION", "NEUTRAL", "ENTAILMENT"], 2),
+        (["entailment", "not_entailment"], 0),
+        (["fact", "hallucinated"], 0),
+    ],
+)
+def test_the_supported_label_is_found_by_name(labels: list[str], place: int) -> None:
+    """Orders differ between models, and so do capitals."""
+    config = SimpleNamespace(id2label=dict(enumerate(labels)))
+
+    assert supported_label(config, {}) == place
+
+
+def test_windows_cover_all_tokens() -> None:
+    """Each token is in a window, neighbours share the stride, none is longer than the room."""
+    offsets = [(n * 2, n * 2 + 1) for n in range(100)]
+    spans = _spans(offsets, room=30, stride=10)
+
+    assert spans[0][0] == 0
+    assert spans[-1][1] == offsets[-1][1]
+    assert [later[0] for later in spans[1:]] == [n * 40 for n in range(1, len(spans))]
+    assert _spans([], room=30, stride=10) == []
