@@ -292,6 +292,18 @@ def test_devices(tmp_path: Path) -> None:
         ClassifierVerifier(model, device=f"cuda:{count}").verify(STATEMENTS, CHUNKS)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
+def test_a_gpu_decides_as_the_cpu_does(model: str) -> None:
+    """Every kind of model gives the same supports and chunk ids on `cuda:0`, in any batch."""
+    on_cpu = ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)
+    for batch_size in (1, 10):
+        verifier = ClassifierVerifier(model, device="cuda:0", batch_size=batch_size)
+        on_gpu = verifier.verify(STATEMENTS, CHUNKS)
+
+        assert [v.support for v in on_gpu] == pytest.approx([v.support for v in on_cpu], abs=1e-3)
+        assert [v.chunk_ids for v in on_gpu] == [v.chunk_ids for v in on_cpu]
+
+
 @pytest.mark.parametrize("name", ["no-one/no-such-model", "./nowhere"])
 def test_weights_that_cannot_be_had(name: str) -> None:
     """The error names the model and what would help."""
