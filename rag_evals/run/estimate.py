@@ -68,7 +68,7 @@ def estimate(plan: Plan) -> Estimate:
                 calls += 1
                 schema = count(str(call.reply_model.model_json_schema()))
                 sent = schema + sum(count(message["content"]) for message in call.messages)
-                received = _REPLY_PER_ANSWER * count(str(call.facts.get("answer") or ""))
+                received = _REPLY_PER_ANSWER * count(_judged_text(call))
                 usage = Usage(prompt_tokens=sent, completion_tokens=received)
                 meter.add(usage, call.endpoint)
     pairs = list(zip(plan.graders, meters, strict=True))
@@ -101,6 +101,12 @@ def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
     finally:
         flow.close()
     return [step for step in steps if isinstance(step, JudgeCall)]
+
+
+def _judged_text(call: JudgeCall[Any]) -> str:
+    """Return what the reply will go through: the answer, or the part of it that a call is about."""
+    parts = call.facts.get("statements") or call.facts.get("sentences") or ()
+    return str(call.facts.get("answer") or " ".join(parts))
 
 
 def _done_here(step: Step) -> Reply:

@@ -140,6 +140,7 @@ class LLMVerifier:
             {
                 "chunks": list(chunks),
                 "chunk_count": len(chunks),
+                "statements": list(statements),
                 "statement_count": len(statements),
             },
             model=self.model,

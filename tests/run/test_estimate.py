@@ -60,6 +60,8 @@ def test_what_is_decided_here_is_not_counted(scripted: Start) -> None:
 
     assert (cascade.calls, cascade.at_least) == (1, False)
     assert (two_step.calls, two_step.at_least) == (2, True)
+    assert cascade.completion_tokens > 0
+    assert two_step.completion_tokens > 0
     assert "2 rows, at least 2 calls, " in str(two_step)
     assert judge.requests == []
 
