@@ -10,11 +10,13 @@ from typing import ClassVar, Literal, Self
 from pydantic import BaseModel, Field, ValidationInfo, model_validator
 
 from rag_evals.result import (
+    ChunkId,
     JudgeModel,
     Reasoning,
     SampleField,
+    SentenceId,
+    StatementText,
     Tallies,
-    check_chunk_id,
     check_one_verdict_each,
     facts_of,
 )
@@ -23,7 +25,6 @@ from rag_evals.statements import (
     NoClaimSentence,
     StatementEvaluation,
     check_every_sentence,
-    check_sentence_id,
 )
 from rag_evals.text import MIN_QUOTE_LETTERS, Quotable, numbers_of
 
@@ -44,7 +45,7 @@ _REASONING = "Why, in one or two sentences."
 class ClaimedQuote(JudgeModel):
     """Words of a chunk that decide a statement, as the judge copied them."""
 
-    chunk_id: int = Field(description="The chunk's id, as given.")
+    chunk_id: ChunkId = Field(description="The chunk's id, as given.")
     quote: str = Field(
         description="Words of that chunk, copied letter for letter; ... stands for words left out."
     )
@@ -53,7 +54,6 @@ class ClaimedQuote(JudgeModel):
     def _occurs(self, info: ValidationInfo) -> Self:
         facts = facts_of(info)
         if facts is not None:
-            check_chunk_id(self.chunk_id, facts)
             _check_quote(self.quote, self.chunk_id, facts["chunks"])
         return self
 
@@ -61,8 +61,12 @@ class ClaimedQuote(JudgeModel):
 class AuditedClaim(JudgeModel):
     """One claim of the answer, where it stands, and what the chunks say of it."""
 
-    sentence_ids: list[int] = Field(description="Ids of the sentences that the claim comes from.")
-    statement: str = Field(description="One claim of the answer that can be checked by itself.")
+    sentence_ids: list[SentenceId] = Field(
+        description="Ids of the sentences that the claim comes from."
+    )
+    statement: StatementText = Field(
+        description="One claim of the answer that can be checked by itself."
+    )
     reasoning: Reasoning = Field(None, description=_REASONING)
     evidence: list[ClaimedQuote] = Field(default_factory=list, description=_EVIDENCE)
     verdict: VerdictOfThree = Field(description=_VERDICT)
@@ -71,12 +75,8 @@ class AuditedClaim(JudgeModel):
     def _consistent(self, info: ValidationInfo) -> Self:
         facts = facts_of(info)
         if facts is not None:
-            if not self.statement.strip():
-                raise ValueError("a statement is empty; every statement needs its text")
             if not self.sentence_ids:
                 raise ValueError("sentence_ids is empty; name the sentences the claim comes from")
-            for sentence_id in self.sentence_ids:
-                check_sentence_id(sentence_id, facts)
             _check_agreement(self.verdict, self.evidence)
         return self
 

@@ -12,13 +12,12 @@ from pydantic import Field, ValidationInfo, model_validator
 from rag_evals.hardening import escape_tags
 from rag_evals.judge import JudgeCall
 from rag_evals.prompt import Prompt
-from rag_evals.result import JudgeModel, check_statement, facts_of
+from rag_evals.result import JudgeModel, SentenceId, StatementText, facts_of
 from rag_evals.sample import Sample
 from rag_evals.statements import (
     NoClaimSentence,
     PassedOverSentence,
     check_every_sentence,
-    check_sentence_id,
 )
 from rag_evals.text import Span, split_sentences
 from rag_evals.verify import Flow, prepare_answer
@@ -95,18 +94,10 @@ class SentenceExtractor:
 class StatementOfSentence(JudgeModel):
     """One claim that the judge found in a sentence."""
 
-    sentence_id: int = Field(description="Id of the sentence that it comes from.")
-    statement: str = Field(
+    sentence_id: SentenceId = Field(description="Id of the sentence that it comes from.")
+    statement: StatementText = Field(
         description="One claim that can be checked by itself, with names in place of pronouns."
     )
-
-    @model_validator(mode="after")
-    def _consistent(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            check_sentence_id(self.sentence_id, facts)
-            check_statement(self.statement, (), facts)
-        return self
 
 
 class ExtractionReply(JudgeModel):

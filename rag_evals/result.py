@@ -113,16 +113,43 @@ def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
     return context if isinstance(context, Mapping) and "chunk_count" in context else None
 
 
-def check_chunk_id(chunk_id: int, facts: Mapping[str, Any]) -> None:
-    """Refuse the id of a chunk that was not shown.
+def _check_id(noun: str, number: int, count: int) -> int:
+    if not 0 <= number < count:
+        there_are = f"ids run from 0 to {count - 1}" if count else f"there are no {noun}s"
+        raise ValueError(f"{noun} id {number} does not exist; {there_are}")
+    return number
 
-    Raises:
-        ValueError: The id is out of range; the judge is told which ids exist.
-    """
-    count = facts["chunk_count"]
-    if not 0 <= chunk_id < count:
-        there_are = f"ids run from 0 to {count - 1}" if count else "there are no chunks"
-        raise ValueError(f"chunk id {chunk_id} does not exist; {there_are}")
+
+def _shown_chunk(chunk_id: int, info: ValidationInfo) -> int:
+    facts = facts_of(info)
+    return chunk_id if facts is None else _check_id("chunk", chunk_id, facts["chunk_count"])
+
+
+ChunkId = Annotated[int, AfterValidator(_shown_chunk)]
+"""Place of a chunk in the context, from 0; the id of one that was not shown is asked again."""
+
+
+def _shown_sentence(sentence_id: int, info: ValidationInfo) -> int:
+    facts = facts_of(info)
+    return (
+        sentence_id
+        if facts is None
+        else _check_id("sentence", sentence_id, len(facts["sentences"]))
+    )
+
+
+SentenceId = Annotated[int, AfterValidator(_shown_sentence)]
+"""Place of a sentence in the answer, from 0; one that does not exist is asked again."""
+
+
+def _not_empty(statement: str, info: ValidationInfo) -> str:
+    if facts_of(info) is not None and not statement.strip():
+        raise ValueError("a statement is empty; every statement needs its text")
+    return statement
+
+
+StatementText = Annotated[str, AfterValidator(_not_empty)]
+"""One claim in words; an empty one is asked again."""
 
 
 def check_every_chunk_once(chunk_ids: Sequence[int], facts: Mapping[str, Any]) -> None:
@@ -138,18 +165,6 @@ def check_every_chunk_once(chunk_ids: Sequence[int], facts: Mapping[str, Any]) -
         raise ValueError(f"chunks {missing} are not graded; grade every chunk exactly once")
     if repeated:
         raise ValueError(f"chunks {repeated} are graded twice; grade every chunk exactly once")
-
-
-def check_statement(statement: str, chunk_ids: Iterable[int], facts: Mapping[str, Any]) -> None:
-    """Refuse a statement without text, and ids of chunks that were not shown.
-
-    Raises:
-        ValueError: The judge is told which of the two it is.
-    """
-    if not statement.strip():
-        raise ValueError("a statement is empty; every statement needs its text")
-    for chunk_id in chunk_ids:
-        check_chunk_id(chunk_id, facts)
 
 
 def check_one_verdict_each(noun: str, ids: Iterable[int], count: int) -> None:

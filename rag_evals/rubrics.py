@@ -6,11 +6,11 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.result import (
+    ChunkId,
     JudgeModel,
     Reasoning,
     Result,
     SampleField,
-    check_chunk_id,
     check_every_chunk_once,
     facts_of,
 )
@@ -83,16 +83,9 @@ class ChecklistResult(Result):
 class ChunkLabel(JudgeModel):
     """Whether one chunk passes a rubric."""
 
-    chunk_id: int = Field(description="The chunk's id, as given.")
+    chunk_id: ChunkId = Field(description="The chunk's id, as given.")
     reasoning: Reasoning = Field(None, description="Why, in one or two sentences.")
     passed: bool = Field(description="True when the chunk passes.")
-
-    @model_validator(mode="after")
-    def _consistent(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            check_chunk_id(self.chunk_id, facts)
-        return self
 
 
 class ChunkLabelsResult(Result):

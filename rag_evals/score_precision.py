@@ -7,11 +7,11 @@ from pydantic import Field, ValidationInfo, model_validator
 from rag_evals.base import ContextEvaluation
 from rag_evals.prompt import Prompt
 from rag_evals.result import (
+    ChunkId,
     JudgeModel,
     Reasoning,
     Result,
     SampleField,
-    check_chunk_id,
     check_every_chunk_once,
     facts_of,
 )
@@ -22,18 +22,11 @@ __all__ = ["ChunkPrecision", "ChunkPrecisionResult", "GradedChunk"]
 class GradedChunk(JudgeModel):
     """One chunk and whether it helps to answer the question."""
 
-    id_chunk: int = Field(description="The chunk's id, as given.")
+    id_chunk: ChunkId = Field(description="The chunk's id, as given.")
     reasoning: Reasoning = Field(
         None, description="What in the chunk helps to answer the question, or why nothing does."
     )
     score: bool = Field(description="True when the chunk is relevant to the question.")
-
-    @model_validator(mode="after")
-    def _consistent(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            check_chunk_id(self.id_chunk, facts)
-        return self
 
 
 class ChunkPrecisionResult(Result):

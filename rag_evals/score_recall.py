@@ -1,13 +1,13 @@
 """Does the context hold what the right answer says? Statement by statement of the reference."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field
 
 from rag_evals.base import ContextEvaluation
 from rag_evals.errors import NotScorableReason
 from rag_evals.prompt import Prompt
-from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_statement, facts_of
+from rag_evals.result import ChunkId, JudgeModel, Reasoning, Result, SampleField, StatementText
 
 __all__ = ["ContextRecall", "ContextRecallResult", "ReferenceStatement"]
 
@@ -15,21 +15,16 @@ __all__ = ["ContextRecall", "ContextRecallResult", "ReferenceStatement"]
 class ReferenceStatement(JudgeModel):
     """One statement of the reference and whether the chunks cover it."""
 
-    statement: str = Field(description="One claim of the reference that can be checked by itself.")
+    statement: StatementText = Field(
+        description="One claim of the reference that can be checked by itself."
+    )
     reasoning: Reasoning = Field(
         None, description="Why the chunks do or do not cover it, in one or two sentences."
     )
-    supporting_chunk_ids: list[int] = Field(
+    supporting_chunk_ids: list[ChunkId] = Field(
         default_factory=list, description="Ids of the chunks that cover it; empty when none does."
     )
     is_covered: bool = Field(description="True when the chunks alone show it to be so.")
-
-    @model_validator(mode="after")
-    def _consistent(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            check_statement(self.statement, self.supporting_chunk_ids, facts)
-        return self
 
 
 class ContextRecallResult(Result):

@@ -7,11 +7,11 @@ from pydantic import Field, ValidationInfo, model_validator
 from rag_evals.base import ContextEvaluation
 from rag_evals.prompt import Prompt
 from rag_evals.result import (
+    ChunkId,
     JudgeModel,
     Reasoning,
     Result,
     SampleField,
-    check_chunk_id,
     check_every_chunk_once,
     facts_of,
 )
@@ -22,18 +22,11 @@ __all__ = ["ChunkUse", "ChunkUtility", "ChunkUtilityResult"]
 class ChunkUse(JudgeModel):
     """One chunk and whether the answer uses it."""
 
-    chunk_id: int = Field(description="The chunk's id, as given.")
+    chunk_id: ChunkId = Field(description="The chunk's id, as given.")
     reasoning: Reasoning = Field(
         None, description="Which words of the answer come from the chunk, or that none do."
     )
     is_used: bool = Field(description="True when something in the answer comes from the chunk.")
-
-    @model_validator(mode="after")
-    def _consistent(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            check_chunk_id(self.chunk_id, facts)
-        return self
 
 
 class ChunkUtilityResult(Result):

@@ -7,44 +7,44 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.errors import NotScorableReason
-from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, check_statement, facts_of
+from rag_evals.result import (
+    ChunkId,
+    JudgeModel,
+    Reasoning,
+    Result,
+    SampleField,
+    SentenceId,
+    StatementText,
+    facts_of,
+)
 
 
 class StatementEvaluation(JudgeModel):
     """A statement and its verdict."""
 
-    statement: str = Field(description="One claim.")
+    statement: StatementText = Field(description="One claim.")
     reasoning: Reasoning = Field(
         None,
         description="Why, from the chunks.",
     )
-    supporting_chunk_ids: list[int] = Field(
+    supporting_chunk_ids: list[ChunkId] = Field(
         default_factory=list,
         description="None if unsupported.",
     )
     is_supported: bool = Field(description="The chunks alone show it.")
 
-    @model_validator(mode="after")
-    def _consistent(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            check_statement(self.statement, self.supporting_chunk_ids, facts)
-        return self
-
 
 class NoClaimSentence(JudgeModel):
     """A sentence of the answer that claims nothing, such as a greeting or a question."""
 
-    sentence_id: int = Field(description="The sentence's id, as given.")
+    sentence_id: SentenceId = Field(description="The sentence's id, as given.")
     reason: str = Field(description="Why it claims nothing.")
 
     @model_validator(mode="after")
     def _consistent(self, info: ValidationInfo) -> Self:
         facts = facts_of(info)
-        if facts is not None:
-            check_sentence_id(self.sentence_id, facts)
-            if not self.reason.strip():
-                raise ValueError(f"sentence {self.sentence_id} is left out without a reason")
+        if facts is not None and not self.reason.strip():
+            raise ValueError(f"sentence {self.sentence_id} is left out without a reason")
         return self
 
 
@@ -92,17 +92,6 @@ class FaithfulnessResult(Result):
             if not statement.is_supported and statement.supporting_chunk_ids:
                 found.append(f"statement {number} is unsupported but cites chunks")
         return found
-
-
-def check_sentence_id(sentence_id: int, facts: Mapping[str, Any]) -> None:
-    """Refuse the id of a sentence that the answer does not have.
-
-    Raises:
-        ValueError: The id is out of range; the judge is told which ids exist.
-    """
-    count = len(facts["sentences"])
-    if not 0 <= sentence_id < count:
-        raise ValueError(f"sentence id {sentence_id} does not exist; ids run from 0 to {count - 1}")
 
 
 def check_every_sentence(

@@ -13,9 +13,9 @@ from rag_evals.hardening import escape_tags
 from rag_evals.judge.call import JudgeCall
 from rag_evals.prompt import Prompt
 from rag_evals.result import (
+    ChunkId,
     JudgeModel,
     Reasoning,
-    check_chunk_id,
     check_one_verdict_each,
     facts_of,
 )
@@ -33,20 +33,12 @@ class StatementVerdict(JudgeModel):
     reasoning: Reasoning = Field(
         None, description="Why the chunks do or do not support it, in one or two sentences."
     )
-    supporting_chunk_ids: list[int] = Field(
+    supporting_chunk_ids: list[ChunkId] = Field(
         description="Ids of the chunks that support the statement; empty when none does."
     )
     is_supported: bool = Field(
         description="True when the chunks alone show the statement to be so."
     )
-
-    @model_validator(mode="after")
-    def _consistent(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            for chunk_id in self.supporting_chunk_ids:
-                check_chunk_id(chunk_id, facts)
-        return self
 
 
 class VerdictsReply(JudgeModel):
