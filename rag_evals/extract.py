@@ -20,7 +20,7 @@ from rag_evals.statements import (
     check_every_sentence,
 )
 from rag_evals.text import Span, split_sentences
-from rag_evals.verify import Flow, prepare_answer
+from rag_evals.verify import Flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,9 @@ class SentenceExtractor:
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
         """Return at once."""
+        # Its patterns take a while to build; most programs that import the package ask a model.
+        from rag_evals.verify.prepare import prepare_answer  # noqa: PLC0415
+
         statements, passed_over = [], []
         for number, one in enumerate(prepare_answer(sample.answer or "")):
             if one.no_claim is None:

@@ -1,4 +1,9 @@
-"""Do these chunks support this statement? A verifier decides it, with or without a judge."""
+"""Do these chunks support this statement? A verifier decides it, with or without a judge.
+
+Names of `prepare` are loaded when they are first used: its patterns take a while to build.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from rag_evals.verify.cascade import CascadeVerifier
 from rag_evals.verify.classifier import ClassifierVerifier
@@ -14,7 +19,6 @@ from rag_evals.verify.flow import (
     check_count,
 )
 from rag_evals.verify.llm import LLMVerifier
-from rag_evals.verify.prepare import NoClaim, PreparedStatement, claims_of, prepare_answer
 from rag_evals.verify.protocol import Verifier, asks_judge, calls_for, deciders_of
 from rag_evals.verify.spec import (
     EMBEDDED,
@@ -26,6 +30,11 @@ from rag_evals.verify.spec import (
     with_options,
 )
 from rag_evals.verify.verdict import Evidence, Verdict
+
+if TYPE_CHECKING:
+    from rag_evals.verify.prepare import NoClaim, PreparedStatement, claims_of, prepare_answer
+
+_OF_PREPARE = ("NoClaim", "PreparedStatement", "claims_of", "prepare_answer")
 
 __all__ = [
     "EMBEDDED",
@@ -62,3 +71,12 @@ __all__ = [
 
 EMBEDDED_GRADERS = ("faithfulness", "faithfulness_two_step", "faithfulness_hhem")
 """Names of the shipped graders that a verifier can stand in for."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of `prepare` when it is first used (PEP 562)."""
+    if name not in _OF_PREPARE:
+        raise AttributeError(f"module 'rag_evals.verify' has no attribute {name!r}")
+    from rag_evals.verify import prepare  # noqa: PLC0415 - see above
+
+    return getattr(prepare, name)

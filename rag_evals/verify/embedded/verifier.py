@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.verify.flow import Flow, VerifyCall
-from rag_evals.verify.prepare import claims_of
 from rag_evals.verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -107,6 +106,9 @@ class EmbeddedVerifier:
         Returns:
             Pairs of sentence and verdict, in order; empty for an answer that claims nothing.
         """
+        # As above.
+        from rag_evals.verify.prepare import claims_of  # noqa: PLC0415
+
         del question
         statements = claims_of(answer)
         verdicts = self.verify([statement.claim for statement in statements], chunks)
