@@ -325,9 +325,10 @@ class ContextEvaluation(JudgedGrader[R, R]):
 
     def with_verifier(self, verifier: Verifier) -> Grader[R]:
         """Return the form that asks a verifier; only a shipped prompt has one."""
-        return (
-            super().with_verifier(verifier) if self._verified is None else self._verified(verifier)
-        )
+        if self._verified is None:
+            return super().with_verifier(verifier)
+        form = self._verified(verifier)
+        return form if self.language is None else form.with_language(self.language)
 
     def with_cache(self, cache: StatementCache) -> Self:
         """Return this grader with a cache for its form that asks a verifier.

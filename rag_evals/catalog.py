@@ -20,6 +20,7 @@ from rag_evals.score_recall import ContextRecall
 from rag_evals.score_relevance import AnswerRelevance
 from rag_evals.score_utility import ChunkUtility
 from rag_evals.statements import FaithfulnessResult
+from rag_evals.verified import VerifiedFaithfulness
 
 GRADERS: dict[str, Grader[Any]] = {
     "faithfulness": Faithfulness,
@@ -39,6 +40,9 @@ PROMPTED: dict[str, JudgedGrader[Any, Any]] = {
     name: grader for name, grader in GRADERS.items() if isinstance(grader, JudgedGrader)
 }
 """Those of them that are made of a prompt."""
+
+STEP_PROMPTS = ("extract_statements", "verify_statements")
+"""Prompts of the graders that work in two steps; a user's file of that name replaces one."""
 
 RUBRICS: dict[str, type[BaseModel]] = {
     "pass_fail": PassFailResult,
@@ -83,6 +87,15 @@ def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any
             return grader_from_file(file, fallback=name, folders=places, name=name)
     if shipped is None:
         raise UnknownNameError.of("grader", name, GRADERS)
+    if isinstance(shipped, VerifiedFaithfulness):
+        prompts = {
+            stem: Prompt.from_file(place / f"{stem}.jinja", places)
+            # The first folder wins, so it comes last.
+            for place in reversed(places)
+            for stem in STEP_PROMPTS
+            if (place / f"{stem}.jinja").is_file()
+        }
+        return shipped.with_prompts(prompts) if prompts else shipped
     return shipped
 
 

@@ -1,10 +1,12 @@
 """What does an answer claim? Its own sentences, or statements that a judge makes of them."""
 
+import copy
 import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Protocol, Self
 
 from pydantic import Field, ValidationInfo, model_validator
@@ -128,18 +130,37 @@ class StatementExtractor:
     Args:
         model: Model to ask; None leaves it to the client.
         language: Language of samples that name none, such as `ru`; None is English.
+        prompt: A template that shows `sentences`, a list of texts, and may show `question` (text or
+            None); None takes the shipped one.
+
+    Raises:
+        PromptError: The prompt does not parse, or does not show the sentences.
     """
 
     asks_judge = True
 
-    def __init__(self, *, model: str | None = None, language: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        model: str | None = None,
+        language: str | None = None,
+        prompt: str | Path | Prompt | None = None,
+    ) -> None:
         self.model = model
         self.language = language
+        self.prompt = _shipped() if prompt is None else Prompt.load(prompt)
+        self.prompt.require_variables("sentences")
+
+    def in_language(self, language: str) -> Self:
+        """Return the same extractor for samples that do not name their language."""
+        changed = copy.copy(self)
+        changed.language = language
+        return changed
 
     def fingerprint(self) -> str:
         """Return a hash of prompt, reply schema, model and language."""
         parts = [
-            _prompt().sources_by_language(),
+            self.prompt.sources_by_language(),
             ExtractionReply.model_json_schema(),
             self.model,
             self.language,
@@ -152,7 +173,7 @@ class StatementExtractor:
         sentences = split_sentences(sample.answer or "")
         if not sentences:
             return Extraction(())
-        prompt = _prompt().in_language(sample.language or self.language)
+        prompt = self.prompt.in_language(sample.language or self.language)
         call = self._call(prompt, sample.question, [span.text for span in sentences])
         (reply,) = yield [call]
         found = call.read(reply)
@@ -190,5 +211,5 @@ def _extracted(found: StatementOfSentence, span: Span) -> ExtractedStatement:
 
 
 @cache
-def _prompt() -> Prompt:
+def _shipped() -> Prompt:
     return Prompt.shipped("extract_statements")

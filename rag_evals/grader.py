@@ -94,6 +94,13 @@ class Grader(ABC, Generic[R]):
             f"use {' or '.join(map(repr, EMBEDDED_GRADERS))}"
         )
 
+    def check(self) -> None:
+        """Find out before the first call whether it can work; nothing to find out for most.
+
+        Raises:
+            ConfigurationError: It cannot.
+        """
+
     def grade(
         self,
         question: str | None = None,
@@ -186,6 +193,7 @@ def resolve(
     if client is None:
         client = default_judge()
     if not isinstance(client, str):
+        grader.check()
         return _with_cache(grader, open_cache), client
     verifier, endpoint = read_judge(client)
     if model is not None and endpoint is None:
@@ -193,6 +201,7 @@ def resolve(
             f"model {model!r} is named, but the judge {client!r} asks no model"
         )
     chosen = grader if verifier is None else grader.with_verifier(verifier)
+    chosen.check()
     return _with_cache(chosen, open_cache), endpoint
 
 

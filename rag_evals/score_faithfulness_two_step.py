@@ -22,14 +22,21 @@ class TwoStepFaithfulness(VerifiedFaithfulness):
             else the answer's own sentences.
         verifier: Decides them; None takes the judge, in batches, or the verifier that stands in
             for it.
+        name: What results call it; two of them in one run need two names.
+        language: Language of samples that name none, such as `ru`; None is English.
     """
 
     description = "Is every statement supported? Extracted first, then verified."
 
     def __init__(
-        self, *, extractor: Extractor | None = None, verifier: Verifier | None = None
+        self,
+        *,
+        extractor: Extractor | None = None,
+        verifier: Verifier | None = None,
+        name: str = "faithfulness_two_step",
+        language: str | None = None,
     ) -> None:
-        super().__init__(extractor=extractor, verifier=verifier, name="faithfulness_two_step")
+        super().__init__(extractor=extractor, verifier=verifier, name=name, language=language)
 
 
 class HHEMFaithfulness(VerifiedFaithfulness):
@@ -41,6 +48,8 @@ class HHEMFaithfulness(VerifiedFaithfulness):
         extractor: As for `TwoStepFaithfulness`.
         model: A copy of the model elsewhere, or its folder.
         threshold: Support from which a statement counts as supported, 0 to 1.
+        name: As for `TwoStepFaithfulness`.
+        language: As for `TwoStepFaithfulness`.
     """
 
     description = "Is every statement supported? Decided by HHEM-2.1-Open, locally."
@@ -53,8 +62,10 @@ class HHEMFaithfulness(VerifiedFaithfulness):
         extractor: Extractor | None = None,
         model: str = HHEM,
         threshold: float = 0.5,
+        name: str = "faithfulness_hhem",
+        language: str | None = None,
     ) -> None:
         verifier = ClassifierVerifier(
             model, device=device, batch_size=batch_size, threshold=threshold
         )
-        super().__init__(extractor=extractor, verifier=verifier, name="faithfulness_hhem")
+        super().__init__(extractor=extractor, verifier=verifier, name=name, language=language)

@@ -1,13 +1,14 @@
 """How is faithfulness graded in two steps? Statements of the answer, then a verdict on each."""
 
+import copy
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from pydantic import Field
 
-from rag_evals.cache import CacheMode, StatementCache, cached
+from rag_evals.cache import CacheMode, StatementCache, cache_mode_of, cached
 from rag_evals.errors import ConfigurationError
 from rag_evals.extract import (
     ExtractedStatement,
@@ -18,6 +19,7 @@ from rag_evals.extract import (
 )
 from rag_evals.grader import Grader, require_fields
 from rag_evals.judge import JudgeCall
+from rag_evals.prompt import Prompt
 from rag_evals.rendering import check_language
 from rag_evals.result import Tallies
 from rag_evals.sample import Sample
@@ -30,8 +32,10 @@ from rag_evals.verify import (
     Verifier,
     asks_judge,
     calls_for,
-    check_count,
+    check_verdicts,
+    check_verifier,
     deciders_of,
+    in_language,
 )
 
 
@@ -98,8 +102,9 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             for it.
         cache: Where to look for verdicts first, and to keep new ones; None keeps none.
         name: What results call it.
-        language: Language of samples that name none, such as `ru`; parts that were not given ask
-            in it. None is English.
+        language: Language of samples that name none, such as `ru`; None is English.
+        prompts: Prompts for the parts that are not given, by the stem of the shipped file:
+            `extract_statements` and `verify_statements`.
     """
 
     requires = FaithfulnessResult.requires
@@ -113,19 +118,23 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         cache: StatementCache | None = None,
         name: str = "faithfulness",
         language: str | None = None,
+        prompts: Mapping[str, Prompt] | None = None,
     ) -> None:
         self.name = name
         self.language = language
         self.cache = cache
+        self._prompts = dict(prompts or {})
         self._given = (extractor, verifier)
-        self.extractor = StatementExtractor(language=language) if extractor is None else extractor
-        decider = LLMVerifier(language=language) if verifier is None else verifier
+        self.extractor = self._own_extractor() if extractor is None else extractor
+        decider = self._own_verifier() if verifier is None else verifier
         self.verifier = decider if cache is None else cached(decider, cache)
+        self._in_language: dict[str, Verifier] = {}
 
     @property
     def wants_cache(self) -> bool:  # type: ignore[override]  # depends on the parts here
         """True when verdicts cost something and none are kept: words are counted faster."""
-        return self.cache is None and not isinstance(self.verifier, EmbeddedVerifier)
+        kept = cache_mode_of(self.verifier) is not None
+        return not kept and not isinstance(self.verifier, EmbeddedVerifier)
 
     @property
     def asks_judge(self) -> bool:
@@ -150,11 +159,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         """
         extractor, own = self._given
         if extractor is None:
-            extractor = (
-                StatementExtractor(language=self.language)
-                if asks_judge(verifier)
-                else SentenceExtractor()
-            )
+            extractor = self._own_extractor() if asks_judge(verifier) else SentenceExtractor()
         changed = self._changed(extractor, verifier if own is None else own, self.cache)
         if changed.asks_judge and not asks_judge(verifier):
             raise ConfigurationError(
@@ -168,14 +173,45 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         """Return this grader with a verifier that looks into a cache first."""
         return self._changed(*self._given, cache)
 
+    def with_parts(
+        self, *, extractor: Extractor | None = None, verifier: Verifier | None = None
+    ) -> Self:
+        """Return this grader with another extractor or verifier; None keeps what there is."""
+        if verifier is not None and self.language is not None:
+            verifier = in_language(verifier, self.language)
+        own = self._given
+        return self._changed(extractor or own[0], verifier or own[1], self.cache)
+
+    def with_prompts(self, prompts: Mapping[str, Prompt]) -> Self:
+        """Return this grader with other prompts for its own extractor and verifier.
+
+        Args:
+            prompts: By the stem of the shipped file: `extract_statements`, `verify_statements`.
+
+        Raises:
+            PromptError: One does not show what it asks for.
+        """
+        changed = copy.copy(self)
+        changed._prompts = dict(prompts)
+        return changed._changed(*self._given, self.cache)
+
     def with_language(self, language: str) -> Self:
-        """Return the same grader whose own extractor and verifier ask in a language.
+        """Return the same grader whose extractor and verifier ask in a language.
 
         Raises:
             ConfigurationError: It is no code of a language.
         """
         check_language(language)
-        return self._changed(*self._given, self.cache, language)
+        extractor, verifier = self._given
+        if isinstance(extractor, StatementExtractor):
+            extractor = extractor.in_language(language)
+        if verifier is not None:
+            verifier = in_language(verifier, language)
+        return self._changed(extractor, verifier, self.cache, language)
+
+    def check(self) -> None:
+        """Check the verifier: statements are paid for before it is asked."""
+        check_verifier(self.verifier)
 
     def flow(self, sample: Sample) -> Flow[VerifiedFaithfulnessResult]:
         """Extract, then verify; an answer that claims nothing needs no verdict."""
@@ -186,26 +222,35 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             return VerifiedFaithfulnessResult(statements=[], no_claim_sentences=passed_over)
         claims = [one.claim for one in extraction.statements]
         made: list[int] = []
-        verdicts = yield from _counting(
-            self._verifier_for(sample).flow(claims, [chunk.text for chunk in sample.context]), made
-        )
-        check_count(claims, verdicts)
+        chunks = [chunk.text for chunk in sample.context]
+        verdicts = yield from _counting(self._verifier_for(sample).flow(claims, chunks), made)
+        check_verdicts(claims, chunks, verdicts)
         return VerifiedFaithfulnessResult(
             statements=self._evaluations(extraction, verdicts),
             no_claim_sentences=passed_over,
             verifier=self.verifier.name,
             deciders=deciders_of(self.verifier),
-            cache=None if self.cache is None else self.cache.mode,
+            cache=cache_mode_of(self.verifier),
             verification_calls=sum(made),
             calls_saved=max(0, calls_for(self.verifier, len(claims)) - sum(made)),
         )
 
     def _verifier_for(self, sample: Sample) -> Verifier:
-        """Return the verifier; one that was not given asks in the sample's own language."""
-        if self._given[1] is not None or sample.language in (None, self.language):
+        """Return the verifier, asking in the sample's own language."""
+        language = sample.language
+        if language is None or language == self.language:
             return self.verifier
-        decider = LLMVerifier(language=sample.language)
-        return decider if self.cache is None else cached(decider, self.cache)
+        # One for each language: a verifier has a fingerprint to compute.
+        if language not in self._in_language:
+            self._in_language[language] = in_language(self.verifier, language)
+        return self._in_language[language]
+
+    def _own_extractor(self) -> StatementExtractor:
+        prompt = self._prompts.get("extract_statements")
+        return StatementExtractor(language=self.language, prompt=prompt)
+
+    def _own_verifier(self) -> LLMVerifier:
+        return LLMVerifier(language=self.language, prompt=self._prompts.get("verify_statements"))
 
     def _changed(
         self,
@@ -223,6 +268,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             cache=cache,
             name=self.name,
             language=language or self.language,
+            prompts=self._prompts,
         )
         return changed
 

@@ -2,14 +2,23 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import instructor
 import openai
 import pytest
 
-from rag_evals import Faithfulness, FaithfulnessResult, HHEMFaithfulness, TwoStepFaithfulness
+from rag_evals import (
+    Faithfulness,
+    FaithfulnessResult,
+    HHEMFaithfulness,
+    TwoStepFaithfulness,
+    evaluate,
+)
+from rag_evals.catalog import grader_named
 from rag_evals.drive import drive
 from rag_evals.errors import ConfigurationError, JudgeOutputError, NotScorableError, VerifierError
 from rag_evals.extract import SentenceExtractor, StatementExtractor
@@ -266,6 +275,67 @@ def test_a_verifier_may_have_a_judge_of_its_own(scripted: Start) -> None:
 
     assert [r.body["model"] for r in judge.requests] == ["quick", "careful"]
     assert {s.decided_by for s in result.statements} == {"openai/careful"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"endpoint": "embedded"}, "'embedded'"),
+        ({"endpoint": "openaii/m"}, "openaii"),
+        ({"endpoint": "openai/m", "model": "n"}, "names a model, and so does model='n'; give one"),
+        ({"prompt": "Decide."}, "the template does not show the statements; write {% for"),
+        ({"batch_size": 0}, "batch_size is 0; expected at least 1"),
+    ],
+)
+def test_a_verifier_that_cannot_work_is_refused_at_once(
+    settings: dict[str, Any], message: str
+) -> None:
+    """Before statements are extracted and paid for."""
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        LLMVerifier(**settings)
+
+
+def test_what_would_stop_the_verifier_is_found_before_the_first_call(scripted: Start) -> None:
+    """A verifier may have `check()`; a run asks it first, and so does a grade."""
+
+    class Broken(Short):
+        def check(self) -> None:
+            raise ConfigurationError("it is broken")
+
+    judge = scripted(None)
+    grader = TwoStepFaithfulness(verifier=Broken())
+
+    with pytest.raises(ConfigurationError, match="it is broken"):
+        grader.grade(**EIFFEL, client="openai/m")
+    with pytest.raises(ConfigurationError, match="it is broken"):
+        evaluate([EIFFEL], [grader], "openai/m", progress=False)
+    assert judge.requests == []
+
+
+def test_two_verifiers_are_compared_in_one_run(scripted: Start) -> None:
+    """Two graders of one kind take two names."""
+    scripted(None)
+    quick = TwoStepFaithfulness(verifier=EmbeddedVerifier(), name="quick")
+    run = evaluate([EIFFEL], [quick, TwoStepFaithfulness()], "openai/m", progress=False)
+
+    assert list(run.summary().graders) == ["quick", "faithfulness_two_step"]
+
+
+def test_prompts_of_both_steps_can_be_swapped(scripted: Start, tmp_path: Path) -> None:
+    """A file with the stem of a shipped prompt, in the folder of `--prompts`, is read instead."""
+    judge = scripted(None)
+    (tmp_path / "extract_statements.jinja").write_text(
+        'Take it apart.\n{% for sentence in sentences %}\n<sentence id="{{ loop.index0 }}">\n'
+        "{{ sentence }}\n</sentence>\n{% endfor %}\n"
+    )
+    grader = grader_named("faithfulness_two_step", [tmp_path])
+    grader.grade(**EIFFEL, client="openai/m")
+
+    extracting, verifying = (r.body["messages"][0]["content"] for r in judge.requests)
+    assert extracting.startswith("Take it apart.")
+    assert verifying.startswith("You check statements")
+    assert grader.fingerprint() != TwoStepFaithfulness().fingerprint()
+    assert grader.grade(**EIFFEL, client="embedded").score == 0.5
 
 
 def test_fingerprints_tell_parts_apart() -> None:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from rag_evals.cache.calls import CALLS_TABLE, CachedJudge, open_calls
 from rag_evals.cache.configured import configured_cache
 from rag_evals.cache.database import Database, count_rows, default_path, remove, size_of
-from rag_evals.cache.statements import STATEMENTS_TABLE, CacheMode, StatementCache, cached
+from rag_evals.cache.statements import (
+    STATEMENTS_TABLE,
+    CacheMode,
+    StatementCache,
+    cache_mode_of,
+    cached,
+)
 
 if TYPE_CHECKING:
     from rag_evals.cache.embed import Embed, Embedder, embedder_from_string
@@ -34,6 +40,7 @@ __all__ = [
     "Embedder",
     "SemanticCache",
     "StatementCache",
+    "cache_mode_of",
     "cached",
     "configured_cache",
     "count_rows",

@@ -72,7 +72,7 @@ class CachedJudge:
         key = self._key(call, model)
         found = self._read(key, call)
         if found is not None:
-            meter.add(found.usage, call.endpoint)
+            meter.add(found.usage, endpoint=call.endpoint, model=call.model)
             return found
         reply = await self._judge.ask(call, meter)
         tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens

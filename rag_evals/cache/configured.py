@@ -1,5 +1,6 @@
 """Which statement cache do the environment variables ask for?"""
 
+import math
 import os
 import threading
 from pathlib import Path
@@ -64,8 +65,12 @@ def _threshold() -> float:
     if not written:
         return _DEFAULT_THRESHOLD
     try:
-        return float(written)
+        threshold = float(written)
     except ValueError:
+        threshold = math.nan
+    # Written so that NaN is refused as well.
+    if not 0 <= threshold <= 1:
         raise ConfigurationError(
             f"{THRESHOLD_VARIABLE} is {written!r}; expected a number from 0 to 1"
-        ) from None
+        )
+    return threshold

@@ -1,5 +1,6 @@
 """Where are cached answers kept? One SQLite file that threads and processes share, or memory."""
 
+import logging
 import os
 import sqlite3
 import threading
@@ -13,6 +14,7 @@ from rag_evals.errors import ConfigurationError
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
 """Environment variable with the folder of the cache file."""
 
+_log = logging.getLogger(__name__)
 _FILE = "cache.sqlite3"
 _PRIVATE = 0o600
 _BUSY_SECONDS = 30.0
@@ -51,22 +53,47 @@ class Database:
             self._connection()
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
-        if self._memory is None:
-            return self._connection().execute(query, values).fetchall()
-        with self._lock:
-            return self._memory.execute(query, values).fetchall()
+        """Return the rows of a query.
+
+        Raises:
+            ConfigurationError: The file cannot be read any more, or was closed.
+        """
+        try:
+            if self._memory is None:
+                return self._connection().execute(query, values).fetchall()
+            with self._lock:
+                return self._memory.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._broken(error) from error
 
     def write(self, statement: str, rows: Iterable[Sequence[Any]]) -> int:
         """Carry out a statement for every row, all or none.
 
+        A file that is full or that another program holds is a warning in the log, and nothing is
+        kept: what was paid for must not be lost with it.
+
         Returns:
             Rows that were changed.
+
+        Raises:
+            ConfigurationError: The file is damaged, or was closed.
         """
-        connection = self._connection()
-        # One writer in this process at a time; the file's own lock holds off the others.
-        with self._lock, connection:
-            return connection.executemany(statement, rows).rowcount
+        try:
+            connection = self._connection()
+            # One writer in this process at a time; the file's own lock holds off the others.
+            with self._lock, connection:
+                return connection.executemany(statement, rows).rowcount
+        except sqlite3.OperationalError as error:
+            _log.warning("nothing was kept in the cache file %s: %s", self.path, error)
+            return 0
+        except sqlite3.Error as error:
+            raise self._broken(error) from error
+
+    def _broken(self, error: sqlite3.Error) -> ConfigurationError:
+        return ConfigurationError(
+            f"cache file {str(self.path or ':memory:')!r} cannot be used ({error}); open it again, "
+            f"or name another folder in {FOLDER_VARIABLE}"
+        )
 
     def close(self) -> None:
         """Close what all threads opened; the database cannot be used afterwards."""

@@ -76,7 +76,12 @@ class SemanticCache(StatementCache):
     def _similar(
         self, statement: str, vector: bytes, rows: Sequence[tuple[str, str, bytes]]
     ) -> Verdict | None:
-        allowed = [row for row in rows if may_share_verdict(statement, row[0])]
+        allowed = [
+            row
+            for row in rows
+            # Another length is another model under the same name.
+            if len(row[2]) == len(vector) and may_share_verdict(statement, row[0])
+        ]
         scored = [(cosine(vector, row[2]), row) for row in allowed]
         similarity, row = max(scored, default=(-1.0, None), key=lambda pair: pair[0])
         if row is None or similarity < self.threshold:
@@ -97,7 +102,13 @@ class SemanticCache(StatementCache):
 
 
 def pack_vector(vector: Sequence[float]) -> bytes:
-    """Write a vector of length 1 as 16-bit floats, two bytes a number."""
+    """Write a vector of length 1 as 16-bit floats, two bytes a number.
+
+    Raises:
+        ConfigurationError: A number is infinite or none.
+    """
+    if not all(map(math.isfinite, vector)):
+        raise ConfigurationError("the embedder returned a vector with NaN or infinite numbers")
     norm = math.sqrt(math.fsum(number * number for number in vector)) or 1.0
     return struct.pack(f"<{len(vector)}e", *(number / norm for number in vector))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rag_evals.cache.database import Database
+from rag_evals.judge import endpoint_of
 from rag_evals.verify import (
     Evidence,
     Flow,
@@ -21,8 +22,11 @@ from rag_evals.verify import (
     Verifier,
     asks_judge,
     calls_for,
-    check_count,
+    check_verdicts,
+    check_verifier,
     deciders_of,
+    endpoints_of,
+    in_language,
 )
 
 CacheMode = Literal["exact", "semantic"]
@@ -42,7 +46,7 @@ CREATE TABLE IF NOT EXISTS {STATEMENTS_TABLE} (
 ) WITHOUT ROWID
 """
 # A change of what a verdict means makes older ones unknown.
-_VERSION = 1
+_VERSION = 2
 
 
 class Found(NamedTuple):
@@ -135,6 +139,24 @@ class CachedVerifier:
         """What the other verifier says."""
         return deciders_of(self.verifier)
 
+    @property
+    def endpoints(self) -> list[str]:
+        """What the other verifier says."""
+        return endpoints_of(self.verifier)
+
+    @property
+    def cache_mode(self) -> CacheMode:
+        """Which statements share a verdict."""
+        return self.cache.mode
+
+    def in_language(self, language: str) -> "CachedVerifier":
+        """Return the other verifier in a language, with the same cache."""
+        return CachedVerifier(in_language(self.verifier, language), self.cache)
+
+    def check(self) -> None:
+        """Check the other verifier."""
+        check_verifier(self.verifier)
+
     def fingerprint(self) -> str:
         """Return the other verifier's hash; that of the policy joins it, where there is one."""
         if not self.cache.policy:
@@ -148,7 +170,8 @@ class CachedVerifier:
 
     def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Look, have the rest decided, keep it."""
-        look = LocalCall(partial(self._find, statements, chunks))
+        nothing = Found([None] * len(statements), {})
+        look = LocalCall(partial(self._find, statements, chunks), nothing)
         (reply,) = yield [look]
         found = look.read(reply)
         known = dict(zip(statements, found.verdicts, strict=True))
@@ -156,11 +179,11 @@ class CachedVerifier:
         decided: dict[str, Verdict] = {}
         if unknown:
             verdicts = yield from self.verifier.flow(unknown, chunks)
-            check_count(unknown, verdicts)
+            check_verdicts(unknown, chunks, verdicts)
             for statement, verdict in zip(unknown, verdicts, strict=True):
                 name = verdict.decided_by or self.verifier.name
                 decided[statement] = replace(verdict, decided_by=name)
-            yield [LocalCall(partial(self._keep, chunks, decided, found.vectors))]
+            yield [LocalCall(partial(self._keep, chunks, decided, found.vectors), None)]
         return [known[statement] or decided[statement] for statement in statements]
 
     def _find(self, statements: Sequence[str], chunks: Sequence[str], judge: str | None) -> Found:
@@ -182,9 +205,11 @@ class CachedVerifier:
 
     def _group(self, chunks: Sequence[str], judge: str | None) -> str | None:
         """Name the group of verdicts that may be used; None where it is not known who is asked."""
-        if not self.asks_judge:
-            judge = ""
-        return None if judge is None else group_of(chunks, self.verifier.fingerprint(), judge)
+        if self.asks_judge and judge is None:
+            return None
+        own = [endpoint_of(endpoint) for endpoint in endpoints_of(self.verifier)]
+        asked = [judge if self.asks_judge else "", *own]
+        return group_of(chunks, self.verifier.fingerprint(), asked)
 
 
 def cached(verifier: Verifier, cache: StatementCache) -> CachedVerifier:
@@ -192,15 +217,21 @@ def cached(verifier: Verifier, cache: StatementCache) -> CachedVerifier:
     return CachedVerifier(verifier, cache)
 
 
-def group_of(chunks: Sequence[str], fingerprint: str, judge: str) -> str:
+def cache_mode_of(verifier: Verifier) -> CacheMode | None:
+    """Say how a verifier, or a part of it, looks for verdicts before; None where none are kept."""
+    mode: CacheMode | None = getattr(verifier, "cache_mode", None)
+    return mode
+
+
+def group_of(chunks: Sequence[str], fingerprint: str, asked: Sequence[str | None]) -> str:
     """Name the context and the verifier that verdicts belong to.
 
     Args:
         chunks: All chunks, in order: verdicts cite them by number.
         fingerprint: The verifier's.
-        judge: Who is asked: address and model; empty for a verifier that asks nobody.
+        asked: Who is asked: address and model of each judge; empty texts where none is.
     """
-    parts = [_VERSION, list(chunks), fingerprint, judge]
+    parts = [_VERSION, list(chunks), fingerprint, list(asked)]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 

@@ -1,12 +1,19 @@
 """How do `--verifier`, `--device` and `--batch-size` change what grades?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag_evals.errors import ConfigurationError
 from rag_evals.grader import Grader
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepFaithfulness
-from rag_evals.verify import names_classifier, verifier_from_string, with_options
+from rag_evals.verify import (
+    ClassifierVerifier,
+    Verifier,
+    names_classifier,
+    verifier_from_string,
+    with_options,
+)
+from rag_evals.verify.classifier import HHEM
 
 
 def with_verifying(
@@ -33,27 +40,42 @@ def with_verifying(
         ConfigurationError: An option is given, and nothing takes it.
     """
     options = {name: v for name, v in (("device", device), ("batch_size", batch_size)) if v}
-    takes_options = names_classifier(judge)
-    if takes_options:
+    used = names_classifier(judge)
+    if used:
         judge = with_options(judge, options)
     chosen = list(graders)
     for place, grader in enumerate(chosen):
         if isinstance(grader, TwoStepFaithfulness) and verifier is not None:
-            if names_classifier(verifier):
-                takes_options = True
-                verifier = with_options(verifier, options)
-            chosen[place] = TwoStepFaithfulness(verifier=verifier_from_string(verifier))
+            used = used or names_classifier(verifier)
+            chosen[place] = grader.with_parts(verifier=_verifier(verifier, options))
         elif isinstance(grader, HHEMFaithfulness) and options:
-            takes_options = True
-            # Two options of two types, checked by the class itself.
-            chosen[place] = HHEMFaithfulness(**options)  # type: ignore[arg-type]
-    if verifier is not None and not any(isinstance(one, TwoStepFaithfulness) for one in chosen):
+            used = True
+            chosen[place] = grader.with_parts(verifier=_hhem(options))
+    _check_taken(chosen, verifier, options, used=used)
+    return chosen, judge
+
+
+def _verifier(spec: str, options: Mapping[str, Any]) -> Verifier:
+    return verifier_from_string(with_options(spec, options) if names_classifier(spec) else spec)
+
+
+def _hhem(options: Mapping[str, Any]) -> Verifier:
+    return ClassifierVerifier(HHEM, **options)
+
+
+def _check_taken(
+    graders: Sequence[Grader[Any]],
+    verifier: str | None,
+    options: Mapping[str, Any],
+    *,
+    used: bool,
+) -> None:
+    if verifier is not None and not any(isinstance(one, TwoStepFaithfulness) for one in graders):
         raise ConfigurationError(
             f"--verifier {verifier!r} is for --grader faithfulness_two_step; no other takes one"
         )
-    if options and not takes_options:
+    if options and not used:
         raise ConfigurationError(
             "--device and --batch-size are for classifiers, and none is used; name one, such as "
             "--judge hf:MODEL or --grader faithfulness_hhem"
         )
-    return chosen, judge

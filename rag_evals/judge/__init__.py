@@ -5,7 +5,15 @@
 
 from rag_evals.judge.ask import AsyncJudge, Judge
 from rag_evals.judge.call import JudgeCall, JudgeReply, Message
-from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, split_spec
+from rag_evals.judge.clients import (
+    Client,
+    async_judge_for,
+    endpoint_of,
+    is_async,
+    judge_for,
+    model_of,
+    split_spec,
+)
 from rag_evals.judge.embeddings import embed_texts
 from rag_evals.judge.prices import Price, price_of
 from rag_evals.judge.session import SessionSettings, judge_session
@@ -24,9 +32,11 @@ __all__ = [
     "Usage",
     "async_judge_for",
     "embed_texts",
+    "endpoint_of",
     "is_async",
     "judge_for",
     "judge_session",
+    "model_of",
     "price_of",
     "split_spec",
 ]

@@ -184,7 +184,7 @@ def _exchange(
         raise translate(error, attempts=attempts, key=_key_of(client)) from None
     finally:
         current_exchange.reset(token)
-        meter.add(exchange.usage, call.endpoint)
+        meter.add(exchange.usage, endpoint=call.endpoint, model=call.model)
 
 
 def _identity(client: Any, settings: AskSettings) -> str:

@@ -106,6 +106,24 @@ async def async_judge_for(client: Client, model: str | None = None) -> AsyncInst
     return AsyncInstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
 
+def model_of(client: Client) -> str | None:
+    """Return the model that a client asks by itself; None when it does not say."""
+    if isinstance(client, str):
+        return split_spec(client)[1]
+    own = getattr(client, "kwargs", {}).get("model")
+    return own if isinstance(own, str) else None
+
+
+def endpoint_of(client: Client) -> str:
+    """Name where a client's calls go: two endpoints may answer the same call differently."""
+    if isinstance(client, str):
+        provider = split_spec(client)[0]
+        url = os.environ.get("OPENAI_BASE_URL", "") if provider == "openai" else ""
+        return f"{provider} {url}"
+    inner = getattr(client, "client", None)
+    return f"{getattr(client, 'provider', '')} {getattr(inner, 'base_url', '')}"
+
+
 async def _closed_with_the_loop(kept: dict[tuple[str, ...], BuiltClient]) -> AsyncGenerator[None]:
     """Wait, as a started generator: `asyncio.run` ends those before it closes its loop."""
     try:

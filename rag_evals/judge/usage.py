@@ -48,23 +48,24 @@ class Meter:
     """Adds up the usage of one grading, also of calls that failed in the end.
 
     Attributes:
-        by_endpoint: What was used so far, by the judge that calls name themselves; None is the
-            judge that grades.
+        by_judge: What was used so far, by endpoint and model as calls name them; None stands for
+            the judge that grades, and for the model that it asks by itself.
         waited_seconds: How long replies were waited for so far, the run's gate left out.
     """
 
     def __init__(self) -> None:
-        self.by_endpoint: dict[str | None, Usage] = {}
+        self.by_judge: dict[tuple[str | None, str | None], Usage] = {}
         self.waited_seconds = 0.0
 
     @property
     def total(self) -> Usage:
         """What was used so far, of all judges."""
-        return sum(self.by_endpoint.values(), Usage())
+        return sum(self.by_judge.values(), Usage())
 
-    def add(self, usage: Usage, endpoint: str | None = None) -> None:
-        """Count one reply, or several."""
-        self.by_endpoint[endpoint] = self.by_endpoint.get(endpoint, Usage()) + usage
+    def add(self, usage: Usage, *, endpoint: str | None = None, model: str | None = None) -> None:
+        """Count one reply, or several, of a call that names this endpoint and this model."""
+        asked = (endpoint, model)
+        self.by_judge[asked] = self.by_judge.get(asked, Usage()) + usage
 
 
 def usage_of(completion: object) -> Usage:

@@ -210,6 +210,19 @@ class Prompt:
         changed._stem = None
         return changed
 
+    def require_variables(self, *names: str) -> None:
+        """Refuse a prompt that does not show what its reader must answer for.
+
+        Raises:
+            PromptError: It uses one of the names nowhere.
+        """
+        for name in names:
+            if not self.uses(name):
+                raise PromptError(
+                    f"{self.origin}: the template does not show the {name}; write "
+                    f"{{% for one in {name} %}}{{{{ loop.index0 }}}}: {{{{ one }}}}{{% endfor %}}"
+                )
+
     def uses(self, variable: str) -> bool:
         """Say whether the template, or one that it extends, uses a variable."""
         return variable in self._used

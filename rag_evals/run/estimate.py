@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rag_evals.errors import NotScorableError
+from rag_evals.errors import GradingError, NotScorableError
 from rag_evals.grader import Grader
 from rag_evals.judge import JudgeCall, Meter, Usage
 from rag_evals.run.plan import Plan
 from rag_evals.sample import Sample
 from rag_evals.text import token_counter
-from rag_evals.verify import LocalCall, Reply, Step, VerifyCall
+from rag_evals.verify import LocalCall, LocalReply, Reply, Step, VerifyCall
 
 # Measured with the scripted judge of the benchmarks: statements repeat the answer and reason on it.
 _REPLY_PER_ANSWER = 3
@@ -70,7 +70,7 @@ def estimate(plan: Plan) -> Estimate:
                 sent = schema + sum(count(message["content"]) for message in call.messages)
                 received = _REPLY_PER_ANSWER * count(_judged_text(call))
                 usage = Usage(prompt_tokens=sent, completion_tokens=received)
-                meter.add(usage, call.endpoint)
+                meter.add(usage, endpoint=call.endpoint, model=call.model)
     pairs = list(zip(plan.graders, meters, strict=True))
     costs = [cost for pair in pairs if (cost := plan.cost_usd(*pair)) is not None]
     total = sum((meter.total for meter in meters), Usage())
@@ -94,9 +94,8 @@ def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
     try:
         steps = next(flow)
         while not any(isinstance(step, JudgeCall) for step in steps):
-            # Without the name of a judge, nothing is found in a cache: the most calls are counted.
             steps = flow.send([_done_here(step) for step in steps])
-    except (NotScorableError, StopIteration):
+    except (NotScorableError, GradingError, StopIteration):
         return []
     finally:
         flow.close()
@@ -113,4 +112,5 @@ def _done_here(step: Step) -> Reply:
     if isinstance(step, VerifyCall):
         return step.run()
     assert isinstance(step, LocalCall), "the caller looked for judge calls"
-    return step.run(None)
+    # A look-up in a cache may ask an endpoint for vectors.
+    return LocalReply(step.undone)

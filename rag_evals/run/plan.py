@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from rag_evals.catalog import grader_named
 from rag_evals.dataset import CheckedFile, ColumnMap, Data, FileData, RowData, data_from
 from rag_evals.errors import ConfigurationError
 from rag_evals.grader import Grader, default_judge, resolve
-from rag_evals.judge import Client, Meter, Price, is_async, price_of, split_spec
+from rag_evals.judge import Client, Meter, Price, is_async, model_of, price_of
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings
 
 _RUNS_FOLDER = Path("runs")
@@ -66,11 +65,12 @@ class Plan:
 
     def cost_usd(self, grader: Grader[Any], meter: Meter) -> float | None:
         """Return what one grading cost; None when a price is not known for some of its tokens."""
-        if not meter.by_endpoint:
+        if not meter.by_judge:
             return None if self.price(grader) is None else 0.0
         cost = 0.0
-        for endpoint, usage in meter.by_endpoint.items():
-            price = self.price(grader) if endpoint is None else price_of(model_of(endpoint))
+        for (endpoint, model), usage in meter.by_judge.items():
+            asked = self.model or model or self.default_model
+            price = price_of(asked if endpoint is None else model_of(endpoint))
             if price is None:
                 return None
             cost += price.cost_usd(usage)
@@ -93,24 +93,6 @@ class Plan:
         packed = json.dumps(self.identity, sort_keys=True).encode()
         stem = self.data.path.name.split(".")[0] if isinstance(self.data, FileData) else "rows"
         return _RUNS_FOLDER / f"{stem}-{hashlib.sha256(packed).hexdigest()[:8]}"
-
-
-def model_of(client: Client) -> str | None:
-    """Return the model that a client asks by itself; None when it does not say."""
-    if isinstance(client, str):
-        return split_spec(client)[1]
-    own = getattr(client, "kwargs", {}).get("model")
-    return own if isinstance(own, str) else None
-
-
-def endpoint_of(client: Client) -> str:
-    """Name where a client's calls go: two endpoints may answer the same call differently."""
-    if isinstance(client, str):
-        provider = split_spec(client)[0]
-        url = os.environ.get("OPENAI_BASE_URL", "") if provider == "openai" else ""
-        return f"{provider} {url}"
-    inner = getattr(client, "client", None)
-    return f"{getattr(client, 'provider', '')} {getattr(inner, 'base_url', '')}"
 
 
 def make_plan(

@@ -16,10 +16,18 @@ from rag_evals.verify.flow import (
     Step,
     VerifyCall,
     VerifyReply,
-    check_count,
+    check_verdicts,
 )
 from rag_evals.verify.llm import LLMVerifier
-from rag_evals.verify.protocol import Verifier, asks_judge, calls_for, deciders_of
+from rag_evals.verify.protocol import (
+    Verifier,
+    asks_judge,
+    calls_for,
+    check_verifier,
+    deciders_of,
+    endpoints_of,
+    in_language,
+)
 from rag_evals.verify.spec import (
     EMBEDDED,
     JudgeSpec,
@@ -58,10 +66,13 @@ __all__ = [
     "VerifyReply",
     "asks_judge",
     "calls_for",
-    "check_count",
+    "check_verdicts",
+    "check_verifier",
     "claims_of",
     "deciders_of",
+    "endpoints_of",
     "from_string",
+    "in_language",
     "names_classifier",
     "prepare_answer",
     "read_judge",

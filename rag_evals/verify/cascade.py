@@ -5,8 +5,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_evals.errors import ConfigurationError
-from rag_evals.verify.flow import Flow, check_count
-from rag_evals.verify.protocol import Verifier, asks_judge, calls_for, deciders_of
+from rag_evals.verify.flow import Flow, check_verdicts
+from rag_evals.verify.protocol import (
+    Verifier,
+    asks_judge,
+    calls_for,
+    check_verifier,
+    deciders_of,
+    endpoints_of,
+    in_language,
+)
 from rag_evals.verify.verdict import Verdict
 
 DEFAULT_UNSURE = (0.2, 0.8)
@@ -18,7 +26,11 @@ class CascadeVerifier:
     Args:
         first: Decides alone where its support is outside the band.
         then: Decides the rest.
-        unsure: The band of support, both ends included, 0 to 1.
+        unsure: The band of support, both ends included, 0 to 1; the threshold of `first` lies in
+            it, or what is sure would be decided wrong.
+
+    Raises:
+        ConfigurationError: The band is none, or `first` is never unsure or errs where it is sure.
     """
 
     def __init__(
@@ -29,6 +41,7 @@ class CascadeVerifier:
             raise ConfigurationError(
                 f"unsure is {unsure!r}; expected two numbers from 0 to 1, the lower one first"
             )
+        _check_first(first, low, high)
         self.first = first
         self.then = then
         self.unsure = (float(low), float(high))
@@ -48,6 +61,27 @@ class CascadeVerifier:
         """Names of all that may decide a statement, the cheapest first."""
         parts = (self.first, self.then)
         return [name for part in parts for name in deciders_of(part) or [part.name]]
+
+    @property
+    def endpoints(self) -> list[str]:
+        """Judges of their own that the two ask."""
+        return endpoints_of(self.first) + endpoints_of(self.then)
+
+    @property
+    def cache_mode(self) -> str | None:
+        """How the parts look for verdicts before; None where neither does."""
+        modes = {getattr(part, "cache_mode", None) for part in (self.first, self.then)}
+        return "semantic" if "semantic" in modes else "exact" if "exact" in modes else None
+
+    def in_language(self, language: str) -> "CascadeVerifier":
+        """Return the cascade with both parts asking in a language."""
+        first, then = (in_language(part, language) for part in (self.first, self.then))
+        return CascadeVerifier(first, then, self.unsure)
+
+    def check(self) -> None:
+        """Check both parts: the second may be asked long after the first was paid."""
+        check_verifier(self.first)
+        check_verifier(self.then)
 
     def fingerprint(self) -> str:
         """Return a hash of both verifiers and the band."""
@@ -70,10 +104,24 @@ class CascadeVerifier:
         return verdicts
 
 
+def _check_first(first: Verifier, low: float, high: float) -> None:
+    if calls_for(first, 1) and low > 0 and high < 1:
+        raise ConfigurationError(
+            f"{first.name!r} stands first, and a judge is never unsure: its support is 0 or 1; "
+            "put a local verifier first, such as EmbeddedVerifier()"
+        )
+    threshold = getattr(first, "threshold", None)
+    if threshold is not None and not low <= threshold <= high:
+        raise ConfigurationError(
+            f"the threshold of {first.name!r} is {threshold:g}, outside of unsure={(low, high)!r}: "
+            "what it is sure of would be decided wrong; choose a threshold inside, or widen unsure"
+        )
+
+
 def _named(
     verifier: Verifier, statements: Sequence[str], chunks: Sequence[str]
 ) -> Flow[list[Verdict]]:
     """Let a verifier decide, and note who it was."""
     verdicts = yield from verifier.flow(statements, chunks)
-    check_count(statements, verdicts)
+    check_verdicts(statements, chunks, verdicts)
     return [replace(one, decided_by=one.decided_by or verifier.name) for one in verdicts]

@@ -39,10 +39,10 @@ class VerifyCall:
         """Do the work; slow, so drivers do it in a thread.
 
         Raises:
-            VerifierError: The verifier returned fewer or more verdicts than statements.
+            VerifierError: The verdicts are not one for each statement, or cannot be.
         """
         verdicts = self.verifier.verify(self.statements, self.chunks)
-        check_count(self.statements, verdicts)
+        check_verdicts(self.statements, self.chunks, verdicts)
         return VerifyReply(verdicts)
 
     def read(self, reply: object) -> list[Verdict]:
@@ -70,9 +70,11 @@ class LocalCall(Generic[T]):
     Attributes:
         work: Is given the identity of the judge that the driver asks (None where it has none, or
             does not know), and returns the reply.
+        undone: The reply to take where nothing may be done, as in an estimate.
     """
 
     work: Callable[[str | None], T]
+    undone: T
 
     def run(self, judge: str | None) -> LocalReply:
         """Do the work; it may wait for a file or a server, so drivers do it in a thread."""
@@ -90,17 +92,33 @@ class LocalCall(Generic[T]):
         raise TypeError(f"expected the reply of local work, got {reply!r}")
 
 
-def check_count(statements: Sequence[str], verdicts: Sequence[Verdict]) -> None:
-    """Refuse verdicts that do not stand one to one with the statements.
+def check_verdicts(
+    statements: Sequence[str], chunks: Sequence[str], verdicts: Sequence[Verdict]
+) -> None:
+    """Refuse verdicts that do not stand one to one with the statements, or that cannot be.
 
     Raises:
-        VerifierError: There are fewer or more.
+        VerifierError: There are fewer or more, a support is no number from 0 to 1, or a chunk id
+            does not exist.
     """
     if len(verdicts) != len(statements):
         raise VerifierError(
             f"the verifier returned {len(verdicts)} verdicts for {len(statements)} statements; "
             "expected one for each, in order"
         )
+    for statement, verdict in zip(statements, verdicts, strict=True):
+        # Written so that NaN is refused as well.
+        if not 0 <= verdict.support <= 1:
+            raise VerifierError(
+                f"the verifier gave {statement!r} a support of {verdict.support!r}; expected a "
+                "number from 0 to 1"
+            )
+        unknown = [number for number in verdict.chunk_ids if not 0 <= number < len(chunks)]
+        if unknown:
+            raise VerifierError(
+                f"the verifier gave {statement!r} the chunk ids {unknown}; there are "
+                f"{len(chunks)} chunks, numbered from 0"
+            )
 
 
 Step = JudgeCall[Any] | VerifyCall | LocalCall[Any]

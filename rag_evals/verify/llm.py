@@ -1,16 +1,18 @@
 """Do the chunks support these statements? Asked of a judge, several statements a call."""
 
+import copy
 import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.errors import ConfigurationError
 from rag_evals.hardening import escape_tags
-from rag_evals.judge.call import JudgeCall
+from rag_evals.judge import JudgeCall, split_spec
 from rag_evals.prompt import Prompt
 from rag_evals.result import (
     ChunkId,
@@ -63,7 +65,13 @@ class LLMVerifier:
         model: Model to ask; None leaves it to the client.
         endpoint: A judge of its own, such as `"openai/gpt-4o"`; None asks the one that grades.
         name: What results call it; None takes the endpoint, the model or `judge`.
-        language: Language to ask in, such as `ru`; None is English.
+        language: Language of samples that name none, such as `ru`; None is English.
+        prompt: A template that shows `statements` and `chunks`, lists of texts; None takes the
+            shipped one.
+
+    Raises:
+        ConfigurationError: A setting cannot work, or `model` and `endpoint` both name a model.
+        PromptError: The prompt does not parse, or does not show what is to be decided.
     """
 
     def __init__(
@@ -74,32 +82,57 @@ class LLMVerifier:
         endpoint: str | None = None,
         name: str | None = None,
         language: str | None = None,
+        prompt: str | Path | Prompt | None = None,
     ) -> None:
         if batch_size < 1:
             raise ConfigurationError(f"batch_size is {batch_size!r}; expected at least 1")
+        if endpoint is not None:
+            split_spec(endpoint)
+            if model is not None:
+                raise ConfigurationError(
+                    f"endpoint {endpoint!r} names a model, and so does model={model!r}; give one"
+                )
+        self.prompt = _shipped() if prompt is None else Prompt.load(prompt)
+        self.prompt.require_variables("statements", "chunks")
         self.batch_size = batch_size
         self.model = model
         self.endpoint = endpoint
         self.language = language
         self.name = name or endpoint or model or "judge"
+        # A cache asks for it with every row.
+        self._fingerprint: str | None = None
 
     @property
     def asks_judge(self) -> bool:
         """True when the client that grades is asked: without one it cannot work."""
         return self.endpoint is None
 
+    @property
+    def endpoints(self) -> list[str]:
+        """The judge of its own, if it has one."""
+        return [] if self.endpoint is None else [self.endpoint]
+
+    def in_language(self, language: str) -> Self:
+        """Return the same verifier, asking in a language."""
+        changed = copy.copy(self)
+        changed.language = language
+        changed._fingerprint = None
+        return changed
+
     def fingerprint(self) -> str:
         """Return a hash of prompt, reply schema, batch size, model, endpoint and language."""
-        parts = [
-            _prompt().sources_by_language(),
-            VerdictsReply.model_json_schema(),
-            self.batch_size,
-            self.model,
-            self.endpoint,
-            self.language,
-        ]
-        packed = json.dumps(parts, sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(packed.encode()).hexdigest()
+        if self._fingerprint is None:
+            parts = [
+                self.prompt.sources_by_language(),
+                VerdictsReply.model_json_schema(),
+                self.batch_size,
+                self.model,
+                self.endpoint,
+                self.language,
+            ]
+            packed = json.dumps(parts, sort_keys=True, ensure_ascii=False)
+            self._fingerprint = hashlib.sha256(packed.encode()).hexdigest()
+        return self._fingerprint
 
     def calls_for(self, statements: int) -> int:
         """Return how many judge calls that many statements take."""
@@ -119,7 +152,7 @@ class LLMVerifier:
         return verdicts
 
     def _call(self, statements: Sequence[str], chunks: Sequence[str]) -> JudgeCall[VerdictsReply]:
-        prompt = _prompt().in_language(self.language)
+        prompt = self.prompt.in_language(self.language)
         content = prompt.render(
             {
                 "statements": [escape_tags(text, prompt.tags) for text in statements],
@@ -150,5 +183,5 @@ class LLMVerifier:
 
 
 @cache
-def _prompt() -> Prompt:
+def _shipped() -> Prompt:
     return Prompt.shipped("verify_statements")

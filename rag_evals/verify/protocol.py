@@ -10,9 +10,14 @@ from rag_evals.verify.verdict import Verdict
 class Verifier(Protocol):
     """Decides statements against chunks; its flow says what it needs for that.
 
-    It may also have `asks_judge` (True when it needs the client that grades; False where it is
-    absent), `calls_for(statements)`, the judge calls that so many statements take at most, and
-    `deciders`, names of the verifiers that it hands statements to.
+    It may also have:
+
+    - `asks_judge`: True when it needs the client that grades; False where it is absent.
+    - `calls_for(statements)`: the judge calls that so many statements take at most.
+    - `deciders`: names of the verifiers that it hands statements to.
+    - `endpoints`: judges of its own that it asks, such as `openai/gpt-4o`.
+    - `in_language(code)`: the same verifier, asking in another language.
+    - `check()`: raises a `ConfigurationError` for what would stop it, before anything is paid.
     """
 
     @property
@@ -43,3 +48,25 @@ def calls_for(verifier: Verifier, statements: int) -> int:
 def deciders_of(verifier: Verifier) -> list[str]:
     """Return the names of the verifiers that share the work; empty for one that does it alone."""
     return list(getattr(verifier, "deciders", ()))
+
+
+def endpoints_of(verifier: Verifier) -> list[str]:
+    """Return the judges of its own that a verifier asks; empty for most."""
+    return list(getattr(verifier, "endpoints", ()))
+
+
+def in_language(verifier: Verifier, language: str) -> Verifier:
+    """Return the verifier that asks in a language; one that asks nobody stays as it is."""
+    change = getattr(verifier, "in_language", None)
+    return verifier if change is None else change(language)
+
+
+def check_verifier(verifier: Verifier) -> None:
+    """Find out before the first call whether a verifier can work.
+
+    Raises:
+        ConfigurationError: It says that it cannot.
+    """
+    check = getattr(verifier, "check", None)
+    if check is not None:
+        check()

@@ -203,3 +203,26 @@ def test_what_is_on_disk_serves_the_next_process(tmp_path: Path) -> None:
 
     assert verdict is not None
     assert verdict.taken_from == "It costs $5."
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_vector_without_numbers_is_an_error(scripted: Start, number: float) -> None:
+    """It would be similar to everything."""
+    scripted(None)
+    grader = by_sentences(SemanticCache(embed=lambda texts: [[number, 1.0] for _ in texts]))
+
+    with pytest.raises(ConfigurationError, match="a vector with NaN or infinite numbers"):
+        grader.grade(answer="Revenue rose by 12%.", context=CONTEXT, client="openai/m")
+
+
+def test_vectors_of_another_length_never_match(scripted: Start) -> None:
+    """At any threshold: a model was exchanged under the same name."""
+    judge = scripted(None)
+    lengths = iter([2, 3])
+    grader = by_sentences(
+        SemanticCache(embed=lambda texts: [[1.0] * next(lengths) for _ in texts], threshold=0.0)
+    )
+    for answer in ("Revenue rose by 12% in 2020.", "In 2020, revenue rose by twelve percent."):
+        grader.grade(answer=answer, context=CONTEXT, client="openai/m")
+
+    assert len(judge.requests) == 2

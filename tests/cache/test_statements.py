@@ -1,20 +1,30 @@
 """Verdicts are kept and found again: for the same chunks, verifier, judge and statement only."""
 
+import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
-from rag_evals.cache import StatementCache, cached, configured_cache
+from rag_evals.cache import StatementCache, cached, configured_cache, database
 from rag_evals.cache.statements import group_of
 from rag_evals.drive import drive
 from rag_evals.errors import ConfigurationError
 from rag_evals.extract import SentenceExtractor
 from rag_evals.judge import Meter
 from rag_evals.testing import Script, ScriptedJudge
-from rag_evals.verify import EmbeddedVerifier, Evidence, LLMVerifier, Verdict
+from rag_evals.verify import (
+    CascadeVerifier,
+    EmbeddedVerifier,
+    Evidence,
+    LLMVerifier,
+    Verdict,
+)
 from tests.conftest import EIFFEL
 
 Start = Callable[[Script], ScriptedJudge]
@@ -98,6 +108,40 @@ def test_another_server_is_another_judge(scripted: Start) -> None:
     grader.grade(**EIFFEL, client="openai/m")
 
     assert len(other.requests) == 1
+
+
+def test_another_server_of_a_verifiers_own_judge_is_another_judge(scripted: Start) -> None:
+    """The same holds for the endpoint that a verifier names itself, in a cascade too."""
+    cache, own = StatementCache(), LLMVerifier(endpoint="openai/m")
+    both = CascadeVerifier(EmbeddedVerifier(), own, unsure=(0, 1))
+    for verifier in (own, both):
+        grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=verifier)
+        for _ in range(2):
+            judge = scripted(None)
+            grader.with_cache(cache).grade(**EIFFEL, client="openai/other")
+
+            assert [request.body["model"] for request in judge.requests] == ["m"]
+
+
+def test_a_verifier_that_is_cached_already_keeps_its_cache(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`cached(verifier, cache)` wins over the variables, and its hits are counted."""
+    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "exact")
+    scripted(None)
+    cache = StatementCache()
+    grader = TwoStepFaithfulness(
+        extractor=SentenceExtractor(), verifier=cached(LLMVerifier(), cache)
+    )
+    grader.grade(**EIFFEL, client="openai/m")
+    run = evaluate([EIFFEL], [grader], "openai/m", progress=False)
+
+    assert cache.count() == 2
+    assert not (tmp_path / "cache").exists()
+    assert run.summary().graders[grader.name].tallies == {
+        "from the cache": (2, 2),
+        "calls saved": (1, 1),
+    }
 
 
 def test_a_local_verifier_needs_no_judge() -> None:
@@ -191,7 +235,7 @@ def test_an_object_wins_over_the_environment(
     [
         ("RAG_EVALS_STATEMENT_CACHE", "on", "is 'on'; expected off, exact, semantic"),
         ("RAG_EVALS_SIMILARITY_THRESHOLD", "high", "is 'high'; expected a number from 0 to 1"),
-        ("RAG_EVALS_SIMILARITY_THRESHOLD", "1.5", "threshold is 1.5; expected a number"),
+        ("RAG_EVALS_SIMILARITY_THRESHOLD", "1.5", "THRESHOLD is '1.5'; expected a number"),
         ("RAG_EVALS_EMBEDDING_MODEL", "bert", "embedding model is 'bert'; expected 'openai/MODEL'"),
     ],
 )
@@ -216,14 +260,63 @@ def test_two_caches_share_one_file(tmp_path: Path) -> None:
     assert reader.find("g", ["statement 7"]).verdicts != [None]
 
 
+def test_processes_share_one_file(tmp_path: Path) -> None:
+    """Four processes write the same and other verdicts at once; none is lost, none fails."""
+    path = tmp_path / "shared.sqlite3"
+    StatementCache(path).close()
+    with ProcessPoolExecutor(4, get_context("spawn")) as pool:
+        assert list(pool.map(keep_verdicts, [path] * 4, range(4))) == [0] * 4
+
+    assert StatementCache(path).count() == 4 * 25 + 25
+
+
+def keep_verdicts(path: Path, process: int) -> int:
+    """Keep 25 verdicts of one's own and 25 that all keep; return how many are not found again."""
+    cache = StatementCache(path)
+    for number in range(25):
+        cache.keep("g", {f"{process} {number}": VERDICT, f"all {number}": VERDICT}, {})
+    names = [f"{process} {number}" for number in range(25)]
+    return cache.find("g", names).verdicts.count(None)
+
+
+def test_a_file_that_is_held_costs_no_grade(
+    scripted: Start,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What was paid for comes back; the log says that nothing was kept."""
+    monkeypatch.setattr(database, "_BUSY_SECONDS", 0.05)
+    scripted(None)
+    cache = StatementCache(tmp_path / "held.sqlite3")
+    with closing(sqlite3.connect(tmp_path / "held.sqlite3")) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        result = by_sentences(cache).grade(**EIFFEL, client="openai/m")
+
+    assert len(result.statements) == 2
+    assert "nothing was kept in the cache file" in caplog.text
+
+
+def test_a_closed_cache_says_so(scripted: Start) -> None:
+    """One error of ours, before anything is asked."""
+    judge = scripted(None)
+    cache = StatementCache()
+    cache.close()
+
+    with pytest.raises(ConfigurationError, match="cannot be used .*closed.*; open it again"):
+        by_sentences(cache).grade(**EIFFEL, client="openai/m")
+    assert judge.requests == []
+
+
 def test_groups_differ_by_every_part() -> None:
-    """Chunks, verifier and judge each name another group."""
+    """Chunks, verifier and judges each name another group."""
     groups = {
-        group_of(["a", "b"], "f", "j"),
-        group_of(["b", "a"], "f", "j"),
-        group_of(["ab"], "f", "j"),
-        group_of(["a", "b"], "g", "j"),
-        group_of(["a", "b"], "f", "k"),
+        group_of(["a", "b"], "f", ["j"]),
+        group_of(["b", "a"], "f", ["j"]),
+        group_of(["ab"], "f", ["j"]),
+        group_of(["a", "b"], "g", ["j"]),
+        group_of(["a", "b"], "f", ["k"]),
+        group_of(["a", "b"], "f", ["j", "k"]),
     }
 
-    assert len(groups) == 5
+    assert len(groups) == 6

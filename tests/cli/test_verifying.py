@@ -13,6 +13,7 @@ from rag_evals.cli.main import app
 from rag_evals.cli.verifying import with_verifying
 from rag_evals.errors import ConfigurationError
 from rag_evals.testing import Script, ScriptedJudge
+from tests.cli.conftest import Command
 from tests.conftest import EIFFEL
 
 Start = Callable[[Script], ScriptedJudge]
@@ -73,6 +74,29 @@ def test_device_and_batch_size_reach_the_classifier() -> None:
 
     assert judge == "hf:a/b?device=auto&batch_size=3"
     assert [(v.device, v.batch_size) for v in verifiers] == [("auto", 3)] * 2
+
+
+def test_options_keep_the_language(data: str, scripted: Start) -> None:
+    """`--verifier` beside `--language`: both steps ask in that language."""
+    judge = scripted(None)
+    options = ("--grader", "faithfulness_two_step", "--judge", "openai/m", "--language", "ru")
+    graded(data, *options, "--verifier", "openai/v")
+
+    assert len(judge.requests) == 2
+    assert all("утвержден" in r.body["messages"][0]["content"] for r in judge.requests)
+
+
+def test_a_wrong_verifier_is_found_before_anything_is_sent(
+    command: Command, data: str, scripted: Start
+) -> None:
+    """Also by a dry run; exit code 2."""
+    judge = scripted(None)
+    options = ("grade", data, "--grader", "faithfulness_two_step", "--judge", "openai/m")
+    ended = command(*options, "--verifier", "openaii/v", "--dry-run")
+
+    assert ended.code == 2
+    assert "no provider 'openaii'" in ended.err
+    assert judge.requests == []
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from rag_evals import Sample, base
+from rag_evals import Sample, TwoStepFaithfulness, base
 from rag_evals.errors import ConfigurationError
+from rag_evals.extract import SentenceExtractor
 from rag_evals.judge import Usage, price_of
 from rag_evals.run import estimate, make_plan
 from rag_evals.statements import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.verify import LLMVerifier
 
 Start = Callable[[Script], ScriptedJudge]
 ROWS = [
@@ -63,6 +65,17 @@ def test_what_is_decided_here_is_not_counted(scripted: Start) -> None:
     assert cascade.completion_tokens > 0
     assert two_step.completion_tokens > 0
     assert "2 rows, at least 2 calls, " in str(two_step)
+    assert judge.requests == []
+
+
+def test_not_even_vectors_are_asked_for(scripted: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A semantic cache would embed every statement to look it up."""
+    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "semantic")
+    judge = scripted(None)
+    verifier = LLMVerifier(endpoint="openai/m")
+    grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=verifier)
+
+    assert estimate(make_plan(ROWS, [grader], "embedded")).calls == 2
     assert judge.requests == []
 
 

@@ -40,6 +40,21 @@ def test_each_judge_has_its_price(scripted: Start) -> None:
     assert run.summary().cost_usd == pytest.approx(cheap.cost_usd(half) + dear.cost_usd(half))
 
 
+def test_a_model_of_ones_own_has_its_price(scripted: Start) -> None:
+    """`LLMVerifier(model=...)` asks another model of the same endpoint: that is what it costs."""
+    scripted(None)
+    by_endpoint, by_model = (
+        TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=verifier)
+        for verifier in (LLMVerifier(endpoint="openai/gpt-4o"), LLMVerifier(model="gpt-4o"))
+    )
+    costs = [
+        evaluate(ROWS[:1], [grader], "openai/gpt-4o-mini", progress=False).summary().cost_usd
+        for grader in (by_endpoint, by_model)
+    ]
+
+    assert costs[0] == costs[1] is not None
+
+
 def test_an_unknown_price_of_one_judge_leaves_the_sum_open(scripted: Start) -> None:
     """A part of a sum would read like all of it."""
     scripted(None)

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Faithfulness, evaluate
+from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.drive import drive
 from rag_evals.errors import ConfigurationError, VerifierError
+from rag_evals.extract import SentenceExtractor
 from rag_evals.judge import Meter
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import (
@@ -107,6 +108,66 @@ def test_the_summary_counts_saved_calls(scripted: Start) -> None:
     assert tallies["calls saved"] == (1, 2)
     assert tallies["decided by embedded"][0] + tallies["decided by openai/m"][0] == 4
     assert "calls saved 1 of 2" in str(run.summary())
+
+
+@pytest.mark.parametrize("support", ["nan", "inf", "-3", "1.7"])
+def test_a_support_that_is_none_is_an_error(scripted: Start, support: str) -> None:
+    """NaN is neither sure nor unsure: it must not pass for either, here or in a grader."""
+    scripted(None)
+    cascade = CascadeVerifier(Fixed("first"), Fixed("then"))
+    expected = "a support of .*; expected a number from 0 to 1"
+
+    with pytest.raises(VerifierError, match=expected):
+        drive(cascade.flow([support], ["c"]), None, Meter())
+    grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=Fixed("alone"))
+    with pytest.raises(VerifierError, match=expected):
+        grader.grade(answer=support, context=["c"], client="openai/m")
+
+
+def test_a_chunk_id_that_does_not_exist_is_an_error() -> None:
+    """Nothing invents a chunk."""
+
+    class Inventive(Fixed):
+        def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+            yield from ()
+            return [Verdict(1.0, True, (0, 7), "r") for _ in statements]
+
+    with pytest.raises(VerifierError, match=r"chunk ids \[7\]; there are 2 chunks"):
+        drive(CascadeVerifier(Inventive("a"), Fixed("b")).flow(["s"], ["c", "d"]), None, Meter())
+
+
+@pytest.mark.parametrize(
+    ("first", "message"),
+    [
+        (EmbeddedVerifier(0.9), r"threshold of 'embedded' is 0.9, outside of unsure=\(0.2, 0.8\)"),
+        (EmbeddedVerifier(0.05), "choose a threshold inside, or widen unsure"),
+        (LLMVerifier(), "a judge is never unsure: its support is 0 or 1"),
+    ],
+)
+def test_a_first_that_cannot_be_unsure_or_errs_when_sure_is_refused(
+    first: EmbeddedVerifier | LLMVerifier, message: str
+) -> None:
+    """A support of 0.85 under a threshold of 0.9 would be sure, unsupported and never asked."""
+    with pytest.raises(ConfigurationError, match=message):
+        CascadeVerifier(first, LLMVerifier())
+    assert CascadeVerifier(first, LLMVerifier(), unsure=(0, 1)).name
+
+
+@pytest.mark.parametrize("language", ["ru", None])
+def test_the_second_is_asked_in_the_language_of_the_sample(
+    scripted: Start, language: str | None
+) -> None:
+    """`with_language` and the sample's own language reach a verifier inside a cascade."""
+    judge = scripted(None)
+    row: dict[str, Any] = {"answer": "Башня, говорят, упала.", "context": ["Башня стоит в Париже."]}
+    client = "embedded@0.5>openai/m"
+    grader = Faithfulness if language is None else Faithfulness.with_language(language)
+    grader.grade(**row, client=client, language="ru" if language is None else None)
+    Faithfulness.grade(**row, client=client)
+
+    russian, english = (request.body["messages"][0]["content"] for request in judge.requests)
+    assert "утверждени" in russian
+    assert english.startswith("You check statements")
 
 
 def test_strings_name_verifiers() -> None:
