@@ -63,7 +63,8 @@ def _overlap(result: Comparison) -> list[float]:
     weights, total = result.weights, result.total or 1.0
     return [
         result.chosen.cover,
-        sum(weights[key] for key in result.wide) / total,
+        # In the statement's order: a set's own order differs by process, and so would the last bit.
+        sum(weight for key, weight in weights.items() if key in result.wide) / total,
         _bigram_share(result),
         result.links_held / result.links if result.links else 0.0,
         sum(weights[key] for key in result.near) / total,
@@ -86,7 +87,7 @@ def _bigram_share(result: Comparison) -> float:
 
 def _missing(result: Comparison) -> list[float]:
     sequence, weights = result.statement.sequence, result.weights
-    lost = {sequence[i][1] for i in result.missing}
+    lost = dict.fromkeys(sequence[i][1] for i in result.missing)
     hard = [weights[key] for key in lost if key not in result.near and key not in result.replaced]
     return [sum(hard) / 10 / len(hard) if hard else 0.0, _missing_end(result)]
 
