@@ -134,10 +134,14 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
     position = 0
     while position < len(sequence):
         word = sequence[position]
-        if word.kind == "number":
+        if word[2] == "number":
             position = _read_digits(sequence, position, result)
             continue
-        low = word.low
+        low = word[4]
+        if low not in _FIGURES:
+            result.append(word)
+            position += 1
+            continue
         if low in _NUMBER_WORDS and not _is_pronoun(low, sequence, position):
             position = _read_number_words(sequence, position, result)
             continue

@@ -7,6 +7,7 @@ A word becomes a `Word`: its surface, a key under which inflected forms meet ("w
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from rag_evals.text._forms import CANONICAL, RUSSIAN_ENDINGS, STOP_WORDS
@@ -23,6 +24,7 @@ _TOKEN = re.compile(
     rf"|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*"
     r"|[%‰$€£¥₽°]"
 )
+_SPACED_NUMBER = re.compile(r"\d[ \u00a0\u202f]\d{3}(?!\d)")
 _LONGEST_WORD = 48
 # Five letters did better on Russian pairs than four, six, seven or all that the endings leave.
 _RUSSIAN_STEM = 5
@@ -63,8 +65,11 @@ def words(text: str) -> list[Word]:
     Returns:
         The words in order; punctuation is left out, hyphenated words come as their parts.
     """
-    # A dictionary that fills itself is looked up in C; most words were seen before.
-    return list(map(_KNOWN.__getitem__, _TOKEN.findall(text)))
+    # Only such a number holds white space; all else is read piece by piece. Dictionaries that fill
+    # themselves are looked up in C, and most pieces ("word,", "(1923)") were seen before.
+    if _SPACED_NUMBER.search(text):
+        return list(map(_KNOWN.__getitem__, _TOKEN.findall(text)))
+    return list(chain.from_iterable(map(_PIECES.__getitem__, text.split())))
 
 
 def words_of(text: str) -> list[str]:
@@ -139,7 +144,20 @@ class _Known(dict[str, Word]):
         return word
 
 
+class _Pieces(dict[str, tuple[Word, ...]]):
+    """The words of a piece of text without white space; emptied when full, like the words."""
+
+    def __missing__(self, piece: str) -> tuple[Word, ...]:
+        found = tuple(map(_KNOWN.__getitem__, _TOKEN.findall(piece)))
+        if len(piece) <= _LONGEST_WORD:
+            if len(self) >= _MOST_KNOWN:
+                self.clear()
+            self[piece] = found
+        return found
+
+
 _KNOWN = _Known()
+_PIECES = _Pieces()
 
 
 def _analyse(token: str) -> Word:

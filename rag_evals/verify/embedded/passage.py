@@ -135,11 +135,13 @@ class Passage:
         self.index: dict[str, list[int]] = {}
         index = self.index
         for number, sentence in enumerate(self.sentences):
-            for key in {word[1] for word in sentence.sequence if word[2] != "stop"}:
-                holders = index.get(key)
+            for word in sentence.sequence:
+                if word[2] == "stop":
+                    continue
+                holders = index.get(word[1])
                 if holders is None:
-                    index[key] = [number]
-                else:
+                    index[word[1]] = [number]
+                elif holders[-1] != number:
                     holders.append(number)
 
 
