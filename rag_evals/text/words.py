@@ -25,6 +25,7 @@ _TOKEN = re.compile(
     r"|[%‰$€£¥₽°]"
 )
 _SPACED_NUMBER = re.compile(r"\d[ \u00a0\u202f]\d{3}(?!\d)")
+_MARKS_AROUND = '.,;:!?()[]"'
 _LONGEST_WORD = 48
 # Five letters did better on Russian pairs than four, six, seven or all that the endings leave.
 _RUSSIAN_STEM = 5
@@ -148,7 +149,11 @@ class _Pieces(dict[str, tuple[Word, ...]]):
     """The words of a piece of text without white space; emptied when full, like the words."""
 
     def __missing__(self, piece: str) -> tuple[Word, ...]:
-        found = tuple(map(_KNOWN.__getitem__, _TOKEN.findall(piece)))
+        bare = piece.strip(_MARKS_AROUND)
+        if bare.isascii() and bare.isalpha():
+            found: tuple[Word, ...] = (_KNOWN[bare],)
+        else:
+            found = tuple(map(_KNOWN.__getitem__, _TOKEN.findall(piece)))
         if len(piece) <= _LONGEST_WORD:
             if len(self) >= _MOST_KNOWN:
                 self.clear()
@@ -168,9 +173,8 @@ def _analyse(token: str) -> Word:
         return Word(token, _UNITS_OF_SIGN[first], "unit", False, token, 0)
     plain = token
     if not token.isascii():
-        plain = unicodedata.normalize("NFKC", token).replace("’", "'").replace("ё", "е")
-    if "." in plain:
-        plain = plain.replace(".", "")
+        plain = unicodedata.normalize("NFKC", token).replace("’", "'")
+    plain = plain.replace(".", "")
     if plain == "US":
         return Word(token, "usa", "word", True, "us", 0)  # the country, not the pronoun
     low = plain.lower().replace("ё", "е")
@@ -196,9 +200,12 @@ def _key(low: str) -> str:
 def _english(low: str) -> str:
     if len(low) <= 3:
         return low
-    word = _strip_plural(low)
-    word = _strip_verb_ending(word)
-    word = _strip_derivation(word)
+    # The last letter tells which rules to try: every new word of a run comes through here.
+    word = _strip_plural(low) if low[-1] == "s" else low
+    if word[-1] in "dg":
+        word = _strip_verb_ending(word)
+    if word[-1] in "ystne":
+        word = _strip_derivation(word)
     if word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou":
         word = word[:-1] + "i"
     elif word.endswith("e") and len(word) > 3:
@@ -211,9 +218,7 @@ def _strip_plural(word: str) -> str:
         return word[:-3] + "y"
     if word.endswith(("sses", "xes", "ches", "shes", "zes")):
         return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
+    return word if word.endswith(("ss", "us", "is")) else word[:-1]
 
 
 def _strip_verb_ending(word: str) -> str:

@@ -73,16 +73,16 @@ def _overlap(result: Comparison) -> list[float]:
 
 
 def _bigram_share(result: Comparison) -> float:
-    pairs = set(pairwise(word[1] for word in result.statement.sequence))
+    pairs = result.statement.pairs
     if not pairs:
         return 0.0
-    theirs = {
-        pair
-        for place in result.chosen.places
-        for pair in pairwise(word[1] for word in place.sentence.sequence)
-        if pair in pairs
-    }
-    return len(theirs) / len(pairs)
+    held = result.held
+    likely = [pair for pair in pairs if pair[0] in held and pair[1] in held]
+    shared: set[tuple[str, str]] = set()
+    for place in result.chosen.places if likely else ():
+        keys = [word[1] for word in place.sentence.sequence]
+        shared.update(pairwise(keys))
+    return sum([pair in shared for pair in likely]) / len(pairs)
 
 
 def _missing(result: Comparison) -> list[float]:
@@ -95,11 +95,10 @@ def _missing(result: Comparison) -> list[float]:
 def _missing_end(result: Comparison) -> float:
     # Scattered missing words are mostly paraphrase; a run at the end is a detail nobody gave.
     sequence, weights = result.statement.sequence, result.weights
-    missing = set(result.missing)
     run, count = 0.0, 0
     for i in reversed(result.content):
         key = sequence[i][1]
-        if i not in missing or key in result.wide:
+        if key in result.held or key in result.wide:
             break
         if key not in result.near and key not in result.replaced:
             run, count = run + weights[key], count + 1
