@@ -5,7 +5,7 @@
 """
 
 import re
-from operator import itemgetter
+from functools import lru_cache
 
 from rag_evals.text.words import Word, words
 
@@ -92,16 +92,19 @@ _UNIT_NAMES = {
     for form in forms.split()
 }
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
-_KIND, _LOW = itemgetter(2), itemgetter(4)
 _MAY_BE_DATE = re.compile(r"\d[-.]\d\d?[-.]\d")
 _NUMBER_WORDS = frozenset(_SMALL) | frozenset(_TENS) | frozenset(_SCALES) | frozenset(_ORDINALS)
 _FIGURES = _NUMBER_WORDS | frozenset(_MONTHS)
 
 
+def may_hold_date(text: str) -> bool:
+    """Tell at little cost whether `expand_dates` may change a text or a part of it."""
+    return _MAY_BE_DATE.search(text) is not None
+
+
 def expand_dates(text: str) -> str:
     """Write numeric dates as day, month name and year, so that all dates share one form."""
-    # A cheap test first: most sentences hold no such date.
-    if not _MAY_BE_DATE.search(text):
+    if not may_hold_date(text):
         return text
     return _ISO_DATE.sub(_spell_date, text)
 
@@ -127,26 +130,31 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
         The same words, numbers with `kind` "number" and a plain decimal as key; a run such as
         "two and a half million" stays several words, "2.5 million" becomes one.
     """
-    # Two passes without a Python loop: most sentences hold no figure.
-    if "number" not in map(_KIND, sequence) and _FIGURES.isdisjoint(map(_LOW, sequence)):
+    figures = [i for i, word in enumerate(sequence) if word[2] == "number" or word[4] in _FIGURES]
+    if not figures:
         return sequence
     result: list[Word] = []
     position = 0
-    while position < len(sequence):
+    for figure in figures:
+        # Reading the figure before may have taken this one with it.
+        if figure < position:
+            continue
+        result += sequence[position:figure]
+        position = figure
         word = sequence[position]
-        if word.kind == "number":
+        if word[2] == "number":
             position = _read_digits(sequence, position, result)
             continue
-        low = word.low
+        low = word[4]
         if low in _NUMBER_WORDS and not _is_pronoun(low, sequence, position):
             position = _read_number_words(sequence, position, result)
             continue
         month = _MONTHS.get(low)
         if month is not None and (low not in ("may", "march", "mar") or word.is_capital):
-            word = word._replace(key=month, kind="word", is_capital=True, marks=0)
+            word = Word(word.surface, month, "word", True, low, 0)
         result.append(word)
         position += 1
-    return result
+    return result + sequence[position:]
 
 
 def numbers_of(text: str) -> set[str]:
@@ -157,6 +165,8 @@ def numbers_of(text: str) -> set[str]:
 
 def plain_decimal(digits: str) -> str:
     """Write a number as digits in one way: no thousands signs, a point, no trailing zeros."""
+    if digits.isdecimal() and digits[0] != "0":
+        return digits
     text = digits.replace(" ", "").replace("\u00a0", "").replace("\u202f", "")
     if "," in text:
         head, _, tail = text.rpartition(",")
@@ -199,19 +209,27 @@ def _is_pronoun(low: str, sequence: list[Word], position: int) -> bool:
 
 
 def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int:
-    word = sequence[position]
-    value = plain_decimal(word.surface)
+    surface = sequence[position].surface
+    number = _number(surface)
     position += 1
     if position < len(sequence):
         following = sequence[position].low
         scale = _SCALES.get(following)
+        value = number.key
         if scale is not None and len(value) < 12 and value.count(".") < 2:
             value = _scaled(value, scale)
+            number = Word(surface, value, "number", False, value, 0)
             position += 1
         elif following in ("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"):
             position += 1
-    result.append(Word(word.surface, value, "number", False, value, 0))
+    result.append(number)
     return position
+
+
+@lru_cache(maxsize=4096)
+def _number(digits: str) -> Word:
+    value = plain_decimal(digits)
+    return Word(digits, value, "number", False, value, 0)
 
 
 def _scaled(value: str, scale: int) -> str:

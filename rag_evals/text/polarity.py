@@ -1,33 +1,24 @@
 """Which words say the opposite of one another? Keys are those of `words`."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 
 from rag_evals.text._opposites import OPPOSITES_ENGLISH, OPPOSITES_RUSSIAN
 from rag_evals.text.words import stem
 
-_NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "не", "без", "бес")
+NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "не", "без", "бес")
 _SHORTEST_ROOT = 4
-_NONE: frozenset[str] = frozenset()
 
 
 def positive_forms(key: str) -> list[str]:
     """Return what a key says without a denying prefix: "legal" for "illegal"."""
-    if not key.startswith(_NEGATIVE_PREFIXES):
+    if not key.startswith(NEGATIVE_PREFIXES):
         return []
     return [
         key[len(prefix) :]
-        for prefix in _NEGATIVE_PREFIXES
+        for prefix in NEGATIVE_PREFIXES
         if key.startswith(prefix) and len(key) - len(prefix) >= _SHORTEST_ROOT
     ]
-
-
-def listed_opposite(key: str, keys: Collection[str]) -> str | None:
-    """Return the first of `keys`, in alphabetical order, that the lexicon sets against `key`."""
-    known = opposites().get(key)
-    if not known:
-        return None
-    return min((other for other in known if other in keys), default=None)
 
 
 @lru_cache(maxsize=1)

@@ -39,13 +39,18 @@ _CLOSERS = "\"'»”’)]}›"
 _OPENERS = "\"'«“‘([{‹¿¡*_`—–-"
 # A mark such as " [1]" belongs to the sentence before it; "[1](address)" is a link.
 _CITATIONS = r"(?:[ ]?[\[【]\d{1,3}(?:[ ]?[,;–—-][ ]?\d{1,3})*[\]】](?!\())*"
+# One class of signs in front, so that the search skips all other text in C.
 _STOP = re.compile(
-    rf"(?P<stop>[.!?…]+|[。！？｡]+)(?P<closers>[{re.escape(_CLOSERS)}*_`]*{_CITATIONS})"
+    r"(?P<stop>[.!?…。！？｡](?:(?<=[.!?…])[.!?…]*|[。！？｡]*))"
+    rf"(?P<closers>[{re.escape(_CLOSERS)}*_`]*{_CITATIONS})"
 )
 _WORD_BEFORE = re.compile(r"[^\W\d_](?:[\w’'-]|\.(?=[^\W\d_]))*$")
 _LIST_MARKER = re.compile(r"[ \t>]*(?:[-*+•–—▪◦·]|\(?\d{1,3}[.)]|\(?[a-zа-яA-ZА-Я][)])[ \t]+")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+")
+_MAY_BE_MARKED = re.compile(r"[ \t>]*(?:[^\w\s]|\d|[^\W\d_]\))")
 _LINE = re.compile(r"[^\n\r\u2028\u2029]+")
+_LINE_BREAK = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+_LINE_ENDS = (":", ".", "!", "?", "…", "。", "！", "？", ";")
 # A line at least this long, without a stop, was probably wrapped by hand or by a mail program.
 _WRAPPED_LINE_CHARS = 60
 
@@ -60,7 +65,18 @@ def split_sentences(text: str) -> list[Span]:
         Spans in order, not overlapping, none empty, without the white space around them and
         without list markers and heading signs.
     """
-    return [span for start, end in _blocks(text) for span in _sentences_of_block(text, start, end)]
+    spans: list[Span] = []
+    for start, end in _blocks(text):
+        begin = start
+        for stop in _STOP.finditer(text, start, end):
+            behind = stop.end()
+            if behind < end and not _ends_sentence(text, begin, stop, end):
+                continue
+            _add_trimmed(spans, text, begin, behind)
+            begin = behind
+        if begin < end:
+            _add_trimmed(spans, text, begin, end)
+    return spans
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -68,18 +84,21 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     begin: int | None = None
     end = 0
     for line in _LINE.finditer(text):
-        if not line.group().strip():
+        first, last = line.span()
+        if line.group().isspace():
             continue
-        marker = _LIST_MARKER.match(text, line.start(), line.end()) or _HEADING.match(
-            text, line.start(), line.end()
-        )
-        if begin is not None and (marker or not _continues(text, begin, end, line.start())):
+        marker = heading = None
+        # A cheap test first: most lines begin with a letter.
+        if _MAY_BE_MARKED.match(text, first, last):
+            heading = _HEADING.match(text, first, last)
+            marker = _LIST_MARKER.match(text, first, last) or heading
+        if begin is not None and (marker or not _continues(text, begin, end, first)):
             yield begin, end
             begin = None
         if begin is None:
-            begin = marker.end() if marker else line.start()
-        end = line.end()
-        if _HEADING.match(text, line.start(), line.end()):
+            begin = marker.end() if marker else first
+        end = last
+        if heading:
             yield begin, end
             begin = None
     if begin is not None:
@@ -88,41 +107,34 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _continues(text: str, begin: int, end: int, next_start: int) -> bool:
     """Say whether the line that starts at `next_start` goes on with the block before it."""
-    if len(re.findall(r"\r\n|[\n\r\u2028\u2029]", text[end:next_start])) > 1:
+    if text[end - 1] in _LINE_ENDS:
+        return False
+    if next_start - end > 1 and len(_LINE_BREAK.findall(text, end, next_start)) > 1:
         return False
     last_line = max(begin, text.rfind("\n", begin, end) + 1)
     tail = text[last_line:end].rstrip().rstrip(_CLOSERS + "*_`")
-    following = text[next_start : next_start + 80].lstrip().lstrip(_OPENERS)
-    if tail.endswith((":", ".", "!", "?", "…", "。", "！", "？", ";")):
+    if tail.endswith(_LINE_ENDS):
         return False
+    following = text[next_start : next_start + 80].lstrip().lstrip(_OPENERS)
     return following[:1].islower() or end - last_line >= _WRAPPED_LINE_CHARS
 
 
-def _sentences_of_block(text: str, start: int, end: int) -> Iterator[Span]:
-    begin = start
-    for stop in _STOP.finditer(text, start, end):
-        if stop.start() < begin or not _ends_sentence(text, begin, stop, end):
-            continue
-        yield from _trimmed(text, begin, stop.end())
-        begin = stop.end()
-    yield from _trimmed(text, begin, end)
-
-
-def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+def _add_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
     piece = text[start:end]
-    start += len(piece) - len(piece.lstrip())
+    if piece[0].isspace():
+        start += len(piece) - len(piece.lstrip())
     piece = piece.strip()
-    if any(character.isalnum() for character in piece):
-        yield Span(start, start + len(piece), piece)
+    if piece[:1].isalnum() or any(map(str.isalnum, piece)):
+        spans.append(Span(start, start + len(piece), piece))
 
 
 def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool:
-    signs = stop["stop"]
+    signs, behind = stop["stop"], stop.end()
     if signs[0] in "。！？｡":
         return True
-    if stop.end() < end and not text[stop.end()].isspace():
+    if not text[behind].isspace():
         return False
-    following = text[stop.end() : min(end, stop.end() + 80)].lstrip()
+    following = text[behind : min(end, behind + 80)].lstrip()
     opened = following.lstrip(_OPENERS)
     if not following or not opened:
         return True

@@ -7,6 +7,7 @@ A word becomes a `Word`: its surface, a key under which inflected forms meet ("w
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from rag_evals.text._forms import CANONICAL, RUSSIAN_ENDINGS, STOP_WORDS
@@ -23,6 +24,8 @@ _TOKEN = re.compile(
     rf"|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*"
     r"|[%‰$€£¥₽°]"
 )
+_SPACED_NUMBER = re.compile(r"\d[ \u00a0\u202f]\d{3}(?!\d)")
+_MARKS_AROUND = '.,;:!?()[]"'
 _LONGEST_WORD = 48
 # Five letters did better on Russian pairs than four, six, seven or all that the endings leave.
 _RUSSIAN_STEM = 5
@@ -63,8 +66,11 @@ def words(text: str) -> list[Word]:
     Returns:
         The words in order; punctuation is left out, hyphenated words come as their parts.
     """
-    # A dictionary that fills itself is looked up in C; most words were seen before.
-    return list(map(_KNOWN.__getitem__, _TOKEN.findall(text)))
+    # Only such a number holds white space; all else is read piece by piece. Dictionaries that fill
+    # themselves are looked up in C, and most pieces ("word,", "(1923)") were seen before.
+    if _SPACED_NUMBER.search(text):
+        return list(map(_KNOWN.__getitem__, _TOKEN.findall(text)))
+    return list(chain.from_iterable(map(_PIECES.__getitem__, text.split())))
 
 
 def words_of(text: str) -> list[str]:
@@ -139,7 +145,24 @@ class _Known(dict[str, Word]):
         return word
 
 
+class _Pieces(dict[str, tuple[Word, ...]]):
+    """The words of a piece of text without white space; emptied when full, like the words."""
+
+    def __missing__(self, piece: str) -> tuple[Word, ...]:
+        bare = piece.strip(_MARKS_AROUND)
+        if bare.isascii() and bare.isalpha():
+            found: tuple[Word, ...] = (_KNOWN[bare],)
+        else:
+            found = tuple(map(_KNOWN.__getitem__, _TOKEN.findall(piece)))
+        if len(piece) <= _LONGEST_WORD:
+            if len(self) >= _MOST_KNOWN:
+                self.clear()
+            self[piece] = found
+        return found
+
+
 _KNOWN = _Known()
+_PIECES = _Pieces()
 
 
 def _analyse(token: str) -> Word:
@@ -150,9 +173,8 @@ def _analyse(token: str) -> Word:
         return Word(token, _UNITS_OF_SIGN[first], "unit", False, token, 0)
     plain = token
     if not token.isascii():
-        plain = unicodedata.normalize("NFKC", token).replace("’", "'").replace("ё", "е")
-    if "." in plain:
-        plain = plain.replace(".", "")
+        plain = unicodedata.normalize("NFKC", token).replace("’", "'")
+    plain = plain.replace(".", "")
     if plain == "US":
         return Word(token, "usa", "word", True, "us", 0)  # the country, not the pronoun
     low = plain.lower().replace("ё", "е")
@@ -178,9 +200,12 @@ def _key(low: str) -> str:
 def _english(low: str) -> str:
     if len(low) <= 3:
         return low
-    word = _strip_plural(low)
-    word = _strip_verb_ending(word)
-    word = _strip_derivation(word)
+    # The last letter tells which rules to try: every new word of a run comes through here.
+    word = _strip_plural(low) if low[-1] == "s" else low
+    if word[-1] in "dg":
+        word = _strip_verb_ending(word)
+    if word[-1] in "ystne":
+        word = _strip_derivation(word)
     if word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou":
         word = word[:-1] + "i"
     elif word.endswith("e") and len(word) > 3:
@@ -193,9 +218,7 @@ def _strip_plural(word: str) -> str:
         return word[:-3] + "y"
     if word.endswith(("sses", "xes", "ches", "shes", "zes")):
         return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
+    return word if word.endswith(("ss", "us", "is")) else word[:-1]
 
 
 def _strip_verb_ending(word: str) -> str:

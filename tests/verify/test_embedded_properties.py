@@ -1,6 +1,9 @@
 """Properties of the embedded judge, on drawn rows of the contexts written for the minimal pairs."""
 
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -80,3 +83,24 @@ def test_removing_the_cited_chunk_does_not_raise_support() -> None:
         held.append(support(row.statement, rest) <= verdict.support + 1e-9)
 
     assert sum(held) / len(held) >= _LEAST_SHARE
+
+
+def test_every_process_gives_the_same_bits() -> None:
+    """A support does not depend on the order in which a process keeps its sets."""
+    program = (
+        "from rag_evals.verify import EmbeddedVerifier\n"
+        "from tests.verify.test_embedded_pairs import PAIRS\n"
+        "texts = [pair[side] for pair in PAIRS for side in ('supported', 'unsupported')]\n"
+        "print(EmbeddedVerifier().verify(texts, [' '.join(p['context'] for p in PAIRS[:40])]))"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert len(printed) == 1

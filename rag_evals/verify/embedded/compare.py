@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from rag_evals.text.polarity import listed_opposite, positive_forms
 from rag_evals.text.words import Word, synonyms
 from rag_evals.verify.embedded.evidence import Chosen, Ground
 from rag_evals.verify.embedded.passage import Sentence
@@ -31,7 +30,7 @@ class Comparison:
     content: list[int]
     chosen: Chosen
     held: set[str] = field(default_factory=set)
-    chunk_keys: Mapping[str, list[int]] = field(default_factory=dict)
+    chunk_keys: Mapping[str, Sequence[int]] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)
     near: dict[str, str] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
@@ -92,25 +91,26 @@ def _wide_keys(ground: Ground, excluded: Collection[int]) -> set[str]:
     ]
     # An unrelated chunk stays under this bar, so that its stray words change nothing.
     bar = max(0.3 * ground.total, 0.5 * max(cover for cover, _ in covers))
-    near = [index for cover, index in covers if cover >= bar]
-    return {key for key in ground.weights if any(key in index for index in near)}
+    keys = ground.weights.keys()
+    return {key for cover, index in covers if cover >= bar for key in keys & index.keys()}
 
 
 def _find_near(result: Comparison) -> None:
     """Find what stands for missing words: a synonym, or a word of the same beginning."""
-    sentences = [place.sentence for place in result.chosen.places]
-    for position in result.missing:
-        key = result.statement.sequence[position][1]
+    tables = [place.sentence.heads for place in result.chosen.places]
+    sequence, held = result.statement.sequence, result.held
+    for key in dict.fromkeys(sequence[i][1] for i in result.missing):
         if key[0].isdigit():
             continue
-        same = synonyms(key) & result.held
+        same = synonyms(key) & held
         if same:
             result.replaced[key] = min(same)
         elif len(key) >= _SHORTEST_HEAD:
-            heads = (sentence.heads.get(key[:_SHORTEST_HEAD]) for sentence in sentences)
-            relative = next((found for found in heads if found is not None), None)
-            if relative is not None:
-                result.near[key] = relative
+            head = key[:_SHORTEST_HEAD]
+            for heads in tables:
+                if head in heads:
+                    result.near[key] = heads[head]
+                    break
 
 
 def _align(result: Comparison, primary: Sentence) -> None:
@@ -124,7 +124,9 @@ def _align(result: Comparison, primary: Sentence) -> None:
         j = next((place for place in found if place > last), found[-1])
         result.anchors.append((i, j))
         last = j
-    if _is_passive(result.statement) == _is_passive(primary):
+    theirs = [j for _, j in result.anchors]
+    is_turned = theirs != sorted(theirs)
+    if is_turned and _is_passive(result.statement) == _is_passive(primary):
         result.name_inversions = _name_inversions(result, primary)
 
 
@@ -156,51 +158,45 @@ def _is_passive(sentence: Sentence) -> bool:
 
 def _compare_gaps(result: Comparison, primary: Sentence) -> None:
     """Find what the evidence says between two shared words where the statement says another."""
-    if not result.missing:
-        return
     sequence, other = result.statement.sequence, primary.sequence
-    missing = set(result.missing)
+    names = result.statement.names
+    missing = [i for i in result.missing if sequence[i][1] in names]
+    if not missing or not primary.names:
+        return
     bounds = [(-1, -1), *result.anchors, (len(sequence), len(other))]
     for (i0, j0), (i1, j1) in pairwise(bounds):
-        lost = [i for i in range(i0 + 1, i1) if i in missing]
-        if not lost or not 0 < j1 - j0 <= _WIDEST_GAP:
+        if not 0 < j1 - j0 <= _WIDEST_GAP:
             continue
-        fresh = [
-            j
-            for j in range(j0 + 1, j1)
-            if other[j][2] != "stop" and other[j][1] not in result.weights
-        ]
-        names = [j for j in fresh if other[j][1] in primary.names]
-        if names:
-            result.name_rivals.update(
-                (i, other[names[0]][0]) for i in lost if sequence[i][1] in result.statement.names
-            )
+        lost = [i for i in missing if i0 < i < i1]
+        for word in other[j0 + 1 : j1] if lost else ():
+            key = word[1]
+            if word[2] != "stop" and key not in result.weights and key in primary.names:
+                result.name_rivals.update((i, word[0]) for i in lost)
+                break
 
 
 def _find_opposites(result: Comparison, primary: Sentence) -> None:
     sequence, ours = result.statement.sequence, result.statement.positions
-    seen: set[str] = set()
-    for i, word in enumerate(sequence):
-        key = word[1]
-        if key in result.held or key in seen or word[2] == "number":
+    theirs = primary.positions
+    words = result.statement.opposable
+    if not primary.turned.keys().isdisjoint(ours):
+        words = result.statement.first_words()
+    for i, key, listed, forms in words:
+        if key in result.held:
             continue
-        seen.add(key)
-        other = _opposite(key, primary)
+        other = (
+            min([other for other in listed if other in theirs], default=None)
+            or primary.turned.get(key)
+            or next((form for form in forms if form in theirs), None)
+        )
         if other is None or other in ours:
             continue
-        j = primary.positions[other][-1]
+        j = theirs[other][-1]
         # Opposites clash only where both speak of the same thing: a shared word stands beside both.
         if _around(sequence, [i], _OPPOSITE_REACH) & _around(
             primary.sequence, [j], 2 * _OPPOSITE_REACH
         ):
-            result.opposites.append((word[0], primary.sequence[j][0]))
-
-
-def _opposite(key: str, primary: Sentence) -> str | None:
-    found = listed_opposite(key, primary.positions) or primary.turned.get(key)
-    if found is not None:
-        return found
-    return next((form for form in positive_forms(key) if form in primary.positions), None)
+            result.opposites.append((sequence[i][0], primary.sequence[j][0]))
 
 
 def _compare_numbers(result: Comparison) -> None:
@@ -227,15 +223,12 @@ def _compare_numbers(result: Comparison) -> None:
 
 def _find_number_rivals(result: Comparison) -> None:
     """Pair missing numbers and months with those in like surroundings in the evidence."""
-    missing = [i for i in result.missing if _is_figure(result.statement.sequence[i])]
+    figures = result.statement.figures
+    missing = [i for i in result.missing if i in figures] if figures else []
     for place in result.chosen.places if missing else ():
         other = place.sentence.sequence
-        free = [
-            j
-            for j, word in enumerate(other)
-            if _is_figure(word) and word[1] not in result.statement.positions
-        ]
-        for i in missing:
+        free = [j for j in place.sentence.figures if other[j][1] not in result.statement.positions]
+        for i in missing if free else ():
             j = _number_rival(result.statement.sequence, i, other, free)
             if j is not None and i not in result.number_rivals:
                 result.number_rivals[i] = (other[j][0], place.chunk_id)
@@ -252,10 +245,6 @@ def _number_rival(
         if same_kind and ours & _around(other, [j], 2 * _NUMBER_REACH):
             return j
     return None
-
-
-def _is_figure(word: Word) -> bool:
-    return word[2] == "number" or (word[1].startswith("month") and word[1][5:].isdigit())
 
 
 def _around(sequence: Sequence[Word], positions: Sequence[int], reach: int) -> set[str]:

@@ -51,9 +51,9 @@ def readings(
     least = 0.0
     for _ in range(_MOST_READINGS):
         result = compare(statement, ground, excluded)
-        if not result.chosen.places:
-            break
         yield result
+        if not result.chosen.places:
+            return
         if result.chosen.cover < least:
             break
         least = least or _LEAST_RIVAL * result.chosen.cover
@@ -88,14 +88,17 @@ def _verdict(model: Model, threshold: float, text: str, passages: Sequence[Passa
     if not is_supported:
         # What is nearest to the statement explains best why it is not supported.
         best = found[0][0]
-    places = best.chosen.places
-    cited = [([place.chunk_id for place in c.chosen.places], value) for c, value in found]
-    missing = [statement.sequence[i][1] for i in best.missing]
-    known = [any(key in passage.index for passage in passages) for key in missing]
+    cited: tuple[int, ...] = ()
+    if is_supported:
+        cited = cited_chunks(
+            [([place.chunk_id for place in c.chosen.places], value) for c, value in found]
+        )
     return Verdict(
         support=support,
         is_supported=is_supported,
-        chunk_ids=cited_chunks(cited) if is_supported else (),
-        reason=reason(best, is_supported=is_supported, known=known),
-        evidence=tuple(Evidence(place.chunk_id, *place.sentence.span) for place in places),
+        chunk_ids=cited,
+        reason=reason(best, passages, is_supported=is_supported),
+        evidence=tuple(
+            [Evidence(place.chunk_id, *place.sentence.span) for place in best.chosen.places]
+        ),
     )

@@ -63,7 +63,8 @@ def _overlap(result: Comparison) -> list[float]:
     weights, total = result.weights, result.total or 1.0
     return [
         result.chosen.cover,
-        sum(weights[key] for key in result.wide) / total,
+        # In the statement's order: a set's own order differs by process, and so would the last bit.
+        sum(weight for key, weight in weights.items() if key in result.wide) / total,
         _bigram_share(result),
         result.links_held / result.links if result.links else 0.0,
         sum(weights[key] for key in result.near) / total,
@@ -72,21 +73,21 @@ def _overlap(result: Comparison) -> list[float]:
 
 
 def _bigram_share(result: Comparison) -> float:
-    pairs = set(pairwise(word[1] for word in result.statement.sequence))
+    pairs = result.statement.pairs
     if not pairs:
         return 0.0
-    theirs = {
-        pair
-        for place in result.chosen.places
-        for pair in pairwise(word[1] for word in place.sentence.sequence)
-        if pair in pairs
-    }
-    return len(theirs) / len(pairs)
+    held = result.held
+    likely = [pair for pair in pairs if pair[0] in held and pair[1] in held]
+    shared: set[tuple[str, str]] = set()
+    for place in result.chosen.places if likely else ():
+        keys = [word[1] for word in place.sentence.sequence]
+        shared.update(pairwise(keys))
+    return sum([pair in shared for pair in likely]) / len(pairs)
 
 
 def _missing(result: Comparison) -> list[float]:
     sequence, weights = result.statement.sequence, result.weights
-    lost = {sequence[i][1] for i in result.missing}
+    lost = dict.fromkeys(sequence[i][1] for i in result.missing)
     hard = [weights[key] for key in lost if key not in result.near and key not in result.replaced]
     return [sum(hard) / 10 / len(hard) if hard else 0.0, _missing_end(result)]
 
@@ -94,11 +95,10 @@ def _missing(result: Comparison) -> list[float]:
 def _missing_end(result: Comparison) -> float:
     # Scattered missing words are mostly paraphrase; a run at the end is a detail nobody gave.
     sequence, weights = result.statement.sequence, result.weights
-    missing = set(result.missing)
     run, count = 0.0, 0
     for i in reversed(result.content):
         key = sequence[i][1]
-        if i not in missing or key in result.wide:
+        if key in result.held or key in result.wide:
             break
         if key not in result.near and key not in result.replaced:
             run, count = run + weights[key], count + 1

@@ -4,11 +4,13 @@ A chunk is prepared once: its sentences as words, and an index from each word ke
 that hold it. Preparing costs time linear in the text; prepared chunks are kept by their text.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from rag_evals.text._marks import DENIES
-from rag_evals.text.numbers import expand_dates, normalise_numbers, unit_at
-from rag_evals.text.polarity import positive_forms
+from rag_evals.text.numbers import expand_dates, may_hold_date, normalise_numbers, unit_at
+from rag_evals.text.polarity import NEGATIVE_PREFIXES, opposites, positive_forms
 from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.words import Word, is_name_at, words
 
@@ -17,14 +19,18 @@ _LONGEST_KEPT_CHUNK = 20_000
 _LONGEST_SENTENCE = 120
 _LONGEST_STATEMENT = 400
 _LONGEST_STATEMENT_TEXT = 20_000
+_NONE: frozenset[str] = frozenset()
+
+# Position, key, the keys that the lexicon sets against it, and what it says without a prefix.
+Opposable = tuple[int, str, frozenset[str], list[str]]
 
 
 class Sentence:
     """The words of one sentence; what only some sentences need is found on first use."""
 
     __slots__ = (
-        "_heads", "_marks", "_names", "_negations", "_numbers", "_positions", "_turned",
-        "sequence", "span",
+        "_figures", "_heads", "_marks", "_names", "_negations", "_numbers", "_opposable", "_pairs",
+        "_positions", "_turned", "sequence", "span",
     )  # fmt: skip
 
     def __init__(self, span: Span, sequence: list[Word]) -> None:
@@ -43,6 +49,9 @@ class Sentence:
         self._heads: dict[str, str] | None = None
         self._marks: int | None = None
         self._turned: dict[str, str] | None = None
+        self._figures: list[int] | None = None
+        self._opposable: list[Opposable] | None = None
+        self._pairs: set[tuple[str, str]] | None = None
 
     @property
     def marks(self) -> int:
@@ -68,7 +77,7 @@ class Sentence:
             self._turned = {
                 form: word[1]
                 for word in self.sequence
-                if word[2] == "word"
+                if word[2] == "word" and word[1].startswith(NEGATIVE_PREFIXES)
                 for form in positive_forms(word[1])
             }
         return self._turned
@@ -118,6 +127,43 @@ class Sentence:
             self._negations = _negations(self.sequence) if self.marks & DENIES else []
         return self._negations
 
+    @property
+    def figures(self) -> list[int]:
+        """Positions of the numbers and months."""
+        if self._figures is None:
+            self._figures = [
+                position
+                for position, word in enumerate(self.sequence)
+                if word[2] == "number" or (word[1][:5] == "month" and word[1][5:].isdigit())
+            ]
+        return self._figures
+
+    @property
+    def opposable(self) -> list[Opposable]:
+        """Those of `first_words` that are in the lexicon or begin with a denying prefix."""
+        if self._opposable is None:
+            self._opposable = [first for first in self.first_words() if first[2] or first[3]]
+        return self._opposable
+
+    def first_words(self) -> list[Opposable]:
+        """Return each key that is no number where it stands first, with its opposites."""
+        lexicon = opposites()
+        firsts: dict[str, int] = {}
+        for position, word in enumerate(self.sequence):
+            if word[2] != "number":
+                firsts.setdefault(word[1], position)
+        return [
+            (position, key, lexicon.get(key, _NONE), positive_forms(key))
+            for key, position in firsts.items()
+        ]
+
+    @property
+    def pairs(self) -> set[tuple[str, str]]:
+        """Keys of words that stand side by side."""
+        if self._pairs is None:
+            self._pairs = set(pairwise([word[1] for word in self.sequence]))
+        return self._pairs
+
 
 class Passage:
     """A prepared chunk."""
@@ -132,15 +178,22 @@ class Passage:
         """
         self.text = text
         self.sentences = _sentences(text)
-        self.index: dict[str, list[int]] = {}
-        index = self.index
+        index: dict[str, Sequence[int]] = {}
+        self.index = index
         for number, sentence in enumerate(self.sentences):
-            for key in {word[1] for word in sentence.sequence if word[2] != "stop"}:
-                holders = index.get(key)
+            # Most words stand in one sentence only: these share one tuple.
+            alone = (number,)
+            for word in sentence.sequence:
+                if word[2] == "stop":
+                    continue
+                holders = index.get(word[1])
                 if holders is None:
-                    index[key] = [number]
-                else:
-                    holders.append(number)
+                    index[word[1]] = alone
+                elif holders[-1] != number:
+                    if isinstance(holders, list):
+                        holders.append(number)
+                    else:
+                        index[word[1]] = [*holders, number]
 
 
 def _negations(sequence: list[Word]) -> list[int]:
@@ -177,8 +230,10 @@ def statement_sentence(text: str) -> Sentence:
 
 def _sentences(text: str) -> list[Sentence]:
     sentences: list[Sentence] = []
+    has_dates = may_hold_date(text)
     for span in split_sentences(text):
-        sequence = normalise_numbers(words(expand_dates(span.text)))
+        spelled = expand_dates(span.text) if has_dates else span.text
+        sequence = normalise_numbers(words(spelled))
         if len(sequence) <= _LONGEST_SENTENCE:
             sentences.append(Sentence(span, sequence))
         else:

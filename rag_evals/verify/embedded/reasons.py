@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from rag_evals.verify.embedded.compare import Comparison
+from rag_evals.verify.embedded.passage import Passage
 from rag_evals.verify.embedded.turns import find_turns
 
 _ENGLISH = {
@@ -49,13 +50,13 @@ _MOST_FINDINGS = 3
 _MOST_WORDS = 5
 
 
-def reason(result: Comparison, *, is_supported: bool, known: Sequence[bool]) -> str:
+def reason(result: Comparison, passages: Sequence[Passage], *, is_supported: bool) -> str:
     """Explain a verdict.
 
     Args:
         result: The comparison that was judged.
+        passages: All chunks: a missing word may stand elsewhere in them.
         is_supported: The decision.
-        known: For each missing word of `result.missing`, whether some chunk holds it elsewhere.
 
     Returns:
         One line; the language follows the statement's letters.
@@ -68,7 +69,7 @@ def reason(result: Comparison, *, is_supported: bool, known: Sequence[bool]) -> 
     place = texts["chunk"].format(id=result.chosen.places[0].chunk_id)
     if is_supported:
         return _support(result, texts)
-    findings = _findings(result, texts, place, known)
+    findings = _findings(result, texts, place, passages)
     if not findings:
         findings = [_support(result, texts)]
     return texts["and"].join(findings[:_MOST_FINDINGS])
@@ -88,18 +89,18 @@ def _support(result: Comparison, texts: dict[str, str]) -> str:
 
 
 def _findings(
-    result: Comparison, texts: dict[str, str], place: str, known: Sequence[bool]
+    result: Comparison, texts: dict[str, str], place: str, passages: Sequence[Passage]
 ) -> list[str]:
     findings: list[str] = []
     told: set[int] = set()
     rivals = _rivals(result)
-    for i, is_known in zip(result.missing, known, strict=True):
+    for i in result.missing:
         if i not in rivals or len(told) >= 2:
             continue
         theirs, chunk_id = rivals[i]
         where = texts["chunk"].format(id=chunk_id)
-        name = "elsewhere" if is_known else "swapped"
-        ours = result.statement.sequence[i][0]
+        ours, key = result.statement.sequence[i][:2]
+        name = "elsewhere" if any(key in passage.index for passage in passages) else "swapped"
         findings.append(texts[name].format(ours=ours, theirs=theirs, place=where))
         told.add(i)
     for ours, theirs in result.opposites[:1]:

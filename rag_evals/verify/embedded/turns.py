@@ -66,7 +66,9 @@ def find_turns(result: Comparison) -> Turns:
     hedge = ""
     if primary.marks & WEAKENS and not marks & WEAKENS:
         hedge = next((w[0] for w in _window(result, primary) if w[5] & WEAKENS), "")
-    own_words = tuple(word[0] for word in result.statement.sequence if word[5] & QUANTIFIES)
+    own_words: tuple[str, ...] = ()
+    if marks & QUANTIFIES:
+        own_words = tuple(word[0] for word in result.statement.sequence if word[5] & QUANTIFIES)
     return Turns(added, dropped, is_added, swapped, hedge, own_words)
 
 
