@@ -120,6 +120,11 @@ def grader_from_file(
     """
     prompt = Prompt.from_file(path, folders)
     model = prompt.header.response_model or fallback
+    if model is None and path.stem in STEP_PROMPTS:
+        raise PromptError(
+            f"{str(path)!r} is one of two prompts of a grader; keep that name, and give its folder: "
+            f"--grader faithfulness_two_step --prompts {path.parent}"
+        )
     if model is None:
         raise PromptError(
             f"{str(path)!r} names no response model; add front matter with response_model: NAME, "

@@ -18,7 +18,7 @@ from rag_evals import (
     TwoStepFaithfulness,
     evaluate,
 )
-from rag_evals.catalog import grader_named
+from rag_evals.catalog import grader_from_file, grader_named
 from rag_evals.drive import drive
 from rag_evals.errors import ConfigurationError, JudgeOutputError, NotScorableError, VerifierError
 from rag_evals.extract import SentenceExtractor, StatementExtractor
@@ -336,6 +336,8 @@ def test_prompts_of_both_steps_can_be_swapped(scripted: Start, tmp_path: Path) -
     assert verifying.startswith("You check statements")
     assert grader.fingerprint() != TwoStepFaithfulness().fingerprint()
     assert grader.grade(**EIFFEL, client="embedded").score == 0.5
+    with pytest.raises(ConfigurationError, match="--grader faithfulness_two_step --prompts"):
+        grader_from_file(tmp_path / "extract_statements.jinja")
 
 
 def test_fingerprints_tell_parts_apart() -> None:
