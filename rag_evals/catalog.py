@@ -122,7 +122,7 @@ def grader_from_file(
     model = prompt.header.response_model or fallback
     if model is None and path.stem in STEP_PROMPTS:
         raise PromptError(
-            f"{str(path)!r} is one of two prompts of a grader; keep that name, and give its folder: "
+            f"{str(path)!r} is one of two prompts of a grader; keep its name, and give its folder: "
             f"--grader faithfulness_two_step --prompts {path.parent}"
         )
     if model is None:

@@ -233,6 +233,9 @@ class _Runner:
     def _finished(self, folder: Path | None) -> Run:
         order = {grader.name: place for place, grader in enumerate(self._plan.graders)}
         self._outcomes.sort(key=lambda outcome: (outcome.index, order[outcome.grader]))
+        # Outcomes end in any order; what is shown must not change with it.
+        graders = self._summary.graders
+        self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
         return Run(self._outcomes, self._summary, folder, self._graded)
 
