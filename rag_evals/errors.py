@@ -16,7 +16,7 @@ RagEvalsError
 ├── TooFewLabelsError             label more rows, then ask again
 ├── WeakJudgeError                the judge knows too little for its bias to be corrected
 └── GradingError                  one sample could not be graded; the run goes on
-    ├── VerifierError             a verifier returned the wrong number of verdicts
+    ├── VerifierError             a verifier failed: wrong verdicts, a statement too long, a device
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
     ├── CanaryError               the judge supported a sentence that was made up
     ├── JudgeRefusedError         the model declined to answer
@@ -133,7 +133,12 @@ class GradingError(RagEvalsError):
 
 
 class VerifierError(GradingError):
-    """A verifier returned fewer or more verdicts than statements; none is counted."""
+    """A verifier could not decide the statements, and none of its verdicts is counted.
+
+    It returned fewer or more of them than statements, a support that is no number from 0 to 1, or
+    a chunk that does not exist; a statement leaves a classifier no room for context; or the model
+    failed on its device.
+    """
 
 
 class JudgeOutputError(GradingError):

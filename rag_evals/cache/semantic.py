@@ -15,6 +15,7 @@ from rag_evals.cache.guard import may_share_verdict
 from rag_evals.cache.statements import STATEMENTS_TABLE, Found, StatementCache, unpack
 from rag_evals.errors import ConfigurationError
 from rag_evals.verify import Verdict
+from rag_evals.verify.checks import require_fraction
 
 __all__ = ["DEFAULT_THRESHOLD", "SemanticCache", "may_share_verdict"]
 
@@ -43,9 +44,7 @@ class SemanticCache(StatementCache):
         threshold: float = DEFAULT_THRESHOLD,
         path: str | Path | None = None,
     ) -> None:
-        if not 0 <= threshold <= 1:
-            raise ConfigurationError(f"threshold is {threshold!r}; expected a number from 0 to 1")
-        self.threshold = float(threshold)
+        self.threshold = require_fraction("threshold", threshold)
         self.embedder = _embedder(embed)
         self.embedder_name = self.embedder.name
         self.policy = f"semantic {self.threshold!r} {self.embedder_name}"

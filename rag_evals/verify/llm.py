@@ -21,6 +21,7 @@ from rag_evals.result import (
     check_one_verdict_each,
     facts_of,
 )
+from rag_evals.verify.checks import require_whole
 from rag_evals.verify.flow import Flow
 from rag_evals.verify.verdict import Verdict
 
@@ -84,8 +85,7 @@ class LLMVerifier:
         language: str | None = None,
         prompt: str | Path | Prompt | None = None,
     ) -> None:
-        if batch_size < 1:
-            raise ConfigurationError(f"batch_size is {batch_size!r}; expected at least 1")
+        self.batch_size = require_whole("batch_size", batch_size)
         if endpoint is not None:
             split_spec(endpoint)
             if model is not None:
@@ -94,7 +94,6 @@ class LLMVerifier:
                 )
         self.prompt = _shipped() if prompt is None else Prompt.load(prompt)
         self.prompt.require_variables("statements", "chunks")
-        self.batch_size = batch_size
         self.model = model
         self.endpoint = endpoint
         self.language = language

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rag_evals.errors import ConfigurationError, VerifierError
+from rag_evals.verify.checks import require_fraction, require_whole
 from rag_evals.verify.classifier.adapters import Adapter, adapter_for
 from rag_evals.verify.flow import Flow, VerifyCall
 from rag_evals.verify.verdict import Evidence, Verdict
@@ -61,22 +62,18 @@ class ClassifierVerifier:
             raise ConfigurationError(
                 f"device is {device!r}; expected 'cpu', 'cuda:0', 'mps' or 'auto'"
             )
-        if batch_size < 1:
-            raise ConfigurationError(f"batch_size is {batch_size!r}; expected at least 1")
         if stride < 0 or (max_length is not None and max_length <= stride + _LEAST_WINDOW):
             raise ConfigurationError(
                 f"stride is {stride!r} and max_length {max_length!r}; expected a stride of at "
                 f"least 0 and a max_length more than {_LEAST_WINDOW} above it"
             )
-        if not 0 <= threshold <= 1:
-            raise ConfigurationError(f"threshold is {threshold!r}; expected a number from 0 to 1")
         self.model = model
         self.device = device
-        self.batch_size = batch_size
+        self.batch_size = require_whole("batch_size", batch_size)
         self.max_length = max_length
         self.stride = stride
         self.label_map = dict(label_map or {})
-        self.threshold = float(threshold)
+        self.threshold = require_fraction("threshold", threshold)
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rag_evals.errors import ConfigurationError, UnknownNameError
+from rag_evals.verify.checks import require_fraction
 from rag_evals.verify.flow import Flow, VerifyCall
 from rag_evals.verify.verdict import Verdict
 
@@ -49,11 +50,9 @@ class EmbeddedVerifier:
         if isinstance(threshold, str):
             if threshold not in THRESHOLDS:
                 raise UnknownNameError.of("threshold", threshold, THRESHOLDS)
-        elif threshold is not None and not 0 <= threshold <= 1:
-            raise ConfigurationError(
-                f"threshold is {threshold!r}; expected a number from 0 to 1, or one of "
-                f"{', '.join(map(repr, THRESHOLDS))}"
-            )
+        elif threshold is not None:
+            names = ", ".join(map(repr, THRESHOLDS))
+            threshold = require_fraction("threshold", threshold, otherwise=f", or one of {names}")
         self._threshold = _DEFAULT if threshold is None else threshold
         self._weights = None if weights is None else Path(weights)
         if self._weights is not None:
