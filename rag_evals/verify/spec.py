@@ -17,7 +17,7 @@ EMBEDDED = "embedded"
 CLASSIFIER_PREFIX = "hf:"
 """What stands before the name or the folder of a Hugging Face classifier."""
 
-_OPTIONS = {"device": str, "batch_size": int, "threshold": float}
+_OPTIONS = {"device": str, "batch_size": int, "threshold": float, "entailment": str}
 
 
 class JudgeSpec(NamedTuple):
@@ -39,7 +39,8 @@ def read_judge(spec: str) -> JudgeSpec:
         spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of them as `A>B`: B decides what
             leaves A unsure. `embedded:FILE` takes weights made by the training command, and
             `@strict` or `@0.8` behind either sets the threshold.
-            `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options.
+            `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options;
+            `?entailment=LABEL_0` says which label of the model means supported.
 
     Raises:
         ConfigurationError: A part is empty, an option is unknown, an endpoint stands first, or the
@@ -159,4 +160,6 @@ def _read_options(query: str) -> dict[str, Any]:
             options[name] = _OPTIONS[name](value)
         except ValueError:
             raise ConfigurationError(f"option {name} is {value!r}; expected a number") from None
+    if "entailment" in options:
+        options["label_map"] = {options.pop("entailment"): "entailment"}
     return options

@@ -22,7 +22,7 @@ def random_hhem(folder: Path) -> str:
     """Make a T5 of the real size, with random weights and a tokenizer of whole words."""
     import transformers
 
-    from tests.classifiers.test_models import tokenizer
+    from tests.classifiers.models import tokenizer
 
     sizes = {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_heads": 12}
     config = transformers.T5Config(vocab_size=64, num_labels=2, **sizes)

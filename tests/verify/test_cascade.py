@@ -192,6 +192,9 @@ def test_classifier_options_stand_in_the_string() -> None:
     assert isinstance(cascade.then, ClassifierVerifier)
     assert (cascade.then.device, cascade.then.batch_size) == ("cuda:0", 4)
     assert with_options("openai/m", {"device": None}) == "openai/m"
+    labelled = from_string(with_options("hf:a/b?entailment=LABEL_0", {"device": "auto"}))
+    assert isinstance(labelled, ClassifierVerifier)
+    assert labelled.label_map == {"LABEL_0": "entailment"}
 
 
 @pytest.mark.parametrize(

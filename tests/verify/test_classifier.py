@@ -18,14 +18,22 @@ from rag_evals.verify.classifier.verifier import _spans
         ({"device": "gpu"}, "device is 'gpu'; expected 'cpu', 'cuda:0', 'mps' or 'auto'"),
         ({"batch_size": 0}, "batch_size is 0; expected at least 1"),
         ({"threshold": 1.5}, "threshold is 1.5; expected a number from 0 to 1"),
-        ({"stride": -1}, "stride is -1"),
+        ({"stride": -1}, "stride is -1; expected at least 0"),
+        ({"stride": "64"}, "stride is '64'; expected a whole number, at least 0"),
+        ({"max_length": "512"}, "max_length is '512'; expected a whole number, at least 1"),
+        ({"model": ""}, "model is ''; expected a name on the Hugging Face hub, or a folder"),
+        ({"device": None}, "device is None; expected 'cpu', 'cuda:0', 'mps' or 'auto'"),
+        (
+            {"label_map": {0: "entailment"}},
+            "label_map is {0: 'entailment'}; expected names for lab",
+        ),
         ({"max_length": 70, "stride": 64}, "max_length 70; expected a stride of at least 0"),
     ],
 )
 def test_a_wrong_setting_is_refused_at_once(settings: dict[str, Any], message: str) -> None:
     """Nothing is loaded to find it out."""
     with pytest.raises(ConfigurationError, match=message):
-        ClassifierVerifier("a/b", **settings)
+        ClassifierVerifier(**{"model": "a/b", **settings})
 
 
 def test_a_missing_library_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:

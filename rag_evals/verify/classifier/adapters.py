@@ -1,7 +1,8 @@
 """How is each kind of classifier asked? The only file that imports torch and transformers."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rag_evals.errors import ConfigurationError, MissingExtraError
@@ -27,14 +28,17 @@ class Adapter(ABC):
         self._model = model
 
     @property
-    def max_length(self) -> int:
-        """Tokens that the model reads at once."""
+    def positions(self) -> int:
+        """Tokens that the model has places for; T5, which counts distances, has no end."""
         config = self._model.config
         # RoBERTa keeps two of its positions to itself; its tokenizer knows, where it is asked.
         offset = 2 if "roberta" in config.model_type else 0
-        positions = getattr(config, "max_position_embeddings", None) or _MOST_TOKENS
-        named = self._tokenizer.model_max_length
-        return int(min(named, positions - offset, _MOST_TOKENS))
+        return int((getattr(config, "max_position_embeddings", None) or _MOST_TOKENS) - offset)
+
+    @property
+    def max_length(self) -> int:
+        """Tokens that the model was made to read at once."""
+        return int(min(self._tokenizer.model_max_length, self.positions, _MOST_TOKENS))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where each token of a text begins and ends, in characters."""
@@ -155,23 +159,69 @@ def supported_label(config: Any, label_map: Mapping[str, str]) -> int:
     """Find the label that means "supported" by its name; the order differs between models.
 
     Raises:
-        ConfigurationError: No label, or more than one, has such a name.
+        ConfigurationError: No label, or more than one, has such a name; or `label_map` names a
+            label that the model has not.
     """
+    labels = {int(place): str(label) for place, label in config.id2label.items()}
+    unknown = [label for label in label_map if label not in labels.values()]
+    if unknown:
+        raise ConfigurationError(
+            f"label_map has {unknown[0]!r}, and the model's labels are {[*labels.values()]!r}; "
+            "expected one of them"
+        )
     named = {
-        int(place): label_map.get(str(label), str(label)).strip().lower().replace(" ", "_")
-        for place, label in config.id2label.items()
+        place: label_map.get(label, label).strip().lower().replace(" ", "_")
+        for place, label in labels.items()
     }
-    found = [place for place, label in named.items() if label in _SUPPORTED]
+    found = [place for place, name in named.items() if name in _SUPPORTED]
     if not found and len(named) == 2:
-        found = [place for place, label in named.items() if label not in _UNSUPPORTED]
+        found = [place for place, name in named.items() if name not in _UNSUPPORTED]
         found = found if len(found) == 1 else []
     if len(found) == 1:
         return found[0]
-    labels = list(config.id2label.values())
-    raise ConfigurationError(
-        f"the labels of the model are {labels!r}, and none says which one means supported; pass "
-        f"label_map={{{str(labels[0])!r}: 'entailment', ...}}"
+    raise ConfigurationError(_why_no_label(labels, label_map, found))
+
+
+def _why_no_label(
+    labels: Mapping[int, str], label_map: Mapping[str, str], found: Sequence[int]
+) -> str:
+    every = [*labels.values()]
+    if found:
+        several = [labels[place] for place in found]
+        return f"of the labels {every!r}, {several!r} all mean supported; expected one that does"
+    if label_map:
+        return (
+            f"label_map is {dict(label_map)!r}, and names none of {every!r} 'entailment'; "
+            f"expected one of its values to be one of {', '.join(_SUPPORTED)}"
+        )
+    return (
+        f"the labels of the model are {every!r}, and none says which one means supported; say it "
+        f"in the judge's name, hf:MODEL?entailment={every[0]}, or in Python with "
+        f"label_map={{{every[0]!r}: 'entailment'}}"
     )
+
+
+def resolve_device(device: str) -> str:
+    """Name the one device that a setting means on this machine: `cpu`, `cuda:0`, `mps`.
+
+    Raises:
+        MissingExtraError: transformers or torch is not installed.
+        ConfigurationError: There is no such device here.
+    """
+    torch, _ = _libraries()
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device == "auto":
+        return "cuda:0" if count else "cpu"
+    kind, _, number = device.partition(":")
+    if kind == "cuda":
+        if int(number or 0) >= count:
+            raise ConfigurationError(
+                f"device is {device!r}, and torch sees {count} GPUs here; use 'cpu' or 'auto'"
+            )
+        return f"cuda:{int(number or 0)}"
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise ConfigurationError("device is 'mps', which this machine has not; use 'cpu' or 'auto'")
+    return device
 
 
 def adapter_for(model: str, device: str, label_map: Mapping[str, str]) -> Adapter:
@@ -179,8 +229,28 @@ def adapter_for(model: str, device: str, label_map: Mapping[str, str]) -> Adapte
 
     Raises:
         MissingExtraError: transformers or torch is not installed.
-        ConfigurationError: No such device, or the weights cannot be had.
+        ConfigurationError: No such device; the weights cannot be had, are damaged or are not
+            complete; the tokenizer cannot be used; or no label means supported.
     """
+    torch, transformers = _libraries()
+    place = resolve_device(device)
+    try:
+        with _without_report(transformers):
+            tokenizer, loaded, kind = _load(transformers, model)
+        _check_tokenizer(model, tokenizer)
+        return _adapter(torch, tokenizer, loaded.to(place).eval(), kind, label_map)
+    except ConfigurationError:
+        raise
+    # Damaged files, and files of another make, raise whatever the libraries meet in them.
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise ConfigurationError(
+            f"classifier {model!r} cannot be loaded: {reason}; give a name on the Hugging Face hub "
+            "that this machine can reach, or a folder with all of the model's files, undamaged"
+        ) from error
+
+
+def _libraries() -> tuple[Any, Any]:
     try:
         import torch  # noqa: PLC0415 - optional, and seconds to import
         import transformers  # noqa: PLC0415 - as above
@@ -188,16 +258,12 @@ def adapter_for(model: str, device: str, label_map: Mapping[str, str]) -> Adapte
         raise MissingExtraError(
             "classifiers need transformers and torch; run: pip install 'rag-evals[hf]'"
         ) from error
-    place = _device(torch, device)
-    try:
-        tokenizer, loaded, kind = _load(transformers, model)
-    except (OSError, ValueError, ImportError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise ConfigurationError(
-            f"classifier {model!r} cannot be loaded: {reason}; give a name on the Hugging Face hub "
-            "that this machine can reach, or a folder with the model's files"
-        ) from error
-    loaded = loaded.to(place).eval()
+    return torch, transformers
+
+
+def _adapter(
+    torch: Any, tokenizer: Any, loaded: Any, kind: str, label_map: Mapping[str, str]
+) -> Adapter:
     if kind == "first_token":
         return FirstTokenAdapter(torch, tokenizer, loaded)
     if kind == "yes_no":
@@ -215,30 +281,66 @@ def _load(transformers: Any, model: str) -> tuple[Any, Any, str]:
         # Its own class is remote code and fails on transformers 5; the weights are a plain T5's.
         foundation = raw.get("foundation", "google/flan-t5-base")
         config = transformers.AutoConfig.from_pretrained(foundation, num_labels=2)
-        loaded = transformers.T5ForTokenClassification.from_pretrained(
-            model, config=config, key_mapping={r"^t5\.": ""}
-        )
+        kind = transformers.T5ForTokenClassification
+        loaded = _weights(kind, model, config=config, key_mapping={r"^t5\.": ""})
         return transformers.AutoTokenizer.from_pretrained(foundation), loaded, "first_token"
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     if architecture.endswith("ForTokenClassification"):
-        loaded = transformers.AutoModelForTokenClassification.from_pretrained(model)
+        loaded = _weights(transformers.AutoModelForTokenClassification, model)
         return tokenizer, loaded, "first_token" if raw.get("model_type") == "t5" else "spans"
     if architecture.endswith("ForConditionalGeneration"):
-        return tokenizer, transformers.AutoModelForSeq2SeqLM.from_pretrained(model), "yes_no"
+        return tokenizer, _weights(transformers.AutoModelForSeq2SeqLM, model), "yes_no"
     if not architecture.endswith("ForSequenceClassification"):
         raise ValueError(f"its architecture {architecture!r} is no classifier that is known here")
-    return tokenizer, transformers.AutoModelForSequenceClassification.from_pretrained(model), "pair"
+    loaded = _weights(transformers.AutoModelForSequenceClassification, model)
+    return tokenizer, loaded, "pair"
 
 
-def _device(torch: Any, device: str) -> Any:
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if device == "auto":
-        return torch.device("cuda:0" if count else "cpu")
-    kind, _, number = device.partition(":")
-    if kind == "cuda" and int(number or 0) >= count:
+def _weights(kind: Any, model: str, **settings: Any) -> Any:
+    """Load all weights of a model, or none: transformers would fill the gaps at random."""
+    loaded, found = kind.from_pretrained(
+        model, output_loading_info=True, ignore_mismatched_sizes=True, **settings
+    )
+    missing = sorted(found["missing_keys"])
+    if missing:
         raise ConfigurationError(
-            f"device is {device!r}, and torch sees {count} GPUs here; use 'cpu' or 'auto'"
+            f"classifier {model!r} lacks {_a_few(missing)}, which would be random; expected a "
+            "model that was trained to classify, with all of its weights"
         )
-    if kind == "mps" and not torch.backends.mps.is_available():
-        raise ConfigurationError("device is 'mps', which this machine has not; use 'cpu' or 'auto'")
-    return torch.device(device)
+    mismatched = sorted(name for name, *_ in found["mismatched_keys"])
+    if mismatched:
+        raise ConfigurationError(
+            f"classifier {model!r} has {_a_few(mismatched)} in other shapes than its config.json "
+            "says; expected weights and config.json of one model"
+        )
+    return loaded
+
+
+def _a_few(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:3]))
+    return f"weights {shown}" if len(names) <= 3 else f"{len(names)} weights, such as {shown}"
+
+
+def _check_tokenizer(model: str, tokenizer: Any) -> None:
+    if "offset_mapping" not in tokenizer("a", return_offsets_mapping=True, verbose=False):
+        raise ConfigurationError(
+            f"the tokenizer of classifier {model!r} is a {type(tokenizer).__name__}, which does "
+            "not say where its tokens stand; expected a fast one, with a tokenizer.json"
+        )
+    if tokenizer.pad_token_id is None:
+        raise ConfigurationError(
+            f"the tokenizer of classifier {model!r} has no pad token, so texts of several lengths "
+            "cannot be batched; expected a pad_token in its tokenizer_config.json"
+        )
+
+
+@contextmanager
+def _without_report(transformers: Any) -> Iterator[None]:
+    """Keep back the table of weights that transformers logs: `_weights` says what is wrong."""
+    logging = transformers.utils.logging
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)

@@ -9,11 +9,12 @@ import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from rag_evals.errors import ConfigurationError, VerifierError
+from rag_evals.errors import ConfigurationError, RagEvalsError, VerifierError
 from rag_evals.verify.checks import require_fraction, require_whole
-from rag_evals.verify.classifier.adapters import Adapter, adapter_for
+from rag_evals.verify.classifier.adapters import Adapter, adapter_for, resolve_device
 from rag_evals.verify.flow import Flow, VerifyCall
 from rag_evals.verify.verdict import Evidence, Verdict
 
@@ -24,7 +25,8 @@ DEFAULT_BATCH_SIZE = 10
 _DEVICE = re.compile(r"cpu|auto|mps|cuda(?::\d+)?")
 # A window that leaves fewer tokens than this to the context cannot show anything.
 _LEAST_WINDOW = 16
-_VERSION = 1
+# Raise it when the same model may give another verdict.
+_VERSION = 2
 
 
 class ClassifierVerifier:
@@ -58,21 +60,17 @@ class ClassifierVerifier:
         label_map: Mapping[str, str] | None = None,
         threshold: float = 0.5,
     ) -> None:
-        if not _DEVICE.fullmatch(device):
-            raise ConfigurationError(
-                f"device is {device!r}; expected 'cpu', 'cuda:0', 'mps' or 'auto'"
-            )
-        if stride < 0 or (max_length is not None and max_length <= stride + _LEAST_WINDOW):
+        self.model = _checked_text("model", model, "a name on the Hugging Face hub, or a folder")
+        self.device = _checked_text("device", device, "'cpu', 'cuda:0', 'mps' or 'auto'", _DEVICE)
+        self.batch_size = require_whole("batch_size", batch_size)
+        self.stride = require_whole("stride", stride, least=0)
+        self.max_length = None if max_length is None else require_whole("max_length", max_length)
+        if self.max_length is not None and self.max_length <= self.stride + _LEAST_WINDOW:
             raise ConfigurationError(
                 f"stride is {stride!r} and max_length {max_length!r}; expected a stride of at "
                 f"least 0 and a max_length more than {_LEAST_WINDOW} above it"
             )
-        self.model = model
-        self.device = device
-        self.batch_size = require_whole("batch_size", batch_size)
-        self.max_length = max_length
-        self.stride = stride
-        self.label_map = dict(label_map or {})
+        self.label_map = _checked_labels(label_map)
         self.threshold = require_fraction("threshold", threshold)
 
     @property
@@ -99,20 +97,50 @@ class ClassifierVerifier:
 
         Raises:
             MissingExtraError: transformers or torch is not installed.
-            ConfigurationError: The model cannot be loaded, or its labels have no names.
-            VerifierError: A statement is too long for the model.
+            ConfigurationError: The model cannot be loaded, its labels have no names, or
+                `max_length` is more than it can read.
+            VerifierError: A statement is too long for the model, the model fails, or a support is
+                no number from 0 to 1.
         """
         shared = _shared_model(self.model, self.device, self.label_map)
-        reader = _Reader(shared.adapter, chunks, self.max_length, self.stride)
-        windows = [reader.windows(statement) for statement in statements]
-        scores = shared.score([one for each in windows for one in each], self.batch_size)
+        self._check_max_length(shared.adapter)
+        try:
+            reader = _Reader(shared.adapter, chunks, self.max_length, self.stride)
+            windows = [reader.windows(statement) for statement in statements]
+            scores = shared.score([one for each in windows for one in each], self.batch_size)
+        except RagEvalsError:
+            raise
+        # Tokenizers and devices raise what they like: one row is lost, not the run.
+        except Exception as error:
+            reason = f"{type(error).__name__}: {str(error)[:300]}"
+            raise VerifierError(
+                f"classifier {self.model!r} failed: {reason}; if memory ran out, take a smaller "
+                "batch_size or device='cpu'"
+            ) from error
         verdicts = []
-        for read in windows:
+        for statement, read in zip(statements, windows, strict=True):
             own, scores = scores[: len(read)], scores[len(read) :]
-            verdicts.append(self._verdict(read, own))
+            verdicts.append(self._verdict(statement, read, own))
         return verdicts
 
-    def _verdict(self, windows: "Sequence[_Window]", scores: Sequence[float]) -> Verdict:
+    def _check_max_length(self, adapter: Adapter) -> None:
+        if self.max_length is not None and self.max_length > adapter.positions:
+            raise ConfigurationError(
+                f"max_length is {self.max_length}, and classifier {self.model!r} can read "
+                f"{adapter.positions} tokens; expected at most that, or None for its own length"
+            )
+
+    def _verdict(
+        self, statement: str, windows: "Sequence[_Window]", scores: Sequence[float]
+    ) -> Verdict:
+        for score in scores:
+            # Written so that NaN, which is less and more than nothing, is caught.
+            if not 0 <= score <= 1:
+                raise VerifierError(
+                    f"classifier {self.model!r} gives the statement {statement[:80]!r} a support "
+                    f"of {score!r}; expected a number from 0 to 1: its weights are damaged, or "
+                    "too large for its precision"
+                )
         if not windows:
             return Verdict(0.0, False, (), "no context to read", decided_by=self.name, windows=0)
         best = max(range(len(windows)), key=lambda place: scores[place])
@@ -128,6 +156,27 @@ class ClassifierVerifier:
             decided_by=self.name,
             windows=len(windows),
         )
+
+
+def _checked_text(
+    name: str, value: object, expected: str, pattern: re.Pattern[str] | None = None
+) -> str:
+    if isinstance(value, str) and value and (pattern is None or pattern.fullmatch(value)):
+        return value
+    raise ConfigurationError(f"{name} is {value!r}; expected {expected}")
+
+
+def _checked_labels(label_map: object) -> dict[str, str]:
+    if label_map is None:
+        return {}
+    if isinstance(label_map, Mapping) and all(
+        isinstance(text, str) for pair in label_map.items() for text in pair
+    ):
+        return dict(label_map)
+    raise ConfigurationError(
+        f"label_map is {label_map!r}; expected names for labels, such as "
+        "{'LABEL_0': 'entailment'}"
+    )
 
 
 class _Window(NamedTuple):
@@ -156,7 +205,8 @@ class _Reader:
         room = self._limit - len(self._adapter.encode("", statement)["input_ids"])
         if room < _LEAST_WINDOW:
             raise VerifierError(
-                f"a statement of {len(statement)} characters leaves {room} of {self._limit} tokens "
+                f"a statement of {len(statement)} characters leaves {max(room, 0)} of "
+                f"{self._limit} tokens "
                 "to the context; break it up, or use a model that reads more"
             )
         return [
@@ -192,13 +242,12 @@ def _spans(offsets: Sequence[tuple[int, int]], room: int, stride: int) -> list[t
     return spans
 
 
-class _Ticket:
+class _Ticket(NamedTuple):
     """What one caller waits for."""
 
-    def __init__(self, windows: Sequence[_Window]) -> None:
-        self.windows = windows
-        self.scores: list[float] | None = None
-        self.error: Exception | None = None
+    windows: Sequence[_Window]
+    batch_size: int
+    scores: Future[list[float]]
 
 
 class _SharedModel:
@@ -211,20 +260,31 @@ class _SharedModel:
         self._waiting: list[_Ticket] = []
 
     def score(self, windows: Sequence[_Window], batch_size: int) -> list[float]:
-        ticket = _Ticket(windows)
+        """Return the support of each window; whatever the model raises reaches every caller."""
+        ticket = _Ticket(windows, batch_size, Future())
         with self._queue:
             self._waiting.append(ticket)
         with self._busy:
-            if ticket.scores is None and ticket.error is None:
-                with self._queue:
-                    tickets, self._waiting = self._waiting, []
-                self._score_all(tickets, batch_size)
-        if ticket.error is not None:
-            raise ticket.error
-        return ticket.scores or []
+            if not ticket.scores.done():
+                self._score_waiting(ticket)
+        return ticket.scores.result()
 
-    def _score_all(self, tickets: Sequence[_Ticket], batch_size: int) -> None:
+    def _score_waiting(self, own: _Ticket) -> None:
+        with self._queue:
+            tickets, self._waiting = self._waiting, []
+        try:
+            # Each caller's batch size is kept: it may be what its device has memory for.
+            for batch_size in sorted({ticket.batch_size for ticket in tickets}):
+                self._score_all([one for one in tickets if one.batch_size == batch_size])
+        finally:
+            # Where Ctrl-C ends this caller, the next one scores the others.
+            left = [one for one in tickets if one is not own and not one.scores.done()]
+            with self._queue:
+                self._waiting[:0] = left
+
+    def _score_all(self, tickets: Sequence[_Ticket]) -> None:
         windows = [window for ticket in tickets for window in ticket.windows]
+        batch_size = tickets[0].batch_size
         # Sorted by length, a batch is padded little.
         order = sorted(range(len(windows)), key=lambda place: windows[place].tokens)
         scores = [0.0] * len(windows)
@@ -234,25 +294,39 @@ class _SharedModel:
                 batch = self.adapter.scores([windows[place].encoded for place in places])
                 for place, score in zip(places, batch, strict=True):
                     scores[place] = score
-        except RuntimeError as error:
-            # torch has one class for all that goes wrong on a device, memory included.
-            fault = VerifierError(f"the classifier failed: {str(error)[:300]}")
+        except Exception as error:  # noqa: BLE001 - it belongs to all who wait for this batch
             for ticket in tickets:
-                ticket.error = fault
+                ticket.scores.set_exception(error)
             return
         for ticket in tickets:
-            ticket.scores = scores[: len(ticket.windows)]
+            ticket.scores.set_result(scores[: len(ticket.windows)])
             del scores[: len(ticket.windows)]
 
 
+# transformers changes settings of the whole process while it loads.
 _loading = threading.Lock()
-_models: dict[tuple[Any, ...], _SharedModel] = {}
+_known = threading.Lock()
+_models: dict[tuple[Any, ...], Future[_SharedModel]] = {}
 
 
 def _shared_model(model: str, device: str, label_map: Mapping[str, str]) -> _SharedModel:
-    """Load a model once for this process; all verifiers of it share it."""
-    key = (model, device, *sorted(label_map.items()))
-    with _loading:
-        if key not in _models:
-            _models[key] = _SharedModel(adapter_for(model, device, label_map))
-        return _models[key]
+    """Load a model once for this process; all verifiers of it share it.
+
+    A failure is for all who wait for it, and forgotten then: files can be mended.
+    """
+    # `auto` and `cuda` are other names of a device.
+    place = resolve_device(device)
+    key = (model, place, *sorted(label_map.items()))
+    with _known:
+        is_first = key not in _models
+        shared = _models.setdefault(key, Future())
+    if is_first:
+        try:
+            with _loading:
+                shared.set_result(_SharedModel(adapter_for(model, place, label_map)))
+        except BaseException as error:
+            with _known:
+                _models.pop(key, None)
+            shared.set_exception(error)
+            raise
+    return shared.result()

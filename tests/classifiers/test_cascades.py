@@ -1,0 +1,136 @@
+"""Classifiers in a judge's name: in cascades with others, and with labels that have no names."""
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from rag_evals import Faithfulness, TwoStepFaithfulness
+from rag_evals.cli.main import app
+from rag_evals.errors import ConfigurationError
+from rag_evals.extract import SentenceExtractor
+from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.verify import CascadeVerifier, ClassifierVerifier, EmbeddedVerifier, LLMVerifier
+from tests.classifiers.models import CHUNKS, STATEMENTS, pair
+from tests.conftest import EIFFEL
+
+Start = Callable[[Script], ScriptedJudge]
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # libraries of others warn as they like
+
+ROW: dict[str, Any] = {
+    "answer": "The tower stands in Paris. The tower was finished in 1923. Cats purr at home.",
+    "context": ["The tower stands in Paris. It was finished in 1889."],
+}
+UNNAMED = {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}
+
+
+def test_embedded_then_a_classifier(tmp_path: Path) -> None:
+    """`embedded>hf:FOLDER`, no key: the classifier decides what words leave open, as it would."""
+    name = f"hf:{pair(tmp_path, 'bert')}"
+    result: Any = Faithfulness.grade(**ROW, client=f"embedded>{name}")
+    sentences = [s.statement for s in result.statements]
+    by_words = EmbeddedVerifier().verify(sentences, ROW["context"])
+    by_model = ClassifierVerifier(name.removeprefix("hf:")).verify(sentences, ROW["context"])
+    open_ = [0.2 <= verdict.support <= 0.8 for verdict in by_words]
+
+    assert any(open_)
+    assert not all(open_)
+    assert [s.decided_by for s in result.statements] == [
+        name if unsure else "embedded" for unsure in open_
+    ]
+    assert [s.support for s in result.statements] == pytest.approx(
+        [m.support if o else w.support for o, w, m in zip(open_, by_words, by_model, strict=True)]
+    )
+
+
+def test_a_classifier_then_a_model(scripted: Start, tmp_path: Path) -> None:
+    """The judge is asked for that statement alone that lies in the classifier's band."""
+    judge = scripted(None)
+    model = pair(tmp_path, "bert")
+    answer = " ".join(f"{one.removesuffix(' .').capitalize()}." for one in STATEMENTS)
+    alone: Any = Faithfulness.grade(answer=answer, context=CHUNKS, client=f"hf:{model}")
+    supports = [s.support for s in alone.statements]
+    low, high = (sum(two) / 2 for two in pairwise(sorted(supports)))
+    first = ClassifierVerifier(model, threshold=(low + high) / 2)
+    cascade = CascadeVerifier(first, LLMVerifier(name="judge"), unsure=(low, high))
+    grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=cascade)
+    result = grader.grade(answer=answer, context=CHUNKS, client="openai/m")
+    asked = [s.statement for s in result.statements if s.decided_by == "judge"]
+
+    assert len(set(supports)) == 3
+    assert [request.statements for request in judge.requests] == [asked]
+    assert [s.decided_by for s in result.statements].count(first.name) == 2
+    assert asked == [alone.statements[supports.index(sorted(supports)[1])].statement]
+
+
+def test_a_cascade_from_the_command_line(scripted: Start, tmp_path: Path) -> None:
+    """`hf:FOLDER>openai/m` says who decided, and saves the calls that it can."""
+    judge = scripted(None)
+    name = f"hf:{pair(tmp_path / 'model', 'bert')}"
+    alone: Any = Faithfulness.grade(**EIFFEL, client=name)
+    unsure = sum(0.2 <= s.support <= 0.8 for s in alone.statements)
+    ended = grade(tmp_path, f"{name}>openai/m")
+
+    assert ended.exit_code == 0, ended.output
+    assert f"decided by openai/m {unsure} of 2" in " ".join(ended.output.split())
+    assert sum(len(request.statements) for request in judge.requests) == unsure
+
+
+def test_a_label_is_named_in_the_string(tmp_path: Path) -> None:
+    """`hf:FOLDER?entailment=LABEL_1` is `label_map={"LABEL_1": "entailment"}`."""
+    model = pair(tmp_path, "bert", UNNAMED)
+    mapped = ClassifierVerifier(model, label_map={"LABEL_1": "entailment"})
+    expected = mapped.verify([EIFFEL["answer"].partition(". ")[0] + "."], EIFFEL["context"])
+    result: Any = Faithfulness.grade(**EIFFEL, client=f"hf:{model}?entailment=LABEL_1")
+
+    assert result.statements[0].support == pytest.approx(expected[0].support)
+
+
+def test_a_label_is_named_on_the_command_line(tmp_path: Path) -> None:
+    """Without it the error shows both ways to say it; with it the file is graded."""
+    model = pair(tmp_path / "model", "bert", UNNAMED)
+    refused = grade(tmp_path, f"hf:{model}")
+    graded = grade(tmp_path, f"hf:{model}?entailment=LABEL_1")
+
+    assert isinstance(refused.exception, ConfigurationError)
+    assert "hf:MODEL?entailment=LABEL_0, or in Python with label_map={'LABEL_0'" in str(
+        refused.exception
+    )
+    assert graded.exit_code == 0, graded.output
+    assert "over 1 scored of 1" in graded.output
+
+
+@pytest.mark.parametrize(
+    ("label_map", "message"),
+    [
+        (
+            {"label_1": "entailment"},
+            "label_map has 'label_1', and .* 'LABEL_2'\\]; expected one of",
+        ),
+        ({"LABEL_1": "yes"}, "label_map is .*'yes'}, and names none of .* to be one of entailment"),
+        (
+            {"LABEL_0": "supported", "LABEL_1": "entailment"},
+            r"\['LABEL_0', 'LABEL_1'\] all mean supported; expected one",
+        ),
+    ],
+)
+def test_a_map_that_does_not_help_says_why(
+    label_map: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    """What in it is unknown, not that one should be passed."""
+    checker = ClassifierVerifier(pair(tmp_path, "bert", UNNAMED), label_map=label_map)
+
+    with pytest.raises(ConfigurationError, match=message):
+        checker.verify(STATEMENTS, CHUNKS)
+
+
+def grade(folder: Path, judge: str) -> Any:
+    """Grade one row on the command line."""
+    data = folder / "answers.jsonl"
+    data.write_text(json.dumps(EIFFEL) + "\n", encoding="utf-8")
+    return CliRunner().invoke(app, ["grade", str(data), "--judge", judge, "--quiet"])
