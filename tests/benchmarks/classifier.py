@@ -1,5 +1,7 @@
 """How fast is a classifier? Seconds for 1000 pairs, by batch size and device.
 
+On the CPU 128 pairs are timed for each batch size, two full batches of 64, and the seconds scaled.
+
     python tests/benchmarks/classifier.py [MODEL] [DEVICE]
 
 Without a model it takes the structure of HHEM-2.1-Open (FLAN-T5-base) with random weights: as fast
@@ -14,6 +16,7 @@ from pathlib import Path
 from rag_evals.verify import ClassifierVerifier
 
 _PAIRS = 1000
+_PAIRS_ON_CPU = 128
 _CHUNK = "the eiffel tower stands in paris . it was completed in 1889 . " * 12
 _STATEMENT = "the tower stands in paris and it was completed in 1923 ."
 
@@ -35,12 +38,18 @@ def measure(model: str, device: str) -> None:
     """Print a line for each batch size."""
     for batch_size in (1, 10, 64):
         verifier = ClassifierVerifier(model, device=device, batch_size=batch_size)
-        pairs = _PAIRS if device.startswith("cuda") else 20
+        pairs = _PAIRS if device.startswith("cuda") else _PAIRS_ON_CPU
         verifier.verify([_STATEMENT], [_CHUNK])
         began = time.perf_counter()
         verdicts = verifier.verify([_STATEMENT] * pairs, [_CHUNK])
-        seconds = (time.perf_counter() - began) * _PAIRS / len(verdicts)
-        print(f"{device}, batch {batch_size}: {seconds:.1f} s for 1000 pairs")
+        took = time.perf_counter() - began
+        read = sum(verdict.windows or 0 for verdict in verdicts)
+        seconds = took * _PAIRS / read
+        print(
+            f"{device}, batch {batch_size}: {took:.1f} s for {read} pairs, {seconds:.1f} s for "
+            f"{_PAIRS}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
