@@ -1,15 +1,19 @@
 """What a classifier verifier says before a model is loaded; models are in tests/classifiers."""
 
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from rag_evals import Faithfulness, HHEMFaithfulness
 from rag_evals.errors import ConfigurationError, MissingExtraError
+from rag_evals.testing import ScriptedJudge
 from rag_evals.verify import ClassifierVerifier
 from rag_evals.verify.classifier.adapters import supported_label
 from rag_evals.verify.classifier.verifier import _spans
+from tests.conftest import EIFFEL
 
 
 @pytest.mark.parametrize(
@@ -42,6 +46,22 @@ def test_a_missing_library_names_the_install_command(monkeypatch: pytest.MonkeyP
 
     with pytest.raises(MissingExtraError, match=r"pip install 'rag-evals\[hf\]'"):
         ClassifierVerifier("a/b").verify(["s"], ["c"])
+
+
+@pytest.mark.parametrize("judge", ["openai/m", "embedded>hf:a/b"])
+def test_a_missing_library_is_found_before_anything_is_paid(
+    monkeypatch: pytest.MonkeyPatch, scripted: Callable[[None], ScriptedJudge], judge: str
+) -> None:
+    """Statements are extracted, or most rows are decided, long before a classifier is asked."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    asked = scripted(None)
+
+    with pytest.raises(MissingExtraError, match=r"pip install 'rag-evals\[hf\]'"):
+        HHEMFaithfulness().grade(**EIFFEL, client=judge)
+    if judge != "openai/m":
+        with pytest.raises(MissingExtraError):
+            Faithfulness.grade(**EIFFEL, client=judge)
+    assert asked.requests == []
 
 
 def test_the_fingerprint_names_what_changes_a_verdict() -> None:

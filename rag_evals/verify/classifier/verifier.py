@@ -86,6 +86,15 @@ class ClassifierVerifier:
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
+    def check(self) -> None:
+        """Look for the libraries and the device; the model itself is loaded when first used.
+
+        Raises:
+            MissingExtraError: transformers or torch is not installed.
+            ConfigurationError: There is no such device here.
+        """
+        resolve_device(self.device)
+
     def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Describe the work as one local step."""
         call = VerifyCall(self, statements, chunks)
