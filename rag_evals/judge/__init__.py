@@ -16,7 +16,6 @@ from rag_evals.judge.clients import (
 )
 from rag_evals.judge.embeddings import embed_texts
 from rag_evals.judge.prices import Price, price_of
-from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.judge.usage import Meter, Usage
 
 __all__ = [
@@ -28,14 +27,12 @@ __all__ = [
     "Message",
     "Meter",
     "Price",
-    "SessionSettings",
     "Usage",
     "async_judge_for",
     "embed_texts",
     "endpoint_of",
     "is_async",
     "judge_for",
-    "judge_session",
     "model_of",
     "price_of",
     "split_spec",

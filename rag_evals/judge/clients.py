@@ -1,6 +1,5 @@
 """How does "openai/gpt-4o-mini" become a client? The only place that builds one."""
 
-import asyncio
 import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -12,12 +11,15 @@ from weakref import WeakKeyDictionary
 
 from rag_evals.errors import ConfigurationError, MissingExtraError, UnknownNameError
 from rag_evals.judge.ask import AskSettings, AsyncInstructorJudge, InstructorJudge
-from rag_evals.judge.limits import Gate
 from rag_evals.judge.redact import redact
 from rag_evals.judge.transport import CONNECT_SECONDS, TRANSPORT_RETRIES, build_async_openai
 
 if TYPE_CHECKING:
+    import asyncio
+
     from instructor import AsyncInstructor, Instructor
+
+    from rag_evals.judge.limits import Gate
 
     Client = str | Instructor | AsyncInstructor | None
 else:
@@ -86,6 +88,8 @@ async def async_judge_for(client: Client, model: str | None = None) -> AsyncInst
     if isinstance(client, str):
         provider, named = split_spec(client)
         # A client holds connections of one event loop; used from another it fails.
+        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+
         loop = asyncio.get_running_loop()
         kept = _async_clients.get(loop)
         if kept is None:
@@ -141,7 +145,7 @@ async def _close(built: BuiltClient) -> None:
 
 @asynccontextmanager
 async def own_async_judge(
-    spec: str, model: str | None, *, gate: Gate, reply_seconds: float
+    spec: str, model: str | None, *, gate: "Gate", reply_seconds: float
 ) -> AsyncIterator[tuple[AsyncInstructorJudge, object]]:
     """Make a judge and its client for one run, and close the client behind it.
 
@@ -220,7 +224,7 @@ def _build(
     model: str,
     *,
     asynchronous: bool,
-    gate: Gate | None = None,
+    gate: "Gate | None" = None,
     reply_seconds: float = _REPLY_SECONDS,
 ) -> BuiltClient:
     if provider == "openai":
@@ -245,7 +249,7 @@ def _build(
 
 
 def _build_openai(
-    model: str, *, asynchronous: bool, gate: Gate | None, seconds: float
+    model: str, *, asynchronous: bool, gate: "Gate | None", seconds: float
 ) -> BuiltClient:
     import instructor  # noqa: PLC0415 - loads its runtime
     import openai  # noqa: PLC0415 - 1.4 s of CPU

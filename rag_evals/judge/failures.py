@@ -13,8 +13,8 @@ from rag_evals.errors import (
     JudgeUnreachableError,
     RagEvalsError,
 )
-from rag_evals.judge.limits import retry_after_seconds
 from rag_evals.judge.redact import redact
+from rag_evals.judge.waits import retry_after_seconds
 
 _MAX_MESSAGE_CHARS = 300
 _NO_MODEL = (

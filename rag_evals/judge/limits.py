@@ -5,17 +5,16 @@ the number of calls in flight, which is halved by a 429 and raised again while r
 """
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+
+from rag_evals.judge.waits import parse_duration, retry_after_seconds
 
 _TOO_MANY_REQUESTS = 429
 # A server that asks for longer is not waited for by one worker alone: the run would look dead.
 _MAX_PAUSE_SECONDS = 120.0
 _ROUNDING = 1e-9
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Budget:
@@ -168,24 +167,3 @@ class Gate:
                 if reset is not None:
                     until = self._clock() + min(reset, _MAX_PAUSE_SECONDS)
                     self._paused_until = max(self._paused_until, until)
-
-
-def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """Read `retry-after-ms` or `retry-after`; None when there is neither, or a date."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[name]) * unit)
-        except (KeyError, ValueError):
-            continue
-    return None
-
-
-def parse_duration(text: str) -> float | None:
-    """Read "20ms", "6m0s", "1m30.5s" or plain seconds; None for anything else."""
-    parts = _DURATION.findall(text)
-    if parts and "".join(number + unit for number, unit in parts) == text:
-        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    try:
-        return float(text)
-    except ValueError:
-        return None

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from rag_evals.judge.limits import Gate
 from rag_evals.judge.schema import current_exchange
 
 if TYPE_CHECKING:
     from instructor import AsyncInstructor
+
+    from rag_evals.judge.limits import Gate
 
 CONNECT_SECONDS = 5.0
 TRANSPORT_RETRIES = 4
@@ -23,7 +24,9 @@ TRANSPORT_RETRIES = 4
 _MAX_CONNECTIONS = 1000
 
 
-def build_async_openai(model: str, *, reply_seconds: float, gate: Gate | None) -> "AsyncInstructor":
+def build_async_openai(
+    model: str, *, reply_seconds: float, gate: "Gate | None"
+) -> "AsyncInstructor":
     """Make an async instructor client for an OpenAI-compatible host.
 
     Args:
@@ -72,7 +75,7 @@ def _limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     }
 
 
-def _hooks(gate: Gate | None) -> dict[str, list[Any]]:
+def _hooks(gate: "Gate | None") -> dict[str, list[Any]]:
     """Watch every HTTP request: the SDK retries 429s without telling anyone."""
 
     async def before(_: Any) -> None:

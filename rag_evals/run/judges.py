@@ -4,7 +4,8 @@ import asyncio
 from contextlib import AsyncExitStack, closing
 
 from rag_evals.cache import CachedJudge
-from rag_evals.judge import AsyncJudge, Client, endpoint_of, judge_session, model_of
+from rag_evals.judge import AsyncJudge, Client, endpoint_of, model_of
+from rag_evals.judge.session import judge_session
 from rag_evals.run.plan import Plan
 
 

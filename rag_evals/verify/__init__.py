@@ -1,12 +1,13 @@
 """Do these chunks support this statement? A verifier decides it, with or without a judge.
 
-Names of `prepare` are loaded when they are first used: its patterns take a while to build.
+Names of `prepare` and `classifier` are loaded when they are first used: importing the package has a
+budget, and most programs need neither.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rag_evals.verify.cascade import CascadeVerifier
-from rag_evals.verify.classifier import ClassifierVerifier
 from rag_evals.verify.embedded import EmbeddedVerifier
 from rag_evals.verify.flow import (
     Flow,
@@ -40,9 +41,16 @@ from rag_evals.verify.spec import (
 from rag_evals.verify.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
+    from rag_evals.verify.classifier import ClassifierVerifier
     from rag_evals.verify.prepare import NoClaim, PreparedStatement, claims_of, prepare_answer
 
-_OF_PREPARE = ("NoClaim", "PreparedStatement", "claims_of", "prepare_answer")
+_HOMES = {
+    "ClassifierVerifier": "classifier",
+    "NoClaim": "prepare",
+    "PreparedStatement": "prepare",
+    "claims_of": "prepare",
+    "prepare_answer": "prepare",
+}
 
 __all__ = [
     "EMBEDDED",
@@ -85,9 +93,7 @@ EMBEDDED_GRADERS = ("faithfulness", "faithfulness_two_step", "faithfulness_hhem"
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of `prepare` when it is first used (PEP 562)."""
-    if name not in _OF_PREPARE:
+    """Import a name from its home when it is first used (PEP 562)."""
+    if name not in _HOMES:
         raise AttributeError(f"module 'rag_evals.verify' has no attribute {name!r}")
-    from rag_evals.verify import prepare  # noqa: PLC0415 - see above
-
-    return getattr(prepare, name)
+    return getattr(import_module(f"rag_evals.verify.{_HOMES[name]}"), name)

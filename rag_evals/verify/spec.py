@@ -6,7 +6,6 @@ from urllib.parse import parse_qsl
 
 from rag_evals.errors import ConfigurationError
 from rag_evals.verify.cascade import CascadeVerifier
-from rag_evals.verify.classifier import ClassifierVerifier
 from rag_evals.verify.embedded import EmbeddedVerifier
 from rag_evals.verify.llm import LLMVerifier
 from rag_evals.verify.protocol import Verifier
@@ -127,6 +126,9 @@ def _local(part: str) -> Verifier | None:
     model, _, query = part.removeprefix(CLASSIFIER_PREFIX).partition("?")
     if not model:
         raise ConfigurationError(f"judge {part!r} names no model; expected 'hf:MODEL'")
+    # Importing the package has a budget, and few programs run a classifier.
+    from rag_evals.verify.classifier import ClassifierVerifier  # noqa: PLC0415
+
     return ClassifierVerifier(model, **_read_options(query))
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.judge.limits import Budget, Gate, parse_duration, retry_after_seconds
+from rag_evals.judge.limits import Budget, Gate
+from rag_evals.judge.waits import parse_duration, retry_after_seconds
 
 
 class Clock:

@@ -10,8 +10,8 @@ import openai
 import pytest
 
 from rag_evals import errors, evaluate
-from rag_evals.judge import SessionSettings, judge_session
 from rag_evals.judge.retry import CALL_ATTEMPTS, call_retrying
+from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.testing import HttpError, JudgeRequest, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import statement
 
