@@ -152,6 +152,12 @@ rub ruble rubles rouble roubles руб рубль рубля рублей
 television tv
 photo photograph photos photographs
 telephone phone
+forbid forbade forbidden
+lit litre liter litres liters литр литра литров
+gallon gallons
+centimet cm centimetre centimeter centimetres centimeters
+юг юга югу югом юге
+отец отца отцу отцом отце
 год год года году годы лет годом годах
 человек люди людей людям людьми человека человеку
 ребенок дети детей детям ребенка ребенку

@@ -1,6 +1,6 @@
 """Which words turn a statement round or weaken it? One mask of marks a word."""
 
-DENIES, DENIES_SOFTLY, QUANTIFIES, WEAKENS = 1, 2, 4, 8
+DENIES, DENIES_SOFTLY, QUANTIFIES, WEAKENS, INSISTS = 1, 2, 4, 8, 16
 
 _DENYING = """
 no not n't never none nobody nothing neither nor without cannot can't won't don't doesn't didn't
@@ -33,6 +33,12 @@ possible unconfirmed wishes wish tries tried attempted attempts offered consider
 угроза предложил предложила предложили пытался пыталась пытались попытался хотелось сомневается
 необязательно вроде будто словно похоже допустил допускает вряд
 """
+_INSISTING = """
+certainly definitely surely undoubtedly clearly obviously indeed actually always proven proved
+confirmed certain sure fact inevitably invariably unquestionably conclusively already
+точно определенно несомненно безусловно конечно действительно очевидно всегда доказано доказан
+доказана подтверждено бесспорно уже
+"""
 QUANTIFIERS = {
     form: group
     for group, forms in {
@@ -62,6 +68,7 @@ def _masks() -> dict[str, int]:
         (DENIES_SOFTLY, _DENYING_SOFTLY.split()),
         (QUANTIFIES, QUANTIFIERS),
         (WEAKENS, _WEAKENING.split()),
+        (INSISTS, _INSISTING.split()),
     ):
         for form in forms:
             masks[form] = masks.get(form, 0) | mark

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from rag_evals.text._forms import CANONICAL, RUSSIAN_ENDINGS, STOP_WORDS
 from rag_evals.text._marks import MARKS
-from rag_evals.text._synonyms import SYNONYMS_ENGLISH, SYNONYMS_RUSSIAN
+from rag_evals.text._synonyms_english import SYNONYMS_ENGLISH
+from rag_evals.text._synonyms_russian import SYNONYMS_RUSSIAN
 
 Kind = Literal["stop", "word", "number", "unit"]
 

@@ -44,6 +44,47 @@ def test_plain_cases_come_out_right(
     assert verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("chunk", "statement", "supported"),
+    [
+        (
+            "The European Union will levy duties on steel.",
+            "The EU will levy duties on steel.",
+            True,
+        ),
+        (
+            "The EU will levy duties on steel.",
+            "The European Union will levy duties on steel.",
+            True,
+        ),
+        ("The WHO praised the plan.", "The European Union praised the plan.", False),
+        ("Most residents support the tram.", "Some residents support the tram.", True),
+        ("Some residents support the tram.", "Most residents support the tram.", False),
+        (
+            "Her most famous book is out of print.",
+            "Some famous book of hers is out of print.",
+            True,
+        ),
+        ("Ola wrote the song for Ida.", "Ida wrote the song for Ola.", False),
+        ("Depeche Mode released Violator.", "Violator is an album from Depeche Mode.", True),
+        ("No, Kim sold the boat.", "Kim sold the boat.", True),
+        ("The drug may reduce pain.", "The drug reduces pain.", False),
+        ("The drug can reduce pain.", "The drug may reduce pain.", True),
+        ("Kim appeared in the film Dust.", "Kim was in the film Dust.", True),
+        (
+            "Noise can disturb sleep.",
+            "Additionally, noise can disrupt sleep in several ways.",
+            True,
+        ),
+    ],
+)
+def test_small_words_decide(chunk: str, statement: str, supported: bool) -> None:
+    """Acronyms, weaker quantifiers, turned roles, doubts and framing words are told apart."""
+    (verdict,) = EmbeddedVerifier().verify([statement], [chunk])
+
+    assert verdict.is_supported is supported
+
+
 def test_evidence_quotes_the_chunk() -> None:
     """The sentence that was read as evidence is given with its offsets."""
     (verdict,) = EmbeddedVerifier().verify(["It was completed in 1889."], CHUNKS)

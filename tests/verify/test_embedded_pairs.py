@@ -18,9 +18,9 @@ PAIRS = [
 # Share of pairs in which both statements are decided right. What the judge cannot see has a low
 # floor, and stands in the model card.
 FLOORS = {
-    "number": 0.8, "date": 0.9, "unit": 0.8, "name": 0.9, "negation": 0.9, "antonym": 0.8,
-    "direction": 0.9, "quantifier": 0.9, "argument order": 0.6, "hedge": 0.6, "added detail": 0.4,
-    "paraphrase": 0.8,
+    "number": 0.9, "date": 0.9, "unit": 0.9, "name": 0.9, "negation": 0.9, "antonym": 0.9,
+    "direction": 0.9, "quantifier": 0.9, "argument order": 0.8, "hedge": 0.9, "added detail": 0.5,
+    "paraphrase": 0.9,
 }  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from rag_evals.text import split_sentences
 from rag_evals.text._opposites import OPPOSITES_ENGLISH, OPPOSITES_RUSSIAN
-from rag_evals.text._synonyms import SYNONYMS_ENGLISH, SYNONYMS_RUSSIAN
+from rag_evals.text._synonyms_english import SYNONYMS_ENGLISH
+from rag_evals.text._synonyms_russian import SYNONYMS_RUSSIAN
 from rag_evals.text.words import is_name_at, words
 from tools.train_embedded.rows import Labelled
 

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 _BINS = 10
+MOST_COUNTED = 1500
+"""Rows of a source from which on it weighs no more."""
 
 
 def sigmoid(logits: Array) -> Array:
@@ -52,18 +54,21 @@ def calibration_error(labels: Array, scores: Array) -> float:
 
 
 def balanced_threshold(labels: Mapping[str, Array], scores: Mapping[str, Array]) -> float:
-    """Find the one threshold with the best balanced accuracy, averaged over sources."""
+    """Find the one threshold with the best balanced accuracy, averaged over sources.
+
+    Sources weigh as in the fit: the accuracy of a large one is known better.
+    """
     names = [name for name in labels if 0 < labels[name].mean() < 1]
+    sizes = [min(len(labels[name]), MOST_COUNTED) ** 0.5 for name in names]
     grid = [round(0.2 + 0.01 * step, 2) for step in range(61)]
 
     def mean_accuracy(threshold: float) -> float:
-        return float(
-            np.mean([balanced_accuracy(labels[name], scores[name], threshold) for name in names])
-        )
+        found = [balanced_accuracy(labels[name], scores[name], threshold) for name in names]
+        return float(np.average(found, weights=sizes))
 
     # The middle of the plateau is steadier than its highest point.
     best = max(map(mean_accuracy, grid))
-    good = [threshold for threshold in grid if mean_accuracy(threshold) >= best - 0.003]
+    good = [threshold for threshold in grid if mean_accuracy(threshold) >= best - 0.005]
     return round(float(np.median(good)), 2)
 
 

@@ -17,6 +17,11 @@ _WIDEST_GAP = 8
 _NUMBER_REACH = 3
 _SHORTEST_HEAD = 4
 _OPPOSITE_REACH = 3
+# Names of things end so as subject and as object alike.
+_ALIKE_ENDINGS = tuple("бвгджзклмнпрстфхцчшщьйоеи")
+_DETERMINERS = frozenset("the a an his her its their has have had also".split())
+_TITLES = frozenset("mr mrs ms dr sir".split())
+_SAME_HEAD = 3
 _PASSIVE = frozenset(("by", "was", "were", "been", "был", "была", "были", "было"))
 
 
@@ -34,6 +39,7 @@ class Comparison:
     missing: list[int] = field(default_factory=list)
     near: dict[str, str] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
+    replaced_wide: set[str] = field(default_factory=set)
     wide: set[str] = field(default_factory=set)
     anchors: list[tuple[int, int]] = field(default_factory=list)
     name_inversions: int = 0
@@ -41,9 +47,6 @@ class Comparison:
     opposites: list[tuple[str, str]] = field(default_factory=list)
     number_rivals: dict[int, tuple[str, int]] = field(default_factory=dict)
     wrong_units: list[tuple[str, str, str]] = field(default_factory=list)
-    loose_numbers: list[str] = field(default_factory=list)
-    links: int = 0
-    links_held: int = 0
 
 
 def compare(statement: Sentence, ground: Ground, excluded: Collection[int]) -> Comparison:
@@ -71,12 +74,12 @@ def compare(statement: Sentence, ground: Ground, excluded: Collection[int]) -> C
     result.wide = _wide_keys(ground, excluded)
     primary = places[0].sentence
     _find_near(result)
+    _find_acronyms(result)
     _align(result, primary)
     _compare_gaps(result, primary)
     _find_opposites(result, primary)
-    _compare_numbers(result)
+    _compare_units(result)
     _find_number_rivals(result)
-    _count_links(result)
     return result
 
 
@@ -102,15 +105,35 @@ def _find_near(result: Comparison) -> None:
     for key in dict.fromkeys(sequence[i][1] for i in result.missing):
         if key[0].isdigit():
             continue
-        same = synonyms(key) & held
-        if same:
-            result.replaced[key] = min(same)
-        elif len(key) >= _SHORTEST_HEAD:
+        same = synonyms(key)
+        if same and not same.isdisjoint(held):
+            result.replaced[key] = min(same & held)
+            continue
+        if len(key) >= _SHORTEST_HEAD:
             head = key[:_SHORTEST_HEAD]
             for heads in tables:
                 if head in heads:
                     result.near[key] = heads[head]
                     break
+        if same and key not in result.near and not result.chunk_keys.keys().isdisjoint(same):
+            result.replaced_wide.add(key)
+
+
+def _find_acronyms(result: Comparison) -> None:
+    """Let "EU" stand for "European Union", in either direction."""
+    statement, held = result.statement, result.held
+    if not any(statement.sequence[i][3] for i in result.missing):
+        return
+    for place in result.chosen.places:
+        theirs = place.sentence
+        if theirs.acronyms:
+            for letters, keys in statement.initials.items():
+                if letters in theirs.acronyms:
+                    lost = (key for key in keys if key in result.weights and key not in held)
+                    result.replaced.update((key, theirs.acronyms[letters]) for key in lost)
+        for letters, key in statement.acronyms.items():
+            if key not in held and letters in theirs.initials:
+                result.replaced[key] = theirs.initials[letters][0]
 
 
 def _align(result: Comparison, primary: Sentence) -> None:
@@ -145,11 +168,31 @@ def _name_inversions(result: Comparison, primary: Sentence) -> int:
         after = next((anchors[k] for k in range(position + 1, len(anchors)) if is_name[k]), None)
         if before is None or after is None or not after[1] < middle < before[1]:
             continue
-        # Russian marks roles by case, not by order: only changed forms are changed roles.
-        is_free = sequence[before[0]][0][0] >= "А"
-        if not is_free or sequence[before[0]][0] != other[before[1]][0]:
-            turned += 1
+        ours, theirs = sequence[before[0] + 1 : after[0]], other[after[1] + 1 : before[1]]
+        turned += (
+            _is_same_relation(ours, theirs)
+            and _is_role_changed(sequence[before[0]], other[before[1]])
+            and _is_role_changed(sequence[after[0]], other[after[1]])
+        )
     return turned
+
+
+def _is_same_relation(ours: Sequence[Word], theirs: Sequence[Word]) -> bool:
+    # "X is by Y" may turn round as "Y's X"; the same words between the names may not.
+    links, their_links = (
+        {word.low for word in found if word.kind == "stop" and word.low not in _DETERMINERS}
+        for found in (ours, theirs)
+    )
+    told, their_told = ({word.key for word in w if word.kind != "stop"} for w in (ours, theirs))
+    return links == their_links and told <= their_told
+
+
+def _is_role_changed(ours: Word, theirs: Word) -> bool:
+    # Russian marks roles by case, not by order: only changed forms are changed roles, and forms
+    # that are alike in both cases, where the order decides.
+    if ours[0][0] < "А" or ours[0] != theirs[0]:
+        return True
+    return ours.low.endswith(_ALIKE_ENDINGS)
 
 
 def _is_passive(sentence: Sentence) -> bool:
@@ -160,7 +203,11 @@ def _compare_gaps(result: Comparison, primary: Sentence) -> None:
     """Find what the evidence says between two shared words where the statement says another."""
     sequence, other = result.statement.sequence, primary.sequence
     names = result.statement.names
-    missing = [i for i in result.missing if sequence[i][1] in names]
+    missing = [
+        i
+        for i in result.missing
+        if sequence[i][1] in names and sequence[i][1] not in result.replaced
+    ]
     if not missing or not primary.names:
         return
     bounds = [(-1, -1), *result.anchors, (len(sequence), len(other))]
@@ -170,8 +217,15 @@ def _compare_gaps(result: Comparison, primary: Sentence) -> None:
         lost = [i for i in missing if i0 < i < i1]
         for word in other[j0 + 1 : j1] if lost else ():
             key = word[1]
-            if word[2] != "stop" and key not in result.weights and key in primary.names:
-                result.name_rivals.update((i, word[0]) for i in lost)
+            if (
+                word[2] != "stop"
+                and key not in result.weights
+                and key in primary.names
+                and word[4] not in _TITLES
+            ):
+                # "Hawaii" and "Hawaiʻi" are spellings of one name.
+                strange = [i for i in lost if sequence[i][1][:_SAME_HEAD] != key[:_SAME_HEAD]]
+                result.name_rivals.update((i, word[0]) for i in strange)
                 break
 
 
@@ -199,25 +253,16 @@ def _find_opposites(result: Comparison, primary: Sentence) -> None:
             result.opposites.append((sequence[i][0], primary.sequence[j][0]))
 
 
-def _compare_numbers(result: Comparison) -> None:
-    sequence = result.statement.sequence
+def _compare_units(result: Comparison) -> None:
     for number, unit in result.statement.numbers.items():
-        if number not in result.held:
+        if not unit or number not in result.held:
             continue
-        around = _around(sequence, result.statement.positions[number], _NUMBER_REACH)
-        units: set[str] = set()
-        linked = False
-        for place in result.chosen.places:
-            positions = place.sentence.positions.get(number)
-            if positions is None:
-                continue
-            units.add(place.sentence.numbers.get(number, ""))
-            linked = linked or bool(
-                around & _around(place.sentence.sequence, positions, 2 * _NUMBER_REACH)
-            )
-        if around and not linked:
-            result.loose_numbers.append(number)
-        if unit and unit not in units and "" not in units:
+        units = {
+            place.sentence.numbers.get(number, "")
+            for place in result.chosen.places
+            if number in place.sentence.positions
+        }
+        if unit not in units and "" not in units:
             result.wrong_units.append((number, unit, min(units)))
 
 
@@ -252,30 +297,5 @@ def _around(sequence: Sequence[Word], positions: Sequence[int], reach: int) -> s
         word[1]
         for position in positions
         for word in sequence[max(0, position - reach) : position + reach + 1]
-        if word[2] == "word"
+        if word[2] in ("word", "unit")
     }
-
-
-def _count_links(result: Comparison) -> None:
-    sequence = result.statement.sequence
-    held = result.held
-    previous = -1
-    for i in result.content:
-        if sequence[i][1] not in held:
-            previous = -1
-            continue
-        if previous >= 0:
-            result.links += 1
-            reach = i - previous + 3
-            if _is_linked(result, sequence[previous][1], sequence[i][1], reach):
-                result.links_held += 1
-        previous = i
-
-
-def _is_linked(result: Comparison, first: str, second: str, reach: int) -> bool:
-    for place in result.chosen.places:
-        positions = place.sentence.positions
-        ours, theirs = positions.get(first), positions.get(second)
-        if ours and theirs and any(abs(a - b) <= reach for a in ours for b in theirs):
-            return True
-    return False

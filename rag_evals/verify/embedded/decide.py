@@ -12,7 +12,7 @@ from rag_evals.verify.verdict import Evidence, Verdict
 
 _MOST_READINGS = 6
 _LEAST_RIVAL = 0.3
-_LEAST_EQUAL = 0.9
+_LEAST_EQUAL = 0.8
 
 
 def decide(

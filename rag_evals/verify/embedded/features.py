@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from rag_evals.text._marks import INSISTS
 from rag_evals.text.words import stem
 from rag_evals.verify.embedded.compare import Comparison
 from rag_evals.verify.embedded.turns import Turns, find_turns
@@ -10,26 +11,25 @@ MEANINGS = {
     "best_cover": "share of the statement's weight that the best sentence holds",
     "wide_cover": "share that the best chunk, and chunks nearly as good, hold",
     "bigram_share": "share of its pairs of neighbouring words that stand so in the evidence",
-    "link_share": "share of its neighbouring content words that stand near one another there",
     "near_share": "share missing, but with a word of the same beginning in the evidence",
     "replaced_share": "share missing, but with a synonym in the evidence",
+    "replaced_wide": "share missing, but with a synonym elsewhere in the best chunk",
+    "evidence_spread": "further sentences that the evidence takes, of three",
     "missing_rarity": "how rare the words are for which nothing stands, on average",
     "missing_end": "share of a run of two or more missing words at the end of the statement",
     "numbers_missing": "share of its numbers that the evidence lacks",
     "numbers_nowhere": "numbers that the best chunk lacks, up to 3",
-    "numbers_loose": "numbers that stand among other words in the evidence, up to 3",
-    "unit_wrong": "a number with another unit in the evidence",
     "names_nowhere": "names that the best chunk lacks, up to 3",
     "name_swapped": "another name stands in the place of a name",
     "denial_added": "it denies what the evidence says without any denial",
     "denial_dropped": "the evidence denies what it says without any denial",
-    "quantifier_added": "it says all, none or only, and the evidence does not",
-    "quantifier_swapped": "another quantifier stands before the same word",
+    "quantifier_added": "a quantifier without exception (all, none, only) that the evidence lacks",
     "opposites": "words whose opposite stands in their place, up to 3",
     "number_clash": "another number stands in the place of a missing one",
-    "clash_clean": "number, name, unit or opposite clash; 1 when all else agrees, then falls fast",
-    "turned_clean": "a denial on one side only, another quantifier, or names in turned order",
-    "hedge_clean": "the evidence is a hope, a doubt or an if",
+    "clash_clean": "number, name, unit or opposite clash; 1 where all else agrees, then falls fast",
+    "denial_clean": "likewise: a denial on one side only",
+    "turned_clean": "likewise: another quantifier, or names in turned order",
+    "hedge_clean": "likewise: the evidence is a hope, a doubt or an if",
 }
 """Every feature with its meaning; shares lie in 0..1, a weight is the rarity of a word."""
 
@@ -38,10 +38,18 @@ FEATURES = tuple(MEANINGS)
 # More of these never speaks against support, more of the others never for it. The fit holds the
 # signs: without them, weights of features that go together cancel out and do not carry over.
 FAVOURABLE = frozenset(
-    ("best_cover", "wide_cover", "bigram_share", "link_share", "near_share", "replaced_share")
+    (
+        "best_cover",
+        "wide_cover",
+        "bigram_share",
+        "link_share",
+        "near_share",
+        "replaced_share",
+        "replaced_wide",
+    )
 )
 # Edits may only make these speak louder against support; see the training command.
-SHARPENED = frozenset(("clash_clean", "turned_clean", "hedge_clean"))
+SHARPENED = frozenset(("clash_clean", "denial_clean", "turned_clean", "hedge_clean"))
 _MOST = 3.0
 _SHARPNESS = 8
 
@@ -66,9 +74,10 @@ def _overlap(result: Comparison) -> list[float]:
         # In the statement's order: a set's own order differs by process, and so would the last bit.
         sum(weight for key, weight in weights.items() if key in result.wide) / total,
         _bigram_share(result),
-        result.links_held / result.links if result.links else 0.0,
         sum(weights[key] for key in result.near) / total,
         sum(weights[key] for key in result.replaced) / total,
+        sum(weight for key, weight in weights.items() if key in result.replaced_wide) / total,
+        max(0, len(result.chosen.places) - 1) / 3,
     ]
 
 
@@ -112,13 +121,11 @@ def _numbers(result: Comparison) -> list[float]:
     return [
         len(absent) / len(numbers) if numbers else 0.0,
         min(_MOST, nowhere),
-        min(_MOST, len(result.loose_numbers)),
-        1.0 if result.wrong_units else 0.0,
     ]
 
 
 def _names(result: Comparison) -> list[float]:
-    names = result.statement.names
+    names = result.statement.names.keys() - result.replaced.keys()
     nowhere = sum(key not in result.held and key not in result.chunk_keys for key in names)
     return [min(_MOST, nowhere), 1.0 if result.name_rivals else 0.0]
 
@@ -128,7 +135,6 @@ def _polarity(result: Comparison, turns: Turns) -> list[float]:
         1.0 if turns.negation_added else 0.0,
         1.0 if turns.negation_dropped else 0.0,
         1.0 if turns.quantifier_added else 0.0,
-        1.0 if turns.quantifiers_swapped else 0.0,
         min(_MOST, len(result.opposites)),
     ]
 
@@ -138,17 +144,16 @@ def _clashes(result: Comparison, turns: Turns) -> list[float]:
     clash = bool(
         result.number_rivals or result.name_rivals or result.opposites or result.wrong_units
     )
-    turned = bool(
-        turns.negation_added or turns.negation_dropped or turns.quantifier_added
-        or turns.quantifiers_swapped or result.name_inversions
-    )  # fmt: skip
+    denied = turns.negation_added or turns.negation_dropped
+    turned = bool(turns.quantifiers_swapped or result.name_inversions)
     hedged = bool(turns.hedge_dropped)
+    found = (clash, denied, turned, hedged)
     agreement = 0.0
-    if clash or turned or hedged:
+    if any(found):
         agreement = _agreement(result, turns) ** _SHARPNESS
     return [
         1.0 if result.number_rivals else 0.0,
-        *(agreement if found else 0.0 for found in (clash, turned, hedged)),
+        *(agreement if is_found else 0.0 for is_found in found),
     ]
 
 
@@ -158,6 +163,8 @@ def _agreement(result: Comparison, turns: Turns) -> float:
     strange = {sequence[i][1] for i in (*result.number_rivals, *result.name_rivals)}
     strange.update(stem(ours) for ours, _ in result.opposites)
     strange.update(stem(ours) for ours in turns.own_words)
+    if turns.hedge_dropped:
+        strange.update(word[1] for word in sequence if word[5] & INSISTS)
     for number, _, _ in result.wrong_units:
         for position in result.statement.positions[number]:
             strange.update(word[1] for word in sequence[position + 1 : position + 2])

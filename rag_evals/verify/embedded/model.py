@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_evals.errors import ConfigurationError
+from rag_evals.text.vague import vague_factors
 from rag_evals.verify.embedded.features import FEATURES
 from rag_evals.verify.embedded.passage import Sentence
 
@@ -127,4 +128,6 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
             weight = max(_LEAST_IDF, top - log(int(count) + 1))
             for key in keys.split():
                 idf[key] = weight
+    for key, factor in vague_factors().items():
+        idf[key] = factor * idf.get(key, unseen.get("en", _LEAST_IDF))
     return idf, unseen

@@ -4,6 +4,7 @@ A chunk is prepared once: its sentences as words, and an index from each word ke
 that hold it. Preparing costs time linear in the text; prepared chunks are kept by their text.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -14,6 +15,10 @@ from rag_evals.text.polarity import NEGATIVE_PREFIXES, opposites, positive_forms
 from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.words import Word, is_name_at, words
 
+_ANSWERS_NO = re.compile(r"\W*(?:no|нет)\s*,", re.IGNORECASE)
+_ONE = frozenset("one один одна одно".split())
+_INSIDE_NAMES = frozenset("of and for the on in".split())
+_SHORTEST_ACRONYM, _LONGEST_ACRONYM = 2, 6
 _KEPT_CHUNKS = 256
 _LONGEST_KEPT_CHUNK = 20_000
 _LONGEST_SENTENCE = 120
@@ -29,7 +34,8 @@ class Sentence:
     """The words of one sentence; what only some sentences need is found on first use."""
 
     __slots__ = (
-        "_figures", "_heads", "_marks", "_names", "_negations", "_numbers", "_opposable", "_pairs",
+        "_acronyms", "_figures", "_heads", "_initials", "_marks", "_names", "_negations",
+        "_numbers", "_opposable", "_pairs",
         "_positions", "_turned", "sequence", "span",
     )  # fmt: skip
 
@@ -52,6 +58,8 @@ class Sentence:
         self._figures: list[int] | None = None
         self._opposable: list[Opposable] | None = None
         self._pairs: set[tuple[str, str]] | None = None
+        self._acronyms: dict[str, str] | None = None
+        self._initials: dict[str, list[str]] | None = None
 
     @property
     def marks(self) -> int:
@@ -81,6 +89,29 @@ class Sentence:
                 for form in positive_forms(word[1])
             }
         return self._turned
+
+    @property
+    def acronyms(self) -> dict[str, str]:
+        """Words in capitals with their keys: "eu"."""
+        if self._acronyms is None:
+            self._acronyms = {
+                word[4]: word[1]
+                for word in self.sequence
+                if word[3]
+                and _SHORTEST_ACRONYM <= len(word[4]) <= _LONGEST_ACRONYM
+                and word[0].isupper()
+            }
+        return self._acronyms
+
+    @property
+    def initials(self) -> dict[str, list[str]]:
+        """First letters of names of several words, with their keys: "eu" for European Union."""
+        if self._initials is None:
+            self._initials = {
+                "".join(word[4][0] for word in run): [word[1] for word in run]
+                for run in _capital_runs(self.sequence)
+            }
+        return self._initials
 
     @property
     def positions(self) -> dict[str, list[int]]:
@@ -124,17 +155,22 @@ class Sentence:
     def negations(self) -> list[int]:
         """Positions of the words that deny."""
         if self._negations is None:
-            self._negations = _negations(self.sequence) if self.marks & DENIES else []
+            found = _negations(self.sequence) if self.marks & DENIES else []
+            # "No, he did.": an answer to someone, not a denial of what follows.
+            if found[:1] == [0] and _ANSWERS_NO.match(self.span.text):
+                del found[0]
+            self._negations = found
         return self._negations
 
     @property
     def figures(self) -> list[int]:
-        """Positions of the numbers and months."""
+        """Positions of the numbers and months; "one team" counts hardly more than "a team"."""
         if self._figures is None:
             self._figures = [
                 position
                 for position, word in enumerate(self.sequence)
-                if word[2] == "number" or (word[1][:5] == "month" and word[1][5:].isdigit())
+                if (word[2] == "number" and word[4] not in _ONE)
+                or (word[1][:5] == "month" and word[1][5:].isdigit())
             ]
         return self._figures
 
@@ -194,6 +230,18 @@ class Passage:
                         holders.append(number)
                     else:
                         index[word[1]] = [*holders, number]
+
+
+def _capital_runs(sequence: list[Word]) -> list[list[Word]]:
+    runs: list[list[Word]] = []
+    run: list[Word] = []
+    for word in sequence:
+        if word[3] and (run or word[2] != "stop"):
+            run.append(word)
+        elif run and word[4] not in _INSIDE_NAMES:
+            runs.append(run)
+            run = []
+    return [found for found in [*runs, run] if len(found) > 1]
 
 
 def _negations(sequence: list[Word]) -> list[int]:

@@ -10,19 +10,33 @@ from rag_evals.text._marks import (
     QUANTIFIES,
     WEAKENS,
 )
-from rag_evals.text.words import Word
 from rag_evals.verify.embedded.compare import Comparison
 from rag_evals.verify.embedded.passage import Sentence
 
 _SCOPE = 4
 _TARGET_REACH = 3
 _HEDGE_REACH = 4
+# "Can" and "often" say hardly more than "may".
+_HALF_HEDGES = frozenset("can often sometimes typically можно иногда часто".split())
+# "Appeared to win" is less than "won", "appeared in a film" is a fact.
+_DOUBTFUL_BEFORE_TO = frozenset(
+    "appear appears appeared threatened threatens offered want wants wanted".split()
+)
 _STRONG = frozenset(("all", "none", "only"))
 _AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
-_RIVALS = {group: _AMOUNTS - {group} for group in _AMOUNTS} | {
+# What the evidence may say for each quantifier to be wrong: many are some, but some are not many.
+_RIVALS = {
+    "all": _AMOUNTS - {"all"},
+    "most": frozenset(("half", "some", "few", "none")),
+    "many": frozenset(("few", "none")),
+    "half": frozenset(("all", "most", "few", "none")),
+    "some": frozenset(("none",)),
+    "few": frozenset(("all", "most", "many", "half")),
+    "none": _AMOUNTS - {"none"},
     "over": frozenset(("under",)),
     "under": frozenset(("over",)),
 }
+_BEFORE_SUPERLATIVES = frozenset("the his her its their our your my whose".split())
 
 
 class Turns(NamedTuple):
@@ -65,19 +79,30 @@ def find_turns(result: Comparison) -> Turns:
         is_added, swapped = _quantifiers(result.statement, sentences)
     hedge = ""
     if primary.marks & WEAKENS and not marks & WEAKENS:
-        hedge = next((w[0] for w in _window(result, primary) if w[5] & WEAKENS), "")
+        hedge = _dropped_hedge(result, primary)
     own_words: tuple[str, ...] = ()
     if marks & QUANTIFIES:
         own_words = tuple(word[0] for word in result.statement.sequence if word[5] & QUANTIFIES)
     return Turns(added, dropped, is_added, swapped, hedge, own_words)
 
 
-def _window(result: Comparison, primary: Sentence) -> Sequence[Word]:
-    if not result.anchors:
-        return primary.sequence
-    first = min(j for _, j in result.anchors) - _HEDGE_REACH
-    last = max(j for _, j in result.anchors)
-    return primary.sequence[max(0, first) : last]
+def _dropped_hedge(result: Comparison, primary: Sentence) -> str:
+    """Return the word that makes a fact of the statement less than one in its evidence, or ""."""
+    ours = result.statement
+    if any(word.low in _HALF_HEDGES for word in ours.sequence):
+        return ""
+    sequence = primary.sequence
+    for position, word in enumerate(sequence):
+        if not word[5] & WEAKENS:
+            continue
+        following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
+        if word.low in _DOUBTFUL_BEFORE_TO and (not following or following[0].low != "to"):
+            continue
+        # What is doubted is the next content word; others of the sentence may be facts.
+        target = next((w[1] for w in following if w[2] != "stop"), None)
+        if target in ours.positions:
+            return word[0]
+    return ""
 
 
 def _denied(sentence: Sentence) -> list[str]:
@@ -92,10 +117,11 @@ def _denied(sentence: Sentence) -> list[str]:
 
 
 def _denies(sentence: Sentence, key: str) -> bool:
-    return any(
-        -2 <= position - negation <= _SCOPE
-        for position in sentence.positions.get(key, ())
-        for negation in sentence.negations
+    # "It belongs not to him, it belongs to her": what is also said without a denial is not denied.
+    positions = sentence.positions.get(key, ())
+    return bool(positions) and all(
+        any(-2 <= position - negation <= _SCOPE for negation in sentence.negations)
+        for position in positions
     )
 
 
@@ -125,6 +151,8 @@ def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
     sequence = sentence.sequence
     for position, word in enumerate(sequence):
         if not word[5] & QUANTIFIES:
+            continue
+        if word.low == "most" and position and sequence[position - 1].low in _BEFORE_SUPERLATIVES:
             continue
         following = sequence[position + 1 : position + 1 + _TARGET_REACH]
         target = next((w[1] for w in following if w[2] in ("word", "number")), "")
