@@ -1,6 +1,7 @@
 """The guard: what says the same shares a verdict, and nothing else does."""
 
 import csv
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,11 +55,13 @@ def test_there_is_no_false_hit() -> None:
     assert false_hits == []
 
 
-def test_most_paraphrases_are_found() -> None:
-    """The guard is of use: it lets through most rewordings, the same ones both ways round."""
+def test_many_paraphrases_are_found() -> None:
+    """The guard is of use: it lets through many rewordings, the same ones both ways round."""
     hits = [pair for pair in SAME if may_share_verdict(pair.a, pair.b)]
+    others = [pair for pair in SAME if pair.kind == "unseen"]
 
-    assert len(hits) / len(SAME) >= 0.8
+    assert len(hits) / len(SAME) >= 0.5
+    assert sum(pair in hits for pair in others) / len(others) >= 0.4
     assert all(may_share_verdict(pair.b, pair.a) for pair in hits)
 
 
@@ -73,11 +76,56 @@ def test_percentages_are_written_in_one_way(form: str) -> None:
 
 
 def test_a_fraction_is_a_percentage_only_of_a_share() -> None:
-    """0.12 is 12 % where the statement speaks of a share, and a number elsewhere."""
-    assert may_share_verdict("The share is 0.12.", "The share is twelve percent.")
+    """0.12 is 12 % where the statement says what a share is, and a number elsewhere."""
+    assert may_share_verdict("The share of women is 0.12.", "The share of women is twelve percent.")
     assert may_share_verdict("Доля равна 0,12.", "Доля равна двенадцать процентов.")
     assert not may_share_verdict("It grew by 0.12.", "It grew by 12%.")
-    assert not may_share_verdict("The share is 0.12 km.", "The share is 12% km.")
+    assert not may_share_verdict("The share price was 0.12.", "The share price was 12%.")
+    assert not may_share_verdict("The probability fell by 0.5.", "The probability fell by 50%.")
+    assert not may_share_verdict("The share of women is 0.12 km.", "The share of women is 12% km.")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    ["-$5 million", "- $5 million", "−$5 million", "$-5 million", "($5) million", "$.5 million"],
+)
+def test_a_sign_before_an_amount_is_seen(changed: str) -> None:
+    """A loss is no profit, however its sign is written."""
+    assert may_share_verdict("It made $5 million.", "It made 5 million dollars.")
+    assert not may_share_verdict("It made $5 million.", f"It made {changed}.")
+
+
+def test_a_word_is_exchanged_only_where_it_is_measured() -> None:
+    """Prices that rise by 5 % grow; a town that falls does not decline, and a child is no price."""
+    assert may_share_verdict("Prices rose by 5 %.", "Prices grew by 5%.")
+    assert may_share_verdict("Цены выросли на 5 %.", "Цены увеличились на 5%.")
+    assert not may_share_verdict("The town fell in 1453.", "The town declined in 1453.")
+    assert not may_share_verdict("The balloon rose by 5 km.", "The balloon grew by 5 km.")
+    assert not may_share_verdict("Он вырос в Москве.", "Он увеличился в Москве.")
+
+
+def test_a_date_moves_only_where_the_verb_alone_can_own_it() -> None:
+    """The year of a forecast is not the year that it is about."""
+    assert may_share_verdict(
+        "In 1925, the novel was published.", "The novel was published in 1925."
+    )
+    assert may_share_verdict("В 1879 году он родился в Ульме.", "Он родился в Ульме в 1879 году.")
+    assert not may_share_verdict("In 2019, he forecast a slump.", "He forecast a slump in 2019.")
+    assert not may_share_verdict("In 2019, he married the mayor.", "He married the mayor in 2019.")
+
+
+def test_every_comma_counts() -> None:
+    """A comma taken out anywhere is a miss, but for those of a date and a joining word."""
+    assert may_share_verdict(
+        "In 1889, the tower was completed.", "In 1889 the tower was completed."
+    )
+    for pair in ALL:
+        for place, character in enumerate(pair.a):
+            before, after = pair.a[:place], pair.a[place + 2 :]
+            in_date = before[-1:].isdigit() or after[:1].isdigit() or len(before.split()) < 5
+            if character == "," and pair.a[place + 1 :][:1] == " " and not in_date:
+                without = f"{before} {after}"
+                assert not may_share_verdict(pair.a, without), without
 
 
 @pytest.mark.parametrize(
@@ -115,6 +163,31 @@ def test_a_very_long_statement_shares_only_with_itself() -> None:
 
     assert may_share_verdict(text, text)
     assert not may_share_verdict(text, text + ".")
+
+
+PARTS = (
+    *(",", "1,", "1 ", "9", ".", "-", "(", '"', "$", "a, ", "A ", "A and B ", "the a ", "twenty-"),
+    *(
+        "in 1990 ",
+        "the mayor of Anna ",
+        "was written by A ",
+        "one hundred and ",
+        "двадцать ",
+        "Анна и ",
+    ),
+)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_text_takes_long(part: str) -> None:
+    """100 kB, 10,000 commas or digits, and the longest that is parsed: under a second each."""
+    start = time.process_time()
+    for size in (1_900, 10_000 * len(part), 100_000):
+        text = part * (size // len(part))
+        assert not may_share_verdict(text + "x", text + "y")
+        assert not may_share_verdict("The " + text, text + " the")
+
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("sign", [" ", ".", "?!", "—", "«»"])

@@ -1,14 +1,14 @@
 """Is one statement the other in other words? A fixed list of rewrites decides, never similarity.
 
-Both statements are written in one normal form: numbers, dates, units, contractions, a small lexicon
-of synonyms. They may share a verdict when the forms are equal word for word, or become equal by one
-of a few changes of order that keep the meaning. Every other difference is a miss: whatever words
-this package does not know cannot be confused.
+Both statements are written in one normal form: numbers, dates, units, contractions, a few words
+that mean the same beside certain others. They may share a verdict when the forms are equal word
+for word, or become equal by one of a few changes of order that keep the meaning. Every other
+difference is a miss: whatever words this package does not know cannot be confused.
 """
 
 from functools import lru_cache
 
-from rag_evals.cache.guard.normal import Token, normal_form
+from rag_evals.cache.guard.normal import normal_form, with_rules
 from rag_evals.cache.guard.rewrites import variants
 
 __all__ = ["may_share_verdict"]
@@ -31,27 +31,13 @@ def may_share_verdict(a: str, b: str) -> bool:
         return True
     if max(len(a), len(b)) > _LONGEST:
         return False
-    return any(_equal(one, other) for one in _forms(a) for other in _forms(b))
+    return not _forms(a).isdisjoint(_forms(b))
 
 
 # A new statement is compared with all that are known for its context.
 @lru_cache(maxsize=4096)
-def _forms(statement: str) -> list[list[Token]]:
-    tokens = normal_form(statement)
-    return variants(tokens) if tokens else []
-
-
-def _equal(first: list[Token], second: list[Token]) -> bool:
-    return len(first) == len(second) and all(
-        _same(one, other) for one, other in zip(first, second, strict=True)
-    )
-
-
-def _same(one: Token, other: Token) -> bool:
-    """Compare two words; a capital at the start of a sentence says nothing, elsewhere it may."""
-    if one.text == other.text:
-        return True
-    if not (one.initial or other.initial) or one.text.casefold() != other.text.casefold():
-        return False
-    # "WHO said" and "Who said", "US" and "us": capitals all through are a name.
-    return not any(len(t.text) > 1 and t.text.isupper() for t in (one, other))
+def _forms(statement: str) -> frozenset[str]:
+    text = normal_form(statement)
+    # A word may only be put for another where the order is plain: again after each change of it.
+    moved = variants(with_rules(text)) if text else set()
+    return frozenset(with_rules(form) for form in moved)

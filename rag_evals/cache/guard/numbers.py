@@ -1,178 +1,228 @@
-"""How is a number, a date or a unit written in one way? What is not certain stays as it is."""
+"""How is a number or a unit written in one way? What is not certain stays as it is."""
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 _SMALL_NAMES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen"
 )
-SMALL = {name: value for value, name in enumerate(_SMALL_NAMES.split())}
-# Russian forms, by value: those of other cases are given where they are common.
-_SMALL_RUSSIAN = {
-    0: "ноль нуль",
-    1: "один одна одно одного одной",
-    2: "два две двух двум двумя",
-    3: "три трех трем тремя",
-    4: "четыре четырех четырем",
-    5: "пять пяти пятью",
-    6: "шесть шести шестью",
-    7: "семь семи семью",
-    8: "восемь восьми",
-    9: "девять девяти девятью",
-    10: "десять десяти десятью",
-    11: "одиннадцать одиннадцати",
-    12: "двенадцать двенадцати двенадцатью",
-    13: "тринадцать тринадцати",
-    14: "четырнадцать четырнадцати",
-    15: "пятнадцать пятнадцати",
-    16: "шестнадцать шестнадцати",
-    17: "семнадцать семнадцати",
-    18: "восемнадцать восемнадцати",
-    19: "девятнадцать девятнадцати",
+_SMALL = {name: value for value, name in enumerate(_SMALL_NAMES.split())}
+_TENS_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
+_TENS = {name: 10 * value for value, name in enumerate(_TENS_NAMES.split(), start=2)}
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_RUSSIAN_SCALES = {
+    form: value
+    for value, forms in {
+        10**3: "тысяча тысячи тысяч тыс",
+        10**6: "миллион миллиона миллионов млн",
+        10**9: "миллиард миллиарда миллиардов млрд",
+        10**12: "триллион триллиона триллионов трлн",
+    }.items()
+    for form in forms.split()
 }
-SMALL |= {form: value for value, forms in _SMALL_RUSSIAN.items() for form in forms.split()}
-_TENS = {
-    20: "twenty двадцать двадцати",
-    30: "thirty тридцать тридцати",
-    40: "forty сорок сорока",
-    50: "fifty пятьдесят пятидесяти",
-    60: "sixty шестьдесят шестидесяти",
-    70: "seventy семьдесят семидесяти",
-    80: "eighty восемьдесят восьмидесяти",
-    90: "ninety девяносто девяноста",
-    100: "сто ста",
-    200: "двести двухсот",
-    300: "триста трехсот",
-    400: "четыреста четырехсот",
-    500: "пятьсот пятисот",
-    600: "шестьсот шестисот",
-    700: "семьсот семисот",
-    800: "восемьсот восьмисот",
-    900: "девятьсот девятисот",
+# Nominatives first. Left out: "один" (alone), "семью" (a family), "сорок" alone (magpies).
+_RUSSIAN = {
+    2: ("два две", "двух"),
+    3: ("три", "трех трёх"),
+    4: ("четыре", "четырех четырёх"),
+    5: ("пять", "пяти"),
+    6: ("шесть", "шести"),
+    7: ("семь", "семи"),
+    8: ("восемь", "восьми"),
+    9: ("девять", "девяти"),
+    10: ("десять", "десяти"),
+    11: ("одиннадцать", "одиннадцати"),
+    12: ("двенадцать", "двенадцати"),
+    13: ("тринадцать", "тринадцати"),
+    14: ("четырнадцать", "четырнадцати"),
+    15: ("пятнадцать", "пятнадцати"),
+    16: ("шестнадцать", "шестнадцати"),
+    17: ("семнадцать", "семнадцати"),
+    18: ("восемнадцать", "восемнадцати"),
+    19: ("девятнадцать", "девятнадцати"),
+    20: ("двадцать", "двадцати"),
+    30: ("тридцать", "тридцати"),
+    40: ("сорок", ""),
+    50: ("пятьдесят", "пятидесяти"),
+    60: ("шестьдесят", "шестидесяти"),
+    70: ("семьдесят", "семидесяти"),
+    80: ("восемьдесят", "восьмидесяти"),
+    90: ("девяносто", ""),
+    100: ("сто", ""),
+    200: ("двести", "двухсот"),
+    300: ("триста", "трехсот трёхсот"),
+    400: ("четыреста", "четырехсот четырёхсот"),
+    500: ("пятьсот", "пятисот"),
+    600: ("шестьсот", "шестисот"),
+    700: ("семьсот", "семисот"),
+    800: ("восемьсот", "восьмисот"),
+    900: ("девятьсот", "девятисот"),
 }
-TENS = {form: value for value, forms in _TENS.items() for form in forms.split()}
-_SCALES = {
-    100: "hundred",
-    10**3: "thousand тысяча тысячи тысяч тыс",
-    10**6: "million mln миллион миллиона миллионов млн",
-    10**9: "billion bn миллиард миллиарда миллиардов млрд",
-    10**12: "trillion трлн триллион триллиона триллионов",
-}
-SCALES = {form: value for value, forms in _SCALES.items() for form in forms.split()}
-_ORDINAL_NAMES = (
-    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-)
-_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
-ORDINALS = {
-    name: f"{value}{_ENDINGS.get(value, 'th')}" for value, name in enumerate(_ORDINAL_NAMES.split())
-}
+_DIRECT = {form: value for value, (forms, _) in _RUSSIAN.items() for form in forms.split()}
+_OBLIQUE = {form: value for value, (_, forms) in _RUSSIAN.items() for form in forms.split()}
+# Only after these is the case no part of what is said: "двух кенгуру" may be whom they saw.
+_GOVERN = frozenset("более менее больше меньше около до из от свыше без для после".split())
+_NOT_COUNTED_AFTER = frozenset("не ни".split())
 
-# Tons, tonnes and pounds stay apart: they are different amounts.
+NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
+"""A number in its normal form."""
+
 _UNITS = {
-    "percent": "% percent pct процент процента процентов",
-    "USD": "$ dollar dollars usd доллар доллара долларов",
-    "EUR": "€ euro euros eur евро",
-    "GBP": "£ gbp",
-    "RUB": "₽ rub ruble rubles rouble roubles рубль рубля рублей руб",
-    "km": "km kilometre kilometres kilometer kilometers км километр километра километров",
-    "m": "m metre metres meter meters м метр метра метров",
-    "cm": "cm centimetre centimetres centimeter centimeters см сантиметр сантиметра сантиметров",
-    "mm": "mm millimetre millimetres millimeter millimeters мм миллиметр миллиметра миллиметров",
-    "mile": "mile miles миля мили миль",
-    "foot": "foot feet ft",
-    "inch": "inch inches",
-    "kg": "kg kilogram kilograms килограмм килограмма килограммов кг",
-    "g": "g gram grams грамм грамма граммов",
-    "mg": "mg milligram milligrams мг миллиграмм миллиграмма миллиграммов",
-    "tonne": "tonne tonnes тонна тонны тонн",
-    "litre": "litre litres liter liters литр литра литров",
-    "hour": "hour hours hr hrs час часа часов",
-    "minute": "minute minutes min mins минута минуты минут",
-    "second": "second seconds sec secs секунда секунды секунд",
-    "day": "day days день дня дней",
-    "week": "week weeks неделя недели недель",
-    "month": "month months месяц месяца месяцев",
-    "year": "year years год года лет",
+    "%": "percent pct процент процента процентов",
+    "dollars": "$ доллар доллара долларов",
+    "USD": "",
+    "euros": "€ EUR евро",
+    "₽": "рубль рубля рублей руб rubles roubles",
+    "£": "",
+    "km": "kilometres kilometers км километр километра километров",
+    "cm": "centimetres centimeters см сантиметр сантиметра сантиметров",
+    "mm": "millimetres millimeters мм миллиметр миллиметра миллиметров",
+    "kg": "kilograms кг килограмм килограмма килограммов",
+    "mg": "milligrams мг миллиграмм миллиграмма миллиграммов",
+    "метров": "метр метра",
+    "litres": "liters",
 }
-UNITS = {form: unit for unit, forms in _UNITS.items() for form in forms.split()}
+UNITS = {form: unit for unit, forms in _UNITS.items() for form in (unit, *forms.split())}
+"""Exact spelling counts: "Mg" is not "mg", and "5 dollar notes" are not "$5 notes"."""
+
+_PAIRED_UNITS = {
+    ("per", "cent"): "%",
+    ("US", "dollars"): "USD",
+    ("°", "C"): "°C",
+    ("degrees", "Celsius"): "°C",
+    ("градусов", "Цельсия"): "°C",
+    ("градуса", "Цельсия"): "°C",
+}
+_METRES = frozenset("m metres meters".split())
+# "5 meters" may be devices and "5 m" millions, unless one of these follows.
+_MEASURES = frozenset("tall high long wide deep thick".split())
+_SIGNS = {"$": "dollars", "€": "euros", "£": "£", "₽": "₽", "USD": "USD"}
 GLUED_UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "км", "см", "мм", "кг", "мг"))
 """Units that may follow a number without a space and mean nothing else: not "5m" or "4K"."""
 
-CURRENCIES = frozenset(("USD", "EUR", "GBP", "RUB"))
-
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "January Jan января",
-            "February Feb февраля",
-            "March Mar марта",
-            "April Apr апреля",
-            "May мая",
-            "June Jun июня",
-            "July Jul июля",
-            "August Aug августа",
-            "September Sept Sep сентября",
-            "October Oct октября",
-            "November Nov ноября",
-            "December Dec декабря",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_DAY = r"(?:the )?(?P<day>[0-9]{1,2})(?:st|nd|rd|th|-?го)?(?: of)?"
-_YEAR = r"(?P<year>[12][0-9]{3})(?![0-9]|[.,:][0-9])(?: ?(?:года|году|год|г\.))?"
-_DATES = (
-    re.compile(rf"\b{_DAY} (?P<month>{_MONTH})\b\.?,? {_YEAR}"),
-    re.compile(
-        rf"\b(?P<month>{_MONTH})\b\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? {_YEAR}",
-    ),
-    re.compile(rf"\b(?P<month>{_MONTH})\b\.?,?(?: of)? {_YEAR}"),
-    re.compile(rf"\b{_DAY} (?P<month>{_MONTH})\b"),
-    re.compile(
-        rf"\b(?P<month>{_MONTH})\b\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![\w]|[.,:][0-9])"
-    ),
-    re.compile(
-        r"(?<![\w.\ue000-])(?P<year>[12][0-9]{3})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})(?![\w-])"
-    ),
-)
-_DOTTED = re.compile(
-    r"(?<![\w.])(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>[12][0-9]{3})(?![\w])"
-    r"(?: ?(?:года|году|г\.))?"
-)
-_RUSSIAN_YEAR = re.compile(r"(?<![\w.,-])([12][0-9]{3}) ?(?:году|года|год|г\.)(?!\w)")
-
-DATE_MARK = "\ue000"
-"""Stands before a date; it occurs in no text."""
+_IN_TIME = frozenset("in by since until from to of after before during around about circa".split())
+_IS_NUMBER = re.compile(r"-?\.?[0-9][0-9.,:]*")
 
 
-def with_dates(text: str, *, russian: bool) -> str:
-    """Write every date that is certain as `DATE_MARK` and year, month and day.
+def with_numbers(words: Sequence[str], *, russian: bool) -> list[str]:
+    """Write numbers with their scales and units in one way; a currency goes behind its number."""
+    result: list[str] = []
+    place = 0
+    while place < len(words):
+        unit = _SIGNS.get(words[place])
+        leads = unit is not None and place + 1 < len(words) and bool(_digits(words[place + 1]))
+        start = place + 1 if leads else place
+        value, after = _number(words, start, russian=russian, measured=leads)
+        if value is None:
+            result.append(words[place])
+            place += 1
+            continue
+        result.append(value)
+        place = after
+        if not leads:
+            unit, place = _unit(words, after)
+        if unit is not None:
+            result.append(unit)
+    return result
 
-    Args:
-        text: A statement.
-        russian: Whether "05.03.2019" is surely the fifth of March.
-    """
-    for pattern in (*_DATES, *((_DOTTED,) if russian else ())):
-        text = pattern.sub(_date, text)
-    return _RUSSIAN_YEAR.sub(r"\1", text) if russian else text
+
+def number_of(word: str) -> int | None:
+    """Return the number that an English word of one or two parts is, such as "twenty-five"."""
+    tens, _, small = word.partition("-")
+    if not small:
+        return _SMALL.get(word, _TENS.get(word))
+    value = _SMALL.get(small, 0)
+    return _TENS[tens] + value if tens in _TENS and 0 < value < 10 else None
 
 
-def _date(found: re.Match[str]) -> str:
-    parts = found.groupdict()
-    written = parts["month"]
-    month = _MONTHS.get(written) or int(written)
-    day = parts.get("day")
-    if not 1 <= month <= 12 or (day is not None and not 1 <= int(day) <= 31):
-        return found.group()
-    shown_day = "" if day is None else f"{int(day):02}"
-    return f" {DATE_MARK}{parts.get('year') or ''}-{month:02}-{shown_day} "
+def _digits(word: str) -> bool:
+    return _IS_NUMBER.fullmatch(word) is not None
 
 
-def plain_number(written: str, *, russian: bool, measured: bool) -> str:
+def _number(
+    words: Sequence[str], place: int, *, russian: bool, measured: bool
+) -> tuple[str | None, int]:
+    """Return the number that begins at a place and where it ends; None where none begins."""
+    if not _digits(words[place]):
+        read = _russian_number if russian else _english_number
+        return read(words, place)
+    after = place + 1
+    scales = _RUSSIAN_SCALES if russian else _SCALES
+    scale = scales.get(words[after]) if after < len(words) else None
+    measured = measured or scale is not None or _unit(words, after)[0] is not None
+    before = words[place - 1].lower() if place else ""
+    following = words[after] if after < len(words) else ""
+    counts = measured or (following.isalpha() and following.islower() and before not in _IN_TIME)
+    value = _plain(words[place], russian=russian, measured=measured, counts=counts)
+    return (value, after) if scale is None else (_scaled(value, scale), after + 1)
+
+
+def _english_number(words: Sequence[str], place: int) -> tuple[str | None, int]:
+    """Read "twelve", "three hundred and five", "two million"; other words end it."""
+    first = words[place]
+    value = number_of(first if place else first[:1].lower() + first[1:])
+    following = [*words[place + 1 : place + 5], "", "", "", ""]
+    if value is None or (value == 1 and following[0] not in ("hundred", *_SCALES)):
+        return None, place
+    # "Seven Brides" is a title; "twenty five pound notes" may be twenty.
+    if (not place and following[0][:1].isupper()) or (
+        value in _TENS.values() and number_of(following[0]) is not None
+    ):
+        return None, place
+    after = place + 1
+    if following[0] == "hundred" and 0 < value < 10:
+        value, after = 100 * value, place + 2
+        rest = number_of(following[2]) if following[1] == "and" else None
+        # "between one hundred and five hundred" are two numbers.
+        is_range = place > 0 and words[place - 1].lower() == "between"
+        if rest and (is_range or following[3] in ("hundred", *_SCALES, "and")):
+            return None, place
+        if rest:
+            return str(value + rest), place + 4
+        following = following[1:]
+    if following[0] in _SCALES:
+        return str(value * _SCALES[following[0]]), after + 1
+    return str(value), after
+
+
+def _russian_number(words: Sequence[str], place: int) -> tuple[str | None, int]:
+    """Read "двадцать пять" or, after "более" and the like, "двадцати пяти"."""
+    before = words[place - 1].lower() if place else ""
+    first = words[place] if place else words[0][:1].lower() + words[0][1:]
+    table = _OBLIQUE if before in _GOVERN else _DIRECT
+    value = table.get(first)
+    if value is None or before in _NOT_COUNTED_AFTER or (place == 0 and first == "три"):
+        return None, place
+    start, place = place, place + 1
+    while place < len(words) and words[place] in table and _fits(value, table[words[place]]):
+        value += table[words[place]]
+        place += 1
+    scale = _RUSSIAN_SCALES.get(words[place]) if place < len(words) else None
+    if value == 40 and scale is None:
+        return None, start
+    return (str(value), place) if scale is None else (str(value * scale), place + 1)
+
+
+def _fits(value: int, part: int) -> bool:
+    """Say whether a part may follow: units after tens, tens after hundreds."""
+    room = 10 if part < 10 else 100 if part < 100 else 1000
+    return value % room == 0 and value >= 20
+
+
+def _unit(words: Sequence[str], place: int) -> tuple[str | None, int]:
+    """Return the unit at a place and where it ends; None where there is none."""
+    first, second = [*words[place : place + 2], "", ""][:2]
+    if (first, second) in _PAIRED_UNITS:
+        return _PAIRED_UNITS[first, second], place + 2
+    if first in _METRES and second in _MEASURES:
+        return "m", place + 1
+    unit = UNITS.get(first)
+    return (unit, place + 1) if unit else (None, place)
+
+
+def _plain(written: str, *, russian: bool, measured: bool, counts: bool) -> str:
     """Write digits in one way, where it is certain which number they are.
 
     Args:
@@ -180,12 +230,14 @@ def plain_number(written: str, *, russian: bool, measured: bool) -> str:
         russian: Whether a comma is a decimal sign.
         measured: Whether a unit or a scale follows. Only then do zeros at the end mean nothing:
             "3.10" may be a version.
+        counts: Whether it surely counts something: "1990" may be a year, "1,990" may not.
     """
     sign, digits = ("-", written[1:]) if written.startswith("-") else ("", written)
-    if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?", digits):
-        if russian:
+    if not russian and re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?", digits):
+        plain = digits.replace(",", "")
+        if not counts and re.fullmatch("1[0-9]{3}|20[0-9]{2}", plain):
             return written
-        digits = digits.replace(",", "")
+        digits = plain
     elif russian and re.fullmatch(r"[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})", digits):
         digits = digits.replace(",", ".")
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", digits) or re.match(r"0[0-9]", digits):
@@ -197,10 +249,15 @@ def plain_number(written: str, *, russian: bool, measured: bool) -> str:
     return sign + digits
 
 
-def scaled(number: str, scale: int) -> str:
+def _scaled(number: str, scale: int) -> str:
     """Multiply a plain number; one that is not plain is left alone, with its scale."""
     try:
         product = Decimal(number) * scale
     except ArithmeticError:
         return f"{number}*{scale}"
     return f"{product.normalize():f}"
+
+
+def as_percent(number: str) -> str:
+    """Write 0.12 as 12."""
+    return _scaled(number, 100)
