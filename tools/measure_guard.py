@@ -38,6 +38,14 @@ def main() -> None:
             for pair, hit, same in zip(pairs, allowed, labels, strict=True)
         )
         print(f"  {kind}: {hits} of {count}")
+    strangers = [pair["kind"] == "unseen" for pair in pairs]
+    for name, wanted in (("own", False), ("others'", True)):
+        chosen = [
+            (hit, same)
+            for hit, same, stranger in zip(allowed, labels, strangers, strict=True)
+            if stranger is wanted
+        ]
+        show(f"guard alone, {name} pairs", *(list(part) for part in zip(*chosen, strict=True)))
     if len(sys.argv) > 1:
         embedder = embedder_from_string(sys.argv[1])
         vectors = embedder.embed([pair[side] for pair in pairs for side in ("a", "b")])
