@@ -102,7 +102,11 @@ _SIGNS = {"$": "dollars", "€": "euros", "£": "£", "₽": "₽", "USD": "USD"
 GLUED_UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "км", "см", "мм", "кг", "мг"))
 """Units that may follow a number without a space and mean nothing else: not "5m" or "4K"."""
 
-_IN_TIME = frozenset("in by since until from to of after before during around about circa".split())
+# "1,990 people" are counted, "1990 elections" and "in 1990 dollars" may be those of a year.
+_COUNTED = frozenset("people seats rooms inhabitants residents employees workers".split())
+_BEFORE_YEARS = frozenset(
+    "the year in by since until from to of after before during around about circa".split()
+)
 _IS_NUMBER = re.compile(r"-?\.?[0-9][0-9.,:]*")
 
 
@@ -154,7 +158,7 @@ def _number(
     measured = measured or scale is not None or _unit(words, after)[0] is not None
     before = words[place - 1].lower() if place else ""
     following = words[after] if after < len(words) else ""
-    counts = measured or (following.isalpha() and following.islower() and before not in _IN_TIME)
+    counts = (measured or following in _COUNTED) and before not in _BEFORE_YEARS
     value = _plain(words[place], russian=russian, measured=measured, counts=counts)
     return (value, after) if scale is None else (_scaled(value, scale), after + 1)
 
