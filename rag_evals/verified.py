@@ -35,6 +35,7 @@ from rag_evals.verify import (
     check_verdicts,
     check_verifier,
     deciders_of,
+    in_answer,
     in_language,
 )
 
@@ -223,7 +224,8 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         claims = [one.claim for one in extraction.statements]
         made: list[int] = []
         chunks = [chunk.text for chunk in sample.context]
-        verdicts = yield from _counting(self._verifier_for(sample).flow(claims, chunks), made)
+        verifier = in_answer(self._verifier_for(sample), len(claims))
+        verdicts = yield from _counting(verifier.flow(claims, chunks), made)
         check_verdicts(claims, chunks, verdicts)
         return VerifiedFaithfulnessResult(
             statements=self._evaluations(extraction, verdicts),

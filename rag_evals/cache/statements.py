@@ -26,6 +26,7 @@ from rag_evals.verify import (
     check_verifier,
     deciders_of,
     endpoints_of,
+    in_answer,
     in_language,
 )
 
@@ -152,6 +153,10 @@ class CachedVerifier:
     def in_language(self, language: str) -> "CachedVerifier":
         """Return the other verifier in a language, with the same cache."""
         return CachedVerifier(in_language(self.verifier, language), self.cache)
+
+    def in_answer(self, statements: int) -> "CachedVerifier":
+        """Return the other verifier for an answer of so many statements, with the same cache."""
+        return CachedVerifier(in_answer(self.verifier, statements), self.cache)
 
     def check(self) -> None:
         """Check the other verifier."""

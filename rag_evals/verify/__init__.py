@@ -27,6 +27,7 @@ from rag_evals.verify.protocol import (
     check_verifier,
     deciders_of,
     endpoints_of,
+    in_answer,
     in_language,
 )
 from rag_evals.verify.spec import (
@@ -80,6 +81,7 @@ __all__ = [
     "deciders_of",
     "endpoints_of",
     "from_string",
+    "in_answer",
     "in_language",
     "names_classifier",
     "prepare_answer",

@@ -17,6 +17,7 @@ class Verifier(Protocol):
     - `deciders`: names of the verifiers that it hands statements to.
     - `endpoints`: judges of its own that it asks, such as `openai/gpt-4o`.
     - `in_language(code)`: the same verifier, asking in another language.
+    - `in_answer(statements)`: the same verifier for an answer of so many statements.
     - `check()`: raises a `ConfigurationError` for what would stop it, before anything is paid.
     """
 
@@ -59,6 +60,12 @@ def in_language(verifier: Verifier, language: str) -> Verifier:
     """Return the verifier that asks in a language; one that asks nobody stays as it is."""
     change = getattr(verifier, "in_language", None)
     return verifier if change is None else change(language)
+
+
+def in_answer(verifier: Verifier, statements: int) -> Verifier:
+    """Return the verifier for an answer of so many statements; most stay as they are."""
+    change = getattr(verifier, "in_answer", None)
+    return verifier if change is None else change(statements)
 
 
 def check_verifier(verifier: Verifier) -> None:

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_evals import Faithfulness
+from rag_evals.cache import StatementCache
 from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.verify import EmbeddedVerifier, from_string
 from rag_evals.verify.embedded.verifier import SHIPPED_WEIGHTS
@@ -247,3 +249,36 @@ def test_a_wrong_threshold_is_explained(spec: str, message: str) -> None:
     """Out of range, or no such name."""
     with pytest.raises(ConfigurationError, match=message):
         from_string(spec)
+
+
+def test_an_answer_of_many_statements_has_a_lower_threshold() -> None:
+    """Supports stay as they are; a threshold of one's own, or for recall, stays as well."""
+    alone = EmbeddedVerifier()
+    thresholds = [alone.in_answer(count).threshold for count in (1, 2, 6, 20)]
+
+    assert thresholds == sorted(thresholds, reverse=True)
+    assert thresholds[0] == alone.threshold
+    assert thresholds[-1] > 0.2
+    assert EmbeddedVerifier(0.6).in_answer(9).threshold == 0.6
+    assert EmbeddedVerifier("strict").in_answer(9).threshold == EmbeddedVerifier("strict").threshold
+    assert alone.in_answer(6).fingerprint() != alone.fingerprint()
+
+
+def test_grader_and_verify_answer_decide_alike() -> None:
+    """Also the statement that the number of statements decides, cached or not."""
+    unsure, chunk = "Anna Field ran the old mill near Leeds for years.", "Anna Field ran the mill."
+    (verdict,) = EmbeddedVerifier().verify([unsure], [chunk])
+    count = next(n for n in range(2, 99) if verdict.support >= threshold_among(n))
+    answer = " ".join([unsure, *["Anna Field ran the mill."] * (count - 1)])
+    found = [v.is_supported for _, v in EmbeddedVerifier().verify_answer(answer, [chunk])]
+    graded = Faithfulness.grade(answer=answer, context=[chunk], client="embedded")
+    cached = Faithfulness.with_cache(StatementCache())
+
+    assert not verdict.is_supported
+    assert found == [True] * count
+    assert [s.is_supported for s in graded.statements] == found
+    assert cached.grade(answer=answer, context=[chunk], client="embedded").score == 1.0
+
+
+def threshold_among(statements: int) -> float:
+    return EmbeddedVerifier().in_answer(statements).threshold

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -54,9 +54,10 @@ def calibration_error(labels: Array, scores: Array) -> float:
 
 
 def balanced_threshold(labels: Mapping[str, Array], scores: Mapping[str, Array]) -> float:
-    """Find the one threshold with the best balanced accuracy, averaged over sources.
+    """Find the strictest threshold that is about as good as any.
 
-    Sources weigh as in the fit: the accuracy of a large one is known better.
+    Good is balanced accuracy, averaged over sources, which weigh as in the fit: the accuracy of a
+    large one is known better.
     """
     names = [name for name in labels if 0 < labels[name].mean() < 1]
     sizes = [min(len(labels[name]), MOST_COUNTED) ** 0.5 for name in names]
@@ -66,10 +67,37 @@ def balanced_threshold(labels: Mapping[str, Array], scores: Mapping[str, Array])
         found = [balanced_accuracy(labels[name], scores[name], threshold) for name in names]
         return float(np.average(found, weights=sizes))
 
-    # The middle of the plateau is steadier than its highest point.
+    # About equally good: a false statement that passes costs more than a look at a true one.
     best = max(map(mean_accuracy, grid))
     good = [threshold for threshold in grid if mean_accuracy(threshold) >= best - 0.005]
-    return round(float(np.median(good)), 2)
+    return max(good)
+
+
+def answers_of(rows: Sequence[str], labels: Array, scores: Array) -> list[tuple[float, float, int]]:
+    """Put the statements of one source together to answers.
+
+    Args:
+        rows: The row that each statement is of.
+        labels: 1 supported, 0 not.
+        scores: Support.
+
+    Returns:
+        For each answer the label (1 when all are supported), the lowest support and the number of
+        statements.
+    """
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(row, []).append(place)
+    return [
+        (float(labels[of_row].min()), float(scores[of_row].min()), len(of_row))
+        for of_row in places.values()
+    ]
+
+
+def unsupported_f1(labels: Array, passed: npt.NDArray[np.bool_]) -> float:
+    """Return F1 of the unsupported class; `passed` says which were called supported."""
+    missed = float(((labels == 0) & ~passed).sum())
+    return 2 * missed / (2 * missed + float((labels != passed).sum()))
 
 
 def recall_threshold(labels: Array, scores: Array, recall: float) -> float:

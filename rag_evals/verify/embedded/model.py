@@ -21,7 +21,11 @@ _MOST_NUMBER_IDF = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Fitted weights: a logistic regression over `FEATURES`, and a background count of words."""
+    """Fitted weights: a logistic regression over `FEATURES`, and a background count of words.
+
+    `answer_allowance` is what the balanced threshold gives way by, in log odds, for each factor of
+    e in the number of statements of an answer.
+    """
 
     coefficients: tuple[float, ...]
     intercept: float
@@ -29,6 +33,7 @@ class Model:
     idf: Mapping[str, float]
     unseen_idf: Mapping[str, float]
     digest: str
+    answer_allowance: float = 0.0
 
     def key_weights(self, statement: Sentence) -> dict[str, float]:
         """Weigh the content words of a statement by how rare they are."""
@@ -52,6 +57,24 @@ class Model:
         for coefficient, value in zip(self.coefficients, values, strict=True):
             total += coefficient * value
         return 1.0 / (1.0 + exp(-max(-40.0, min(40.0, total))))
+
+
+def answer_threshold(threshold: float, allowance: float, statements: int) -> float:
+    """Return the threshold for each statement of an answer.
+
+    An answer is called unsupported for the worst of its statements: with one threshold for all, the
+    longer it is, the surer it fails by accident.
+
+    Args:
+        threshold: For a statement by itself, over 0 and below 1.
+        allowance: What the threshold gives way by, in log odds; 0 or more.
+        statements: How many the answer has, at least 1.
+
+    Returns:
+        At most `threshold`.
+    """
+    odds = threshold / (1 - threshold) * exp(-allowance * log(statements))
+    return odds / (1 + odds)
 
 
 def load(path: Path) -> Model:
@@ -104,9 +127,10 @@ def parse(data: Mapping[str, Any], digest: str) -> Model:
         coefficients = tuple(float(named[name]) for name in FEATURES)
         intercept = float(data["intercept"])
         thresholds = {name: float(value) for name, value in data["thresholds"].items()}
+        allowance = float(data["answer_allowance"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigurationError(f"weights file lacks or misstates {error}") from error
-    return Model(coefficients, intercept, thresholds, idf, unseen, digest)
+    return Model(coefficients, intercept, thresholds, idf, unseen, digest, allowance)
 
 
 def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float]]:

@@ -4,6 +4,7 @@ The engine (word lists, comparison, weights) is imported with the first verdict,
 programs that import the package ask a model.
 """
 
+import copy
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,8 +35,9 @@ class EmbeddedVerifier:
 
     Args:
         threshold: Support from which a statement counts as supported, 0 to 1, or a name:
-            `"balanced"` weighs both kinds of error alike; `"screen"` lets about one unsupported
-            statement in ten pass, `"strict"` one in thirty. None takes `"balanced"`.
+            `"balanced"` weighs both kinds of error alike, and is lower for the statements of a
+            long answer (see `in_answer`); `"screen"` lets about one unsupported statement in ten
+            pass, `"strict"` one in thirty. None takes `"balanced"`.
         weights: A file made by the training command; None takes the shipped one.
 
     Raises:
@@ -54,6 +56,7 @@ class EmbeddedVerifier:
             names = ", ".join(map(repr, THRESHOLDS))
             threshold = require_fraction("threshold", threshold, otherwise=f", or one of {names}")
         self._threshold = _DEFAULT if threshold is None else threshold
+        self._statements = 1
         self._weights = None if weights is None else Path(weights)
         if self._weights is not None:
             self._model()
@@ -68,12 +71,33 @@ class EmbeddedVerifier:
         """Support from which a statement counts as supported, 0 to 1."""
         if not isinstance(self._threshold, str):
             return float(self._threshold)
-        return self._model().thresholds[self._threshold]
+        model = self._model()
+        threshold = model.thresholds[self._threshold]
+        if self._threshold != _DEFAULT or self._statements == 1:
+            return threshold
+        # As below.
+        from rag_evals.verify.embedded.model import answer_threshold  # noqa: PLC0415
+
+        return answer_threshold(threshold, model.answer_allowance, self._statements)
+
+    def in_answer(self, statements: int) -> "EmbeddedVerifier":
+        """Return the verifier for the statements of one answer.
+
+        Supports stay as they are. Only the balanced threshold changes: with one threshold for all,
+        an answer of ten supported sentences would nearly always fail by one of them.
+
+        Args:
+            statements: How many the answer has.
+        """
+        changed = copy.copy(self)
+        changed._statements = max(1, statements)
+        return changed
 
     def fingerprint(self) -> str:
         """Return a hash of the engine, the weights and the threshold."""
         weights = hashlib.sha256(self._read_weights()).hexdigest()
-        return hashlib.sha256(f"{_ENGINE} {weights} {self._threshold!r}".encode()).hexdigest()
+        settings = f"{self._threshold!r} {self._statements}"
+        return hashlib.sha256(f"{_ENGINE} {weights} {settings}".encode()).hexdigest()
 
     def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
         """Decide each statement against all chunks.
@@ -110,7 +134,8 @@ class EmbeddedVerifier:
 
         del question
         statements = claims_of(answer)
-        verdicts = self.verify([statement.claim for statement in statements], chunks)
+        verifier = self.in_answer(len(statements))
+        verdicts = verifier.verify([statement.claim for statement in statements], chunks)
         return [
             (statement.text, verdict)
             for statement, verdict in zip(statements, verdicts, strict=True)
