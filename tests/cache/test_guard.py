@@ -31,9 +31,26 @@ def pairs() -> list[Pair]:
         return [Pair(*row) for row in rows][1:]
 
 
+def near_misses() -> list[tuple[str, str]]:
+    """Read statements that look alike and say different things, written to fool the guard."""
+    with (PAIRS.parent / "near_misses.tsv").open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [(a, b) for _, a, b in rows][1:]
+
+
 ALL = pairs()
 SAME = [pair for pair in ALL if pair.label == "same"]
 DIFFERENT = [pair for pair in ALL if pair.label == "different"]
+
+
+def test_no_near_miss_is_taken_for_the_same() -> None:
+    """Thousands of pairs by adversaries; hundreds of them fooled an earlier guard."""
+    tried = near_misses()
+
+    assert len(tried) > 3000
+    assert [
+        pair for pair in tried if may_share_verdict(*pair) or may_share_verdict(*reversed(pair))
+    ] == []
 
 
 def test_the_set_is_as_large_and_mixed_as_it_must_be() -> None:
