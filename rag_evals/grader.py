@@ -70,7 +70,7 @@ class Grader(ABC, Generic[R]):
         raise ConfigurationError(
             f"grader {self.name!r} asks a judge model and has no form for {verifier.name!r}, which "
             "decides statements and reads no prompt; pass a client such as 'openai/gpt-4o-mini', "
-            f"or use {' or '.join(map(repr, EMBEDDED_GRADERS))}"
+            f"or use {' or '.join(map(repr, EMBEDDED_GRADERS))} without a prompt of your own"
         )
 
     def with_language(self, language: str) -> Self:
@@ -193,7 +193,6 @@ def resolve(
     if client is None:
         client = default_judge()
     if not isinstance(client, str):
-        grader.check()
         return _with_cache(grader, open_cache), client
     verifier, endpoint = read_judge(client)
     if model is not None and endpoint is None:
@@ -201,13 +200,14 @@ def resolve(
             f"model {model!r} is named, but the judge {client!r} asks no model"
         )
     chosen = grader if verifier is None else grader.with_verifier(verifier)
-    chosen.check()
     return _with_cache(chosen, open_cache), endpoint
 
 
 def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
     cache = open_cache() if grader.wants_cache else None
-    return grader if cache is None else grader.with_cache(cache)
+    ready = grader if cache is None else grader.with_cache(cache)
+    ready.check()
+    return ready
 
 
 def default_judge() -> str:

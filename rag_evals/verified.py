@@ -125,6 +125,10 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         self.language = language
         self.cache = cache
         self._prompts = dict(prompts or {})
+        _require_flow("extractor", extractor, "SentenceExtractor()")
+        _require_flow("verifier", verifier, "EmbeddedVerifier()")
+        if cache is not None and not isinstance(cache, StatementCache):
+            raise ConfigurationError(f"cache is {cache!r}; expected a StatementCache, or None")
         self._given = (extractor, verifier)
         self.extractor = self._own_extractor() if extractor is None else extractor
         decider = self._own_verifier() if verifier is None else verifier
@@ -279,6 +283,11 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
     ) -> list[VerifiedStatement]:
         pairs = zip(extraction.statements, verdicts, strict=True)
         return [_evaluation(statement, one, self.verifier.name) for statement, one in pairs]
+
+
+def _require_flow(name: str, part: object, example: str) -> None:
+    if part is not None and not hasattr(part, "flow"):
+        raise ConfigurationError(f"{name} is {part!r}; expected an object such as {example}")
 
 
 def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> VerifiedStatement:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from rag_evals.errors import ConfigurationError, MissingExtraError
@@ -62,6 +63,15 @@ class LocalEmbedder:
         """`local:` and the model."""
         return f"{LOCAL_PREFIX}{self.model}"
 
+    def check(self) -> None:
+        """Look for the library; the model itself is loaded when first used.
+
+        Raises:
+            MissingExtraError: sentence-transformers is not installed.
+        """
+        if find_spec("sentence_transformers") is None:
+            raise _missing_extra()
+
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector for each text, in order.
 
@@ -78,9 +88,7 @@ class LocalEmbedder:
         try:
             from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - optional, slow
         except ImportError as error:
-            raise MissingExtraError(
-                "local embeddings need sentence-transformers; run: pip install 'rag-evals[local]'"
-            ) from error
+            raise _missing_extra() from error
         try:
             return SentenceTransformer(self.model)
         except (OSError, ValueError) as error:
@@ -88,6 +96,12 @@ class LocalEmbedder:
                 f"embedding model {self.model!r} cannot be loaded: {str(error)[:300]}; give a name "
                 "on the Hugging Face hub that this machine can reach, or a folder"
             ) from error
+
+
+def _missing_extra() -> MissingExtraError:
+    return MissingExtraError(
+        "local embeddings need sentence-transformers; run: pip install 'rag-evals[local]'"
+    )
 
 
 class FunctionEmbedder:

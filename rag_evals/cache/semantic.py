@@ -50,6 +50,16 @@ class SemanticCache(StatementCache):
         self.policy = f"semantic {self.threshold!r} {self.embedder_name}"
         super().__init__(path)
 
+    def check(self) -> None:
+        """Ask the embedder, where it can say so, whether it can work.
+
+        Raises:
+            ConfigurationError: It cannot.
+        """
+        check = getattr(self.embedder, "check", None)
+        if check is not None:
+            check()
+
     def find(self, group: str, statements: Sequence[str]) -> Found:
         """Look for each statement itself, then for one that may share its verdict."""
         verdicts = super().find(group, statements).verdicts

@@ -103,6 +103,9 @@ class StatementCache:
             f"INSERT OR REPLACE INTO {STATEMENTS_TABLE} VALUES (?, ?, ?, ?, ?)", rows
         )
 
+    def check(self) -> None:
+        """Find out before the first call whether it can work; a file was opened already."""
+
     def count(self) -> int:
         """Return how many verdicts there are."""
         ((count,),) = self._database.read(f"SELECT count(*) FROM {STATEMENTS_TABLE}")
@@ -159,8 +162,9 @@ class CachedVerifier:
         return CachedVerifier(in_answer(self.verifier, statements), self.cache)
 
     def check(self) -> None:
-        """Check the other verifier."""
+        """Check the other verifier and the cache."""
         check_verifier(self.verifier)
+        self.cache.check()
 
     def fingerprint(self) -> str:
         """Return the other verifier's hash; that of the policy joins it, where there is one."""

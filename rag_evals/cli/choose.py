@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rag_evals.catalog import grader_from_file, grader_named
+from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
 from rag_evals.grader import Grader
 from rag_evals.prompt import search_folders
 
@@ -44,6 +44,11 @@ def chosen_graders(
         graders = [grader_named(name, places) for name in names or ["faithfulness"]]
     elif len(names) > 1:
         raise typer.BadParameter("one prompt file makes one grader; give --grader at most once")
+    elif names and names[0] in GRADERS and names[0] not in PROMPTED:
+        raise typer.BadParameter(
+            f"grader {names[0]!r} is not made of one prompt; give a folder with its prompts by "
+            "--prompts, or leave --prompt out"
+        )
     else:
         fallback = names[0] if names else None
         graders = [grader_from_file(prompt, fallback=fallback, folders=places)]

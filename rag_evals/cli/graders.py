@@ -1,7 +1,7 @@
 """`rag-evals graders`: list what can be graded."""
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from rag_evals.catalog import GRADERS
 from rag_evals.verify import EMBEDDED_GRADERS
@@ -14,7 +14,8 @@ def graders() -> None:
 
       rag-evals graders
     """
-    table = Table("grader", "what it measures", "needs", "embedded judge", header_style="bold")
+    name_column = Column("grader", no_wrap=True)
+    table = Table(name_column, "what it measures", "needs", "embedded judge", header_style="bold")
     for name, grader in GRADERS.items():
         local = "yes" if name in EMBEDDED_GRADERS else "no"
         table.add_row(name, grader.description, ", ".join(grader.requires), local)

@@ -23,10 +23,12 @@ def check_group_column(plan: Plan, by: str | None) -> None:
     """
     if by is None or plan.checked is None or by == "language":
         return
-    columns = plan.checked.columns
+    # What is graded is kept as the sample; groups are made of the columns beside it.
+    columns = set(plan.checked.columns) - set(plan.checked.taken.values())
     if by not in columns and by.split(".")[0] not in columns:
         raise MissingColumnError(
-            f"no column {by!r} to group by; the data has {', '.join(sorted(columns))}"
+            f"no column {by!r} to group by; beside what is graded the data has "
+            f"{', '.join(sorted(columns)) or 'none'}"
         )
 
 

@@ -57,7 +57,10 @@ def _by_connection(cause: BaseException, names: set[str], key: str | None) -> Ju
     said = _short(str(reason), key)
     # The aiohttp transport reports a refused connection as a time-out of connecting.
     if type(reason).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError"):
-        return JudgeUnreachableError(f"no connection to the endpoint: {said}")
+        return JudgeUnreachableError(
+            f"no connection to the endpoint: {said}; check its address (OPENAI_BASE_URL) and that "
+            "it runs"
+        )
     if "APITimeoutError" in names or isinstance(cause, TimeoutError):
         return JudgeUnavailableError("no reply within the time-out, after all retries")
     return JudgeUnavailableError(f"the connection broke, after all retries: {said}")

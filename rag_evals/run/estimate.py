@@ -41,9 +41,12 @@ class Estimate:
 
     def __str__(self) -> str:
         """One line."""
+        if not self.calls and not self.at_least:
+            return f"{self.rows} rows, 0 calls: no model is asked, so it costs nothing"
         money = "price of the model not known"
         if self.cost_usd is not None:
-            money = f"about ${self.cost_usd:.4f} at list prices of {self.price_as_of}"
+            about = "at least" if self.at_least else "about"
+            money = f"{about} ${self.cost_usd:.4f} at list prices of {self.price_as_of}"
         more = "at least " if self.at_least else ""
         sent = f"{self.prompt_tokens} tokens to send and about {self.completion_tokens} to receive"
         return (

@@ -1,5 +1,6 @@
 """How may a run go? Limits, time-outs, the cache: nothing here can change a score."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -117,7 +118,8 @@ class RunSettings:
         }
         for name, value in numbers.items():
             least = 1 if name in ("concurrency", "limit") else 0
-            if value is not None and (value < least or value <= 0):
+            # Written so that NaN is refused as well.
+            if value is not None and not (value >= least and 0 < value < math.inf):
                 raise ConfigurationError(f"{name} is {value!r}; expected at least 1")
         wanted = options.get("cache", False)
         path = None if wanted is False else default_path() if wanted is True else Path(wanted)

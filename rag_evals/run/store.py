@@ -170,9 +170,18 @@ def _end_of_last_line(file: Any, size: int) -> int:
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """Name each setting that differs, with both values."""
+    """Name each setting that differs, with both values; a hash says nothing to a reader."""
     return [
-        f"{name} was {stored.get(name)!r} and is now {wanted.get(name)!r}"
+        _changed_graders(before, now)
+        if name == "graders" and isinstance(before, Mapping) and isinstance(now, Mapping)
+        else f"{name} was {before!r} and is now {now!r}"
         for name in sorted({*stored, *wanted})
-        if stored.get(name) != wanted.get(name)
+        if (before := stored.get(name)) != (now := wanted.get(name))
     ]
+
+
+def _changed_graders(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    if sorted(before) != sorted(now):
+        return f"graders were {', '.join(before)} and are now {', '.join(now)}"
+    changed = ", ".join(name for name in now if before[name] != now[name])
+    return f"the prompt or a setting of {changed} is not what it was"

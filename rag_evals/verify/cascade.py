@@ -36,8 +36,12 @@ class CascadeVerifier:
     def __init__(
         self, first: Verifier, then: Verifier, unsure: tuple[float, float] = DEFAULT_UNSURE
     ) -> None:
-        low, high = unsure
-        if not 0 <= low <= high <= 1:
+        try:
+            low, high = unsure
+            is_band = 0 <= low <= high <= 1
+        except (TypeError, ValueError):
+            is_band = False
+        if not is_band:
             raise ConfigurationError(
                 f"unsure is {unsure!r}; expected two numbers from 0 to 1, the lower one first"
             )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt import Prompt, shipped_languages, shipped_names, shipped_source
@@ -22,7 +22,7 @@ def list_prompts() -> None:
 
       rag-evals prompts list
     """
-    table = Table("prompt", "what it is for", "also in", header_style="bold")
+    table = Table(Column("prompt", no_wrap=True), "what it is for", "also in", header_style="bold")
     for name in shipped_names():
         languages = [code for code in shipped_languages() if name in shipped_names(code)]
         description = Prompt.shipped(name).header.description or ""
@@ -44,7 +44,7 @@ def copy(
     name: _Name,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put the copy.")],
 ) -> None:
-    """Copy a shipped prompt, to change it and use it with --prompt.
+    """Copy a shipped prompt, to change it and use it with --prompt, or its folder with --prompts.
 
     [bold]Example[/bold]
 
