@@ -33,9 +33,13 @@ _LEADS = re.compile(
     rf"(?:based (?:up)?on|according to|as per|per|from|given|using|in|as (?:stated|mentioned|described|"
     rf"noted|explained|shown|indicated|seen|outlined) (?:in|by))\s+{_SOURCE}[^,.;:]{{0,40}},\s+"
     rf"|{_SOURCE}\s+(?:also\s+|further\s+|clearly\s+)?{_STATES}\s+that\s+"
+    rf"|{_SOURCE}\s+(?:also\s+)?(?:says?|said|states?|stated)\s+(?=(?:the|a|an|it|he|she|they|there|this)\s)"
+    r"|(?:passage|document|source|chunk|context|text|snippet|article|excerpt) \d+:\s+"
     rf"|(?:it is|it's) (?:stated|mentioned|noted|said|explained)(?: in {_SOURCE})? that\s+"
     r"|(?:yes|no|sure|certainly|of course)[,:!.]\s+"
     r"|(?:in summary|overall|in short|to summarize|in conclusion|to sum up|in other words)[,:]\s+"
+    r"|(?:therefore, |thus, |so )?it (?:can|may) be (?:inferred|concluded|assumed) (?:from .{1,40} )?that\s+"
+    r"|note:\s+"
     r"|(?:please note that|note that|it is (?:important|worth)(?: to note| noting)? that|keep in mind that)\s+"
     rf"|(?:согласно|исходя из|судя по|на основе|на основании|по|в соответствии с|как (?:указано|сказано|"
     rf"отмечено|говорится) в)\s+{_SOURCE_RU}[^,.;:]{{0,40}},\s+"
@@ -62,23 +66,28 @@ _ABSENCE = re.compile(
     rf"|{_SOURCE}\s+(?:is|are)\s+(?:not|un)\s?(?:clear|specific|sufficient|enough)\b"
     rf"|{_SOURCE}\s+(?:has|have|gives?|provides?|contains?|offers?)\s+(?:no|little)\s+(?:\w+ )?"
     r"(?:information|mention|details?|answer|data|evidence|indication|reference)\b"
+    rf"|none of {_SOURCE}\s+(?:\w+ly\s+)?{_SPEAK}"
+    rf"|{_SOURCE}\s+(?:provides?|gives?|contains?|offers?|has|have)\s+(?:conflicting|contradictory)\s+"
+    r"(?:information|answers?|details?|accounts?|numbers?|figures?)\b"
+    r"|there (?:is|are|was) no (?:\w+ )?answer\b"
     rf"|{_SOURCE}\s+(?:lacks?|fails? to|only (?:mention|provide|discuss)s?)\b"
     r"|(?:it|this) (?:is|was) (?:not|un)\s?(?:specified|mentioned|stated|provided)\b"
     rf"|(?:it|this) (?:is|was) (?:not |un)(?:clear|known|possible)\b.*\b(?:from|in|based on) {_SOURCE}"
     r"|(?:unable|not possible|impossible) to (?:answer|determine|say|tell|provide)"
     r"|no (?:specific |further |other )?(?:information|details?|mention) (?:is|are|was|about|on|regarding)\b"
     r"|i (?:can(?:no|')t|cannot|do not|don't|could not|couldn't|am (?:not|unable)|was unable)\b"
+    r"|i'm (?:not able|unable|not sure)\b"
     r")",
     re.IGNORECASE,
 )
 _ABSENCE_RU = re.compile(
     rf"^(?:(?:однако|к сожалению|но|также),?\s*)?(?:(?:в\s+)?{_SOURCE_RU}\s+(?:\w+\s+){{0,2}}(?:нет|не|отсутству\w+)\b"
-    r"|(?:я )?не (?:могу|знаю|удалось|указано|упоминается|сказано)\b|нет (?:информации|данных|сведений)\b"
+    rf"|ни (?:в )?одн\w+ из {_SOURCE_RU}\b|(?:я )?не (?:могу|знаю|смог\w*|наш[её]л|нашла|удалось|указано|упоминается|сказано)\b|нет (?:информации|данных|сведений)\b"
     r"|невозможно (?:ответить|определить|сказать)|информаци\w+ (?:\w+\s+){0,2}(?:нет|отсутству\w+|не ))",
     re.IGNORECASE,
 )
 _TALK = re.compile(
-    r"^(?:(?:i )?hope (?:this|that)|let me know|feel free|please (?:let|feel|note|see|refer|provide|consult)\b(?! that)"
+    r"^(?:(?:i )?hope (?:this|that)|as an ai\b|let me know|feel free|please (?:let|feel|note|see|refer|provide|consult)\b(?! that)"
     r"|sure[,!.]|of course[,!.]|certainly[,!.]|great question|thank(?:s| you)|you'?re welcome|i(?:'m| am) (?:happy|glad|an ai)"
     r"|i(?:'d| would) (?:recommend|suggest|be happy)|hello|hi\b|good (?:morning|day)|is there anything"
     r"|if you (?:have|need) (?:any|more|further)|надеюсь|дайте знать|пожалуйста|спасибо|здравствуйте|обращайтесь"
@@ -92,6 +101,12 @@ _ANNOUNCES = re.compile(
 )
 _SORRY = re.compile(
     r"^(?:(?:i'm |i am |we are )?(?:very |so )?sorry\b|my apologies|i apologi[sz]e|извините|простите|к сожалению, я\b|прошу прощения)",
+    re.IGNORECASE,
+)
+# "The passages do not mention it; however, passage 2 says that …" claims what follows.
+_BUT = re.compile(
+    r"(?:[;,]\s+(?:however|but|though|although|yet|nevertheless)|\bhowever),?\s+(?=(?:\S+\s+){3,}\S)"
+    r"|[;,]\s+(?:однако|но|хотя),?\s+(?=(?:\S+\s+){3,}\S)",
     re.IGNORECASE,
 )
 _HEADING_BEFORE = re.compile(r"^[ \t>]*#{1,6}[ \t]+$")
@@ -169,16 +184,31 @@ def strip_lead(sentence: str) -> str:
         sentence: One sentence.
 
     Returns:
-        What the sentence claims; the sentence itself when nothing would remain.
+        What the sentence claims; the sentence itself when nothing would remain. What the sources
+        leave open is cut off as well where a claim follows: "…, but it stands in Paris."
     """
-    text = _CITATION.sub("", _EMPHASIS.sub("", sentence)).strip()
+    text = _without_leads(_CITATION.sub("", _EMPHASIS.sub("", sentence)).strip())
+    if _is_about_sources(text):
+        turn = _BUT.search(text[:_LONGEST_MATCHED])
+        rest = "" if turn is None else _without_leads(text[turn.end() :])
+        if rest and not _is_about_sources(rest):
+            text = rest[:1].upper() + rest[1:]
+    return text or sentence
+
+
+def _without_leads(text: str) -> str:
     for _ in range(2):
         match = _LEADS.match(text[:_LONGEST_MATCHED].replace("’", "'"))
         if match is None or match.end() >= len(text):
             break
         text = text[match.end() :]
         text = text[:1].upper() + text[1:]
-    return text or sentence
+    return text
+
+
+def _is_about_sources(text: str) -> bool:
+    head = text[:_LONGEST_MATCHED].replace("’", "'")
+    return _ABSENCE.match(head) is not None or _ABSENCE_RU.match(head) is not None
 
 
 def no_claim_reason(claim: str) -> NoClaim | None:
@@ -196,7 +226,7 @@ def no_claim_reason(claim: str) -> NoClaim | None:
         return "no_words"
     if text.endswith(("?", "？")):
         return "question"
-    if _ABSENCE.match(head) or _ABSENCE_RU.match(head):
+    if _is_about_sources(text):
         return "about_sources"
     if _TALK.match(head) or _SORRY.match(head):
         return "talk"
