@@ -49,7 +49,7 @@ _LEADS = re.compile(
     re.IGNORECASE,
 )
 _CITATION = re.compile(
-    r"\s*(?:\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see )?(?:passage|source|document|chunk|ref(?:erence)?)s?\s*"
+    r"\s*(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*)?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?)s?\s*"
     r"\d+(?:(?:,| and|, and)\s*(?:passage\s*)?\d+)*\)|【[^】]{0,40}】)",
     re.IGNORECASE,
 )
@@ -111,6 +111,7 @@ _BUT = re.compile(
 )
 _HEADING_BEFORE = re.compile(r"^[ \t>]*#{1,6}[ \t]+$")
 _BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
+_ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 _PRONOUN_LEAD = re.compile(
     r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|"
@@ -246,7 +247,8 @@ def _is_heading(answer: str, span: Span) -> bool:
     if is_item:
         return False
     if _BOLD_LINE.match(span.text):
-        return True
+        # "**It opened in 1907.**" is a sentence, "**Opening hours:**" is none.
+        return not _ENDS_SENTENCE.search(span.text)
     # A line of its own, short, without a stop and in capitals, is a title.
     is_line = answer[span.end : span.end + 1] in ("\n", "\r")
     return (
