@@ -110,6 +110,8 @@ _BUT = re.compile(
     re.IGNORECASE,
 )
 _HEADING_BEFORE = re.compile(r"^[ \t>]*#{1,6}[ \t]+$")
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_TABLE_RULE = re.compile(r"[ \t]*\r?\n[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?(?:\r?\n|\Z)")
 _BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
 _ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")
 _EMPHASIS = re.compile(r"\*\*|__|`")
@@ -123,9 +125,12 @@ _LONGEST_MATCHED = 600
 _LONGEST_HEADING = 200
 
 
-NoClaim = Literal["question", "heading", "about_sources", "talk", "announcement", "no_words"]
+NoClaim = Literal[
+    "question", "heading", "about_sources", "talk", "announcement", "code", "no_words"
+]
 """Why a sentence claims nothing: "about_sources" speaks of the passages ("The context does not
-mention …"), "talk" is politeness or advice to ask, "announcement" ends in a colon."""
+mention …"), "talk" is politeness or advice to ask, "announcement" ends in a colon, "heading" is a
+title or the head of a table, "code" stands in a fenced block."""
 
 
 class PreparedStatement(NamedTuple):
@@ -159,9 +164,14 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
     """
     prepared: list[PreparedStatement] = []
     before: str | None = None
+    fences = [match.span() for match in _FENCE.finditer(answer)] if "```" in answer else []
     for span in split_sentences(answer):
         claim = strip_lead(span.text)
-        reason = "heading" if _is_heading(answer, span) else no_claim_reason(claim)
+        reason: NoClaim | None
+        if any(start <= span.start < end for start, end in fences):
+            reason = "code"
+        else:
+            reason = "heading" if _is_heading(answer, span) else no_claim_reason(claim)
         leans = before is not None and _PRONOUN_LEAD.match(claim) is not None
         prepared.append(PreparedStatement(*span, claim, before if leans else None, reason))
         if reason is None:
@@ -242,6 +252,8 @@ def _is_heading(answer: str, span: Span) -> bool:
     line_start = max(answer.rfind("\n", 0, span.start), answer.rfind("\r", 0, span.start)) + 1
     before = answer[line_start : span.start][-_LONGEST_HEADING:]
     if _HEADING_BEFORE.match(before):
+        return True
+    if "|" in span.text and _TABLE_RULE.match(answer, span.end):
         return True
     is_item = bool(before.strip())
     if is_item:

@@ -14,6 +14,9 @@ from rag_evals.verify import claims_of, prepare_answer
         ("According to Passage 2, it is red.", "It is red."),
         ("The passages state that cats purr.", "Cats purr."),
         ("Cats purr [1, 2].", "Cats purr."),
+        ("Cats purr.[^2]", "Cats purr."),
+        ("Cats purr (source: doc 2).", "Cats purr."),
+        ("Cats purr (Smith et al., 2021).", "Cats purr."),
         ("**Cats** purr (passage 3).", "Cats purr."),
         ("Yes, cats purr.", "Cats purr."),
         ("Passage 2: Cats purr.", "Cats purr."),
@@ -102,6 +105,24 @@ def test_offsets_point_into_the_answer() -> None:
 
     assert [answer[s.start : s.end] for s in prepared] == [s.text for s in prepared]
     assert [s.no_claim for s in prepared] == ["heading", None, None]
+
+
+def test_code_and_heads_of_tables_claim_nothing() -> None:
+    """The rows of a table do, and so does a sentence in bold."""
+    answer = (
+        "| Year | Book |\n|------|:----:|\n| 1869 | War and Peace |\n\nRun this:\n"
+        "```python\nprint(1)\n```\n**It was published in 1869.**\n\n**In short**\nIt is long.\n"
+    )
+
+    assert [(s.no_claim, s.claim) for s in prepare_answer(answer)] == [
+        ("heading", "| Year | Book |"),
+        (None, "| 1869 | War and Peace |"),
+        ("announcement", "Run this:"),
+        ("code", "python\nprint(1)"),
+        (None, "It was published in 1869."),
+        ("heading", "In short"),
+        (None, "It is long."),
+    ]
 
 
 def test_a_result_names_the_sentences_that_were_passed_over() -> None:
