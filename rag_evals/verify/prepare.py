@@ -48,8 +48,9 @@ _LEADS = re.compile(
     r")",
     re.IGNORECASE,
 )
+# Bounded white space before it: an unbounded run is tried from each of its places.
 _CITATION = re.compile(
-    r"\s*(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*)?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?)s?\s*"
+    r"\s{0,4}(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*)?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?)s?\s*"
     r"\d+(?:(?:,| and|, and)\s*(?:passage\s*)?\d+)*\)|【[^】]{0,40}】)",
     re.IGNORECASE,
 )

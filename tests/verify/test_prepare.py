@@ -1,5 +1,7 @@
 """Preparation: what an answer claims, in its own words, and which sentences claim nothing."""
 
+import time
+
 import pytest
 
 from rag_evals import Faithfulness
@@ -139,3 +141,13 @@ def test_a_result_names_the_sentences_that_were_passed_over() -> None:
         (1, "Do you want more?", "question")
     ]
     assert result.score == 1.0
+
+
+@pytest.mark.parametrize("odd", [" ", "[", "[ ", "(see ", "`", "**", "|\n", "```", "| - ", ": "])
+def test_odd_answers_are_prepared_in_bounded_time(odd: str) -> None:
+    """A hundred thousand of a sign take less than two seconds, also inside a sentence."""
+    began = time.process_time()
+    prepare_answer(odd * 100_000)
+    prepare_answer(f"It is {odd * 100_000} so.")
+
+    assert time.process_time() - began < 2
