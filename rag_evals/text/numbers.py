@@ -228,8 +228,25 @@ def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int
             position += 1
         elif following in ("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"):
             position += 1
+    before = result[-1].kind if result else ""
     result.append(number)
+    short = _SHORT_UNITS.get(sequence[position].surface) if position < len(sequence) else None
+    # "$5 m" are millions.
+    if short is not None and before != "unit":
+        result.append(short)
+        position += 1
     return position
+
+
+# One letter behind a number; anywhere else it may be anything.
+_SHORT_UNITS = {
+    letter: word._replace(surface=letter)
+    for letter, name in {
+        "m": "metres", "g": "grams", "l": "litres", "h": "hours", "t": "tonnes",
+        "м": "метров", "л": "литров", "ч": "часов", "т": "тонн",
+    }.items()
+    for word in words(name)
+}  # fmt: skip
 
 
 @lru_cache(maxsize=4096)

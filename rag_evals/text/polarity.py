@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from rag_evals.text._opposites import OPPOSITES_ENGLISH, OPPOSITES_RUSSIAN
+from rag_evals.text._opposites import ALTERNATIVES, OPPOSITES_ENGLISH, OPPOSITES_RUSSIAN
 from rag_evals.text.words import stem
 
 NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "не", "без", "бес")
@@ -24,7 +24,17 @@ def positive_forms(key: str) -> list[str]:
 @lru_cache(maxsize=1)
 def opposites() -> dict[str, frozenset[str]]:
     """Return the lexicon of opposites; regular forms such as "illegal" are not in it."""
-    return _build(f"{OPPOSITES_ENGLISH}{OPPOSITES_RUSSIAN}".split("\n"))
+    pairs = f"{OPPOSITES_ENGLISH}{OPPOSITES_RUSSIAN}".split("\n")
+    return _build([*pairs, *_alternatives()])
+
+
+def _alternatives() -> Iterable[str]:
+    """Write each group against all others of its line: red against blue, green and so on."""
+    for line in ALTERNATIVES.split("\n"):
+        groups = line.split(";")
+        for number, group in enumerate(groups):
+            others = " ".join(groups[:number] + groups[number + 1 :])
+            yield f"{group}|{others}"
 
 
 def _build(groups: Iterable[str]) -> dict[str, frozenset[str]]:

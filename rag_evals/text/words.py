@@ -194,8 +194,15 @@ def _key(low: str) -> str:
             return canonical
     if not low:
         return "'"
+    if not low.isascii() and not "а" <= low[0] <= "я":
+        # "Alemanía" and "Alemania": accents are often left out.
+        low = _unaccented(low)
     key = _english(low) if low.isascii() else _russian(low) if "а" <= low[0] <= "я" else low
     return CANONICAL.get(key, key)
+
+
+def _unaccented(low: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKD", low) if not unicodedata.combining(c))
 
 
 def _english(low: str) -> str:

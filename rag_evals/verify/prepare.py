@@ -33,9 +33,13 @@ _LEADS = re.compile(
     rf"(?:based (?:up)?on|according to|as per|per|from|given|using|in|as (?:stated|mentioned|described|"
     rf"noted|explained|shown|indicated|seen|outlined) (?:in|by))\s+{_SOURCE}[^,.;:]{{0,40}},\s+"
     rf"|{_SOURCE}\s+(?:also\s+|further\s+|clearly\s+)?{_STATES}\s+that\s+"
+    rf"|{_SOURCE}\s+(?:also\s+)?(?:says?|said|states?|stated)\s+(?=(?:the|a|an|it|he|she|they|there|this)\s)"
+    r"|(?:passage|document|source|chunk|context|text|snippet|article|excerpt) \d+:\s+"
     rf"|(?:it is|it's) (?:stated|mentioned|noted|said|explained)(?: in {_SOURCE})? that\s+"
     r"|(?:yes|no|sure|certainly|of course)[,:!.]\s+"
     r"|(?:in summary|overall|in short|to summarize|in conclusion|to sum up|in other words)[,:]\s+"
+    r"|(?:therefore, |thus, |so )?it (?:can|may) be (?:inferred|concluded|assumed) (?:from .{1,40} )?that\s+"
+    r"|note:\s+"
     r"|(?:please note that|note that|it is (?:important|worth)(?: to note| noting)? that|keep in mind that)\s+"
     rf"|(?:согласно|исходя из|судя по|на основе|на основании|по|в соответствии с|как (?:указано|сказано|"
     rf"отмечено|говорится) в)\s+{_SOURCE_RU}[^,.;:]{{0,40}},\s+"
@@ -44,8 +48,9 @@ _LEADS = re.compile(
     r")",
     re.IGNORECASE,
 )
+# Bounded white space before it: an unbounded run is tried from each of its places.
 _CITATION = re.compile(
-    r"\s*(?:\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see )?(?:passage|source|document|chunk|ref(?:erence)?)s?\s*"
+    r"\s{0,4}(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*)?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?)s?\s*"
     r"\d+(?:(?:,| and|, and)\s*(?:passage\s*)?\d+)*\)|【[^】]{0,40}】)",
     re.IGNORECASE,
 )
@@ -62,23 +67,28 @@ _ABSENCE = re.compile(
     rf"|{_SOURCE}\s+(?:is|are)\s+(?:not|un)\s?(?:clear|specific|sufficient|enough)\b"
     rf"|{_SOURCE}\s+(?:has|have|gives?|provides?|contains?|offers?)\s+(?:no|little)\s+(?:\w+ )?"
     r"(?:information|mention|details?|answer|data|evidence|indication|reference)\b"
+    rf"|none of {_SOURCE}\s+(?:\w+ly\s+)?{_SPEAK}"
+    rf"|{_SOURCE}\s+(?:provides?|gives?|contains?|offers?|has|have)\s+(?:conflicting|contradictory)\s+"
+    r"(?:information|answers?|details?|accounts?|numbers?|figures?)\b"
+    r"|there (?:is|are|was) no (?:\w+ )?answer\b"
     rf"|{_SOURCE}\s+(?:lacks?|fails? to|only (?:mention|provide|discuss)s?)\b"
     r"|(?:it|this) (?:is|was) (?:not|un)\s?(?:specified|mentioned|stated|provided)\b"
     rf"|(?:it|this) (?:is|was) (?:not |un)(?:clear|known|possible)\b.*\b(?:from|in|based on) {_SOURCE}"
     r"|(?:unable|not possible|impossible) to (?:answer|determine|say|tell|provide)"
     r"|no (?:specific |further |other )?(?:information|details?|mention) (?:is|are|was|about|on|regarding)\b"
     r"|i (?:can(?:no|')t|cannot|do not|don't|could not|couldn't|am (?:not|unable)|was unable)\b"
+    r"|i'm (?:not able|unable|not sure)\b"
     r")",
     re.IGNORECASE,
 )
 _ABSENCE_RU = re.compile(
     rf"^(?:(?:однако|к сожалению|но|также),?\s*)?(?:(?:в\s+)?{_SOURCE_RU}\s+(?:\w+\s+){{0,2}}(?:нет|не|отсутству\w+)\b"
-    r"|(?:я )?не (?:могу|знаю|удалось|указано|упоминается|сказано)\b|нет (?:информации|данных|сведений)\b"
+    rf"|ни (?:в )?одн\w+ из {_SOURCE_RU}\b|(?:я )?не (?:могу|знаю|смог\w*|наш[её]л|нашла|удалось|указано|упоминается|сказано)\b|нет (?:информации|данных|сведений)\b"
     r"|невозможно (?:ответить|определить|сказать)|информаци\w+ (?:\w+\s+){0,2}(?:нет|отсутству\w+|не ))",
     re.IGNORECASE,
 )
 _TALK = re.compile(
-    r"^(?:(?:i )?hope (?:this|that)|let me know|feel free|please (?:let|feel|note|see|refer|provide|consult)\b(?! that)"
+    r"^(?:(?:i )?hope (?:this|that)|as an ai\b|let me know|feel free|please (?:let|feel|note|see|refer|provide|consult)\b(?! that)"
     r"|sure[,!.]|of course[,!.]|certainly[,!.]|great question|thank(?:s| you)|you'?re welcome|i(?:'m| am) (?:happy|glad|an ai)"
     r"|i(?:'d| would) (?:recommend|suggest|be happy)|hello|hi\b|good (?:morning|day)|is there anything"
     r"|if you (?:have|need) (?:any|more|further)|надеюсь|дайте знать|пожалуйста|спасибо|здравствуйте|обращайтесь"
@@ -94,8 +104,17 @@ _SORRY = re.compile(
     r"^(?:(?:i'm |i am |we are )?(?:very |so )?sorry\b|my apologies|i apologi[sz]e|извините|простите|к сожалению, я\b|прошу прощения)",
     re.IGNORECASE,
 )
+# "The passages do not mention it; however, passage 2 says that …" claims what follows.
+_BUT = re.compile(
+    r"(?:[;,]\s+(?:however|but|though|although|yet|nevertheless)|\bhowever),?\s+(?=(?:\S+\s+){3,}\S)"
+    r"|[;,]\s+(?:однако|но|хотя),?\s+(?=(?:\S+\s+){3,}\S)",
+    re.IGNORECASE,
+)
 _HEADING_BEFORE = re.compile(r"^[ \t>]*#{1,6}[ \t]+$")
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_TABLE_RULE = re.compile(r"[ \t]*\r?\n[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?(?:\r?\n|\Z)")
 _BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
+_ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 _PRONOUN_LEAD = re.compile(
     r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|"
@@ -107,9 +126,12 @@ _LONGEST_MATCHED = 600
 _LONGEST_HEADING = 200
 
 
-NoClaim = Literal["question", "heading", "about_sources", "talk", "announcement", "no_words"]
+NoClaim = Literal[
+    "question", "heading", "about_sources", "talk", "announcement", "code", "no_words"
+]
 """Why a sentence claims nothing: "about_sources" speaks of the passages ("The context does not
-mention …"), "talk" is politeness or advice to ask, "announcement" ends in a colon."""
+mention …"), "talk" is politeness or advice to ask, "announcement" ends in a colon, "heading" is a
+title or the head of a table, "code" stands in a fenced block."""
 
 
 class PreparedStatement(NamedTuple):
@@ -143,9 +165,14 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
     """
     prepared: list[PreparedStatement] = []
     before: str | None = None
+    fences = [match.span() for match in _FENCE.finditer(answer)] if "```" in answer else []
     for span in split_sentences(answer):
         claim = strip_lead(span.text)
-        reason = "heading" if _is_heading(answer, span) else no_claim_reason(claim)
+        reason: NoClaim | None
+        if any(start <= span.start < end for start, end in fences):
+            reason = "code"
+        else:
+            reason = "heading" if _is_heading(answer, span) else no_claim_reason(claim)
         leans = before is not None and _PRONOUN_LEAD.match(claim) is not None
         prepared.append(PreparedStatement(*span, claim, before if leans else None, reason))
         if reason is None:
@@ -169,16 +196,31 @@ def strip_lead(sentence: str) -> str:
         sentence: One sentence.
 
     Returns:
-        What the sentence claims; the sentence itself when nothing would remain.
+        What the sentence claims; the sentence itself when nothing would remain. What the sources
+        leave open is cut off as well where a claim follows: "…, but it stands in Paris."
     """
-    text = _CITATION.sub("", _EMPHASIS.sub("", sentence)).strip()
+    text = _without_leads(_CITATION.sub("", _EMPHASIS.sub("", sentence)).strip())
+    if _is_about_sources(text):
+        turn = _BUT.search(text[:_LONGEST_MATCHED])
+        rest = "" if turn is None else _without_leads(text[turn.end() :])
+        if rest and not _is_about_sources(rest):
+            text = rest[:1].upper() + rest[1:]
+    return text or sentence
+
+
+def _without_leads(text: str) -> str:
     for _ in range(2):
         match = _LEADS.match(text[:_LONGEST_MATCHED].replace("’", "'"))
         if match is None or match.end() >= len(text):
             break
         text = text[match.end() :]
         text = text[:1].upper() + text[1:]
-    return text or sentence
+    return text
+
+
+def _is_about_sources(text: str) -> bool:
+    head = text[:_LONGEST_MATCHED].replace("’", "'")
+    return _ABSENCE.match(head) is not None or _ABSENCE_RU.match(head) is not None
 
 
 def no_claim_reason(claim: str) -> NoClaim | None:
@@ -196,7 +238,7 @@ def no_claim_reason(claim: str) -> NoClaim | None:
         return "no_words"
     if text.endswith(("?", "？")):
         return "question"
-    if _ABSENCE.match(head) or _ABSENCE_RU.match(head):
+    if _is_about_sources(text):
         return "about_sources"
     if _TALK.match(head) or _SORRY.match(head):
         return "talk"
@@ -212,11 +254,14 @@ def _is_heading(answer: str, span: Span) -> bool:
     before = answer[line_start : span.start][-_LONGEST_HEADING:]
     if _HEADING_BEFORE.match(before):
         return True
+    if "|" in span.text and _TABLE_RULE.match(answer, span.end):
+        return True
     is_item = bool(before.strip())
     if is_item:
         return False
     if _BOLD_LINE.match(span.text):
-        return True
+        # "**It opened in 1907.**" is a sentence, "**Opening hours:**" is none.
+        return not _ENDS_SENTENCE.search(span.text)
     # A line of its own, short, without a stop and in capitals, is a title.
     is_line = answer[span.end : span.end + 1] in ("\n", "\r")
     return (

@@ -73,6 +73,13 @@ def test_plain_cases_come_out_right(
         ("The drug may reduce pain.", "The drug reduces pain.", False),
         ("The drug can reduce pain.", "The drug may reduce pain.", True),
         ("Kim appeared in the film Dust.", "Kim was in the film Dust.", True),
+        ("Release it when the LED turns green.", "Release it when the LED turns red.", False),
+        ("Цвет светодиода зелёный.", "Цвет светодиода красный.", False),
+        ("The flag is red and white.", "The flag is white and red.", True),
+        ("Basic plan: 10 GB of storage.", "You get 10 GB of storage.", True),
+        ("Its mirror measures 2.4 m.", "Its mirror measures 2.4 metres.", True),
+        ("Alemanía borders Francia.", "Alemania borders Francia.", True),
+        ("It was published in 1869.", "It was published in 1869 [2].", True),
         (
             "Noise can disturb sleep.",
             "Additionally, noise can disrupt sleep in several ways.",
@@ -81,7 +88,7 @@ def test_plain_cases_come_out_right(
     ],
 )
 def test_small_words_decide(chunk: str, statement: str, supported: bool) -> None:
-    """Acronyms, weaker quantifiers, turned roles, doubts and framing words are told apart."""
+    """Acronyms, weaker quantifiers, turned roles, doubts, colours and units are told apart."""
     (verdict,) = EmbeddedVerifier().verify([statement], [chunk])
 
     assert verdict.is_supported is supported

@@ -276,6 +276,7 @@ an unrelated chunk next to nothing.
   нанял Павла".
 - Far paraphrase: "He kicked the habit" is not found in "He no longer smokes".
 - All words there, but said of someone else: "She won a prize" where her sister did.
+- List items and rows of tables are read without the line above them: "The Pro plan includes:".
 - Inference over several sentences, sums and comparisons are out of its reach.
 - Edited summaries of long texts (SummEdits): even a fit on SummEdits itself, cross-validated, ranks
   with an AUROC of 67 to 69 by these features; for the Russian pairs it is 64.

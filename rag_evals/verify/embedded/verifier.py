@@ -103,7 +103,8 @@ class EmbeddedVerifier:
         """Decide each statement against all chunks.
 
         Args:
-            statements: Sentences or claims.
+            statements: Sentences or claims; citation marks and leads such as "Based on the
+                context," are not read.
             chunks: Texts; ids in the verdicts are their places, from 0.
 
         Returns:
@@ -111,8 +112,10 @@ class EmbeddedVerifier:
         """
         # The word lists would cost every import of the package.
         from rag_evals.verify.embedded.decide import decide  # noqa: PLC0415
+        from rag_evals.verify.prepare import strip_lead  # noqa: PLC0415
 
-        return decide(self._model(), self.threshold, statements, chunks)
+        claims = [strip_lead(statement) for statement in statements]
+        return decide(self._model(), self.threshold, claims, chunks)
 
     def verify_answer(
         self, answer: str, chunks: Sequence[str], question: str | None = None
