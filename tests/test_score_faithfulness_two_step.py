@@ -295,6 +295,21 @@ def test_a_verifier_that_cannot_work_is_refused_at_once(
         LLMVerifier(**settings)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"verifier": "embedded"}, "verifier is 'embedded'; expected an object such as Embedded"),
+        ({"extractor": "x"}, "extractor is 'x'; expected an object such as SentenceExtractor()"),
+    ],
+)
+def test_a_part_of_another_kind_is_refused(settings: dict[str, Any], message: str) -> None:
+    """Strings name judges, not parts."""
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        TwoStepFaithfulness(**settings)
+    with pytest.raises(ConfigurationError, match=r"cache is 'x.sqlite3'; expected a Statement"):
+        TwoStepFaithfulness().with_cache("x.sqlite3")  # type: ignore[arg-type]  # a user's mistake
+
+
 def test_what_would_stop_the_verifier_is_found_before_the_first_call(scripted: Start) -> None:
     """A verifier may have `check()`; a run asks it first, and so does a grade."""
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -226,3 +227,17 @@ def test_vectors_of_another_length_never_match(scripted: Start) -> None:
         grader.grade(answer=answer, context=CONTEXT, client="openai/m")
 
     assert len(judge.requests) == 2
+
+
+def test_a_missing_library_is_found_before_anything_is_paid(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vectors are first needed when statements were extracted already."""
+    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "semantic")
+    monkeypatch.setenv("RAG_EVALS_EMBEDDING_MODEL", "local:a/b")
+    judge = scripted(None)
+
+    if find_spec("sentence_transformers") is None:
+        with pytest.raises(errors.MissingExtraError, match=r"rag-evals\[local\]"):
+            TwoStepFaithfulness().grade(answer="It is.", context=["c"], client="openai/m")
+    assert judge.requests == []

@@ -86,6 +86,24 @@ def test_options_keep_the_language(data: str, scripted: Start) -> None:
     assert all("утвержден" in r.body["messages"][0]["content"] for r in judge.requests)
 
 
+def test_one_prompt_does_not_make_a_grader_of_two_steps(
+    command: Command, data: str, tmp_path: Path
+) -> None:
+    """It would silently be another grader."""
+    (tmp_path / "my.jinja").write_text("---\nresponse_model: faithfulness\n---\nIs it so?\n")
+    options = ("--grader", "faithfulness_two_step", "--judge", "openai/m", "--prompt")
+    ended = command("grade", data, *options, str(tmp_path / "my.jinja"))
+
+    assert ended.code == 2
+    assert "is not made of one prompt" in " ".join(ended.err.split())
+
+
+def test_names_are_never_cut(command: Command) -> None:
+    """They are there to be typed, also in a narrow pipe."""
+    assert "citation_faithfulness " in command("graders").out
+    assert "score_faithfulness_audited_verdicts " in command("prompts", "list").out
+
+
 def test_a_wrong_verifier_is_found_before_anything_is_sent(
     command: Command, data: str, scripted: Start
 ) -> None:

@@ -47,7 +47,10 @@ def test_an_unknown_price_is_not_guessed() -> None:
 
 def test_the_embedded_judge_costs_nothing() -> None:
     """It makes no call at all."""
-    assert estimate(make_plan(ROWS, ["faithfulness"], "embedded")).calls == 0
+    found = estimate(make_plan(ROWS, ["faithfulness"], "embedded"))
+
+    assert found.calls == 0
+    assert str(found) == "3 rows, 0 calls: no model is asked, so it costs nothing"
 
 
 def test_what_is_decided_here_is_not_counted(scripted: Start) -> None:

@@ -243,6 +243,8 @@ def test_a_bug_in_a_grader_is_one_failed_row() -> None:
         ({"concurrency": 0}, ConfigurationError, "concurrency is 0; expected at least 1"),
         ({"limit": 0}, ConfigurationError, "limit is 0"),
         ({"timeout": -1.0}, ConfigurationError, "timeout is -1.0"),
+        ({"timeout": float("nan")}, ConfigurationError, "timeout is nan; expected at least 1"),
+        ({"rpm": float("inf")}, ConfigurationError, "rpm is inf"),
         ({"max_failures": "a lot"}, ConfigurationError, "neither a number nor a percentage"),
         ({"model": "m"}, ConfigurationError, "the judge 'embedded' asks no model"),
         ({"graders": ["chunk_precision"]}, ConfigurationError, "has no form for 'embedded'"),

@@ -76,7 +76,7 @@ def test_a_torn_last_line_is_graded_again(scripted: Start, data: str) -> None:
     ("change", "setting"),
     [
         ({"client": "openai/other"}, "judge was 'openai/m' and is now 'openai/other'"),
-        ({"graders": ["chunk_precision"]}, "graders was"),
+        ({"graders": ["chunk_precision"]}, "graders were faithfulness and are now chunk_precision"),
         ({"limit": 5}, "limit was None and is now 5"),
     ],
 )

@@ -110,6 +110,13 @@ def test_the_summary_counts_saved_calls(scripted: Start) -> None:
     assert "calls saved 1 of 2" in str(run.summary())
 
 
+@pytest.mark.parametrize("unsure", [0.2, (0.8, 0.2), (0.1, 0.2, 0.3), ("a", "b")])
+def test_a_band_is_two_numbers(unsure: Any) -> None:
+    """Whatever else is given is named in one error."""
+    with pytest.raises(ConfigurationError, match="unsure is .*; expected two numbers from 0 to 1"):
+        CascadeVerifier(EmbeddedVerifier(), LLMVerifier(), unsure=unsure)
+
+
 @pytest.mark.parametrize("support", ["nan", "inf", "-3", "1.7"])
 def test_a_support_that_is_none_is_an_error(scripted: Start, support: str) -> None:
     """NaN is neither sure nor unsure: it must not pass for either, here or in a grader."""
