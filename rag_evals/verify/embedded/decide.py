@@ -46,7 +46,7 @@ def readings(
         that of the first reading does; then one without any chunk, so that a contradiction
         counts no less than silence.
     """
-    ground = Ground(model.key_weights(statement), passages)
+    ground = Ground(statement, model.key_weights(statement), passages)
     excluded: set[int] = set()
     least = 0.0
     for _ in range(_MOST_READINGS):

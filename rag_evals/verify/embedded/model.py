@@ -40,13 +40,13 @@ class Model:
         idf = self.idf
         weights: dict[str, float] = {}
         for word in statement.sequence:
-            if word[2] == "stop":
+            if word.kind == "stop":
                 continue
-            key = word[1]
+            key = word.key
             weight = idf.get(key)
             if weight is None:
                 weight = self.unseen_idf["ru" if "а" <= key[0] <= "я" else "en"]
-            if word[2] == "number":
+            if word.kind == "number":
                 weight = min(weight, _MOST_NUMBER_IDF)
             weights[key] = weight
         return weights
