@@ -129,16 +129,9 @@ def is_name_at(sentence: list[Word], position: int) -> bool:
     return following is not None and following.is_capital and following.kind == "word"
 
 
-def synonyms(key: str) -> frozenset[str]:
-    """Return the keys of words that often say the same as a key; none for most keys."""
-    return _synonym_table().get(key, _NONE)
-
-
-_NONE: frozenset[str] = frozenset()
-
-
 @lru_cache(maxsize=1)
-def _synonym_table() -> dict[str, frozenset[str]]:
+def synonyms() -> dict[str, frozenset[str]]:
+    """Return, by key, the keys of words that often say the same; most keys have none."""
     table: dict[str, set[str]] = {}
     for line in f"{SYNONYMS_ENGLISH};{SYNONYMS_RUSSIAN}".split(";"):
         keys = {stem(word) for word in line.split()}

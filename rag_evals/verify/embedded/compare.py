@@ -62,7 +62,7 @@ def compare(statement: Sentence, ground: Ground, excluded: Collection[int]) -> C
         excluded: Ids of chunks not to read.
 
     Returns:
-        The evidence chosen and every difference found; differences are empty without evidence.
+        The evidence chosen and what it shares with the statement; `find_differences` adds the rest.
     """
     chosen = ground.choose(excluded)
     content = ground.content
@@ -78,15 +78,25 @@ def compare(statement: Sentence, ground: Ground, excluded: Collection[int]) -> C
         return result
     result.chunk_keys = ground.passages[places[0].chunk_id].index
     result.wide = ground.wide_keys(excluded)
-    primary = places[0].sentence
     _find_near(result)
     _find_acronyms(result)
+    return result
+
+
+def find_differences(result: Comparison) -> None:
+    """Find what the evidence says otherwise; without evidence it says nothing.
+
+    Args:
+        result: What `compare` returned; it is filled in.
+    """
+    if not result.chosen.places:
+        return
+    primary = result.chosen.places[0].sentence
     _align(result, primary)
     _compare_gaps(result, primary)
     _find_opposites(result, primary)
     _compare_units(result)
     _find_number_rivals(result)
-    return result
 
 
 def _find_near(result: Comparison) -> None:

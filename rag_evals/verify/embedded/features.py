@@ -1,8 +1,10 @@
 """Which numbers describe a comparison? The vector that the model weighs, in a fixed order."""
 
+from collections.abc import Sequence
+
 from rag_evals.text._marks import INSISTS
 from rag_evals.text.words import stem
-from rag_evals.verify.embedded.compare import Comparison
+from rag_evals.verify.embedded.compare import Comparison, find_differences
 from rag_evals.verify.embedded.turns import Turns, find_turns
 
 MEANINGS = {
@@ -51,23 +53,28 @@ SHARPENED = frozenset(("clash_clean", "denial_clean", "turned_clean", "hedge_cle
 _MOST = 3.0
 _SHARPNESS = 8
 # Of a comparison without evidence.
-_NO_OVERLAP, _NO_CLASHES = (0.0,) * 7, (0.0,) * 9
+_NO_OVERLAP, _NO_DIFFERENCES = (0.0,) * 7, (0.0,) * 10
 
 
 def features(result: Comparison) -> list[float]:
     """Describe a comparison by numbers, one for each name in `FEATURES`."""
+    return [*shared_features(result), *difference_features(result)]
+
+
+def shared_features(result: Comparison) -> list[float]:
+    """Return the first features: what the evidence shares with the statement, and what it lacks."""
+    overlap = _overlap(result) if result.chosen.places else _NO_OVERLAP
+    return [*overlap, *_missing(result), *_numbers(result), _names_nowhere(result)]
+
+
+def difference_features(result: Comparison) -> Sequence[float]:
+    """Find what the evidence says otherwise, and return the features that tell of it."""
     if not result.chosen.places:
-        # Nothing shared, nothing turned: the statement alone decides the rest.
-        return [*_NO_OVERLAP, *_missing(result), *_numbers(result), *_names(result), *_NO_CLASHES]
+        return _NO_DIFFERENCES
+    find_differences(result)
     turns = find_turns(result)
-    return [
-        *_overlap(result),
-        *_missing(result),
-        *_numbers(result),
-        *_names(result),
-        *_polarity(result, turns),
-        *_clashes(result, turns),
-    ]
+    name_swapped = 1.0 if result.name_rivals else 0.0
+    return [name_swapped, *_polarity(result, turns), *_clashes(result, turns)]
 
 
 def _overlap(result: Comparison) -> list[float]:
@@ -114,21 +121,19 @@ def _missing_end(result: Comparison) -> float:
     return run / (result.total or 1.0) if count > 1 else 0.0
 
 
-def _numbers(result: Comparison) -> list[float]:
+def _numbers(result: Comparison) -> tuple[float, float]:
     numbers = result.statement.numbers
+    if not numbers:
+        return 0.0, 0.0
     absent = [number for number in numbers if number not in result.held]
-    nowhere = sum(number not in result.chunk_keys for number in absent)
-    return [
-        len(absent) / len(numbers) if numbers else 0.0,
-        min(_MOST, nowhere),
-    ]
+    nowhere = len([number for number in absent if number not in result.chunk_keys])
+    return len(absent) / len(numbers), min(_MOST, nowhere)
 
 
-def _names(result: Comparison) -> list[float]:
+def _names_nowhere(result: Comparison) -> float:
     held, replaced, chunk_keys = result.held, result.replaced, result.chunk_keys
     names = [key for key in result.statement.names if key not in held and key not in replaced]
-    nowhere = len([key for key in names if key not in chunk_keys])
-    return [min(_MOST, nowhere), 1.0 if result.name_rivals else 0.0]
+    return min(_MOST, len([key for key in names if key not in chunk_keys]))
 
 
 def _polarity(result: Comparison, turns: Turns) -> list[float]:
@@ -149,9 +154,9 @@ def _clashes(result: Comparison, turns: Turns) -> list[float]:
     turned = bool(turns.quantifiers_swapped or result.name_inversions)
     hedged = bool(turns.hedge_dropped)
     found = (clash, denied, turned, hedged)
-    agreement = 0.0
-    if any(found):
-        agreement = _agreement(result, turns) ** _SHARPNESS
+    if not any(found):
+        return [0.0] * 5
+    agreement = _agreement(result, turns) ** _SHARPNESS
     return [
         1.0 if result.number_rivals else 0.0,
         *(agreement if is_found else 0.0 for is_found in found),

@@ -119,8 +119,10 @@ class Sentence:
     def synonyms(self) -> dict[str, frozenset[str]]:
         """The keys for which other words may stand, with those; in order."""
         if self._synonyms is None:
-            found = {key: synonyms(key) for key in self.last if not key[0].isdigit()}
-            self._synonyms = {key: others for key, others in found.items() if others}
+            table = synonyms()
+            self._synonyms = {
+                key: table[key] for key in self.last if key in table and not key[0].isdigit()
+            }
         return self._synonyms
 
     @property
@@ -248,7 +250,7 @@ class Sentence:
 class Passage:
     """A prepared chunk."""
 
-    __slots__ = ("_known", "_read", "index", "text")
+    __slots__ = ("_known", "_sequences", "_spans", "index", "text")
 
     def __init__(self, text: str) -> None:
         """Prepare a chunk.
@@ -257,11 +259,12 @@ class Passage:
             text: The chunk; may be empty.
         """
         self.text = text
-        self._read = _sentences(text)
+        # Two lists, not pairs: the fewer objects, the less the collector has to visit.
+        self._spans, self._sequences = _sentences(text)
         self._known: dict[int, Sentence] = {}
         index: dict[str, Sequence[int]] = {}
         self.index = index
-        for number, (_, sequence) in enumerate(self._read):
+        for number, sequence in enumerate(self._sequences):
             # Most words stand in one sentence only: these share one tuple.
             alone = (number,)
             for word in sequence:
@@ -282,7 +285,7 @@ class Passage:
         """Return a sentence; one that is never evidence need not be more than its words."""
         known = self._known.get(number)
         if known is None:
-            known = self._known[number] = Sentence(*self._read[number])
+            known = self._known[number] = Sentence(self._spans[number], self._sequences[number])
         return known
 
 
@@ -330,23 +333,28 @@ def statement_sentence(text: str) -> Sentence:
     return Sentence(Span(0, len(text), text), normalise_numbers(sequence))
 
 
-def _sentences(text: str) -> list[tuple[Span, list[Word]]]:
-    sentences: list[tuple[Span, list[Word]]] = []
+def _sentences(text: str) -> tuple[list[Span], list[list[Word]]]:
+    """Return the sentences of a chunk and, in the same order, their words."""
     # What a chunk does not hold need not be looked for in each sentence.
     is_plain = not (may_hold_date(text) or may_hold_spaced_number(text))
+    spans: list[Span] = []
+    sequences: list[list[Word]] = []
     for span in split_sentences(text):
         found = words_of_pieces(span.text) if is_plain else words(expand_dates(span.text))
         sequence = normalise_numbers(found)
         if len(sequence) <= _LONGEST_SENTENCE:
-            sentences.append((span, sequence))
-        else:
-            sentences.extend(_pieces(text, span))
-    return sentences
+            spans.append(span)
+            sequences.append(sequence)
+            continue
+        for piece in _pieces(text, span):
+            spans.append(piece)
+            sequences.append(normalise_numbers(words(expand_dates(piece.text))))
+    return spans, sequences
 
 
-def _pieces(text: str, span: Span) -> list[tuple[Span, list[Word]]]:
+def _pieces(text: str, span: Span) -> list[Span]:
     # A text without stops (a transcript, a table) is read in pieces: evidence must stay quotable.
-    pieces: list[tuple[Span, list[Word]]] = []
+    pieces: list[Span] = []
     start = span.start
     while start < span.end:
         end = min(start + 400, span.end)
@@ -357,7 +365,6 @@ def _pieces(text: str, span: Span) -> list[tuple[Span, list[Word]]]:
         stripped = body.strip()
         if stripped:
             first = start + len(body) - len(body.lstrip())
-            piece = Span(first, first + len(stripped), stripped)
-            pieces.append((piece, normalise_numbers(words(expand_dates(stripped)))))
+            pieces.append(Span(first, first + len(stripped), stripped))
         start = end
     return pieces
