@@ -5,6 +5,7 @@
 """
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 from rag_evals.text.words import Word, words
@@ -136,7 +137,9 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
         The same words, numbers with `kind` "number" and a plain decimal as key; a run such as
         "two and a half million" stays several words, "2.5 million" becomes one.
     """
-    figures = [i for i, word in enumerate(sequence) if word[2] == "number" or word[4] in _FIGURES]
+    figures = [
+        i for i, word in enumerate(sequence) if word.kind == "number" or word.low in _FIGURES
+    ]
     if not figures:
         return sequence
     result: list[Word] = []
@@ -148,10 +151,10 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
         result += sequence[position:figure]
         position = figure
         word = sequence[position]
-        if word[2] == "number":
+        if word.kind == "number":
             position = _read_digits(sequence, position, result)
             continue
-        low = word[4]
+        low = word.low
         if low in _NUMBER_WORDS and not _is_pronoun(low, sequence, position):
             position = _read_number_words(sequence, position, result)
             continue
@@ -240,7 +243,7 @@ def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int
 
 # One letter behind a number; anywhere else it may be anything.
 _SHORT_UNITS = {
-    letter: word._replace(surface=letter)
+    letter: replace(word, surface=letter)
     for letter, name in {
         "m": "metres", "g": "grams", "l": "litres", "h": "hours", "t": "tonnes",
         "м": "метров", "л": "литров", "ч": "часов", "т": "тонн",

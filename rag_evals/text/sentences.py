@@ -148,6 +148,11 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
 
 def _is_abbreviation(before: str) -> bool:
     """Say whether the stop after `before` belongs to its last word; a capital letter follows."""
+    last = before[before.rfind(" ") + 1 :]
+    if len(last) > 1 and last.isascii() and last.isalpha():
+        # As below, for most stops of an English text.
+        last = last.lower()
+        return last in _ABBREVIATIONS and last not in _MAY_END
     if _AND_SO_ON.search(before):
         return False
     found = _WORD_BEFORE.search(before)

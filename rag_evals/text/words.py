@@ -6,9 +6,10 @@ A word becomes a `Word`: its surface, a key under which inflected forms meet ("w
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from rag_evals.text._forms import CANONICAL, RUSSIAN_ENDINGS, STOP_WORDS
 from rag_evals.text._marks import MARKS
@@ -38,7 +39,8 @@ _UNITS_OF_SIGN = {
 }  # fmt: skip
 
 
-class Word(NamedTuple):
+@dataclass(slots=True)
+class Word:
     """One word of a text.
 
     Attributes:
@@ -67,10 +69,22 @@ def words(text: str) -> list[Word]:
     Returns:
         The words in order; punctuation is left out, hyphenated words come as their parts.
     """
-    # Only such a number holds white space; all else is read piece by piece. Dictionaries that fill
-    # themselves are looked up in C, and most pieces ("word,", "(1923)") were seen before.
-    if _SPACED_NUMBER.search(text):
+    if may_hold_spaced_number(text):
         return list(map(_KNOWN.__getitem__, _TOKEN.findall(text)))
+    return words_of_pieces(text)
+
+
+def may_hold_spaced_number(text: str) -> bool:
+    """Tell whether a text or a part of it may hold a number such as "10 000"."""
+    return _SPACED_NUMBER.search(text) is not None
+
+
+def words_of_pieces(text: str) -> list[Word]:
+    """Split a text of which it is known that it holds no number such as "10 000".
+
+    Only such a number holds white space; all else is read piece by piece. Dictionaries that fill
+    themselves are looked up in C, and most pieces ("word,", "(1923)") were seen before.
+    """
     return list(chain.from_iterable(map(_PIECES.__getitem__, text.split())))
 
 
@@ -115,16 +129,9 @@ def is_name_at(sentence: list[Word], position: int) -> bool:
     return following is not None and following.is_capital and following.kind == "word"
 
 
-def synonyms(key: str) -> frozenset[str]:
-    """Return the keys of words that often say the same as a key; none for most keys."""
-    return _synonym_table().get(key, _NONE)
-
-
-_NONE: frozenset[str] = frozenset()
-
-
 @lru_cache(maxsize=1)
-def _synonym_table() -> dict[str, frozenset[str]]:
+def synonyms() -> dict[str, frozenset[str]]:
+    """Return, by key, the keys of words that often say the same; most keys have none."""
     table: dict[str, set[str]] = {}
     for line in f"{SYNONYMS_ENGLISH};{SYNONYMS_RUSSIAN}".split(";"):
         keys = {stem(word) for word in line.split()}
@@ -151,10 +158,13 @@ class _Pieces(dict[str, tuple[Word, ...]]):
 
     def __missing__(self, piece: str) -> tuple[Word, ...]:
         bare = piece.strip(_MARKS_AROUND)
-        if bare.isascii() and bare.isalpha():
-            found: tuple[Word, ...] = (_KNOWN[bare],)
-        else:
+        if not (bare.isascii() and bare.isalpha()):
             found = tuple(map(_KNOWN.__getitem__, _TOKEN.findall(piece)))
+        elif bare == piece:
+            found = (_KNOWN[piece],)
+        else:
+            # "word" and "word," share one tuple: fewer objects for the collector to visit.
+            found = self[bare]
         if len(piece) <= _LONGEST_WORD:
             if len(self) >= _MOST_KNOWN:
                 self.clear()
@@ -167,6 +177,11 @@ _PIECES = _Pieces()
 
 
 def _analyse(token: str) -> Word:
+    if token.isascii() and token.isalpha() and token != "US":
+        # As below, for nearly all words of an English text.
+        low = token.lower()
+        kind: Kind = "stop" if low in STOP_WORDS else "word"
+        return Word(token, _plain_key(low), kind, token[0].isupper(), low, MARKS.get(low, 0))
     first = token[0]
     if first.isdecimal():
         return Word(token, token, "number", False, token, 0)
@@ -179,8 +194,16 @@ def _analyse(token: str) -> Word:
     if plain == "US":
         return Word(token, "usa", "word", True, "us", 0)  # the country, not the pronoun
     low = plain.lower().replace("ё", "е")
-    kind: Kind = "stop" if low in STOP_WORDS else "word"
+    kind = "stop" if low in STOP_WORDS else "word"
     return Word(token, _key(low), kind, first.isupper(), low, MARKS.get(low, 0))
+
+
+def _plain_key(low: str) -> str:
+    key = CANONICAL.get(low)
+    if key is None:
+        key = _english(low)
+        key = CANONICAL.get(key, key)
+    return key
 
 
 def _key(low: str) -> str:

@@ -116,6 +116,8 @@ _TABLE_RULE = re.compile(r"[ \t]*\r?\n[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-
 _BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
 _ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")
 _EMPHASIS = re.compile(r"\*\*|__|`")
+# Without any of these there is neither a citation nor emphasis.
+_SIGNS = "[(【*_`"
 _PRONOUN_LEAD = re.compile(
     r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|"
     r"он|она|оно|они|это|этот|эта|эти|его|её|ее|их)\b",
@@ -199,7 +201,10 @@ def strip_lead(sentence: str) -> str:
         What the sentence claims; the sentence itself when nothing would remain. What the sources
         leave open is cut off as well where a claim follows: "…, but it stands in Paris."
     """
-    text = _without_leads(_CITATION.sub("", _EMPHASIS.sub("", sentence)).strip())
+    text = sentence
+    if any(map(text.__contains__, _SIGNS)):
+        text = _CITATION.sub("", _EMPHASIS.sub("", text))
+    text = _without_leads(text.strip())
     if _is_about_sources(text):
         turn = _BUT.search(text[:_LONGEST_MATCHED])
         rest = "" if turn is None else _without_leads(text[turn.end() :])

@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rag_evals.verify import EmbeddedVerifier
+from rag_evals.verify.embedded.decide import cited_chunks, readings
+from rag_evals.verify.embedded.features import features
+from rag_evals.verify.embedded.model import load
+from rag_evals.verify.embedded.passage import prepare, statement_sentence
+from rag_evals.verify.embedded.verifier import SHIPPED_WEIGHTS
 from tests.verify.test_embedded_pairs import PAIRS
 
 _ROWS = 120
@@ -104,3 +109,22 @@ def test_every_process_gives_the_same_bits() -> None:
     }
 
     assert len(printed) == 1
+
+
+def test_readings_left_out_change_no_verdict():
+    """Support and citations are those of all readings, though not all are read to the end."""
+    model = load(SHIPPED_WEIGHTS)
+    compared = 0
+    for row in ROWS:
+        chunks = [*row.chunks, row.foreign, f"{row.statement} {row.foreign}"]
+        passages = [prepare(chunk) for chunk in chunks]
+        found = [
+            ([place.chunk_id for place in reading.chosen.places], model.support(features(reading)))
+            for reading in readings(statement_sentence(row.statement), model, passages)
+        ]
+        compared += len(found)
+        (verdict,) = EmbeddedVerifier().verify([row.statement], chunks)
+        assert verdict.support == max(support for _, support in found)
+        if verdict.is_supported:
+            assert verdict.chunk_ids == cited_chunks(found)
+    assert compared > 3 * len(ROWS)

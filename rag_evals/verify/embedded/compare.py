@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from rag_evals.text.words import Word, synonyms
+from rag_evals.text.words import Word
 from rag_evals.verify.embedded.evidence import Chosen, Ground
 from rag_evals.verify.embedded.passage import Sentence
 
@@ -27,7 +27,10 @@ _PASSIVE = frozenset(("by", "was", "were", "been", "был", "была", "был
 
 @dataclass(slots=True)
 class Comparison:
-    """A statement beside its evidence; positions count the statement's words from 0."""
+    """A statement beside its evidence; positions count the statement's words from 0.
+
+    `missing` holds positions of content words that the evidence lacks, `lost` their keys.
+    """
 
     statement: Sentence
     weights: Mapping[str, float]
@@ -37,6 +40,7 @@ class Comparison:
     held: set[str] = field(default_factory=set)
     chunk_keys: Mapping[str, Sequence[int]] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     near: dict[str, str] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
     replaced_wide: set[str] = field(default_factory=set)
@@ -58,97 +62,99 @@ def compare(statement: Sentence, ground: Ground, excluded: Collection[int]) -> C
         excluded: Ids of chunks not to read.
 
     Returns:
-        The evidence chosen and every difference found; differences are empty without evidence.
+        The evidence chosen and what it shares with the statement; `find_differences` adds the rest.
     """
-    weights = ground.weights
-    content = [i for i, word in enumerate(statement.sequence) if word[1] in weights]
-    result = Comparison(statement, weights, ground.total, content, ground.choose(excluded))
-    places = result.chosen.places
+    chosen = ground.choose(excluded)
+    content = ground.content
+    result = Comparison(statement, ground.weights, ground.total, content, chosen)
+    places = chosen.places
+    held = result.held
     for place in places:
-        result.held.update(place.sentence.positions)
-    sequence = statement.sequence
-    result.missing = [i for i in content if sequence[i][1] not in result.held]
+        held.update(place.sentence.last)
+    keys = statement.keys
+    result.missing = [i for i in content if keys[i] not in held]
+    result.lost = list(dict.fromkeys([keys[i] for i in result.missing]))
     if not places:
         return result
     result.chunk_keys = ground.passages[places[0].chunk_id].index
-    result.wide = _wide_keys(ground, excluded)
-    primary = places[0].sentence
+    result.wide = ground.wide_keys(excluded)
     _find_near(result)
     _find_acronyms(result)
+    return result
+
+
+def find_differences(result: Comparison) -> None:
+    """Find what the evidence says otherwise; without evidence it says nothing.
+
+    Args:
+        result: What `compare` returned; it is filled in.
+    """
+    if not result.chosen.places:
+        return
+    primary = result.chosen.places[0].sentence
     _align(result, primary)
     _compare_gaps(result, primary)
     _find_opposites(result, primary)
     _compare_units(result)
     _find_number_rivals(result)
-    return result
-
-
-def _wide_keys(ground: Ground, excluded: Collection[int]) -> set[str]:
-    """Return the statement's keys that the best chunk, or a chunk nearly as good, holds."""
-    covers = [
-        (cover, passage.index)
-        for chunk_id, (cover, passage) in enumerate(
-            zip(ground.chunk_covers, ground.passages, strict=True)
-        )
-        if chunk_id not in excluded
-    ]
-    # An unrelated chunk stays under this bar, so that its stray words change nothing.
-    bar = max(0.3 * ground.total, 0.5 * max(cover for cover, _ in covers))
-    keys = ground.weights.keys()
-    return {key for cover, index in covers if cover >= bar for key in keys & index.keys()}
 
 
 def _find_near(result: Comparison) -> None:
     """Find what stands for missing words: a synonym, or a word of the same beginning."""
     tables = [place.sentence.heads for place in result.chosen.places]
-    sequence, held = result.statement.sequence, result.held
-    for key in dict.fromkeys(sequence[i][1] for i in result.missing):
-        if key[0].isdigit():
-            continue
-        same = synonyms(key)
+    table, held = result.statement.synonyms, result.held
+    for key in result.lost:
+        same = table.get(key)
         if same and not same.isdisjoint(held):
             result.replaced[key] = min(same & held)
             continue
-        if len(key) >= _SHORTEST_HEAD:
-            head = key[:_SHORTEST_HEAD]
-            for heads in tables:
-                if head in heads:
-                    result.near[key] = heads[head]
-                    break
-        if same and key not in result.near and not result.chunk_keys.keys().isdisjoint(same):
+        head = key[:_SHORTEST_HEAD]
+        is_near = False
+        for heads in tables:
+            # A year of the same century is no other form of a year.
+            if head in heads and not key[0].isdigit():
+                result.near[key] = heads[head]
+                is_near = True
+                break
+        if same and not is_near and not result.chunk_keys.keys().isdisjoint(same):
             result.replaced_wide.add(key)
 
 
 def _find_acronyms(result: Comparison) -> None:
     """Let "EU" stand for "European Union", in either direction."""
     statement, held = result.statement, result.held
-    if not any(statement.sequence[i][3] for i in result.missing):
+    initials, acronyms = statement.initials, statement.acronyms
+    if not (initials or acronyms):
+        return
+    if not any(statement.sequence[i].is_capital for i in result.missing):
         return
     for place in result.chosen.places:
         theirs = place.sentence
-        if theirs.acronyms:
-            for letters, keys in statement.initials.items():
-                if letters in theirs.acronyms:
-                    lost = (key for key in keys if key in result.weights and key not in held)
-                    result.replaced.update((key, theirs.acronyms[letters]) for key in lost)
-        for letters, key in statement.acronyms.items():
+        for letters, keys in initials.items():
+            if letters in theirs.acronyms:
+                lost = (key for key in keys if key in result.weights and key not in held)
+                result.replaced.update((key, theirs.acronyms[letters]) for key in lost)
+        for letters, key in acronyms.items():
             if key not in held and letters in theirs.initials:
                 result.replaced[key] = theirs.initials[letters][0]
 
 
 def _align(result: Comparison, primary: Sentence) -> None:
-    where = primary.positions
-    sequence = result.statement.sequence
+    keys, other, where = result.statement.keys, primary.keys, primary.last
     last = -1
+    is_turned = False
     for i in result.content:
-        found = where.get(sequence[i][1])
-        if found is None:
+        key = keys[i]
+        if key not in where:
             continue
-        j = next((place for place in found if place > last), found[-1])
+        # The next place behind the word before, else the last of all.
+        j = where[key]
+        if j > last:
+            j = other.index(key, last + 1)
+        elif j < last:
+            is_turned = True
         result.anchors.append((i, j))
         last = j
-    theirs = [j for _, j in result.anchors]
-    is_turned = theirs != sorted(theirs)
     if is_turned and _is_passive(result.statement) == _is_passive(primary):
         result.name_inversions = _name_inversions(result, primary)
 
@@ -159,7 +165,7 @@ def _name_inversions(result: Comparison, primary: Sentence) -> int:
     # The first word of a sentence may be a name that only the other text shows as one.
     names = result.statement.names.keys() | primary.names.keys()
     anchors = result.anchors
-    is_name = [sequence[i][1] in names for i, _ in anchors]
+    is_name = [sequence[i].key in names for i, _ in anchors]
     turned = 0
     for position, (_, middle) in enumerate(anchors):
         if is_name[position]:
@@ -190,13 +196,13 @@ def _is_same_relation(ours: Sequence[Word], theirs: Sequence[Word]) -> bool:
 def _is_role_changed(ours: Word, theirs: Word) -> bool:
     # Russian marks roles by case, not by order: only changed forms are changed roles, and forms
     # that are alike in both cases, where the order decides.
-    if ours[0][0] < "А" or ours[0] != theirs[0]:
+    if ours.surface[0] < "А" or ours.surface != theirs.surface:
         return True
     return ours.low.endswith(_ALIKE_ENDINGS)
 
 
 def _is_passive(sentence: Sentence) -> bool:
-    return any(word[0] in _PASSIVE for word in sentence.sequence)
+    return any(word.surface in _PASSIVE for word in sentence.sequence)
 
 
 def _compare_gaps(result: Comparison, primary: Sentence) -> None:
@@ -206,7 +212,7 @@ def _compare_gaps(result: Comparison, primary: Sentence) -> None:
     missing = [
         i
         for i in result.missing
-        if sequence[i][1] in names and sequence[i][1] not in result.replaced
+        if sequence[i].key in names and sequence[i].key not in result.replaced
     ]
     if not missing or not primary.names:
         return
@@ -216,41 +222,45 @@ def _compare_gaps(result: Comparison, primary: Sentence) -> None:
             continue
         lost = [i for i in missing if i0 < i < i1]
         for word in other[j0 + 1 : j1] if lost else ():
-            key = word[1]
+            key = word.key
             if (
-                word[2] != "stop"
+                word.kind != "stop"
                 and key not in result.weights
                 and key in primary.names
-                and word[4] not in _TITLES
+                and word.low not in _TITLES
             ):
                 # "Hawaii" and "Hawaiʻi" are spellings of one name.
-                strange = [i for i in lost if sequence[i][1][:_SAME_HEAD] != key[:_SAME_HEAD]]
-                result.name_rivals.update((i, word[0]) for i in strange)
+                strange = [i for i in lost if sequence[i].key[:_SAME_HEAD] != key[:_SAME_HEAD]]
+                result.name_rivals.update((i, word.surface) for i in strange)
                 break
 
 
 def _find_opposites(result: Comparison, primary: Sentence) -> None:
-    sequence, ours = result.statement.sequence, result.statement.positions
-    theirs = primary.positions
-    words = result.statement.opposable
-    if not primary.turned.keys().isdisjoint(ours):
-        words = result.statement.first_words()
+    statement, held = result.statement, result.held
+    sequence, ours = statement.sequence, statement.last
+    theirs, turned = primary.last, primary.turned
+    if turned and not turned.keys().isdisjoint(ours):
+        words = statement.first_words
+    elif statement.rivals.isdisjoint(theirs):
+        return
+    else:
+        words = statement.opposable
     for i, key, listed, forms in words:
-        if key in result.held:
+        if key in held:
             continue
         other = (
             min([other for other in listed if other in theirs], default=None)
-            or primary.turned.get(key)
+            or turned.get(key)
             or next((form for form in forms if form in theirs), None)
         )
         if other is None or other in ours:
             continue
-        j = theirs[other][-1]
+        j = theirs[other]
         # Opposites clash only where both speak of the same thing: a shared word stands beside both.
         if _around(sequence, [i], _OPPOSITE_REACH) & _around(
             primary.sequence, [j], 2 * _OPPOSITE_REACH
         ):
-            result.opposites.append((sequence[i][0], primary.sequence[j][0]))
+            result.opposites.append((sequence[i].surface, primary.sequence[j].surface))
 
 
 def _compare_units(result: Comparison) -> None:
@@ -260,7 +270,7 @@ def _compare_units(result: Comparison) -> None:
         units = {
             place.sentence.numbers.get(number, "")
             for place in result.chosen.places
-            if number in place.sentence.positions
+            if number in place.sentence.last
         }
         if unit not in units and "" not in units:
             result.wrong_units.append((number, unit, min(units)))
@@ -272,11 +282,11 @@ def _find_number_rivals(result: Comparison) -> None:
     missing = [i for i in result.missing if i in figures] if figures else []
     for place in result.chosen.places if missing else ():
         other = place.sentence.sequence
-        free = [j for j in place.sentence.figures if other[j][1] not in result.statement.positions]
+        free = [j for j in place.sentence.figures if other[j].key not in result.statement.last]
         for i in missing if free else ():
             j = _number_rival(result.statement.sequence, i, other, free)
             if j is not None and i not in result.number_rivals:
-                result.number_rivals[i] = (other[j][0], place.chunk_id)
+                result.number_rivals[i] = (other[j].surface, place.chunk_id)
                 free.remove(j)
 
 
@@ -284,9 +294,9 @@ def _number_rival(
     sequence: Sequence[Word], i: int, other: Sequence[Word], free: Sequence[int]
 ) -> int | None:
     ours = _around(sequence, [i], _NUMBER_REACH)
-    is_number = sequence[i][2] == "number"
+    is_number = sequence[i].kind == "number"
     for j in free:
-        same_kind = is_number == (other[j][2] == "number")
+        same_kind = is_number == (other[j].kind == "number")
         if same_kind and ours & _around(other, [j], 2 * _NUMBER_REACH):
             return j
     return None
@@ -294,8 +304,8 @@ def _number_rival(
 
 def _around(sequence: Sequence[Word], positions: Sequence[int], reach: int) -> set[str]:
     return {
-        word[1]
+        word.key
         for position in positions
         for word in sequence[max(0, position - reach) : position + reach + 1]
-        if word[2] in ("word", "unit")
+        if word.kind in ("word", "unit")
     }

@@ -1,11 +1,11 @@
 """How is one statement decided? Prepare, compare, weigh, explain."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rag_evals.verify.embedded.compare import Comparison, compare
 from rag_evals.verify.embedded.evidence import Ground
-from rag_evals.verify.embedded.features import features
-from rag_evals.verify.embedded.model import Model
+from rag_evals.verify.embedded.features import difference_features, shared_features
+from rag_evals.verify.embedded.model import Model, probability
 from rag_evals.verify.embedded.passage import Passage, Sentence, prepare, statement_sentence
 from rag_evals.verify.embedded.reasons import reason
 from rag_evals.verify.verdict import Evidence, Verdict
@@ -13,6 +13,7 @@ from rag_evals.verify.verdict import Evidence, Verdict
 _MOST_READINGS = 6
 _LEAST_RIVAL = 0.3
 _LEAST_EQUAL = 0.8
+_ROUNDING = 1e-9
 
 
 def decide(
@@ -46,7 +47,7 @@ def readings(
         that of the first reading does; then one without any chunk, so that a contradiction
         counts no less than silence.
     """
-    ground = Ground(model.key_weights(statement), passages)
+    ground = Ground(statement, model.key_weights(statement), passages)
     excluded: set[int] = set()
     least = 0.0
     for _ in range(_MOST_READINGS):
@@ -77,12 +78,33 @@ def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, 
     return tuple(dict.fromkeys([*best, *others]))
 
 
+def _weigh(
+    comparisons: Iterable[Comparison], model: Model, threshold: float
+) -> list[tuple[Comparison, float]]:
+    """Return readings with their support, without those that can change nothing.
+
+    What the evidence says otherwise only speaks against support, and costs most of the time. It is
+    not looked for where what is shared leaves a reading below the best, and too low to be cited.
+    """
+    found: list[tuple[Comparison, float]] = []
+    highest = least_cited = -1.0
+    for comparison in comparisons:
+        shared = shared_features(comparison)
+        if found:
+            # The margin stands for what sums and exponents round away.
+            most = probability(model.log_odds(shared)) + _ROUNDING
+            if most < highest and most < least_cited and model.never_adds(len(shared)):
+                continue
+        support = model.support([*shared, *difference_features(comparison)])
+        found.append((comparison, support))
+        highest = max(highest, support)
+        least_cited = _LEAST_EQUAL * max(highest, threshold)
+    return found
+
+
 def _verdict(model: Model, threshold: float, text: str, passages: Sequence[Passage]) -> Verdict:
     statement = statement_sentence(text)
-    found = [
-        (comparison, model.support(features(comparison)))
-        for comparison in readings(statement, model, passages)
-    ]
+    found = _weigh(readings(statement, model, passages), model, threshold)
     best, support = max(found, key=lambda reading: reading[1])
     is_supported = support >= threshold and bool(best.chosen.places)
     if not is_supported:

@@ -17,7 +17,9 @@ _LEAST_JOINING_GAIN = 0.15
 # A sentence beside one already chosen goes on with it; one of another chunk may speak of
 # something else.
 _NEAR_WORTH, _INSIDE_WORTH, _OTHER_WORTH = 1.25, 1.0, 0.8
-_LOWEST: tuple[float, int, str, str] = (0.0, 0, "", "")
+# Worth, brevity, and the text itself to break ties.
+Rank = tuple[float, int, str, str]
+_LOWEST: Rank = (0.0, 0, "", "")
 
 
 class Place(NamedTuple):
@@ -38,23 +40,50 @@ class Chosen(NamedTuple):
 class Ground:
     """All chunks as one statement sees them: what each sentence and each chunk holds of it."""
 
-    __slots__ = ("chunk_covers", "covers", "passages", "total", "weights")
+    __slots__ = (
+        "_best", "_shared", "chunk_covers", "content", "covers", "passages", "total", "weights",
+    )  # fmt: skip
 
-    def __init__(self, weights: Mapping[str, float], passages: Sequence[Passage]) -> None:
+    def __init__(
+        self, statement: Sentence, weights: Mapping[str, float], passages: Sequence[Passage]
+    ) -> None:
         """Look a statement's words up in every chunk.
 
         Args:
+            statement: The prepared statement.
             weights: Keys of the statement's content words, each with its weight (over 0).
             passages: The prepared chunks.
         """
         self.weights = weights
         self.passages = passages
+        self.content = [i for i, key in enumerate(statement.keys) if key in weights]
         self.total = sum(weights.values())
-        self.covers = [_covers(weights, passage) for passage in passages]
-        self.chunk_covers = [
-            sum(weight for key, weight in weights.items() if key in passage.index) if cover else 0.0
-            for cover, passage in zip(self.covers, passages, strict=True)
+        self._shared = [
+            {key: weight for key, weight in weights.items() if key in passage.index}
+            for passage in passages
         ]
+        self.covers = [
+            _covers(shared, passage) for shared, passage in zip(self._shared, passages, strict=True)
+        ]
+        self.chunk_covers = [sum(shared.values()) for shared in self._shared]
+        self._best = [self._best_of(chunk_id) for chunk_id in range(len(passages))]
+
+    def wide_keys(self, excluded: Collection[int]) -> set[str]:
+        """Return the statement's keys that the best chunk, or a chunk nearly as good, holds.
+
+        Args:
+            excluded: Ids of chunks not to read, not all of them.
+        """
+        covers = [
+            (cover, shared)
+            for chunk_id, (cover, shared) in enumerate(
+                zip(self.chunk_covers, self._shared, strict=True)
+            )
+            if chunk_id not in excluded
+        ]
+        # An unrelated chunk stays under this bar, so that its stray words change nothing.
+        bar = max(0.3 * self.total, 0.5 * max([cover for cover, _ in covers]))
+        return {key for cover, shared in covers if cover >= bar for key in shared}
 
     def choose(self, excluded: Collection[int]) -> Chosen:
         """Choose the evidence sentences.
@@ -65,38 +94,40 @@ class Ground:
         Returns:
             At most four places, best first; none when no chunk shares a content word.
         """
-        ids = [
-            chunk_id
-            for chunk_id, cover in enumerate(self.covers)
-            if cover and chunk_id not in excluded
+        found = [
+            ranked
+            for chunk_id, ranked in enumerate(self._best)
+            if ranked is not None and chunk_id not in excluded
         ]
-        best = self._best(ids)
-        if best is None:
+        if not found:
             return Chosen([], 0.0)
+        best = max(found, key=_by_rank)[1]
+        ids = [place.chunk_id for _, place in found]
         places = [best]
-        held = best.sentence.positions
+        held = best.sentence.last
         missing = {key: weight for key, weight in self.weights.items() if key not in held}
         while missing and len(places) < _MOST_SENTENCES:
             following = self._joining(places, missing, ids)
             if following is None:
                 break
             places.append(following)
-            held = following.sentence.positions
+            held = following.sentence.last
             missing = {key: weight for key, weight in missing.items() if key not in held}
         return Chosen(places, self.covers[best.chunk_id][best.number] / self.total)
 
-    def _best(self, ids: Sequence[int]) -> Place | None:
-        best: Place | None = None
-        best_rank = _LOWEST
-        for chunk_id in ids:
-            passage = self.passages[chunk_id]
-            for number, value in self.covers[chunk_id].items():
-                if value < best_rank[0] - 1e-5:
-                    continue
-                sentence = passage.sentences[number]
-                rank = _rank(value, sentence, passage)
-                if best is None or rank > best_rank:
-                    best, best_rank = Place(chunk_id, number, sentence), rank
+    def _best_of(self, chunk_id: int) -> tuple[Rank, Place] | None:
+        """Return the sentence of a chunk that says most of the statement; None if none does."""
+        passage = self.passages[chunk_id]
+        best: tuple[Rank, Place] | None = None
+        highest = 0.0
+        for number, value in self.covers[chunk_id].items():
+            # Ranks are rounded: a little less may be a tie.
+            if value < highest - 1e-5:
+                continue
+            sentence = passage.sentence(number)
+            rank = _rank(value, sentence, passage)
+            if best is None or rank > best[0]:
+                best, highest = (rank, Place(chunk_id, number, sentence)), rank[0]
         return best
 
     def _joining(
@@ -120,7 +151,7 @@ class Ground:
                     continue
                 near = (chunk_id, number - 1) in used or (chunk_id, number + 1) in used
                 worth = gain * (_NEAR_WORTH if near else _INSIDE_WORTH if inside else _OTHER_WORTH)
-                sentence = passage.sentences[number]
+                sentence = passage.sentence(number)
                 rank = _rank(worth, sentence, passage)
                 if best is None or rank > best_rank:
                     best, best_rank = Place(chunk_id, number, sentence), rank
@@ -136,6 +167,10 @@ def _covers(weights: Mapping[str, float], passage: Passage) -> dict[int, float]:
     return covers
 
 
-def _rank(worth: float, sentence: Sentence, passage: Passage) -> tuple[float, int, str, str]:
+def _rank(worth: float, sentence: Sentence, passage: Passage) -> Rank:
     # Ties are broken by the text, never by the place: the order of chunks must not matter.
     return (round(worth, 6), -len(sentence.sequence), sentence.span.text, passage.text)
+
+
+def _by_rank(ranked: tuple[Rank, Place]) -> Rank:
+    return ranked[0]

@@ -1,10 +1,10 @@
 """Which numbers describe a comparison? The vector that the model weighs, in a fixed order."""
 
-from itertools import pairwise
+from collections.abc import Sequence
 
 from rag_evals.text._marks import INSISTS
 from rag_evals.text.words import stem
-from rag_evals.verify.embedded.compare import Comparison
+from rag_evals.verify.embedded.compare import Comparison, find_differences
 from rag_evals.verify.embedded.turns import Turns, find_turns
 
 MEANINGS = {
@@ -52,61 +52,68 @@ FAVOURABLE = frozenset(
 SHARPENED = frozenset(("clash_clean", "denial_clean", "turned_clean", "hedge_clean"))
 _MOST = 3.0
 _SHARPNESS = 8
+# Of a comparison without evidence.
+_NO_OVERLAP, _NO_DIFFERENCES = (0.0,) * 7, (0.0,) * 10
 
 
 def features(result: Comparison) -> list[float]:
     """Describe a comparison by numbers, one for each name in `FEATURES`."""
+    return [*shared_features(result), *difference_features(result)]
+
+
+def shared_features(result: Comparison) -> list[float]:
+    """Return the first features: what the evidence shares with the statement, and what it lacks."""
+    overlap = _overlap(result) if result.chosen.places else _NO_OVERLAP
+    return [*overlap, *_missing(result), *_numbers(result), _names_nowhere(result)]
+
+
+def difference_features(result: Comparison) -> Sequence[float]:
+    """Find what the evidence says otherwise, and return the features that tell of it."""
+    if not result.chosen.places:
+        return _NO_DIFFERENCES
+    find_differences(result)
     turns = find_turns(result)
-    return [
-        *_overlap(result),
-        *_missing(result),
-        *_numbers(result),
-        *_names(result),
-        *_polarity(result, turns),
-        *_clashes(result, turns),
-    ]
+    name_swapped = 1.0 if result.name_rivals else 0.0
+    return [name_swapped, *_polarity(result, turns), *_clashes(result, turns)]
 
 
 def _overlap(result: Comparison) -> list[float]:
-    weights, total = result.weights, result.total or 1.0
+    weights, total, wide = result.weights, result.total or 1.0, result.wide
     return [
         result.chosen.cover,
         # In the statement's order: a set's own order differs by process, and so would the last bit.
-        sum(weight for key, weight in weights.items() if key in result.wide) / total,
+        sum([weight for key, weight in weights.items() if key in wide]) / total,
         _bigram_share(result),
-        sum(weights[key] for key in result.near) / total,
-        sum(weights[key] for key in result.replaced) / total,
-        sum(weight for key, weight in weights.items() if key in result.replaced_wide) / total,
+        sum([weights[key] for key in result.near]) / total,
+        sum([weights[key] for key in result.replaced]) / total,
+        _replaced_wide(result) / total,
         max(0, len(result.chosen.places) - 1) / 3,
     ]
 
 
+def _replaced_wide(result: Comparison) -> float:
+    found = result.replaced_wide
+    return sum([w for key, w in result.weights.items() if key in found]) if found else 0.0
+
+
 def _bigram_share(result: Comparison) -> float:
     pairs = result.statement.pairs
-    if not pairs:
-        return 0.0
-    held = result.held
-    likely = [pair for pair in pairs if pair[0] in held and pair[1] in held]
-    shared: set[tuple[str, str]] = set()
-    for place in result.chosen.places if likely else ():
-        keys = [word[1] for word in place.sentence.sequence]
-        shared.update(pairwise(keys))
-    return sum([pair in shared for pair in likely]) / len(pairs)
+    shared = [pairs & place.sentence.pairs for place in result.chosen.places]
+    return len(shared[0].union(*shared[1:])) / len(pairs) if pairs else 0.0
 
 
 def _missing(result: Comparison) -> list[float]:
-    sequence, weights = result.statement.sequence, result.weights
-    lost = dict.fromkeys(sequence[i][1] for i in result.missing)
-    hard = [weights[key] for key in lost if key not in result.near and key not in result.replaced]
+    weights, near, replaced = result.weights, result.near, result.replaced
+    hard = [weights[key] for key in result.lost if key not in near and key not in replaced]
     return [sum(hard) / 10 / len(hard) if hard else 0.0, _missing_end(result)]
 
 
 def _missing_end(result: Comparison) -> float:
     # Scattered missing words are mostly paraphrase; a run at the end is a detail nobody gave.
-    sequence, weights = result.statement.sequence, result.weights
+    keys, weights = result.statement.keys, result.weights
     run, count = 0.0, 0
     for i in reversed(result.content):
-        key = sequence[i][1]
+        key = keys[i]
         if key in result.held or key in result.wide:
             break
         if key not in result.near and key not in result.replaced:
@@ -114,20 +121,19 @@ def _missing_end(result: Comparison) -> float:
     return run / (result.total or 1.0) if count > 1 else 0.0
 
 
-def _numbers(result: Comparison) -> list[float]:
+def _numbers(result: Comparison) -> tuple[float, float]:
     numbers = result.statement.numbers
+    if not numbers:
+        return 0.0, 0.0
     absent = [number for number in numbers if number not in result.held]
-    nowhere = sum(number not in result.chunk_keys for number in absent)
-    return [
-        len(absent) / len(numbers) if numbers else 0.0,
-        min(_MOST, nowhere),
-    ]
+    nowhere = len([number for number in absent if number not in result.chunk_keys])
+    return len(absent) / len(numbers), min(_MOST, nowhere)
 
 
-def _names(result: Comparison) -> list[float]:
-    names = result.statement.names.keys() - result.replaced.keys()
-    nowhere = sum(key not in result.held and key not in result.chunk_keys for key in names)
-    return [min(_MOST, nowhere), 1.0 if result.name_rivals else 0.0]
+def _names_nowhere(result: Comparison) -> float:
+    held, replaced, chunk_keys = result.held, result.replaced, result.chunk_keys
+    names = [key for key in result.statement.names if key not in held and key not in replaced]
+    return min(_MOST, len([key for key in names if key not in chunk_keys]))
 
 
 def _polarity(result: Comparison, turns: Turns) -> list[float]:
@@ -148,9 +154,9 @@ def _clashes(result: Comparison, turns: Turns) -> list[float]:
     turned = bool(turns.quantifiers_swapped or result.name_inversions)
     hedged = bool(turns.hedge_dropped)
     found = (clash, denied, turned, hedged)
-    agreement = 0.0
-    if any(found):
-        agreement = _agreement(result, turns) ** _SHARPNESS
+    if not any(found):
+        return [0.0] * 5
+    agreement = _agreement(result, turns) ** _SHARPNESS
     return [
         1.0 if result.number_rivals else 0.0,
         *(agreement if is_found else 0.0 for is_found in found),
@@ -160,15 +166,15 @@ def _clashes(result: Comparison, turns: Turns) -> list[float]:
 def _agreement(result: Comparison, turns: Turns) -> float:
     """Return the share that the best sentence holds of all but the words that clash."""
     sequence = result.statement.sequence
-    strange = {sequence[i][1] for i in (*result.number_rivals, *result.name_rivals)}
+    strange = {sequence[i].key for i in (*result.number_rivals, *result.name_rivals)}
     strange.update(stem(ours) for ours, _ in result.opposites)
     strange.update(stem(ours) for ours in turns.own_words)
     if turns.hedge_dropped:
-        strange.update(word[1] for word in sequence if word[5] & INSISTS)
+        strange.update(word.key for word in sequence if word.marks & INSISTS)
     for number, _, _ in result.wrong_units:
         for position in result.statement.positions[number]:
-            strange.update(word[1] for word in sequence[position + 1 : position + 2])
-    primary = result.chosen.places[0].sentence.positions
+            strange.update(word.key for word in sequence[position + 1 : position + 2])
+    primary = result.chosen.places[0].sentence.last
     rest = [(key, weight) for key, weight in result.weights.items() if key not in strange]
     total = sum(weight for _, weight in rest)
     return sum(weight for key, weight in rest if key in primary) / total if total else 0.0

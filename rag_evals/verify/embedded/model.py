@@ -40,23 +40,36 @@ class Model:
         idf = self.idf
         weights: dict[str, float] = {}
         for word in statement.sequence:
-            if word[2] == "stop":
+            if word.kind == "stop":
                 continue
-            key = word[1]
+            key = word.key
             weight = idf.get(key)
             if weight is None:
                 weight = self.unseen_idf["ru" if "а" <= key[0] <= "я" else "en"]
-            if word[2] == "number":
+            if word.kind == "number":
                 weight = min(weight, _MOST_NUMBER_IDF)
             weights[key] = weight
         return weights
 
+    def log_odds(self, values: Sequence[float]) -> float:
+        """Weigh features; of the first few alone, this is their part of the sum."""
+        total = self.intercept
+        for coefficient, value in zip(self.coefficients, values, strict=False):
+            total += coefficient * value
+        return total
+
     def support(self, values: Sequence[float]) -> float:
         """Turn features into a calibrated probability, 0 to 1."""
-        total = self.intercept
-        for coefficient, value in zip(self.coefficients, values, strict=True):
-            total += coefficient * value
-        return 1.0 / (1.0 + exp(-max(-40.0, min(40.0, total))))
+        return probability(self.log_odds(values))
+
+    def never_adds(self, first: int) -> bool:
+        """Say whether no feature from a place in `FEATURES` on can speak for support."""
+        return all(coefficient <= 0.0 for coefficient in self.coefficients[first:])
+
+
+def probability(log_odds: float) -> float:
+    """Turn log odds into a probability; beyond 40 they say no more."""
+    return 1.0 / (1.0 + exp(-max(-40.0, min(40.0, log_odds))))
 
 
 def answer_threshold(threshold: float, allowance: float, statements: int) -> float:

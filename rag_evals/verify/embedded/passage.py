@@ -13,7 +13,14 @@ from rag_evals.text._marks import DENIES
 from rag_evals.text.numbers import expand_dates, may_hold_date, normalise_numbers, unit_at
 from rag_evals.text.polarity import NEGATIVE_PREFIXES, opposites, positive_forms
 from rag_evals.text.sentences import Span, split_sentences
-from rag_evals.text.words import Word, is_name_at, words
+from rag_evals.text.words import (
+    Word,
+    is_name_at,
+    may_hold_spaced_number,
+    synonyms,
+    words,
+    words_of_pieces,
+)
 
 _ANSWERS_NO = re.compile(r"\W*(?:no|нет)\s*,", re.IGNORECASE)
 _ONE = frozenset("one один одна одно".split())
@@ -34,9 +41,9 @@ class Sentence:
     """The words of one sentence; what only some sentences need is found on first use."""
 
     __slots__ = (
-        "_acronyms", "_figures", "_heads", "_initials", "_marks", "_names", "_negations",
-        "_numbers", "_opposable", "_pairs",
-        "_positions", "_turned", "sequence", "span",
+        "_acronyms", "_figures", "_first_words", "_heads", "_initials", "_keys", "_last", "_marks",
+        "_names", "_negations", "_numbers", "_opposable", "_pairs", "_positions", "_rivals",
+        "_synonyms", "_turned", "sequence", "span",
     )  # fmt: skip
 
     def __init__(self, span: Span, sequence: list[Word]) -> None:
@@ -48,18 +55,23 @@ class Sentence:
         """
         self.span = span
         self.sequence = sequence
+        self._marks: int | None = None
+        self._keys: list[str] | None = None
+        self._last: dict[str, int] | None = None
+        self._positions: dict[str, list[int]] | None = None
+        self._heads: dict[str, str] | None = None
+        self._synonyms: dict[str, frozenset[str]] | None = None
+        self._turned: dict[str, str] | None = None
+        self._acronyms: dict[str, str] | None = None
+        self._initials: dict[str, list[str]] | None = None
         self._names: dict[str, str] | None = None
         self._numbers: dict[str, str] | None = None
         self._negations: list[int] | None = None
-        self._positions: dict[str, list[int]] | None = None
-        self._heads: dict[str, str] | None = None
-        self._marks: int | None = None
-        self._turned: dict[str, str] | None = None
         self._figures: list[int] | None = None
         self._opposable: list[Opposable] | None = None
+        self._rivals: frozenset[str] | None = None
+        self._first_words: list[Opposable] | None = None
         self._pairs: set[tuple[str, str]] | None = None
-        self._acronyms: dict[str, str] | None = None
-        self._initials: dict[str, list[str]] | None = None
 
     @property
     def marks(self) -> int:
@@ -67,26 +79,61 @@ class Sentence:
         if self._marks is None:
             marks = 0
             for word in self.sequence:
-                marks |= word[5]
+                marks |= word.marks
             self._marks = marks
         return self._marks
+
+    @property
+    def keys(self) -> list[str]:
+        """The key of each word."""
+        if self._keys is None:
+            self._keys = [word.key for word in self.sequence]
+        return self._keys
+
+    @property
+    def last(self) -> dict[str, int]:
+        """Where each key stands last, counted in words from 0; in the order of first places."""
+        if self._last is None:
+            keys = self.keys
+            self._last = dict(zip(keys, range(len(keys)), strict=True))
+        return self._last
+
+    @property
+    def positions(self) -> dict[str, list[int]]:
+        """All places where each key stands, counted in words from 0."""
+        if self._positions is None:
+            positions: dict[str, list[int]] = {}
+            for position, key in enumerate(self.keys):
+                positions.setdefault(key, []).append(position)
+            self._positions = positions
+        return self._positions
 
     @property
     def heads(self) -> dict[str, str]:
         """The keys of four letters and more by their first four."""
         if self._heads is None:
-            self._heads = {key[:4]: key for key in self.positions if len(key) >= 4}
+            self._heads = {key[:4]: key for key in self.last if len(key) >= 4}
         return self._heads
+
+    @property
+    def synonyms(self) -> dict[str, frozenset[str]]:
+        """The keys for which other words may stand, with those; in order."""
+        if self._synonyms is None:
+            table = synonyms()
+            self._synonyms = {
+                key: table[key] for key in self.last if key in table and not key[0].isdigit()
+            }
+        return self._synonyms
 
     @property
     def turned(self) -> dict[str, str]:
         """What words with a denying prefix deny, with their own keys: "legal" for "illegal"."""
         if self._turned is None:
             self._turned = {
-                form: word[1]
+                form: word.key
                 for word in self.sequence
-                if word[2] == "word" and word[1].startswith(NEGATIVE_PREFIXES)
-                for form in positive_forms(word[1])
+                if word.kind == "word" and word.key.startswith(NEGATIVE_PREFIXES)
+                for form in positive_forms(word.key)
             }
         return self._turned
 
@@ -95,11 +142,11 @@ class Sentence:
         """Words in capitals with their keys: "eu"."""
         if self._acronyms is None:
             self._acronyms = {
-                word[4]: word[1]
+                word.low: word.key
                 for word in self.sequence
-                if word[3]
-                and _SHORTEST_ACRONYM <= len(word[4]) <= _LONGEST_ACRONYM
-                and word[0].isupper()
+                if word.is_capital
+                and _SHORTEST_ACRONYM <= len(word.low) <= _LONGEST_ACRONYM
+                and word.surface.isupper()
             }
         return self._acronyms
 
@@ -108,24 +155,10 @@ class Sentence:
         """First letters of names of several words, with their keys: "eu" for European Union."""
         if self._initials is None:
             self._initials = {
-                "".join(word[4][0] for word in run): [word[1] for word in run]
+                "".join(word.low[0] for word in run): [word.key for word in run]
                 for run in _capital_runs(self.sequence)
             }
         return self._initials
-
-    @property
-    def positions(self) -> dict[str, list[int]]:
-        """Where each key stands, counted in words from 0."""
-        if self._positions is None:
-            positions: dict[str, list[int]] = {}
-            for position, word in enumerate(self.sequence):
-                key = word[1]
-                if key in positions:
-                    positions[key].append(position)
-                else:
-                    positions[key] = [position]
-            self._positions = positions
-        return self._positions
 
     @property
     def names(self) -> dict[str, str]:
@@ -133,9 +166,9 @@ class Sentence:
         if self._names is None:
             sequence = self.sequence
             self._names = {
-                word[1]: word[0]
+                word.key: word.surface
                 for position, word in enumerate(sequence)
-                if word[3] and is_name_at(sequence, position)
+                if word.is_capital and is_name_at(sequence, position)
             }
         return self._names
 
@@ -145,9 +178,9 @@ class Sentence:
         if self._numbers is None:
             sequence = self.sequence
             self._numbers = {
-                word[1]: unit_at(sequence, position)
+                word.key: unit_at(sequence, position)
                 for position, word in enumerate(sequence)
-                if word[2] == "number"
+                if word.kind == "number"
             }
         return self._numbers
 
@@ -169,8 +202,11 @@ class Sentence:
             self._figures = [
                 position
                 for position, word in enumerate(self.sequence)
-                if (word[2] == "number" and word[4] not in _ONE)
-                or (word[1][:5] == "month" and word[1][5:].isdigit())
+                if (
+                    word.low not in _ONE
+                    if word.kind == "number"
+                    else word.key[0] == "m" and word.key[:5] == "month" and word.key[5:].isdigit()
+                )
             ]
         return self._figures
 
@@ -178,33 +214,43 @@ class Sentence:
     def opposable(self) -> list[Opposable]:
         """Those of `first_words` that are in the lexicon or begin with a denying prefix."""
         if self._opposable is None:
-            self._opposable = [first for first in self.first_words() if first[2] or first[3]]
+            self._opposable = [first for first in self.first_words if first[2] or first[3]]
         return self._opposable
 
+    @property
+    def rivals(self) -> frozenset[str]:
+        """All keys that may stand against a word of `opposable`."""
+        if self._rivals is None:
+            self._rivals = _NONE.union(*[[*first[2], *first[3]] for first in self.opposable])
+        return self._rivals
+
+    @property
     def first_words(self) -> list[Opposable]:
-        """Return each key that is no number where it stands first, with its opposites."""
-        lexicon = opposites()
-        firsts: dict[str, int] = {}
-        for position, word in enumerate(self.sequence):
-            if word[2] != "number":
-                firsts.setdefault(word[1], position)
-        return [
-            (position, key, lexicon.get(key, _NONE), positive_forms(key))
-            for key, position in firsts.items()
-        ]
+        """Each key that is no number where it stands first, with its opposites."""
+        if self._first_words is None:
+            lexicon = opposites()
+            firsts: dict[str, int] = {}
+            for position, word in enumerate(self.sequence):
+                if word.kind != "number":
+                    firsts.setdefault(word.key, position)
+            self._first_words = [
+                (position, key, lexicon.get(key, _NONE), positive_forms(key))
+                for key, position in firsts.items()
+            ]
+        return self._first_words
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
         """Keys of words that stand side by side."""
         if self._pairs is None:
-            self._pairs = set(pairwise([word[1] for word in self.sequence]))
+            self._pairs = set(pairwise(self.keys))
         return self._pairs
 
 
 class Passage:
     """A prepared chunk."""
 
-    __slots__ = ("index", "sentences", "text")
+    __slots__ = ("_known", "_sequences", "_spans", "index", "text")
 
     def __init__(self, text: str) -> None:
         """Prepare a chunk.
@@ -213,32 +259,43 @@ class Passage:
             text: The chunk; may be empty.
         """
         self.text = text
-        self.sentences = _sentences(text)
+        # Two lists, not pairs: the fewer objects, the less the collector has to visit.
+        self._spans, self._sequences = _sentences(text)
+        self._known: dict[int, Sentence] = {}
         index: dict[str, Sequence[int]] = {}
         self.index = index
-        for number, sentence in enumerate(self.sentences):
+        for number, sequence in enumerate(self._sequences):
             # Most words stand in one sentence only: these share one tuple.
             alone = (number,)
-            for word in sentence.sequence:
-                if word[2] == "stop":
+            for word in sequence:
+                if word.kind == "stop":
                     continue
-                holders = index.get(word[1])
-                if holders is None:
-                    index[word[1]] = alone
-                elif holders[-1] != number:
+                key = word.key
+                if key not in index:
+                    index[key] = alone
+                    continue
+                holders = index[key]
+                if holders[-1] != number:
                     if isinstance(holders, list):
                         holders.append(number)
                     else:
-                        index[word[1]] = [*holders, number]
+                        index[key] = [*holders, number]
+
+    def sentence(self, number: int) -> Sentence:
+        """Return a sentence; one that is never evidence need not be more than its words."""
+        known = self._known.get(number)
+        if known is None:
+            known = self._known[number] = Sentence(self._spans[number], self._sequences[number])
+        return known
 
 
 def _capital_runs(sequence: list[Word]) -> list[list[Word]]:
     runs: list[list[Word]] = []
     run: list[Word] = []
     for word in sequence:
-        if word[3] and (run or word[2] != "stop"):
+        if word.is_capital and (run or word.kind != "stop"):
             run.append(word)
-        elif run and word[4] not in _INSIDE_NAMES:
+        elif run and word.low not in _INSIDE_NAMES:
             runs.append(run)
             run = []
     return [found for found in [*runs, run] if len(found) > 1]
@@ -249,7 +306,7 @@ def _negations(sequence: list[Word]) -> list[int]:
         position
         for position, word in enumerate(sequence)
         # "not only", "не только" deny nothing.
-        if word[5] & DENIES
+        if word.marks & DENIES
         and not (
             position + 1 < len(sequence)
             and sequence[position + 1].low in ("only", "just", "merely", "только", "лишь")
@@ -276,22 +333,28 @@ def statement_sentence(text: str) -> Sentence:
     return Sentence(Span(0, len(text), text), normalise_numbers(sequence))
 
 
-def _sentences(text: str) -> list[Sentence]:
-    sentences: list[Sentence] = []
-    has_dates = may_hold_date(text)
+def _sentences(text: str) -> tuple[list[Span], list[list[Word]]]:
+    """Return the sentences of a chunk and, in the same order, their words."""
+    # What a chunk does not hold need not be looked for in each sentence.
+    is_plain = not (may_hold_date(text) or may_hold_spaced_number(text))
+    spans: list[Span] = []
+    sequences: list[list[Word]] = []
     for span in split_sentences(text):
-        spelled = expand_dates(span.text) if has_dates else span.text
-        sequence = normalise_numbers(words(spelled))
+        found = words_of_pieces(span.text) if is_plain else words(expand_dates(span.text))
+        sequence = normalise_numbers(found)
         if len(sequence) <= _LONGEST_SENTENCE:
-            sentences.append(Sentence(span, sequence))
-        else:
-            sentences.extend(_pieces(text, span))
-    return sentences
+            spans.append(span)
+            sequences.append(sequence)
+            continue
+        for piece in _pieces(text, span):
+            spans.append(piece)
+            sequences.append(normalise_numbers(words(expand_dates(piece.text))))
+    return spans, sequences
 
 
-def _pieces(text: str, span: Span) -> list[Sentence]:
+def _pieces(text: str, span: Span) -> list[Span]:
     # A text without stops (a transcript, a table) is read in pieces: evidence must stay quotable.
-    pieces: list[Sentence] = []
+    pieces: list[Span] = []
     start = span.start
     while start < span.end:
         end = min(start + 400, span.end)
@@ -302,7 +365,6 @@ def _pieces(text: str, span: Span) -> list[Sentence]:
         stripped = body.strip()
         if stripped:
             first = start + len(body) - len(body.lstrip())
-            piece = Span(first, first + len(stripped), stripped)
-            pieces.append(Sentence(piece, normalise_numbers(words(expand_dates(stripped)))))
+            pieces.append(Span(first, first + len(stripped), stripped))
         start = end
     return pieces

@@ -81,7 +81,7 @@ def _is_russian(text: str) -> bool:
 
 def _support(result: Comparison, texts: dict[str, str]) -> str:
     total = len(result.weights)
-    lost = len({result.statement.sequence[i][1] for i in result.missing})
+    lost = len({result.statement.sequence[i].key for i in result.missing})
     cited = sorted({place.chunk_id for place in result.chosen.places})
     place = ", ".join(texts["chunk"].format(id=chunk_id) for chunk_id in cited)
     name = "held_some" if lost else "held_all"
@@ -99,7 +99,8 @@ def _findings(
             continue
         theirs, chunk_id = rivals[i]
         where = texts["chunk"].format(id=chunk_id)
-        ours, key = result.statement.sequence[i][:2]
+        word = result.statement.sequence[i]
+        ours, key = word.surface, word.key
         name = "elsewhere" if any(key in passage.index for passage in passages) else "swapped"
         findings.append(texts[name].format(ours=ours, theirs=theirs, place=where))
         told.add(i)
@@ -135,7 +136,7 @@ def _lost(result: Comparison, texts: dict[str, str], told: set[int]) -> list[str
     for i in result.missing:
         word = result.statement.sequence[i]
         if i not in told:
-            rest.setdefault(word[1], word[0])
+            rest.setdefault(word.key, word.surface)
     if not rest:
         return []
     words = ", ".join(list(rest.values())[:_MOST_WORDS])

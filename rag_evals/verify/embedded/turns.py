@@ -82,7 +82,9 @@ def find_turns(result: Comparison) -> Turns:
         hedge = _dropped_hedge(result, primary)
     own_words: tuple[str, ...] = ()
     if marks & QUANTIFIES:
-        own_words = tuple(word[0] for word in result.statement.sequence if word[5] & QUANTIFIES)
+        own_words = tuple(
+            word.surface for word in result.statement.sequence if word.marks & QUANTIFIES
+        )
     return Turns(added, dropped, is_added, swapped, hedge, own_words)
 
 
@@ -93,15 +95,15 @@ def _dropped_hedge(result: Comparison, primary: Sentence) -> str:
         return ""
     sequence = primary.sequence
     for position, word in enumerate(sequence):
-        if not word[5] & WEAKENS:
+        if not word.marks & WEAKENS:
             continue
         following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
         if word.low in _DOUBTFUL_BEFORE_TO and (not following or following[0].low != "to"):
             continue
         # What is doubted is the next content word; others of the sentence may be facts.
-        target = next((w[1] for w in following if w[2] != "stop"), None)
-        if target in ours.positions:
-            return word[0]
+        target = next((w.key for w in following if w.kind != "stop"), None)
+        if target in ours.last:
+            return word.surface
     return ""
 
 
@@ -110,8 +112,8 @@ def _denied(sentence: Sentence) -> list[str]:
     targets: list[str] = []
     for position in sentence.negations:
         for word in sentence.sequence[position + 1 : position + 1 + _SCOPE]:
-            if word[2] == "word":
-                targets.append(word[1])
+            if word.kind == "word":
+                targets.append(word.key)
                 break
     return targets
 
@@ -127,7 +129,7 @@ def _denies(sentence: Sentence, key: str) -> bool:
 
 def _adds_denial(statement: Sentence, sentences: Sequence[Sentence]) -> bool:
     for key in _denied(statement):
-        holders = [sentence for sentence in sentences if key in sentence.positions]
+        holders = [sentence for sentence in sentences if key in sentence.last]
         # A denial anywhere in the evidence may say the same in other words.
         if holders and not any(s.marks & (DENIES | DENIES_SOFTLY) for s in holders):
             return True
@@ -138,7 +140,7 @@ def _drops_denial(primary: Sentence, statement: Sentence, sentences: Sequence[Se
     if statement.marks & (DENIES | DENIES_SOFTLY):
         return False
     return any(
-        key in statement.positions and all(_denies(s, key) for s in sentences if key in s.positions)
+        key in statement.last and all(_denies(s, key) for s in sentences if key in s.last)
         for key in _denied(primary)
     )
 
@@ -150,13 +152,13 @@ def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
     found: list[tuple[str, str, str]] = []
     sequence = sentence.sequence
     for position, word in enumerate(sequence):
-        if not word[5] & QUANTIFIES:
+        if not word.marks & QUANTIFIES:
             continue
         if word.low == "most" and position and sequence[position - 1].low in _BEFORE_SUPERLATIVES:
             continue
         following = sequence[position + 1 : position + 1 + _TARGET_REACH]
-        target = next((w[1] for w in following if w[2] in ("word", "number")), "")
-        found.append((QUANTIFIERS[word.low], word[0], target))
+        target = next((w.key for w in following if w.kind in ("word", "number")), "")
+        found.append((QUANTIFIERS[word.low], word.surface, target))
     return found
 
 
