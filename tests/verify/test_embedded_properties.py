@@ -111,7 +111,7 @@ def test_every_process_gives_the_same_bits() -> None:
     assert len(printed) == 1
 
 
-def test_readings_left_out_change_no_verdict():
+def test_readings_left_out_change_no_verdict() -> None:
     """Support and citations are those of all readings, though not all are read to the end."""
     model = load(SHIPPED_WEIGHTS)
     compared = 0
