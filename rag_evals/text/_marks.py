@@ -20,7 +20,7 @@ but despite free missing reject rejected forbid forbidden banned end ended again
 """
 _WEAKENING = """
 may might could possibly perhaps probably likely maybe potentially suggests suggest suggested
-allegedly reportedly appears appear appeared seems seem seemed planned planning proposed
+allegedly reportedly appears appear appeared seems seem seemed plans planned planning proposed
 proposes considering considers intends intended hopes hoped hope wants wanted expects expected
 expect if whether unless would should supposedly presumably rumored rumoured suspected suspects
 promised promises promise aims threatened threatens believed believes feared fears potential

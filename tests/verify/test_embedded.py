@@ -165,6 +165,14 @@ def test_a_huge_answer_takes_time_in_proportion() -> None:
     assert seconds(2000) < 6 * max(seconds(1000), 0.05)
 
 
+def test_one_text_is_no_list() -> None:
+    """Its letters would be judged one by one."""
+    with pytest.raises(ConfigurationError, match="statements is one text; expected a list"):
+        EmbeddedVerifier().verify("abc", CHUNKS)
+    with pytest.raises(ConfigurationError, match="chunks is one text; expected a list"):
+        EmbeddedVerifier().verify(["abc"], "It is so.")
+
+
 def test_named_thresholds_are_ordered() -> None:
     """`screen` asks for more support than `balanced`, `strict` for more than `screen`."""
     levels = [

@@ -286,20 +286,20 @@ an unrelated chunk next to nothing.
 Features are near the end of what they can tell: fitted and cross-validated on one source alone,
 they rank it hardly better than the shared fit does (LFQA 90, FActScore 88).
 
-- Other forms: boosted trees, hinges, squares and products of shares (mean AUROC within 0.1). -
-  Edits: all of them in one fit; edits that move every feature of a clash (better on SummEdits by
+- Other forms: boosted trees, hinges, squares and products of shares (mean AUROC within 0.1).
+- Edits: all of them in one fit; edits that move every feature of a clash (better on SummEdits by
   0.7, worse on most).
 - Learned words: a cost or a factor for each missing word, suffix classes.
 - Where words stand: best window of one or two sentences around the evidence, order of shared words,
   word triples, weighted pairs, how much of the evidence the statement takes up, a missing word
   between two shared ones (with or without another in its place), missing first or last words.
 - A feature for two missing words in a row where all else agrees: added details are found, but
-  Factcheck-GPT loses 0.6 and Russian 0.3; more on ordinary paraphrase than it brings. - Exact forms
-  beside stems (SciTail +1.5, Russian -1), stems by stricter families, character n-grams, longest
-  common subsequences, counting function words, synonyms of synonyms.
-- Length of the statement, evidence in quotes or in a question; other weights of sources. - Russian:
-  verb endings, changed case endings, stems of four, six or seven letters or with endings cut only;
-  treating reported speech as doubt (half a point more on pairs, but a source that says so is what a
+  Factcheck-GPT loses 0.6 and Russian 0.3; more on ordinary paraphrase than it brings.
+- Exact forms beside stems (SciTail +1.5, Russian -1), stems by stricter families, character
+  n-grams, longest common subsequences, counting function words, synonyms of synonyms.
+- Length of the statement, evidence in quotes or in a question; other weights of sources.
+- Russian: verb endings, changed case endings, stems of four, six or seven letters or with endings
+  cut only; treating reported speech as doubt (half a point more on pairs, but a source that says so is what a
   RAG answer rests on).
 
 ## Train it on your rows

@@ -109,7 +109,14 @@ class EmbeddedVerifier:
 
         Returns:
             One verdict for each statement, in order.
+
+        Raises:
+            ConfigurationError: One text was given where several belong.
         """
+        for name, texts in (("statements", statements), ("chunks", chunks)):
+            if isinstance(texts, str):
+                # A text is a sequence of its letters, each of which would get a verdict.
+                raise ConfigurationError(f"{name} is one text; expected a list, as in [{name}]")
         # The word lists would cost every import of the package.
         from rag_evals.verify.embedded.decide import decide  # noqa: PLC0415
         from rag_evals.verify.prepare import strip_lead  # noqa: PLC0415
