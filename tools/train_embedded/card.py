@@ -299,8 +299,8 @@ they rank it hardly better than the shared fit does (LFQA 90, FActScore 88).
   n-grams, longest common subsequences, counting function words, synonyms of synonyms.
 - Length of the statement, evidence in quotes or in a question; other weights of sources.
 - Russian: verb endings, changed case endings, stems of four, six or seven letters or with endings
-  cut only; treating reported speech as doubt (half a point more on pairs, but a source that says so is what a
-  RAG answer rests on).
+  cut only; treating reported speech as doubt (half a point more on pairs, but a source that says
+  so is what a RAG answer rests on).
 
 ## Train it on your rows
 
