@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,15 @@ EIFFEL: dict[str, Any] = {
     "context": ["The Eiffel Tower stands in Paris.", "It was completed in 1889."],
 }
 """One row: the first sentence is supported by chunk 0, the second by none."""
+
+# The environment of the classifiers has no hypothesis.
+if find_spec("hypothesis") is not None:
+    from hypothesis import settings
+
+    # Its time limit of 0.2 s for one example fails on a busy machine; promises of time are tested
+    # as such.
+    settings.register_profile("patient", parent=settings(), deadline=None)
+    settings.load_profile("patient")
 
 MODES = [instructor.Mode.TOOLS, instructor.Mode.JSON_SCHEMA]
 
