@@ -4,6 +4,7 @@ import logging
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -45,7 +46,9 @@ class Database:
         self._schema = schema
         self._lock = threading.Lock()
         self._local = threading.local()
-        self._opened: list[sqlite3.Connection] = []
+        self._opened: list[tuple[int, sqlite3.Connection]] = []
+        # A cache that nobody closed is closed when it is forgotten.
+        weakref.finalize(self, _close, self._opened).atexit = False
         self._memory = None if path is not None else self._connect(":memory:")
         if path is not None:
             self._make_private(path)
@@ -97,9 +100,7 @@ class Database:
 
     def close(self) -> None:
         """Close what all threads opened; the database cannot be used afterwards."""
-        for connection in self._opened:
-            connection.close()
-        self._opened.clear()
+        _close(self._opened)
 
     def _connection(self) -> sqlite3.Connection:
         if self._memory is not None:
@@ -113,7 +114,7 @@ class Database:
 
     def _connect(self, name: str) -> sqlite3.Connection:
         connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
-        self._opened.append(connection)
+        self._opened.append((os.getpid(), connection))
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             # A crash of the machine may cost the last answers, never the file.
@@ -136,6 +137,14 @@ class Database:
                 f"cache file {str(path)!r} cannot be made: {error.strerror or error}; name another "
                 f"folder in {FOLDER_VARIABLE}"
             ) from error
+
+
+def _close(opened: list[tuple[int, sqlite3.Connection]]) -> None:
+    for process, connection in opened:
+        # What another process opened before a fork is in use there.
+        if process == os.getpid():
+            connection.close()
+    opened.clear()
 
 
 def size_of(path: Path) -> int:
