@@ -1,6 +1,5 @@
 """How is faithfulness graded in two steps? Statements of the answer, then a verdict on each."""
 
-import copy
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,7 +7,7 @@ from typing import Self
 
 from pydantic import Field
 
-from rag_evals.cache import CacheMode, StatementCache, cache_mode_of, cached
+from rag_evals.cache import StatementCache, cached
 from rag_evals.errors import ConfigurationError
 from rag_evals.extract import (
     ExtractedStatement,
@@ -25,12 +24,14 @@ from rag_evals.result import Tallies
 from rag_evals.sample import Sample
 from rag_evals.statements import FaithfulnessResult, PassedOverSentence, StatementEvaluation
 from rag_evals.verify import (
+    CacheMode,
     EmbeddedVerifier,
     Flow,
     LLMVerifier,
     Verdict,
     Verifier,
     asks_judge,
+    cache_mode_of,
     calls_for,
     check_verdicts,
     check_verifier,
@@ -196,9 +197,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         Raises:
             PromptError: One does not show what it asks for.
         """
-        changed = copy.copy(self)
-        changed._prompts = dict(prompts)
-        return changed._changed(*self._given, self.cache)
+        return self._changed(*self._given, self.cache, prompts=prompts)
 
     def with_language(self, language: str) -> Self:
         """Return the same grader whose extractor and verifier ask in a language.
@@ -264,6 +263,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         verifier: Verifier | None,
         cache: StatementCache | None,
         language: str | None = None,
+        prompts: Mapping[str, Prompt] | None = None,
     ) -> Self:
         """Return a grader of the same kind with other parts; subclasses take other arguments."""
         changed = object.__new__(type(self))
@@ -274,7 +274,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             cache=cache,
             name=self.name,
             language=language or self.language,
-            prompts=self._prompts,
+            prompts=self._prompts if prompts is None else prompts,
         )
         return changed
 

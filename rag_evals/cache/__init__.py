@@ -12,9 +12,7 @@ from rag_evals.cache.configured import configured_cache
 from rag_evals.cache.database import Database, count_rows, default_path, remove, size_of
 from rag_evals.cache.statements import (
     STATEMENTS_TABLE,
-    CacheMode,
     StatementCache,
-    cache_mode_of,
     cached,
 )
 
@@ -33,14 +31,12 @@ _HOMES = {
 __all__ = [
     "CALLS_TABLE",
     "STATEMENTS_TABLE",
-    "CacheMode",
     "CachedJudge",
     "Database",
     "Embed",
     "Embedder",
     "SemanticCache",
     "StatementCache",
-    "cache_mode_of",
     "cached",
     "configured_cache",
     "count_rows",

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rag_evals.cache.database import Database
 from rag_evals.judge import endpoint_of
 from rag_evals.verify import (
+    CacheMode,
     Evidence,
     Flow,
     LocalCall,
@@ -29,9 +30,6 @@ from rag_evals.verify import (
     in_answer,
     in_language,
 )
-
-CacheMode = Literal["exact", "semantic"]
-"""Which statements share a verdict: equal ones, or also ones that say the same."""
 
 STATEMENTS_TABLE = "statements"
 """Name of the table with the verdicts."""
@@ -56,10 +54,12 @@ class Found(NamedTuple):
     Attributes:
         verdicts: One for each statement, None where it is not known.
         vectors: Of statements that are not known, packed; empty where none were made.
+        group: Where new verdicts belong; None where it is not known who is asked.
     """
 
     verdicts: list[Verdict | None]
     vectors: dict[str, bytes]
+    group: str | None = None
 
 
 class StatementCache:
@@ -192,25 +192,19 @@ class CachedVerifier:
             for statement, verdict in zip(unknown, verdicts, strict=True):
                 name = verdict.decided_by or self.verifier.name
                 decided[statement] = replace(verdict, decided_by=name)
-            yield [LocalCall(partial(self._keep, chunks, decided, found.vectors), None)]
+            yield [LocalCall(partial(self._keep, found, decided), None)]
         return [known[statement] or decided[statement] for statement in statements]
 
     def _find(self, statements: Sequence[str], chunks: Sequence[str], judge: str | None) -> Found:
         group = self._group(chunks, judge)
         if group is None:
             return Found([None] * len(statements), {})
-        return self.cache.find(group, statements)
+        return self.cache.find(group, statements)._replace(group=group)
 
-    def _keep(
-        self,
-        chunks: Sequence[str],
-        decided: dict[str, Verdict],
-        vectors: dict[str, bytes],
-        judge: str | None,
-    ) -> None:
-        group = self._group(chunks, judge)
-        if group is not None:
-            self.cache.keep(group, decided, vectors)
+    def _keep(self, found: Found, decided: dict[str, Verdict], judge: str | None) -> None:
+        del judge  # it is part of the group
+        if found.group is not None:
+            self.cache.keep(found.group, decided, found.vectors)
 
     def _group(self, chunks: Sequence[str], judge: str | None) -> str | None:
         """Name the group of verdicts that may be used; None where it is not known who is asked."""
@@ -224,12 +218,6 @@ class CachedVerifier:
 def cached(verifier: Verifier, cache: StatementCache) -> CachedVerifier:
     """Make a verifier that asks `verifier` only for what the cache does not know."""
     return CachedVerifier(verifier, cache)
-
-
-def cache_mode_of(verifier: Verifier) -> CacheMode | None:
-    """Say how a verifier, or a part of it, looks for verdicts before; None where none are kept."""
-    mode: CacheMode | None = getattr(verifier, "cache_mode", None)
-    return mode
 
 
 def group_of(chunks: Sequence[str], fingerprint: str, asked: Sequence[str | None]) -> str:

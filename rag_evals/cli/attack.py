@@ -10,6 +10,7 @@ from rich.table import Table
 
 from rag_evals.base import JudgedGrader
 from rag_evals.cli.choose import LanguageCode, PromptFolders, chosen_graders
+from rag_evals.cli.options import JsonForTable, Quiet
 from rag_evals.errors import ConfigurationError
 from rag_evals.quality import AttackReport, read_attacks
 from rag_evals.quality import attack as attack_judge
@@ -36,10 +37,8 @@ def attack(
     concurrency: Annotated[int, typer.Option(min=1, help="Gradings at a time.")] = (
         DEFAULT_CONCURRENCY
     ),
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print the numbers as JSON instead of the table.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    json_output: JsonForTable = False,
+    quiet: Quiet = False,
 ) -> None:
     """Attack your own judge and prompt, and see how often text in the data wins.
 

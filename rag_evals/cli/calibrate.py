@@ -7,7 +7,17 @@ import typer
 from pydantic_core import to_json
 
 from rag_evals.cli.choose import chosen_graders
-from rag_evals.cli.options import By, Json, Threshold
+from rag_evals.cli.options import (
+    By,
+    Columns,
+    GraderNames,
+    Json,
+    Limit,
+    OutFolder,
+    PromptFile,
+    Quiet,
+    Threshold,
+)
 from rag_evals.dataset import ColumnMap
 from rag_evals.grader import default_judge
 from rag_evals.quality import calibrate as measure_judge
@@ -24,32 +34,21 @@ def calibrate(
             help="Who is measured. Default: $RAG_EVALS_JUDGE, else embedded.",
         ),
     ] = None,
-    grader: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="What to grade; may be repeated. Default: faithfulness."),
-    ] = None,
-    prompt: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Prompt file to use instead of a shipped one."),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FIELD=SOURCE", help="Where a field is; may be repeated."),
-    ] = None,
+    grader: GraderNames = None,
+    prompt: PromptFile = None,
+    column: Columns = None,
     label_column: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN", help="Column with the labels. Default: label and statements."
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Run folder. Default: runs/NAME-SETTINGS.")
-    ] = None,
+    out: OutFolder = None,
     by: By = None,
     threshold: Threshold = 1.0,
-    limit: Annotated[int | None, typer.Option(min=1, help="Grade the first rows only.")] = None,
+    limit: Limit = None,
     json_output: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Grade labelled rows with a judge and a prompt, and measure its verdicts.
 

@@ -7,7 +7,16 @@ import typer
 
 from rag_evals.cli.choose import LanguageCode, PromptFolders, chosen_graders
 from rag_evals.cli.more import check_group_column, show_more
-from rag_evals.cli.options import By
+from rag_evals.cli.options import (
+    By,
+    Columns,
+    GraderNames,
+    JsonForTable,
+    Limit,
+    OutFolder,
+    PromptFile,
+    Quiet,
+)
 from rag_evals.cli.show import announce_columns, show_json, show_run
 from rag_evals.cli.verifying import with_verifying
 from rag_evals.dataset import ColumnMap
@@ -42,14 +51,8 @@ def grade(
             "Default: $RAG_EVALS_JUDGE, else embedded.",
         ),
     ] = None,
-    grader: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="What to grade; may be repeated. Default: faithfulness."),
-    ] = None,
-    prompt: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Prompt file to use instead of a shipped one."),
-    ] = None,
+    grader: GraderNames = None,
+    prompt: PromptFile = None,
     prompts: PromptFolders = None,
     language: LanguageCode = None,
     verifier: Annotated[
@@ -65,17 +68,12 @@ def grade(
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
     ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FIELD=SOURCE", help="Where a field is; may be repeated."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Run folder. Default: runs/NAME-SETTINGS.")
-    ] = None,
+    column: Columns = None,
+    out: OutFolder = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Begin anew; a run in the folder is set aside.")
     ] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Grade the first rows only.")] = None,
+    limit: Limit = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")
     ] = False,
@@ -87,10 +85,8 @@ def grade(
     report: Annotated[
         bool, typer.Option("--report", help="Also write report.html into the run folder.")
     ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print the numbers as JSON instead of the table.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    json_output: JsonForTable = False,
+    quiet: Quiet = False,
     concurrency: Annotated[
         int, typer.Option(min=1, help="Gradings at a time.", rich_help_panel=_LIMITS)
     ] = DEFAULT_CONCURRENCY,

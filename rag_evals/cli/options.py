@@ -8,6 +8,33 @@ import typer
 from rag_evals.errors import ConfigurationError
 from rag_evals.stats import DEFAULT_BANDS, Band, build_bands
 
+GraderNames = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="What to grade; may be repeated. Default: faithfulness."),
+]
+
+PromptFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Prompt file to use instead of a shipped one."),
+]
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FIELD=SOURCE", help="Where a field is; may be repeated."),
+]
+
+OutFolder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Run folder. Default: runs/NAME-SETTINGS.")
+]
+
+Limit = Annotated[int | None, typer.Option(min=1, help="Grade the first rows only.")]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+JsonForTable = Annotated[
+    bool, typer.Option("--json", help="Print the numbers as JSON instead of the table.")
+]
+
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
 
 Labels = Annotated[

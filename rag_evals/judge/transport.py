@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 5.0
 TRANSPORT_RETRIES = 4
-# The SDK's own bounds, and more kept alive than it keeps: a run uses all its connections.
-_MAX_CONNECTIONS = 1000
 
 
 def build_async_openai(

@@ -21,8 +21,10 @@ from rag_evals.verify.flow import (
 )
 from rag_evals.verify.llm import LLMVerifier
 from rag_evals.verify.protocol import (
+    CacheMode,
     Verifier,
     asks_judge,
+    cache_mode_of,
     calls_for,
     check_verifier,
     deciders_of,
@@ -56,6 +58,7 @@ _HOMES = {
 __all__ = [
     "EMBEDDED",
     "EMBEDDED_GRADERS",
+    "CacheMode",
     "CascadeVerifier",
     "ClassifierVerifier",
     "EmbeddedVerifier",
@@ -74,6 +77,7 @@ __all__ = [
     "VerifyCall",
     "VerifyReply",
     "asks_judge",
+    "cache_mode_of",
     "calls_for",
     "check_verdicts",
     "check_verifier",

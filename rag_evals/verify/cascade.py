@@ -7,8 +7,10 @@ from dataclasses import replace
 from rag_evals.errors import ConfigurationError
 from rag_evals.verify.flow import Flow, check_verdicts
 from rag_evals.verify.protocol import (
+    CacheMode,
     Verifier,
     asks_judge,
+    cache_mode_of,
     calls_for,
     check_verifier,
     deciders_of,
@@ -72,9 +74,9 @@ class CascadeVerifier:
         return endpoints_of(self.first) + endpoints_of(self.then)
 
     @property
-    def cache_mode(self) -> str | None:
+    def cache_mode(self) -> CacheMode | None:
         """How the parts look for verdicts before; None where neither does."""
-        modes = {getattr(part, "cache_mode", None) for part in (self.first, self.then)}
+        modes = {cache_mode_of(part) for part in (self.first, self.then)}
         return "semantic" if "semantic" in modes else "exact" if "exact" in modes else None
 
     def in_language(self, language: str) -> "CascadeVerifier":

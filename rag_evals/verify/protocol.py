@@ -1,10 +1,13 @@
 """What is a verifier? A name, a fingerprint and a flow; the rest it may say of itself."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from rag_evals.verify.flow import Flow
 from rag_evals.verify.verdict import Verdict
+
+CacheMode = Literal["exact", "semantic"]
+"""Which statements share a verdict: equal ones, or also ones that say the same."""
 
 
 class Verifier(Protocol):
@@ -16,6 +19,7 @@ class Verifier(Protocol):
     - `calls_for(statements)`: the judge calls that so many statements take at most.
     - `deciders`: names of the verifiers that it hands statements to.
     - `endpoints`: judges of its own that it asks, such as `openai/gpt-4o`.
+    - `cache_mode`: how it looks for verdicts before it decides; None where none are kept.
     - `in_language(code)`: the same verifier, asking in another language.
     - `in_answer(statements)`: the same verifier for an answer of so many statements.
     - `check()`: raises a `ConfigurationError` for what would stop it, before anything is paid.
@@ -54,6 +58,12 @@ def deciders_of(verifier: Verifier) -> list[str]:
 def endpoints_of(verifier: Verifier) -> list[str]:
     """Return the judges of its own that a verifier asks; empty for most."""
     return list(getattr(verifier, "endpoints", ()))
+
+
+def cache_mode_of(verifier: Verifier) -> CacheMode | None:
+    """Say how a verifier, or a part of it, looks for verdicts before; None where none are kept."""
+    mode: CacheMode | None = getattr(verifier, "cache_mode", None)
+    return mode
 
 
 def in_language(verifier: Verifier, language: str) -> Verifier:

@@ -42,7 +42,6 @@ FAVOURABLE = frozenset(
         "best_cover",
         "wide_cover",
         "bigram_share",
-        "link_share",
         "near_share",
         "replaced_share",
         "replaced_wide",

@@ -95,9 +95,9 @@ class EmbeddedVerifier:
 
     def fingerprint(self) -> str:
         """Return a hash of the engine, the weights and the threshold."""
-        weights = hashlib.sha256(self._read_weights()).hexdigest()
         settings = f"{self._threshold!r} {self._statements}"
-        return hashlib.sha256(f"{_ENGINE} {weights} {settings}".encode()).hexdigest()
+        packed = f"{_ENGINE} {self._model().digest} {settings}"
+        return hashlib.sha256(packed.encode()).hexdigest()
 
     def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
         """Decide each statement against all chunks.
@@ -166,9 +166,3 @@ class EmbeddedVerifier:
         from rag_evals.verify.embedded.model import load  # noqa: PLC0415
 
         return load(self._file)
-
-    def _read_weights(self) -> bytes:
-        try:
-            return self._file.read_bytes()
-        except OSError as error:
-            raise ConfigurationError(f"no weights file {str(self._file)!r}: {error}") from error
