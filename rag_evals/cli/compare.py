@@ -7,6 +7,7 @@ import typer
 from pydantic_core import from_json, to_json
 from typer.core import TyperCommand
 
+from rag_evals.cli.exits import GATE_MISSED
 from rag_evals.cli.options import By, Cluster, Json, Threshold
 from rag_evals.cli.step_summary import append_step_summary
 from rag_evals.quality import Comparison
@@ -14,7 +15,6 @@ from rag_evals.quality import compare as compare_runs
 from rag_evals.report import comparison_html, write_private
 from rag_evals.run import load_run
 
-WORSE = 1
 _FAIL_IF_WORSE = "--fail-if-worse"
 
 
@@ -81,7 +81,7 @@ def compare(
         typer.echo(f"report: {path}", err=json_output)
     if fail_if_worse is not None and compared.is_worse(margin=fail_if_worse):
         typer.echo(f"the candidate is worse, beyond {_FAIL_IF_WORSE} {fail_if_worse:g}", err=True)
-        raise typer.Exit(WORSE)
+        raise typer.Exit(GATE_MISSED)
 
 
 def comparison_json(compared: Comparison) -> str:

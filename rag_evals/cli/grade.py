@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.choose import LanguageCode, PromptFolders, chosen_graders
+from rag_evals.cli.exits import GATE_MISSED, TOO_MANY_FAILURES
 from rag_evals.cli.more import check_group_column, show_more
 from rag_evals.cli.options import (
     By,
@@ -35,8 +36,6 @@ from rag_evals.run import (
 )
 
 _ROWS_SHOWN = 20
-BELOW_THRESHOLD = 1
-TOO_MANY_FAILURES = 3
 
 _LIMITS = "Limits"
 
@@ -213,4 +212,4 @@ def _check_threshold(run: Run, fail_under: float | None) -> None:
         if mean is None or mean < fail_under:
             shown = "no score" if mean is None else f"{mean:.4f}"
             typer.echo(f"{name}: {shown}, below --fail-under {fail_under}", err=True)
-            raise typer.Exit(BELOW_THRESHOLD)
+            raise typer.Exit(GATE_MISSED)

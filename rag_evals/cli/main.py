@@ -1,6 +1,5 @@
 """What can be done from the command line? One file per command; this one puts them together."""
 
-import os
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -14,12 +13,12 @@ from rag_evals.cli.calibrate import calibrate
 from rag_evals.cli.compare import OptionalMargin, compare
 from rag_evals.cli.correct import correct
 from rag_evals.cli.demo import demo
+from rag_evals.cli.exits import exit_code_of, without_debug
 from rag_evals.cli.grade import grade
 from rag_evals.cli.graders import graders
 from rag_evals.cli.label import label
 from rag_evals.cli.prompts import prompts
 from rag_evals.cli.report import report
-from rag_evals.errors import GradingError, RagEvalsError
 
 app = typer.Typer(
     name="rag-evals",
@@ -42,8 +41,6 @@ app.command()(attack)
 app.add_typer(prompts, name="prompts")
 app.add_typer(cache, name="cache")
 
-USAGE_ERROR = 2
-
 
 def _show_version(wanted: bool) -> None:
     if wanted:
@@ -57,19 +54,16 @@ def _main(
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
+    _debug: Annotated[
+        bool,
+        # `run` takes it out of the command line before; here it is for the help.
+        typer.Option("--debug", help="Show the traceback of an error; may stand anywhere."),
+    ] = False,
 ) -> None:
     """Grade RAG answers: which statements do their sources support?"""
 
 
 def run() -> None:
-    """Run a command; a user's mistake is one line on standard error and exit code 2."""
-    try:
-        app()
-    except RagEvalsError as error:
-        kind = f"{type(error).__name__}: " if isinstance(error, GradingError) else ""
-        typer.echo(f"Error: {kind}{error}", err=True)
-        sys.exit(USAGE_ERROR)
-    except BrokenPipeError:
-        # The reader (`| head`) has gone; anything flushed at exit would raise again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    """Run the command of `sys.argv`; every way to end has its exit code, and at most one line."""
+    words, debug = without_debug(sys.argv[1:])
+    sys.exit(exit_code_of(lambda: app(words), debug=debug))

@@ -1,0 +1,71 @@
+"""Each way a command can end has its own exit code, and no traceback unless one is asked for."""
+
+import pytest
+
+from rag_evals.cli.exits import exit_code_of, without_debug
+from rag_evals.errors import ConfigurationError, JudgeRejectedError
+from tests.cli.conftest import Command
+
+
+def _crash() -> None:
+    raise KeyError("first line\nsecond line")
+
+
+def test_a_crash_of_ours_is_no_missed_gate(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 70 and one line that calls it a bug; 1 is for gates alone."""
+    assert exit_code_of(_crash) == 70
+
+    said = capsys.readouterr().err
+    assert said.startswith("Error: this is a bug in rag_evals: KeyError: ")
+    assert said.endswith("; run again with --debug for the traceback\n")
+    assert len(said.splitlines()) == 1
+
+
+def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    """The traceback comes before the line, without the values of variables."""
+    assert exit_code_of(_crash, debug=True) == 70
+
+    said = capsys.readouterr().err
+    assert said.startswith("Traceback (most recent call last)")
+    assert "in _crash" in said
+
+
+def test_a_users_mistake_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:
+    """Our own errors keep exit code 2; that of an endpoint is named by its kind."""
+
+    def mistaken() -> None:
+        raise ConfigurationError("no column 'x'")
+
+    def rejected() -> None:
+        raise JudgeRejectedError("wrong key")
+
+    assert (exit_code_of(mistaken), exit_code_of(rejected)) == (2, 2)
+    assert capsys.readouterr().err.splitlines() == [
+        "Error: no column 'x'",
+        "Error: JudgeRejectedError: wrong key",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["grade", "x"], (["grade", "x"], False)),
+        (["--debug", "grade", "x"], (["grade", "x"], True)),
+        (["grade", "x", "--debug"], (["grade", "x"], True)),
+        (["grade", "--", "--debug"], (["grade", "--", "--debug"], False)),
+        (["grade", "--debug", "--", "--debug"], (["grade", "--", "--debug"], True)),
+        ([], ([], False)),
+    ],
+)
+def test_debug_may_stand_anywhere(words: list[str], expected: tuple[list[str], bool]) -> None:
+    """It may be added at the end of the command that crashed; what follows `--` is no option."""
+    assert without_debug(words) == expected
+
+
+def test_debug_goes_with_every_command(command: Command) -> None:
+    """A command with `--debug` at its end still works, and a mistake shows where it was found."""
+    ended = command("grade", "nowhere.jsonl", "--debug")
+
+    assert ended.code == 2
+    assert "Traceback" in ended.err
+    assert ended.err.splitlines()[-1].startswith("Error: ")
