@@ -1,9 +1,9 @@
 """`rag-evals agreement`: how far does the judge agree with people?"""
 
-import typer
 from pydantic_core import to_json
 
 from rag_evals.cli.options import By, Json, LabelColumn, Labels, OneGrader, RunFolder, Threshold
+from rag_evals.cli.screen import echo, echo_json
 from rag_evals.quality import agreement as measure
 
 
@@ -29,4 +29,7 @@ def agreement(
     measured = measure(
         run, labels or [], grader=grader, by=by, column=label_column, threshold=threshold
     )
-    typer.echo(to_json(measured).decode() if json_output else str(measured))
+    if json_output:
+        echo_json(to_json(measured).decode())
+    else:
+        echo(measured)

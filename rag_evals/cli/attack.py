@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from rag_evals.base import JudgedGrader
 from rag_evals.cli.choose import LanguageCode, PromptFolders, chosen_graders
 from rag_evals.cli.options import JsonForTable, Quiet
+from rag_evals.cli.screen import cell, echo, echo_json, screen
 from rag_evals.errors import ConfigurationError
 from rag_evals.quality import AttackReport, read_attacks
 from rag_evals.quality import attack as attack_judge
@@ -62,7 +62,7 @@ def attack(
         progress=not quiet,
     )
     if json_output:
-        typer.echo(json.dumps(_numbers(report), ensure_ascii=False))
+        echo_json(json.dumps(_numbers(report), ensure_ascii=False))
     else:
         _show(report)
 
@@ -91,9 +91,8 @@ def _show(report: AttackReport) -> None:
             table.add_section()
         trials = report.of(hardened=True, kind=kind)
         rates = [report.success_rate(hardened=side, kind=kind) for side in (True, False)]
-        table.add_row(kind or "all", str(len(trials)), *map(_percent, rates))
-    console = Console()
-    console.print(table)
+        table.add_row(cell(kind or "all"), str(len(trials)), *map(_percent, rates))
+    screen().print(table)
     numbers = _numbers(report)
     for name, words in (
         ("won", "won in spite of hardening"),
@@ -101,7 +100,7 @@ def _show(report: AttackReport) -> None:
         ("no_room", "not counted: no low score without the attack, so there is nothing to win"),
     ):
         if numbers[name]:
-            console.print(f"{len(numbers[name])} {words}: {', '.join(numbers[name])}")
+            echo(f"{len(numbers[name])} {words}: {', '.join(numbers[name])}")
 
 
 def _percent(rate: float | None) -> str:

@@ -3,6 +3,7 @@
 import typer
 
 from rag_evals.cache import CALLS_TABLE, STATEMENTS_TABLE, count_rows, default_path, remove, size_of
+from rag_evals.cli.screen import echo
 
 cache = typer.Typer(
     help="See and clear the cache of judges' answers and of verdicts.", no_args_is_help=True
@@ -18,10 +19,10 @@ def info() -> None:
       rag-evals cache info
     """
     path = default_path()
-    typer.echo(f"file: {path}")
-    typer.echo(f"size: {size_of(path) / 1e6:.1f} MB")
-    typer.echo(f"answers of judges: {count_rows(path, CALLS_TABLE)}")
-    typer.echo(f"verdicts on statements: {count_rows(path, STATEMENTS_TABLE)}")
+    echo(f"file: {path}")
+    echo(f"size: {size_of(path) / 1e6:.1f} MB")
+    echo(f"answers of judges: {count_rows(path, CALLS_TABLE)}")
+    echo(f"verdicts on statements: {count_rows(path, STATEMENTS_TABLE)}")
 
 
 @cache.command()
@@ -35,4 +36,4 @@ def clear() -> None:
     path = default_path()
     answers, verdicts = count_rows(path, CALLS_TABLE), count_rows(path, STATEMENTS_TABLE)
     remove(path)
-    typer.echo(f"removed {path}: {answers} answers, {verdicts} verdicts")
+    echo(f"removed {path}: {answers} answers, {verdicts} verdicts")

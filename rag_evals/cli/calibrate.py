@@ -18,6 +18,7 @@ from rag_evals.cli.options import (
     Quiet,
     Threshold,
 )
+from rag_evals.cli.screen import echo, echo_json
 from rag_evals.dataset import ColumnMap
 from rag_evals.grader import default_judge
 from rag_evals.quality import calibrate as measure_judge
@@ -69,4 +70,7 @@ def calibrate(
         limit=limit,
         progress=not quiet,
     )
-    typer.echo(to_json(measured.agreement).decode() if json_output else str(measured))
+    if json_output:
+        echo_json(to_json(measured.agreement).decode())
+    else:
+        echo(measured)

@@ -9,6 +9,7 @@ from typer.core import TyperCommand
 
 from rag_evals.cli.exits import GATE_MISSED
 from rag_evals.cli.options import By, Cluster, Json, Threshold
+from rag_evals.cli.screen import echo, echo_json
 from rag_evals.cli.step_summary import append_step_summary
 from rag_evals.quality import Comparison
 from rag_evals.quality import compare as compare_runs
@@ -74,13 +75,16 @@ def compare(
     """
     first, second = load_run(baseline), load_run(candidate)
     compared = compare_runs(first, second, by=by, cluster=cluster, threshold=threshold, seed=seed)
-    typer.echo(comparison_json(compared) if json_output else str(compared))
+    if json_output:
+        echo_json(comparison_json(compared))
+    else:
+        echo(compared)
     append_step_summary(compared)
     if out is not None:
         path = write_private(out, comparison_html(compared, first, second))
-        typer.echo(f"report: {path}", err=json_output)
+        echo(f"report: {path}", err=json_output)
     if fail_if_worse is not None and compared.is_worse(margin=fail_if_worse):
-        typer.echo(f"the candidate is worse, beyond {_FAIL_IF_WORSE} {fail_if_worse:g}", err=True)
+        echo(f"the candidate is worse, beyond {_FAIL_IF_WORSE} {fail_if_worse:g}", err=True)
         raise typer.Exit(GATE_MISSED)
 
 

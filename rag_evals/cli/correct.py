@@ -1,6 +1,5 @@
 """`rag-evals correct`: what would the score be without the judge's bias?"""
 
-import typer
 from pydantic_core import to_json
 
 from rag_evals.cli.options import (
@@ -12,6 +11,7 @@ from rag_evals.cli.options import (
     RunFolder,
     Threshold,
 )
+from rag_evals.cli.screen import echo, echo_json
 from rag_evals.quality import correct as correct_run
 
 
@@ -35,4 +35,7 @@ def correct(
     found = correct_run(
         run, labels or [], grader=grader, cluster=cluster, column=label_column, threshold=threshold
     )
-    typer.echo(to_json(found).decode() if json_output else str(found))
+    if json_output:
+        echo_json(to_json(found).decode())
+    else:
+        echo(found)

@@ -1,12 +1,12 @@
 """How does a command end? The exit codes, and one line on standard error for what went wrong."""
 
-import os
-import sys
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import typer
 
+from rag_evals.cli.screen import echo_error
 from rag_evals.errors import GradingError, RagEvalsError
 
 DONE = 0
@@ -15,9 +15,13 @@ USAGE_ERROR = 2
 TOO_MANY_FAILURES = 3
 # As sysexits.h has it: an error inside the program. 4 is kept for a gate that is not decided.
 CRASH = 70
+# As shells have it: 128 and the number of the signal.
+INTERRUPTED = 130
 
 _DEBUG = "--debug"
 _MAX_MESSAGE_CHARS = 300
+# What typer raises for a command line that it cannot read; it has no public name there.
+_UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 
 def without_debug(words: list[str]) -> tuple[list[str], bool]:
@@ -42,31 +46,45 @@ def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
         debug: Whether to show the traceback of an error as well.
 
     Returns:
-        The exit code, 0 when nothing was raised.
+        The exit code that the command returned, 0 when it returned none.
     """
     try:
-        command()
-    except BrokenPipeError:
-        # The reader (`| head`) has gone; anything flushed at exit would raise again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        code = command()
+    except SystemExit as stop:
+        # rich prints the help; it ends with 1 when the reader (`| head`) has gone.
+        if isinstance(stop.__context__, BrokenPipeError):
+            return DONE
+        raise
+    except (KeyboardInterrupt, typer.Abort):
+        echo_error("ended by SIGINT")
+        return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last resort: each error ends in one line
         if debug:
             traceback.print_exception(error)
-        line, code = _last_words(error)
-        typer.echo(line, err=True)
+        message, code = _last_words(error)
+        # Without a command typer shows its help, and says nothing more.
+        if message:
+            echo_error(message)
         return code
-    return DONE
+    return code if isinstance(code, int) else DONE
 
 
 def _last_words(error: Exception) -> tuple[str, int]:
     if isinstance(error, RagEvalsError):
         kind = f"{type(error).__name__}: " if isinstance(error, GradingError) else ""
-        return f"Error: {kind}{error}", USAGE_ERROR
+        return f"{kind}{error}", USAGE_ERROR
+    if isinstance(error, _UsageError):
+        return error.format_message(), USAGE_ERROR
+    if isinstance(error, OSError):
+        # The machine's fault, such as a full disk, not ours.
+        place = "" if error.filename is None else f"{str(error.filename)!r}: "
+        return f"{place}{error.strerror or error}", USAGE_ERROR
+    if isinstance(error, MemoryError):
+        return "the memory does not suffice; grade fewer or shorter rows at a time", USAGE_ERROR
     message = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
     if len(message) > _MAX_MESSAGE_CHARS:
         message = message[: _MAX_MESSAGE_CHARS - 1] + "…"
     return (
-        f"Error: this is a bug in rag_evals: {message}; run again with {_DEBUG} for the traceback",
+        f"this is a bug in rag_evals: {message}; run again with {_DEBUG} for the traceback",
         CRASH,
     )

@@ -18,6 +18,7 @@ from rag_evals.cli.options import (
     PromptFile,
     Quiet,
 )
+from rag_evals.cli.screen import echo, echo_error
 from rag_evals.cli.show import announce_columns, show_json, show_run
 from rag_evals.cli.verifying import with_verifying
 from rag_evals.dataset import ColumnMap
@@ -154,7 +155,7 @@ def grade(
         announce_columns(dict(plan.checked.taken), data)
     check_group_column(plan, by)
     if dry_run:
-        typer.echo(str(estimate(plan)))
+        echo(str(estimate(plan)))
         return
     run = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
     _show(run, json_output=json_output, quiet=quiet)
@@ -168,28 +169,24 @@ def _carry_out(plan: Plan, folder: Path, *, progress: bool) -> Run:
         return run_until_signal(aexecute(plan, out=folder, progress=progress))
     except TooManyFailuresError as error:
         show_run(error.run, rows=_ROWS_SHOWN)
-        typer.echo(f"Error: {error}", err=True)
+        echo_error(error)
         raise typer.Exit(TOO_MANY_FAILURES) from None
     except RunInterruptedError as error:
-        typer.echo(
-            f"{error}; what was graded is kept in {folder}. The same command goes on.", err=True
-        )
+        echo(f"{error}; what was graded is kept in {folder}. The same command goes on.", err=True)
         # As shells have it: 128 and the number of the signal.
         raise typer.Exit(128 + error.signal_number) from None
 
 
 def _show(run: Run, *, json_output: bool, quiet: bool) -> None:
     if not run.graded and not quiet:
-        typer.echo("nothing left to do: every row was graded before", err=True)
+        echo("nothing left to do: every row was graded before", err=True)
     if json_output:
         show_json(run)
     else:
         show_run(run, rows=_ROWS_SHOWN)
     failed = run.summary().failed
     if failed:
-        typer.echo(
-            f"Warning: {failed} gradings failed; the same command tries them again", err=True
-        )
+        echo(f"Warning: {failed} gradings failed; the same command tries them again", err=True)
 
 
 def _check_failures(plan: Plan, run: Run) -> None:
@@ -198,9 +195,7 @@ def _check_failures(plan: Plan, run: Run) -> None:
     ended = sum(of_grader.total for of_grader in summary.graders.values())
     limit = plan.settings.max_failures
     if summary.failed and limit.is_passed(summary.failed, ended, at_the_end=True):
-        typer.echo(
-            f"Error: {summary.failed} of {ended} gradings failed, more than {limit}", err=True
-        )
+        echo_error(f"{summary.failed} of {ended} gradings failed, more than {limit}")
         raise typer.Exit(TOO_MANY_FAILURES)
 
 
@@ -211,5 +206,5 @@ def _check_threshold(run: Run, fail_under: float | None) -> None:
         mean = of_grader.mean()
         if mean is None or mean < fail_under:
             shown = "no score" if mean is None else f"{mean:.4f}"
-            typer.echo(f"{name}: {shown}, below --fail-under {fail_under}", err=True)
+            echo(f"{name}: {shown}, below --fail-under {fail_under}", err=True)
             raise typer.Exit(GATE_MISSED)

@@ -1,9 +1,9 @@
 """`rag-evals graders`: list what can be graded."""
 
-from rich.console import Console
 from rich.table import Column, Table
 
 from rag_evals.catalog import GRADERS
+from rag_evals.cli.screen import screen
 from rag_evals.verify import EMBEDDED_GRADERS
 
 
@@ -19,4 +19,4 @@ def graders() -> None:
     for name, grader in GRADERS.items():
         local = "yes" if name in EMBEDDED_GRADERS else "no"
         table.add_row(name, grader.description, ", ".join(grader.requires), local)
-    Console().print(table)
+    screen().print(table)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.options import RunFolder
+from rag_evals.cli.screen import echo
 from rag_evals.errors import DataError
 from rag_evals.report import report_html, rows_to_label, write_private
 from rag_evals.run import load_run
@@ -40,4 +41,4 @@ def label(
         raise DataError(f"{str(run)!r} has no verdicts to label")
     page = report_html(stored, only=chosen, labelling=True)
     path = write_private(out or run / "label.html", page)
-    typer.echo(f"{len(chosen)} rows to label: {path}")
+    echo(f"{len(chosen)} rows to label: {path}")

@@ -1,5 +1,6 @@
 """What can be done from the command line? One file per command; this one puts them together."""
 
+import io
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -19,6 +20,7 @@ from rag_evals.cli.graders import graders
 from rag_evals.cli.label import label
 from rag_evals.cli.prompts import prompts
 from rag_evals.cli.report import report
+from rag_evals.cli.screen import echo
 
 app = typer.Typer(
     name="rag-evals",
@@ -44,7 +46,7 @@ app.add_typer(cache, name="cache")
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"rag-evals {version('rag-evals')}")
+        echo(f"rag-evals {version('rag-evals')}")
         raise typer.Exit
 
 
@@ -66,4 +68,8 @@ def _main(
 def run() -> None:
     """Run the command of `sys.argv`; every way to end has its exit code, and at most one line."""
     words, debug = without_debug(sys.argv[1:])
-    sys.exit(exit_code_of(lambda: app(words), debug=debug))
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that knows no such letter must not end the command.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    sys.exit(exit_code_of(lambda: app(words, standalone_mode=False), debug=debug))

@@ -2,17 +2,13 @@
 
 import os
 
-import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from rich.table import Column, Table
 
+from rag_evals.cli.screen import cell, echo, screen
 from rag_evals.cli.step_summary import VARIABLE, append_step_summary
 from rag_evals.errors import MissingColumnError
 from rag_evals.report import View, grader_numbers, group_cells, report_html, write_private
 from rag_evals.run import Plan, Run, StoredRun, load_run
-
-_WIDTH_OF_A_PIPE = 120
 
 
 def check_group_column(plan: Plan, by: str | None) -> None:
@@ -49,17 +45,15 @@ def show_more(run: Run, *, by: str | None, report: bool, on_stderr: bool) -> Non
     append_step_summary(stored, view)
     if report and stored.folder is not None:
         path = write_private(stored.folder / "report.html", report_html(stored, view=view))
-        typer.echo(f"report: {path}", err=on_stderr)
+        echo(f"report: {path}", err=on_stderr)
 
 
 def show_groups(run: StoredRun, view: View, *, on_stderr: bool) -> None:
     """Print one table of groups for each grader."""
-    console = Console(stderr=on_stderr)
-    if not console.is_terminal:
-        console = Console(stderr=on_stderr, width=_WIDTH_OF_A_PIPE)
     for numbers in grader_numbers(run, view):
-        names = (str(view.by), "score", "95 %", "scored", "not scored")
-        table = Table(*names, title=f"{numbers.grader} by {view.by}", header_style="bold")
+        names = ("score", "95 %", "scored", "not scored")
+        title = cell(f"{numbers.grader} by {view.by}")
+        table = Table(Column(cell(view.by)), *names, title=title, header_style="bold")
         for group in numbers.groups:
-            table.add_row(*(Text(cell) for cell in group_cells(group)))
-        console.print(table)
+            table.add_row(*map(cell, group_cells(group)))
+        screen(err=on_stderr).print(table)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.options import Bands, By, Cluster, RunFolder, parsed_bands
+from rag_evals.cli.screen import echo, echo_json
 from rag_evals.cli.step_summary import append_step_summary
 from rag_evals.report import (
     View,
@@ -71,7 +72,7 @@ def report(
     append_step_summary(stored, view)
     if output_format is Format.HTML:
         path = write_private(out or run / "report.html", report_html(stored, view=view))
-        typer.echo(f"report: {path}")
+        echo(f"report: {path}")
         return
     make = {
         Format.MD: report_markdown,
@@ -79,7 +80,9 @@ def report(
         Format.CSV: report_csv,
     }[output_format]
     text = make(stored, view=view)
-    if out is None:
-        typer.echo(text, nl=False)
+    if out is not None:
+        echo(f"report: {write_private(out, text)}")
+    elif output_format is Format.JSON:
+        echo_json(text.rstrip())
     else:
-        typer.echo(f"report: {write_private(out, text)}")
+        echo(text, nl=False)

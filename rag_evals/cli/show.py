@@ -5,16 +5,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from rag_evals.audit import AuditedStatement
+from rag_evals.cli.screen import cell, echo, echo_json, screen
 from rag_evals.run import GraderSummary, Outcome, Run
 from rag_evals.statements import FaithfulnessResult, StatementEvaluation
 
-_WIDTH_OF_A_PIPE = 120
 _MAX_CELL_CHARS = 300
 
 
@@ -26,18 +24,15 @@ def show_run(run: Run, *, rows: int | None) -> None:
         rows: The most rows to show, those with the lowest scores; None shows all, in order.
     """
     shown = run.outcomes if rows is None else _worst(run.outcomes, rows)
-    console = Console(soft_wrap=False)
-    if not console.is_terminal:
-        console = Console(width=_WIDTH_OF_A_PIPE)
-    console.print(_table(shown, several_graders=len(run.summary().graders) > 1))
+    screen().print(_table(shown, several_graders=len(run.summary().graders) > 1))
     left_out = len(run.outcomes) - len(shown)
     if left_out:
-        typer.echo(f"{left_out} more; the lowest scores are shown")
-    typer.echo(str(run.summary()))
+        echo(f"{left_out} more; the lowest scores are shown")
+    echo(str(run.summary()))
     if run.summary().account():
-        typer.echo(run.summary().account())
+        echo(run.summary().account())
     if run.folder is not None:
-        typer.echo(f"run folder: {run.folder}")
+        echo(f"run folder: {run.folder}")
 
 
 def show_json(run: Run) -> None:
@@ -63,7 +58,7 @@ def show_json(run: Run) -> None:
         "cost_usd": summary.cost_usd,
         "folder": None if run.folder is None else str(run.folder),
     }
-    typer.echo(json.dumps(numbers, ensure_ascii=False))
+    echo_json(json.dumps(numbers, ensure_ascii=False))
 
 
 def _ends(of_grader: GraderSummary) -> list[float] | None:
@@ -74,7 +69,7 @@ def _ends(of_grader: GraderSummary) -> list[float] | None:
 def announce_columns(taken: dict[str, str], path: Path) -> None:
     """Say on standard error which column each field was taken from."""
     columns = ", ".join(f"{field}={column}" for field, column in taken.items())
-    typer.echo(f"{path}: columns {columns}", err=True)
+    echo(f"{path}: columns {columns}", err=True)
 
 
 def _worst(outcomes: Sequence[Outcome], rows: int) -> list[Outcome]:
@@ -97,28 +92,21 @@ def _table(outcomes: Sequence[Outcome], *, several_graders: bool) -> Table:
     table.add_column("chunks", overflow="fold")
     for outcome in outcomes:
         cells = [
-            _safe(outcome.sample_id),
+            cell(outcome.sample_id, max_chars=_MAX_CELL_CHARS),
             _score(outcome),
-            _safe(_findings(outcome)),
+            cell(_findings(outcome), max_chars=_MAX_CELL_CHARS),
             _chunks(outcome),
         ]
         if several_graders:
-            cells.insert(1, Text(outcome.grader))
+            cells.insert(1, cell(outcome.grader))
         table.add_row(*cells)
     return table
 
 
-def _safe(text: str) -> Text:
-    """Show data as it is: no markup, no control characters that a terminal would obey."""
-    printable = "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
-    cut = printable if len(printable) <= _MAX_CELL_CHARS else printable[: _MAX_CELL_CHARS - 1] + "…"
-    return Text(cut)
-
-
 def _score(outcome: Outcome) -> Text:
     if outcome.score is None:
-        return Text(outcome.status.replace("_", " "), style="yellow" if outcome.reason else "red")
-    return Text(f"{outcome.score:.2f}", style="green" if outcome.score == 1 else "")
+        return cell(outcome.status.replace("_", " "), style="yellow" if outcome.reason else "red")
+    return cell(f"{outcome.score:.2f}", style="green" if outcome.score == 1 else "")
 
 
 def _findings(outcome: Outcome) -> str:
@@ -141,6 +129,6 @@ def _finding(statement: StatementEvaluation) -> str:
 
 def _chunks(outcome: Outcome) -> Text:
     if not isinstance(outcome.result, FaithfulnessResult):
-        return Text("")
+        return cell("")
     ids = {i for s in outcome.result.statements if s.is_supported for i in s.supporting_chunk_ids}
-    return Text(", ".join(map(str, sorted(ids))))
+    return cell(", ".join(map(str, sorted(ids))))

@@ -24,8 +24,8 @@ from rag_evals.stats import GroupScores
 _WORST_ROWS = 10
 _MAX_CELL_CHARS = 200
 _CSV_HEADER = ("sample_id", "grader", "status", "score", "band", "why", "supported", "verdicts")
-# A spreadsheet would take these for a formula (OWASP, CSV injection).
-_FORMULA = re.compile(r"[=+\-@\t\r]")
+# A spreadsheet would take these for a formula (OWASP, CSV injection), full-width signs too.
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 
 
 def report_markdown(run: RunInput, *, view: View | None = None) -> str:
@@ -101,7 +101,7 @@ def report_csv(run: RunInput, *, view: View | None = None) -> str:
     groups = None if view.by is None else stored.column(view.by)
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\r\n")
-    writer.writerow([*_CSV_HEADER, *([] if view.by is None else [view.by])])
+    writer.writerow([*_CSV_HEADER, *([] if view.by is None else [_cell(view.by)])])
     for record in stored.records:
         score, items = record["score"], items_of(record)
         cells = [

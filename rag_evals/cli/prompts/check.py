@@ -9,6 +9,7 @@ import typer
 from rag_evals.base import JudgedGrader
 from rag_evals.cli.choose import LanguageCode, PromptFolders
 from rag_evals.cli.prompts.preview import grader_of, messages_of, sample_from
+from rag_evals.cli.screen import echo
 from rag_evals.judge import Message
 from rag_evals.text import token_counter
 
@@ -40,11 +41,11 @@ def check(
         made = made.with_language(language)
     messages = messages_of(made, sample_from(data))
     for line in _facts(made, messages):
-        typer.echo(line)
+        echo(line)
     for message in messages:
-        typer.echo(f"\n--- {message['role']} message")
-        typer.echo(message["content"])
-    typer.echo(f"\n{file}: ok")
+        echo(f"\n--- {message['role']} message")
+        echo(message["content"])
+    echo(f"\n{file}: ok")
 
 
 def _facts(grader: JudgedGrader[Any, Any], messages: tuple[Message, ...]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import typer
 
 from rag_evals.cli.choose import LanguageCode, PromptFolders
 from rag_evals.cli.prompts.preview import described, grader_of, sample_from
+from rag_evals.cli.screen import echo
 
 _Side = Annotated[str, typer.Argument(help="Prompt file, or name of a shipped prompt or grader.")]
 
@@ -42,6 +43,6 @@ def diff(
     before, after = sides
     lines = list(difflib.unified_diff(before, after, fromfile=a, tofile=b, lineterm=""))
     for line in lines:
-        typer.echo(line)
+        echo(line)
     if not lines:
-        typer.echo("nothing changes for the judge")
+        echo("nothing changes for the judge")

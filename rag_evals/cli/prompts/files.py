@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 
+from rag_evals.cli.screen import echo, screen
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt import Prompt, shipped_languages, shipped_names, shipped_source
 
@@ -27,7 +27,7 @@ def list_prompts() -> None:
         languages = [code for code in shipped_languages() if name in shipped_names(code)]
         description = Prompt.shipped(name).header.description or ""
         table.add_row(name, description, ", ".join(languages))
-    Console().print(table)
+    screen().print(table)
 
 
 def show(name: _Name) -> None:
@@ -37,7 +37,7 @@ def show(name: _Name) -> None:
 
       rag-evals prompts show score_faithfulness
     """
-    typer.echo(shipped_source(name), nl=False)
+    echo(shipped_source(name), nl=False)
 
 
 def copy(
@@ -59,4 +59,4 @@ def copy(
         target.write_text(source, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{str(target)!r} cannot be written: {error.strerror}") from error
-    typer.echo(str(target))
+    echo(str(target))

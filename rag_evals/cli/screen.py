@@ -1,0 +1,75 @@
+"""How does a command write? One door, so that no text of others moves or colours a terminal."""
+
+import json
+import os
+import sys
+from typing import TextIO
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from rag_evals.text import is_obeyed, one_line, printable
+
+_WIDTH_OF_A_PIPE = 120
+
+
+def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text, to standard error on demand.
+
+    A reader that has gone (`| head`) ends neither the command nor its exit code.
+    """
+    try:
+        typer.echo(printable(str(text)), err=err, nl=nl)
+    except BrokenPipeError:
+        _send_nowhere(sys.stderr if err else sys.stdout)
+
+
+def echo_error(message: object) -> None:
+    """Say on standard error, in one line, what went wrong."""
+    echo(f"Error: {one_line(str(message))}", err=True)
+
+
+def echo_json(text: str) -> None:
+    """Print JSON for other programs; what a terminal would obey is written as an escape."""
+    utf8 = (sys.stdout.encoding or "").lower().startswith("utf")
+    if not (text.isprintable() and (utf8 or text.isascii())):
+        text = "".join(
+            json.dumps(c)[1:-1] if is_obeyed(c) or not (utf8 or c.isascii()) else c for c in text
+        )
+    echo(text)
+
+
+def cell(value: object, *, max_chars: int | None = None, style: str = "") -> Text:
+    """Return a text for a table: shown as it is, with no markup in it.
+
+    Args:
+        value: What to show.
+        max_chars: Where to cut it off; None shows all.
+        style: Of the whole cell.
+    """
+    shown = printable(str(value))
+    if max_chars is not None and len(shown) > max_chars:
+        shown = shown[: max_chars - 1] + "…"
+    return Text(shown, style=style)
+
+
+def screen(*, err: bool = False) -> Console:
+    """Return what prints tables; wide enough where it is no terminal that folds them."""
+    console = _Screen(stderr=err, soft_wrap=False)
+    return console if console.is_terminal else _Screen(stderr=err, width=_WIDTH_OF_A_PIPE)
+
+
+class _Screen(Console):
+    """A console whose reader may go."""
+
+    def on_broken_pipe(self) -> None:
+        """Go on without the reader; the exit code says what the command found."""
+        _send_nowhere(sys.stderr if self.stderr else sys.stdout)
+
+
+def _send_nowhere(stream: TextIO) -> None:
+    # What is still in the stream's buffer goes there as well, or Python complains at its end.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
