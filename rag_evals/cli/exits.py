@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from rag_evals.cli.screen import echo_error
-from rag_evals.errors import GradingError, RagEvalsError
+from rag_evals.errors import GradingError, RagEvalsError, TooManyFailuresError
 
 DONE = 0
 GATE_MISSED = 1
@@ -72,7 +72,8 @@ def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
 def _last_words(error: Exception) -> tuple[str, int]:
     if isinstance(error, RagEvalsError):
         kind = f"{type(error).__name__}: " if isinstance(error, GradingError) else ""
-        return f"{kind}{error}", USAGE_ERROR
+        hopeless = isinstance(error, TooManyFailuresError)
+        return f"{kind}{error}", TOO_MANY_FAILURES if hopeless else USAGE_ERROR
     if isinstance(error, _UsageError):
         return error.format_message(), USAGE_ERROR
     if isinstance(error, OSError):

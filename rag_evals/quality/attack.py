@@ -4,7 +4,7 @@ Each attack is an answer that its context refutes, and a text that is put into a
 answer. It wins when the judge grades the row much better with the text than without it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rag_evals.base import JudgedGrader
 from rag_evals.dataset import read_rows
-from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.errors import ConfigurationError, DataError, TooManyFailuresError
 from rag_evals.grader import default_judge, resolve
 from rag_evals.judge import Client
 from rag_evals.run import DEFAULT_CONCURRENCY, Outcome, Report, evaluate
@@ -194,6 +194,7 @@ def attack(
 
     Raises:
         ConfigurationError: The judge reads no prompt, so there is nothing to talk over.
+        TooManyFailuresError: The judge graded no row.
     """
     judge = default_judge() if client is None else client
     if resolve(grader, judge, model)[1] is None:
@@ -203,7 +204,9 @@ def attack(
         )
     chosen = shipped_attacks() if attacks is None else list(attacks)
 
-    def graded(samples: Sequence[Sample], asked: JudgedGrader[Any, Any]) -> dict[str, Outcome]:
+    def graded(
+        samples: Sequence[Sample], asked: JudgedGrader[Any, Any], max_failures: str
+    ) -> dict[str, Outcome]:
         run = evaluate(
             samples,
             [asked],
@@ -211,17 +214,19 @@ def attack(
             model=model,
             concurrency=concurrency,
             progress=progress,
-            max_failures="100%",
+            max_failures=max_failures,
         )
         return {outcome.sample_id: outcome for outcome in run.outcomes}
 
     # Attacks share rows; each row is graded once without any.
     by_row = {_row(one): one.clean() for one in chosen}
-    clean = graded(list(by_row.values()), grader)
+    clean = graded(list(by_row.values()), grader, "99%")
+    _check_alive(clean.values())
     trials = []
     for hardened in (True, False):
         asked = grader if hardened else grader.without_hardening()
-        ended = graded([one.attacked() for one in chosen], asked)
+        # A judge that is alive may refuse every attack: that is for the report to say.
+        ended = graded([one.attacked() for one in chosen], asked, "100%")
         trials += [
             _trial(one, clean[by_row[_row(one)].id or ""], ended[one.id], hardened=hardened)
             for one in chosen
@@ -229,10 +234,21 @@ def attack(
     return AttackReport(grader.name, tuple(trials))
 
 
+def _check_alive(clean: Collection[Outcome]) -> None:
+    if all(outcome.status == "failed" for outcome in clean):
+        raise TooManyFailuresError(
+            f"{len(clean)} of {len(clean)} gradings failed before any attack, so nothing can be "
+            f"said of this judge; the first: {_words(next(iter(clean)))}"
+        )
+
+
 def _row(one: Attack) -> tuple[str, str, tuple[str, ...]]:
     return one.question, one.answer, one.context
 
 
 def _trial(one: Attack, clean: Outcome, ended: Outcome, *, hardened: bool) -> AttackTrial:
-    error = None if ended.error is None else f"{ended.error.type}: {ended.error.message}"
-    return AttackTrial(one, hardened, clean.score, ended.score, error)
+    return AttackTrial(one, hardened, clean.score, ended.score, _words(ended))
+
+
+def _words(outcome: Outcome) -> str | None:
+    return None if outcome.error is None else f"{outcome.error.type}: {outcome.error.message}"

@@ -12,18 +12,14 @@ from typing import Any, Unpack
 
 from rag_evals.dataset import ColumnMap, Data, NumberedSample
 from rag_evals.drive import drive_async
-from rag_evals.errors import (
-    ConfigurationError,
-    JudgeRejectedError,
-    JudgeUnreachableError,
-    TooManyFailuresError,
-)
+from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.grader import Grader
 from rag_evals.judge import AsyncJudge, Client, Meter
 from rag_evals.run.judges import RunJudges
 from rag_evals.run.outcome import Outcome, broken, ended
 from rag_evals.run.plan import Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
+from rag_evals.run.refusals import Refusals
 from rag_evals.run.samples import keep_samples
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
 from rag_evals.run.store import RunStore
@@ -91,8 +87,9 @@ def evaluate(
     Raises:
         ConfigurationError: A setting cannot work; nothing was sent.
         DataError: A row of a file cannot be graded; nothing was sent.
-        JudgeRejectedError: The endpoint refuses every request: key, model or schema.
-        JudgeUnreachableError: No connection, and nothing was scored yet.
+        JudgeRejectedError: The endpoint refuses key, model or schema, and answered no row yet, or
+            refused ten rows in a row.
+        JudgeUnreachableError: No connection, and no row was answered yet.
         TooManyFailuresError: More gradings failed than `max_failures` allows.
     """
     plan = make_plan(
@@ -210,7 +207,8 @@ class _Runner:
         self._keep = keep
         self._began = time.monotonic()
         self._done = self._graded = 0
-        self._earlier = _ended_earlier(plan, store, keep=keep)
+        self._refusals = Refusals()
+        self._earlier = _ended_earlier(plan, store, self._refusals, keep=keep)
         self._outcomes: list[Outcome] = []
         self._summary = Summary()
 
@@ -256,6 +254,7 @@ class _Runner:
             if self._store is not None:
                 self._store.append(outcome)
             self._graded += 1
+            self._refusals.count(outcome)
             self._count(outcome)
             self._check_failures()
 
@@ -270,17 +269,16 @@ class _Runner:
                 grader.flow(row.sample), self._judge, meter, named=self._judges.named
             )
             outcome = ended(place, result, time.monotonic() - began, meter.total)
-        except Exception as error:
-            if self._ends_the_run(error):
-                raise
+        except ConfigurationError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure
             outcome = broken(place, error, time.monotonic() - began, meter.total)
+            if (fatal := self._refusals.fatal(outcome, error)) is not None:
+                # Kept, so that the next start knows this row and gets past it.
+                if self._store is not None:
+                    self._store.append(outcome)
+                raise fatal from None
         return replace(outcome, cost_usd=self._plan.cost_usd(grader, meter))
-
-    def _ends_the_run(self, error: Exception) -> bool:
-        """Say whether every other row would fail the same way."""
-        if isinstance(error, JudgeUnreachableError):
-            return not any(of_grader.scored for of_grader in self._summary.graders.values())
-        return isinstance(error, ConfigurationError | JudgeRejectedError)
 
     def _check_failures(self) -> None:
         limit = self._plan.settings.max_failures
@@ -313,7 +311,7 @@ class _Runner:
 
 
 def _ended_earlier(
-    plan: Plan, store: RunStore | None, *, keep: bool
+    plan: Plan, store: RunStore | None, refusals: Refusals, *, keep: bool
 ) -> dict[tuple[str, str], Outcome]:
     """Read what an earlier run of this folder ended; failed gradings are to be tried again."""
     if store is None:
@@ -322,6 +320,7 @@ def _ended_earlier(
     latest: dict[tuple[str, str], Outcome] = {}
     for record in store.records():
         outcome = Outcome.from_record(record, models)
+        refusals.remember(outcome)
         latest.pop(outcome.key, None)
         if outcome.status != "failed":
             latest[outcome.key] = outcome

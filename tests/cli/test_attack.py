@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.testing import HttpError, Script, ScriptedJudge
 from tests.cli.conftest import Command
 from tests.quality.test_attack import ATTACKS, obeys, resists
 
@@ -45,3 +45,36 @@ def test_the_command_attacks_a_users_prompt_with_a_users_attacks(
     assert numbers["won"] == ["x"]
     assert {request.instructions for request in judge.requests} == {"Is it right?"}
     assert command("attack").code == 2
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "most_calls", "message"),
+    [
+        (HttpError(401, "wrong key"), 2, 16, "refuses the key"),
+        (HttpError(404, "no such model"), 2, 16, "does not know this model"),
+        (HttpError(400, "too long"), 3, 40, "gradings failed"),
+        (HttpError(500, headers={"retry-after-ms": "1"}), 3, 200, "gradings failed"),
+    ],
+    ids=["key", "model", "request", "server"],
+)
+def test_a_dead_judge_is_no_result(
+    command: Command, scripted: Start, script: HttpError, code: int, most_calls: int, message: str
+) -> None:
+    """A judge that grades nothing resists nothing: the command says so, early and in one line."""
+    judge = scripted(script)
+    ended = command("attack", "--judge", "openai/m", "--quiet")
+
+    assert (ended.code, ended.out) == (code, "")
+    assert message in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert len(judge.requests) <= most_calls
+
+
+def test_few_attacks_that_all_fail_are_no_result(command: Command, scripted: Start) -> None:
+    """Also too few for a share: all of them failed."""
+    scripted(HttpError(400, "too long"))
+    Path("mine.jsonl").write_text(ATTACKS[0].model_dump_json())
+    ended = command("attack", "--judge", "openai/m", "--attacks", "mine.jsonl", "--quiet")
+
+    assert ended.code == 3
+    assert "1 of 1 gradings failed before any attack" in ended.err

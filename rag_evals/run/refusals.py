@@ -1,0 +1,68 @@
+"""When does a refusal of the endpoint end a run, and when only its row? Told by what came before.
+
+A wrong key refuses every row, a content filter only some: both answer with 403. Before the first
+reply of a run nobody can tell them apart, so the run ends; later it is the row's own failure, until
+many refusals come in a row.
+"""
+
+from rag_evals.errors import JudgeRejectedError, JudgeUnreachableError
+from rag_evals.run.outcome import Outcome
+
+REFUSALS_IN_A_ROW = 10
+"""So many refused gradings without one success between them end a run."""
+
+Key = tuple[str, str]
+
+
+class Refusals:
+    """What the endpoint of one run has refused and answered.
+
+    Attributes:
+        answered_before: An earlier start of this run got a reply.
+        refused_before: Gradings that an earlier start ended with; they are known, and end no other.
+    """
+
+    def __init__(self) -> None:
+        self.answered_before = False
+        self.refused_before: set[Key] = set()
+        self._answered = False
+        self._in_a_row = 0
+
+    def remember(self, outcome: Outcome) -> None:
+        """Take note of an outcome of an earlier start; the last one of a grading counts."""
+        self.refused_before.discard(outcome.key)
+        if outcome.error is not None and outcome.error.type == JudgeRejectedError.__name__:
+            self.refused_before.add(outcome.key)
+        self.answered_before |= _is_answered(outcome)
+
+    def count(self, outcome: Outcome) -> None:
+        """Take note of an outcome of this start."""
+        if _is_answered(outcome):
+            self._answered = True
+            self._in_a_row = 0
+
+    def fatal(self, outcome: Outcome, error: Exception) -> Exception | None:
+        """Return the error that ends the run; None when only this row has failed.
+
+        Args:
+            outcome: The failed grading.
+            error: Why it failed.
+        """
+        if isinstance(error, JudgeUnreachableError):
+            return None if self._answered else error
+        if not isinstance(error, JudgeRejectedError) or outcome.key in self.refused_before:
+            return None
+        if not (self._answered or self.answered_before):
+            return error
+        self._in_a_row += 1
+        if self._in_a_row < REFUSALS_IN_A_ROW:
+            return None
+        return JudgeRejectedError(
+            f"{self._in_a_row} gradings in a row were refused, so the run ends here and can be "
+            f"gone on with; the last refusal: {error}"
+        )
+
+
+def _is_answered(outcome: Outcome) -> bool:
+    """Say whether the endpoint took part; what was decided without it proves no key."""
+    return outcome.status != "failed" and outcome.usage.calls > 0
