@@ -28,8 +28,9 @@ lint: .venv/installed
 	$(RUN) ruff format --check .
 	$(RUN) ruff check .
 
-typecheck: .venv/installed
+typecheck: .venv/installed  ## mypy on everything, pyright on how users call it
 	$(RUN) mypy
+	$(RUN) pyright
 
 imports: .venv/installed
 	$(RUN) lint-imports --no-logo

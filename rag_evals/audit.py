@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationInfo, model_validator
 from rag_evals.result import (
     ChunkId,
     JudgeModel,
+    OptionalList,
     Reasoning,
     SampleField,
     SentenceId,
@@ -31,10 +32,13 @@ from rag_evals.text import MIN_QUOTE_LETTERS, Quotable, numbers_of
 VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
 """What the chunks say of a statement: that it is so, that it is not so, or nothing."""
 
+CanaryVerdict = VerdictOfThree | Literal["no_claim"]
+"""What a judge may say of a false sentence that was planted."""
+
 CountsAgainst = Literal["unsupported", "contradicted"]
 """What lowers the score: every statement that is not supported, or contradicted ones only."""
 
-_EVIDENCE = "Quotes that decide it; empty when the chunks do not speak of it."
+_EVIDENCE = "Quotes that decide it; empty list when the chunks do not speak of it."
 _VERDICT = (
     "supported: the chunks show all of it. contradicted: they show that some of it is wrong. "
     "not_in_context: they do not speak of some of it, and contradict nothing."
@@ -67,8 +71,8 @@ class AuditedClaim(JudgeModel):
     statement: StatementText = Field(
         description="One claim of the answer that can be checked by itself."
     )
-    reasoning: Reasoning = Field(None, description=_REASONING)
-    evidence: list[ClaimedQuote] = Field(default_factory=list, description=_EVIDENCE)
+    reasoning: Reasoning = Field(default=None, description=_REASONING)
+    evidence: OptionalList[ClaimedQuote] = Field(default_factory=list, description=_EVIDENCE)
     verdict: VerdictOfThree = Field(description=_VERDICT)
 
     @model_validator(mode="after")
@@ -91,7 +95,7 @@ class AuditReply(JudgeModel):
     statements: list[AuditedClaim] = Field(
         description="Every claim of the answer, in the order of the answer."
     )
-    no_claim_sentences: list[NoClaimSentence] = Field(
+    no_claim_sentences: OptionalList[NoClaimSentence] = Field(
         default_factory=list, description="Every sentence that gave no statement."
     )
 
@@ -110,8 +114,8 @@ class NumberedVerdict(JudgeModel):
     """What the chunks say of one numbered statement."""
 
     statement_id: int = Field(description="The statement's id, as given.")
-    reasoning: Reasoning = Field(None, description=_REASONING)
-    evidence: list[ClaimedQuote] = Field(default_factory=list, description=_EVIDENCE)
+    reasoning: Reasoning = Field(default=None, description=_REASONING)
+    evidence: OptionalList[ClaimedQuote] = Field(default_factory=list, description=_EVIDENCE)
     verdict: VerdictOfThree = Field(description=_VERDICT)
 
     @model_validator(mode="after")
@@ -151,15 +155,15 @@ class Quote(BaseModel):
 class AuditedStatement(StatementEvaluation):
     """One statement of the answer with its verdict and the places that decide it."""
 
-    sentence_ids: list[int] = Field(
+    sentence_ids: OptionalList[int] = Field(
         default_factory=list, description="Places of its sentences in the answer, from 0."
     )
     verdict: VerdictOfThree = Field(description=_VERDICT)
-    evidence: list[Quote] = Field(
+    evidence: OptionalList[Quote] = Field(
         default_factory=list, description="Quotes found in the chunks; empty for not_in_context."
     )
     agreement: float | None = Field(
-        None,
+        default=None,
         description="Share of the samples that gave this verdict, above 0 to 1; None when it was "
         "asked once.",
     )
@@ -180,13 +184,16 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
     statements: list[AuditedStatement] = Field(  # type: ignore[assignment]
         description="Every claim of the answer, in the order of the answer."
     )
-    no_claim_sentences: list[NoClaimSentence] = Field(
+    no_claim_sentences: OptionalList[NoClaimSentence] = Field(
         default_factory=list, description="Sentences that claim nothing, with the judge's reason."
     )
-    sentence_count: int = Field(0, description="Sentences of the answer.")
-    counts_against: CountsAgainst = Field("unsupported", description="What lowers the score.")
-    canary: VerdictOfThree | Literal["no_claim"] | None = Field(
-        None, description="What the judge said of the false sentence; None when there was none."
+    sentence_count: int = Field(default=0, description="Sentences of the answer.")
+    counts_against: CountsAgainst = Field(
+        default="unsupported", description="What lowers the score."
+    )
+    canary: CanaryVerdict | None = Field(
+        default=None,
+        description="What the judge said of the false sentence; None when there was none.",
     )
 
     @property

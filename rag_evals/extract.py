@@ -14,7 +14,7 @@ from pydantic import Field, ValidationInfo, model_validator
 from rag_evals.hardening import escape_tags
 from rag_evals.judge import JudgeCall
 from rag_evals.prompt import Prompt
-from rag_evals.result import JudgeModel, SentenceId, StatementText, facts_of
+from rag_evals.result import JudgeModel, OptionalList, SentenceId, StatementText, facts_of
 from rag_evals.sample import Sample
 from rag_evals.statements import (
     NoClaimSentence,
@@ -111,8 +111,8 @@ class ExtractionReply(JudgeModel):
     statements: list[StatementOfSentence] = Field(
         description="All statements, in the order of the answer."
     )
-    no_claim_sentences: list[NoClaimSentence] = Field(
-        description="The sentences that claim nothing."
+    no_claim_sentences: OptionalList[NoClaimSentence] = Field(
+        default_factory=list, description="The sentences that claim nothing."
     )
 
     @model_validator(mode="after")

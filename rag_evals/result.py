@@ -3,16 +3,19 @@
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
+from pydantic_core import core_schema
 
 from rag_evals.errors import NotScorableReason
 
@@ -66,6 +69,33 @@ Reasoning = Annotated[
     str | None, AfterValidator(_given_in_a_reply), WithJsonSchema({"type": "string"})
 ]
 """Words before a verdict: required of a judge, None by default in Python."""
+
+
+def _or_empty(items: Any) -> Any:
+    return [] if items is None else items
+
+
+class _NullIsEmpty:
+    """Makes `null` for a list mean an empty one; the schema goes on asking for a list."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        # Not a function before the list: it would have strict replies read as Python, not as JSON.
+        nullable = core_schema.nullable_schema(handler(source))
+        return core_schema.no_info_after_validator_function(_or_empty, nullable)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        of_list, _null = handler(schema)["anyOf"]
+        return of_list  # type: ignore[no-any-return]  # JSON
+
+
+T = TypeVar("T")
+
+OptionalList = Annotated[list[T], _NullIsEmpty()]
+"""A list that may be empty: in a reply and in Python, None is an empty one."""
 
 
 class Result(JudgeModel):

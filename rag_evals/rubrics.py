@@ -21,7 +21,7 @@ _STEPS = 4
 class PassFailResult(Result):
     """Whether the answer passes a rubric."""
 
-    reasoning: Reasoning = Field(None, description="Why, in one or two sentences.")
+    reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     passed: bool = Field(description="True when the answer passes.")
 
     @property
@@ -33,7 +33,7 @@ class PassFailResult(Result):
 class RatingResult(Result):
     """How good the answer is by a rubric, in five steps."""
 
-    reasoning: Reasoning = Field(None, description="Why, in one or two sentences.")
+    reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     label: Literal[1, 2, 3, 4, 5] = Field(description="1 is the worst step, 5 the best.")
 
     @property
@@ -46,7 +46,7 @@ class CriterionCheck(JudgeModel):
     """Whether the answer meets one criterion."""
 
     criterion: str = Field(description="The criterion's name, as given.")
-    reasoning: Reasoning = Field(None, description="Why, in one or two sentences.")
+    reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     is_met: bool = Field(description="True when the answer meets the criterion.")
 
 
@@ -84,7 +84,7 @@ class ChunkLabel(JudgeModel):
     """Whether one chunk passes a rubric."""
 
     chunk_id: ChunkId = Field(description="The chunk's id, as given.")
-    reasoning: Reasoning = Field(None, description="Why, in one or two sentences.")
+    reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     passed: bool = Field(description="True when the chunk passes.")
 
 

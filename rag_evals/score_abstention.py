@@ -24,7 +24,7 @@ _CELLS: dict[tuple[bool, bool], Cell] = {
 class AbstentionLabel(JudgeModel):
     """One of the two questions about the answer."""
 
-    reasoning: Reasoning = Field(None, description="Why, in one or two sentences.")
+    reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     label: Literal["no", "yes"] = Field(description="Whether it is so.")
 
 

@@ -13,6 +13,7 @@ from rag_evals.grader import require_fields
 from rag_evals.prompt import Prompt
 from rag_evals.result import (
     JudgeModel,
+    OptionalList,
     Reasoning,
     Result,
     SampleField,
@@ -37,7 +38,7 @@ class CitationVerdict(JudgeModel):
     """Whether one cited chunk supports the sentence that cites it."""
 
     citation_id: int = Field(description="The citation's id, as given.")
-    reasoning: Reasoning = Field(None, description="Why, in one or two sentences.")
+    reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     is_supported: bool = Field(description="True when that chunk supports the sentence.")
 
 
@@ -66,8 +67,12 @@ class Citation(JudgeModel):
     sentence_id: int = Field(description="Place of the sentence in the answer, from 0.")
     sentence: str = Field(description="The sentence, without its marks.")
     number: int = Field(description="The number in the mark.")
-    chunk_id: int | None = Field(None, description="Place in the context, from 0; None: no such.")
-    reasoning: Reasoning = Field(None, description="Why it does or does not support the sentence.")
+    chunk_id: int | None = Field(
+        default=None, description="Place in the context, from 0; None: no such."
+    )
+    reasoning: Reasoning = Field(
+        default=None, description="Why it does or does not support the sentence."
+    )
     is_supported: bool = Field(description="True when the chunk supports the sentence.")
 
 
@@ -78,10 +83,10 @@ class CitationFaithfulnessResult(Result):
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
 
     citations: list[Citation] = Field(description="Every citation, in the order of the answer.")
-    uncited_sentence_ids: list[int] = Field(
+    uncited_sentence_ids: OptionalList[int] = Field(
         default_factory=list, description="Sentences without a mark, by place, from 0."
     )
-    sentence_count: int = Field(0, description="Sentences of the answer.")
+    sentence_count: int = Field(default=0, description="Sentences of the answer.")
 
     @property
     def score(self) -> float:

@@ -11,6 +11,7 @@ from rag_evals.audit import (
     AuditedFaithfulnessResult,
     AuditedStatement,
     AuditReply,
+    CanaryVerdict,
     ClaimedQuote,
     CountsAgainst,
     NumberedVerdict,
@@ -175,7 +176,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
     ) -> AuditedFaithfulnessResult:
         chunks = [chunk.text for chunk in sample.context]
         passed_over = reply.no_claim_sentences
-        said: VerdictOfThree | str | None = None
+        said: CanaryVerdict | None = None
         if planted is not None:
             of_canary = [j for j in judged if planted.sentence_id in j.claim.sentence_ids]
             said = _said_of_canary(of_canary, planted)
@@ -237,7 +238,7 @@ def _majority(claim: AuditedClaim, verdicts: Sequence[NumberedVerdict]) -> _Judg
     return _Judged(claim, chosen, shown.reasoning, shown.evidence, agreement)
 
 
-def _said_of_canary(judged: Sequence[_Judged], planted: Planted) -> VerdictOfThree | str:
+def _said_of_canary(judged: Sequence[_Judged], planted: Planted) -> CanaryVerdict:
     """Return the judge's word on the canary.
 
     Raises:

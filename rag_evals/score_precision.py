@@ -24,7 +24,8 @@ class GradedChunk(JudgeModel):
 
     id_chunk: ChunkId = Field(description="The chunk's id, as given.")
     reasoning: Reasoning = Field(
-        None, description="What in the chunk helps to answer the question, or why nothing does."
+        default=None,
+        description="What in the chunk helps to answer the question, or why nothing does.",
     )
     score: bool = Field(description="True when the chunk is relevant to the question.")
 

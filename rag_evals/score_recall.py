@@ -7,7 +7,15 @@ from pydantic import Field
 from rag_evals.base import ContextEvaluation
 from rag_evals.errors import NotScorableReason
 from rag_evals.prompt import Prompt
-from rag_evals.result import ChunkId, JudgeModel, Reasoning, Result, SampleField, StatementText
+from rag_evals.result import (
+    ChunkId,
+    JudgeModel,
+    OptionalList,
+    Reasoning,
+    Result,
+    SampleField,
+    StatementText,
+)
 
 __all__ = ["ContextRecall", "ContextRecallResult", "ReferenceStatement"]
 
@@ -19,10 +27,11 @@ class ReferenceStatement(JudgeModel):
         description="One claim of the reference that can be checked by itself."
     )
     reasoning: Reasoning = Field(
-        None, description="Why the chunks do or do not cover it, in one or two sentences."
+        default=None, description="Why the chunks do or do not cover it, in one or two sentences."
     )
-    supporting_chunk_ids: list[ChunkId] = Field(
-        default_factory=list, description="Ids of the chunks that cover it; empty when none does."
+    supporting_chunk_ids: OptionalList[ChunkId] = Field(
+        default_factory=list,
+        description="Ids of the chunks that cover it; empty list when none does.",
     )
     is_covered: bool = Field(description="True when the chunks alone show it to be so.")
 

@@ -17,7 +17,9 @@ _VALUES = {"no": 0.0, "partly": 0.5, "yes": 1.0}
 class AspectEvaluation(JudgeModel):
     """One aspect of the answer."""
 
-    reasoning: Reasoning = Field(None, description="Why this label, in one or two sentences.")
+    reasoning: Reasoning = Field(
+        default=None, description="Why this label, in one or two sentences."
+    )
     label: Literal["no", "partly", "yes"] = Field(description="How far the aspect holds.")
 
     @property

@@ -24,7 +24,7 @@ class ChunkUse(JudgeModel):
 
     chunk_id: ChunkId = Field(description="The chunk's id, as given.")
     reasoning: Reasoning = Field(
-        None, description="Which words of the answer come from the chunk, or that none do."
+        default=None, description="Which words of the answer come from the chunk, or that none do."
     )
     is_used: bool = Field(description="True when something in the answer comes from the chunk.")
 

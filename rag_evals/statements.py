@@ -10,6 +10,7 @@ from rag_evals.errors import NotScorableReason
 from rag_evals.result import (
     ChunkId,
     JudgeModel,
+    OptionalList,
     Reasoning,
     Result,
     SampleField,
@@ -24,12 +25,12 @@ class StatementEvaluation(JudgeModel):
 
     statement: StatementText = Field(description="One claim.")
     reasoning: Reasoning = Field(
-        None,
+        default=None,
         description="Why, from the chunks.",
     )
-    supporting_chunk_ids: list[ChunkId] = Field(
+    supporting_chunk_ids: OptionalList[ChunkId] = Field(
         default_factory=list,
-        description="None if unsupported.",
+        description="Empty list if unsupported.",
     )
     is_supported: bool = Field(description="The chunks alone show it.")
 

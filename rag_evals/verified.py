@@ -20,7 +20,7 @@ from rag_evals.grader import Grader, require_fields
 from rag_evals.judge import JudgeCall
 from rag_evals.prompt import Prompt
 from rag_evals.rendering import check_language
-from rag_evals.result import Tallies
+from rag_evals.result import OptionalList, Tallies
 from rag_evals.sample import Sample
 from rag_evals.statements import FaithfulnessResult, PassedOverSentence, StatementEvaluation
 from rag_evals.verify import (
@@ -44,17 +44,21 @@ from rag_evals.verify import (
 class VerifiedStatement(StatementEvaluation):
     """One statement, and who decided it how."""
 
-    support: float | None = Field(None, description="From 0, nothing speaks for it, to 1.")
-    decided_by: str | None = Field(None, description="Name of the verifier that decided.")
-    sentence_id: int | None = Field(None, description="Its sentence in the answer, from 0.")
-    start: int | None = Field(None, description="Where the sentence begins, in characters.")
-    end: int | None = Field(None, description="Where the sentence ends, in characters.")
-    windows: int | None = Field(None, description="Pieces of context that a classifier read.")
-    from_cache: bool = Field(False, description="True when it was decided earlier and kept.")
-    taken_from: str | None = Field(
-        None, description="The statement it was decided for, where that is another one."
+    support: float | None = Field(default=None, description="From 0, nothing speaks for it, to 1.")
+    decided_by: str | None = Field(default=None, description="Name of the verifier that decided.")
+    sentence_id: int | None = Field(default=None, description="Its sentence in the answer, from 0.")
+    start: int | None = Field(default=None, description="Where the sentence begins, in characters.")
+    end: int | None = Field(default=None, description="Where the sentence ends, in characters.")
+    windows: int | None = Field(
+        default=None, description="Pieces of context that a classifier read."
     )
-    similarity: float | None = Field(None, description="Cosine between the two statements.")
+    from_cache: bool = Field(
+        default=False, description="True when it was decided earlier and kept."
+    )
+    taken_from: str | None = Field(
+        default=None, description="The statement it was decided for, where that is another one."
+    )
+    similarity: float | None = Field(default=None, description="Cosine between the two statements.")
 
 
 class VerifiedFaithfulnessResult(FaithfulnessResult):
@@ -64,19 +68,23 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
     statements: list[VerifiedStatement] = Field(  # type: ignore[assignment]
         description="Every claim of the answer, in the order of the answer."
     )
-    no_claim_sentences: list[PassedOverSentence] = Field(
+    no_claim_sentences: OptionalList[PassedOverSentence] = Field(
         default_factory=list, description="The sentences of the answer that claim nothing."
     )
-    verifier: str | None = Field(None, description="Name of the verifier; `A>B` for a cascade.")
-    deciders: list[str] = Field(
+    verifier: str | None = Field(
+        default=None, description="Name of the verifier; `A>B` for a cascade."
+    )
+    deciders: OptionalList[str] = Field(
         default_factory=list, description="The verifiers of a cascade; empty for one alone."
     )
     cache: CacheMode | None = Field(
-        None, description="How verdicts were looked for before; None where none are kept."
+        default=None, description="How verdicts were looked for before; None where none are kept."
     )
-    verification_calls: int = Field(0, description="Judge calls made to verify, re-asks left out.")
+    verification_calls: int = Field(
+        default=0, description="Judge calls made to verify, re-asks left out."
+    )
     calls_saved: int = Field(
-        0, description="Judge calls that a cascade or a cache made unnecessary."
+        default=0, description="Judge calls that a cascade or a cache made unnecessary."
     )
 
     @property

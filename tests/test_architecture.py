@@ -87,6 +87,14 @@ def test_files_and_functions_are_small(path: Path) -> None:
             assert (node.end_lineno or 0) - first.lineno < 40, node.name
 
 
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_defaults_of_fields_are_named(path: Path) -> None:
+    """`Field(default=…)`: checkers without pydantic's plugin take `Field(None)` for required."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Field":
+            assert not node.args, f"line {node.lineno}"
+
+
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_test_states_its_promise(path: Path) -> None:
     """Each test has a docstring of its own and checks something."""

@@ -52,11 +52,18 @@ def test_the_version_is_the_packages() -> None:
     assert rag_evals.__version__ == version("rag-evals")
 
 
-def test_how_users_call_it_type_checks() -> None:
-    """`tests/typing/api.py` is never run; mypy reads it as a user's program."""
+CHECKERS = {
+    "mypy": ("mypy", "--no-incremental"),
+    "pyright": ("pyright", "--pythonpath", sys.executable),
+}
+
+
+@pytest.mark.parametrize("checker", CHECKERS.values(), ids=CHECKERS)
+def test_how_users_call_it_type_checks(checker: tuple[str, ...]) -> None:
+    """`tests/typing/api.py` is never run; both checkers read it as a user's program."""
     root = __file__.rsplit("/tests/", 1)[0]
     ended = subprocess.run(
-        [sys.executable, "-m", "mypy", "--no-incremental", "tests/typing/api.py"],
+        [sys.executable, "-m", *checker, "tests/typing/api.py"],
         cwd=root,
         capture_output=True,
         text=True,

@@ -63,7 +63,7 @@ def test_the_score_is_the_supported_share(verdicts: list[bool]) -> None:
         ({"supporting_chunk_ids": [-1]}, "chunk id -1 does not exist"),
         ({"statement": " \n"}, "a statement is empty"),
         ({"reasoning": None}, "reasoning is null"),
-        ({"supporting_chunk_ids": ["0"]}, "valid integer"),
+        ({"supporting_chunk_ids": [1.5]}, "valid integer"),
         ({"is_supported": "yes"}, "valid boolean"),
     ],
 )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from rag_evals.errors import JudgeRefusedError
+from rag_evals.judge.lossless import validated, validated_json
 
 if TYPE_CHECKING:
     from rag_evals.judge.ask import Exchange
@@ -54,11 +55,11 @@ def prepared(model: type[BaseModel], *, lean: bool) -> type[BaseModel]:
 
         @classmethod
         def model_validate_json(cls, json_data: Any, **options: Any) -> Any:
-            return Parsed(model.model_validate_json(json_data, **_with_facts(options)))
+            return Parsed(validated_json(model, json_data, _with_facts(options)))
 
         @classmethod
         def model_validate(cls, obj: Any, **options: Any) -> Any:
-            return Parsed(model.model_validate(obj, **_with_facts(options)))
+            return Parsed(validated(model, obj, _with_facts(options)))
 
     Prepared.__name__ = Prepared.__qualname__ = model.__name__
     Prepared.__doc__ = model.__doc__

@@ -16,8 +16,10 @@ class PromptSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    temperature: float | None = Field(None, ge=0, le=2, description="0 for the likeliest reply.")
-    max_tokens: int | None = Field(None, ge=1, description="The most tokens of a reply.")
+    temperature: float | None = Field(
+        default=None, ge=0, le=2, description="0 for the likeliest reply."
+    )
+    max_tokens: int | None = Field(default=None, ge=1, description="The most tokens of a reply.")
 
     def given(self) -> dict[str, Any]:
         """Return the settings that are set, as a call sends them."""
@@ -29,12 +31,18 @@ class PromptHeader(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str | None = Field(None, description="What the grader is called in results.")
-    version: int | str | None = Field(None, description="The author's own count of changes.")
-    description: str | None = Field(None, description="The task in one line, for lists and judges.")
-    response_model: str | None = Field(None, description="Catalog name of the reply's model.")
+    name: str | None = Field(default=None, description="What the grader is called in results.")
+    version: int | str | None = Field(
+        default=None, description="The author's own count of changes."
+    )
+    description: str | None = Field(
+        default=None, description="The task in one line, for lists and judges."
+    )
+    response_model: str | None = Field(
+        default=None, description="Catalog name of the reply's model."
+    )
     language: str | None = Field(
-        None, pattern=r"^[a-z]{2,3}$", description="Language the prompt is written in."
+        default=None, pattern=r"^[a-z]{2,3}$", description="Language the prompt is written in."
     )
     settings: PromptSettings = Field(
         default_factory=lambda: PromptSettings(), description="temperature and max_tokens."

@@ -17,6 +17,7 @@ from rag_evals.prompt import Prompt
 from rag_evals.result import (
     ChunkId,
     JudgeModel,
+    OptionalList,
     Reasoning,
     check_one_verdict_each,
     facts_of,
@@ -34,10 +35,11 @@ class StatementVerdict(JudgeModel):
 
     statement_id: int = Field(description="The statement's id, as given.")
     reasoning: Reasoning = Field(
-        None, description="Why the chunks do or do not support it, in one or two sentences."
+        default=None, description="Why the chunks do or do not support it, in one or two sentences."
     )
-    supporting_chunk_ids: list[ChunkId] = Field(
-        description="Ids of the chunks that support the statement; empty when none does."
+    supporting_chunk_ids: OptionalList[ChunkId] = Field(
+        default_factory=list,
+        description="Ids of the chunks that support the statement; empty list when none does.",
     )
     is_supported: bool = Field(
         description="True when the chunks alone show the statement to be so."

@@ -14,9 +14,11 @@ from rag_evals import (
     AuditedFaithfulnessResult,
     AuditedStatement,
     ChunkPrecision,
+    ChunkPrecisionResult,
     CitationFaithfulness,
     CitationFaithfulnessResult,
     ColumnMap,
+    ContextRecallResult,
     Faithfulness,
     FaithfulnessResult,
     HHEMFaithfulness,
@@ -31,6 +33,9 @@ from rag_evals import (
     evaluate,
 )
 from rag_evals.cache import SemanticCache, StatementCache, may_share_verdict
+from rag_evals.rubrics import PassFailResult
+from rag_evals.score_precision import GradedChunk
+from rag_evals.score_recall import ReferenceStatement
 from rag_evals.testing import HttpError, Reply, ScriptedJudge
 from rag_evals.verify import CascadeVerifier, EmbeddedVerifier, LLMVerifier
 
@@ -72,6 +77,17 @@ async def one_answer_async() -> None:
     client = instructor.from_openai(AsyncOpenAI())
     result = await AnswerRelevance.agrade(question="q", answer="a", client=client, model="m")
     assert_type(result, AnswerRelevanceResult)
+
+
+def by_hand() -> None:
+    supported = StatementEvaluation(statement="…", is_supported=True, supporting_chunk_ids=[0])
+    assert_type(supported.supporting_chunk_ids, list[int])
+    FaithfulnessResult(statements=[supported])
+    reference = ReferenceStatement(statement="…", is_covered=False)
+    ContextRecallResult(statements=[reference])
+    ChunkPrecisionResult(graded_chunks=[GradedChunk(id_chunk=0, score=True)])
+    AuditedStatement(statement="…", is_supported=False, verdict="contradicted")
+    PassFailResult(passed=True)
 
 
 def own_graders() -> None:

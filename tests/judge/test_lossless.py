@@ -1,0 +1,179 @@
+"""What a reply says in another form counts; what it does not say is asked again."""
+
+import datetime
+from collections.abc import Callable
+from typing import Any, get_args, get_origin
+
+import instructor
+import pytest
+from pydantic import BaseModel, Field
+
+from rag_evals import Faithfulness, base, catalog, verified
+from rag_evals.audit import AuditReply, VerdictsReply
+from rag_evals.extract import ExtractionReply
+from rag_evals.judge.lossless import validated, validated_json
+from rag_evals.rubrics import RatingResult
+from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.verify import llm
+from tests.conftest import EIFFEL, MODES, statement
+
+Start = Callable[[Script], ScriptedJudge]
+ClientOf = Callable[..., instructor.Instructor]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("given", "field", "read"),
+    [
+        ({"supporting_chunk_ids": None, "is_supported": False}, "supporting_chunk_ids", []),
+        ({"supporting_chunk_ids": ["0", "1"]}, "supporting_chunk_ids", [0, 1]),
+        ({"supporting_chunk_ids": [1.0]}, "supporting_chunk_ids", [1]),
+        ({"is_supported": "true"}, "is_supported", True),
+        ({"is_supported": "False"}, "is_supported", False),
+    ],
+)
+def test_a_form_that_loses_nothing_costs_one_call(
+    scripted: Start,
+    client_of: ClientOf,
+    mode: instructor.Mode,
+    given: dict[str, Any],
+    field: str,
+    read: object,
+) -> None:
+    """`null` for a list is an empty one, "0" is 0, "true" is True: nobody is asked again."""
+    judge = scripted([{"statements": [statement() | given]}])
+    result = Faithfulness.grade(**EIFFEL, client=client_of(judge, mode), model="m")
+
+    assert len(judge.requests) == 1
+    value = getattr(result.statements[0], field)
+    assert value == read
+    assert type(value) is type(read)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"supporting_chunk_ids": ["1.5"]},
+        {"supporting_chunk_ids": [1.5]},
+        {"supporting_chunk_ids": ["first"]},
+        {"supporting_chunk_ids": ["²"]},
+        {"supporting_chunk_ids": ["9"]},
+        {"supporting_chunk_ids": [True]},
+        {"supporting_chunk_ids": [None]},
+        {"is_supported": "yes"},
+        {"is_supported": 1},
+        {"is_supported": 2},
+        {"is_supported": None},
+        {"statement": None},
+    ],
+    ids=str,
+)
+def test_a_form_that_has_to_be_guessed_is_asked_again(
+    scripted: Start, client_of: ClientOf, given: dict[str, Any]
+) -> None:
+    """No id is "1.5", and "yes" and 1 are no verdict: the judge is asked once more."""
+    judge = scripted([{"statements": [statement() | given]}, {"statements": [statement()]}])
+    Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
+
+    assert len(judge.requests) == 2
+
+
+def test_required_lists_stay_required(scripted: Start, client_of: ClientOf) -> None:
+    """`null` for the statements themselves says nothing about the answer: it is asked again."""
+    judge = scripted([{"statements": None}, {"statements": [statement()]}])
+    Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
+
+    assert len(judge.requests) == 2
+
+
+class Dated(BaseModel):
+    """A reply of a user's own, with what JSON can only say as text."""
+
+    day: datetime.date
+    pages: tuple[int, ...]
+    mark: float
+    note: int | None = None
+
+
+def test_a_users_own_model_is_read_as_json_all_the_same() -> None:
+    """What JSON has no form for, such as a day, is still read where another field is mended."""
+    read = validated_json(
+        Dated, '{"day": "2026-01-02", "pages": ["3"], "mark": "0.5"}', {"strict": True}
+    )
+
+    assert read == Dated(day=datetime.date(2026, 1, 2), pages=(3,), mark=0.5)
+
+
+def test_a_label_in_quotes_is_the_label() -> None:
+    """For one of 1 to 5, "4" is 4, also in a reply that was parsed before."""
+    assert validated(RatingResult, {"reasoning": "r", "label": "4"}, {"strict": True}).label == 4
+
+
+def models() -> list[type[BaseModel]]:
+    """Return every shipped model that a judge fills or a grader returns, with those inside."""
+    found: dict[type[BaseModel], None] = {}
+    waiting: list[Any] = [
+        *catalog.RESPONSE_MODELS.values(),
+        *(grader.result_model for grader in catalog.GRADERS.values()),
+        *(AuditReply, VerdictsReply, ExtractionReply, llm.VerdictsReply),
+        verified.VerifiedFaithfulnessResult,
+    ]
+    while waiting:
+        one = waiting.pop()
+        waiting.extend(get_args(one))
+        if isinstance(one, type(BaseModel)) and one not in found:
+            found[one] = None
+            waiting.extend(field.annotation for field in one.model_fields.values())
+    return list(found)
+
+
+OPTIONAL_LISTS = [
+    (model, name)
+    for model in models()
+    for name, field in model.model_fields.items()
+    if get_origin(field.annotation) is list and not field.is_required()
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "name"), OPTIONAL_LISTS, ids=[f"{m.__name__}.{n}" for m, n in OPTIONAL_LISTS]
+)
+def test_every_optional_list_takes_none_for_empty(model: type[BaseModel], name: str) -> None:
+    """In Python, too, None is an empty list; the schema asks for a list and nothing else."""
+    validator = model.__pydantic_validator__
+    made = validator.validate_assignment(model.model_construct(), name, None)
+
+    assert getattr(made, name) == []
+    assert model.model_json_schema()["properties"][name]["type"] == "array"
+
+
+def test_there_are_optional_lists_to_test() -> None:
+    """The search above finds lists of the replies and of the results."""
+    names = {f"{model.__name__}.{name}" for model, name in OPTIONAL_LISTS}
+
+    assert {
+        "StatementEvaluation.supporting_chunk_ids",
+        "ReferenceStatement.supporting_chunk_ids",
+        "AuditedClaim.evidence",
+        "ExtractionReply.no_claim_sentences",
+        "VerifiedFaithfulnessResult.deciders",
+    } <= names
+    assert len(names) >= 12
+
+
+def test_users_can_say_optional_list_too(scripted: Start, client_of: ClientOf) -> None:
+    """A model of a user's own takes `null` where its field is an `OptionalList`."""
+    from rag_evals.result import OptionalList, Result
+
+    class Tagged(Result):
+        tags: OptionalList[str] = Field(default_factory=list)
+
+        @property
+        def score(self) -> float:
+            return float(not self.tags)
+
+    judge = scripted([{"tags": None}])
+    grader = base.ContextEvaluation(prompt="Tag it.", response_model=Tagged)
+
+    assert grader.grade(answer="a", client=client_of(judge), model="m").tags == []
+    assert len(judge.requests) == 1
