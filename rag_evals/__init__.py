@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rag_evals.report import write_report
     from rag_evals.result import Result
     from rag_evals.run import (
+        Gate,
         Outcome,
         Progress,
         Run,
@@ -73,6 +74,7 @@ _HOMES = {
     "ContextRecallResult": "score_recall",
     "Faithfulness": "score_faithfulness",
     "FaithfulnessResult": "statements",
+    "Gate": "run",
     "Grader": "grader",
     "HHEMFaithfulness": "score_faithfulness_two_step",
     "Outcome": "run",
@@ -116,6 +118,7 @@ __all__ = [
     "ContextRecallResult",
     "Faithfulness",
     "FaithfulnessResult",
+    "Gate",
     "Grader",
     "HHEMFaithfulness",
     "Outcome",

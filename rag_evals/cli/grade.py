@@ -1,12 +1,22 @@
 """`rag-evals grade`: grade every row of a file."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rag_evals.cli.choose import LanguageCode, PromptFolders, chosen_graders
-from rag_evals.cli.exits import GATE_MISSED, TOO_MANY_FAILURES
+from rag_evals.cli.exits import TOO_MANY_FAILURES
+from rag_evals.cli.gates import (
+    AtOption,
+    Counts,
+    FailUnder,
+    MinScored,
+    asked_gate,
+    exit_when_missed,
+    parsed_counts,
+)
 from rag_evals.cli.more import check_group_column, show_more
 from rag_evals.cli.options import (
     By,
@@ -77,10 +87,10 @@ def grade(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")
     ] = False,
-    fail_under: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Exit with 1 when a mean score is below this."),
-    ] = None,
+    fail_under: FailUnder = None,
+    at: AtOption = None,
+    min_scored: MinScored = None,
+    count: Counts = None,
     by: By = None,
     report: Annotated[
         bool, typer.Option("--report", help="Also write report.html into the run folder.")
@@ -125,8 +135,11 @@ def grade(
       rag-evals grade answers.jsonl --judge "embedded>openai/gpt-4o-mini"
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --dry-run
       rag-evals grade answers.jsonl --fail-under 0.9 --json
+      rag-evals grade answers.jsonl --fail-under 0.8 --at lower --count empty_context=0
       rag-evals grade answers.jsonl --report
     """
+    counted = parsed_counts(count)
+    gate = asked_gate(fail_under, at, min_scored, counted)
     options: RunOptions = {
         "limit": limit,
         "timeout": timeout,
@@ -158,10 +171,11 @@ def grade(
         echo(str(estimate(plan)))
         return
     run = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
-    _show(run, json_output=json_output, quiet=quiet)
+    _show(run, json_output=json_output, quiet=quiet, count=counted)
     show_more(run, by=by, report=report, on_stderr=json_output)
     _check_failures(plan, run)
-    _check_threshold(run, fail_under)
+    if gate is not None:
+        exit_when_missed(gate.missed(run.summary()))
 
 
 def _carry_out(plan: Plan, folder: Path, *, progress: bool) -> Run:
@@ -177,13 +191,13 @@ def _carry_out(plan: Plan, folder: Path, *, progress: bool) -> Run:
         raise typer.Exit(128 + error.signal_number) from None
 
 
-def _show(run: Run, *, json_output: bool, quiet: bool) -> None:
+def _show(run: Run, *, json_output: bool, quiet: bool, count: Mapping[str, float]) -> None:
     if not run.graded and not quiet:
         echo("nothing left to do: every row was graded before", err=True)
     if json_output:
-        show_json(run)
+        show_json(run, count=count)
     else:
-        show_run(run, rows=_ROWS_SHOWN)
+        show_run(run, rows=_ROWS_SHOWN, count=count)
     failed = run.summary().failed
     if failed:
         echo(f"Warning: {failed} gradings failed; the same command tries them again", err=True)
@@ -197,14 +211,3 @@ def _check_failures(plan: Plan, run: Run) -> None:
     if summary.failed and limit.is_passed(summary.failed, ended, at_the_end=True):
         echo_error(f"{summary.failed} of {ended} gradings failed, more than {limit}")
         raise typer.Exit(TOO_MANY_FAILURES)
-
-
-def _check_threshold(run: Run, fail_under: float | None) -> None:
-    if fail_under is None:
-        return
-    for name, of_grader in run.summary().graders.items():
-        mean = of_grader.mean()
-        if mean is None or mean < fail_under:
-            shown = "no score" if mean is None else f"{mean:.4f}"
-            echo(f"{name}: {shown}, below --fail-under {fail_under}", err=True)
-            raise typer.Exit(GATE_MISSED)

@@ -1,7 +1,7 @@
 """How is a run shown in a terminal? The rows that need a look, then the numbers."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,32 +16,34 @@ from rag_evals.statements import FaithfulnessResult, StatementEvaluation
 _MAX_CELL_CHARS = 300
 
 
-def show_run(run: Run, *, rows: int | None) -> None:
+def show_run(run: Run, *, rows: int | None, count: Mapping[str, float] | None = None) -> None:
     """Print the table of rows, one line of numbers for each grader, and where the run is kept.
 
     Args:
         run: What to show.
         rows: The most rows to show, those with the lowest scores; None shows all, in order.
+        count: Numbers for reasons of rows without a score.
     """
     shown = run.outcomes if rows is None else _worst(run.outcomes, rows)
     screen().print(_table(shown, several_graders=len(run.summary().graders) > 1))
     left_out = len(run.outcomes) - len(shown)
     if left_out:
         echo(f"{left_out} more; the lowest scores are shown")
-    echo(str(run.summary()))
+    echo(run.summary().lines(count))
     if run.summary().account():
         echo(run.summary().account())
     if run.folder is not None:
         echo(f"run folder: {run.folder}")
 
 
-def show_json(run: Run) -> None:
-    """Print the numbers as one JSON object, for other programs."""
+def show_json(run: Run, *, count: Mapping[str, float] | None = None) -> None:
+    """Print the numbers as one JSON object, for other programs; `count` as for `show_run`."""
     summary = run.summary()
     graders = {
         name: {
-            "mean": of_grader.mean(),
-            "interval": _ends(of_grader),
+            "mean": of_grader.mean(count),
+            "worst_mean": of_grader.worst_mean(count),
+            "interval": _ends(of_grader, count),
             "bands": of_grader.bands(),
             "scored": of_grader.scored,
             "total": of_grader.total,
@@ -61,8 +63,8 @@ def show_json(run: Run) -> None:
     echo_json(json.dumps(numbers, ensure_ascii=False))
 
 
-def _ends(of_grader: GraderSummary) -> list[float] | None:
-    interval = of_grader.interval()
+def _ends(of_grader: GraderSummary, count: Mapping[str, float] | None) -> list[float] | None:
+    interval = of_grader.interval(count_as=count)
     return None if interval is None else [round(interval.low, 4), round(interval.high, 4)]
 
 

@@ -1,6 +1,17 @@
 """How is a data set graded and kept? Plan, run, outcomes, store and summary."""
 
 from rag_evals.run.estimate import Estimate, estimate
+from rag_evals.run.gate import (
+    DEFAULT_MIN_SCORED,
+    Gate,
+    GateAt,
+    Missed,
+    missed_coverage,
+    missed_loss,
+    parse_share,
+    require_counts,
+    require_share,
+)
 from rag_evals.run.interrupt import run_until_signal
 from rag_evals.run.load import Record, StoredResult, StoredRun, collector_paused, load_run
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status
@@ -14,9 +25,13 @@ from rag_evals.run.summary import GraderSummary, Summary
 __all__ = [
     "DEFAULT_CONCURRENCY",
     "DEFAULT_MAX_FAILURES",
+    "DEFAULT_MIN_SCORED",
     "ErrorRecord",
     "Estimate",
+    "Gate",
+    "GateAt",
     "GraderSummary",
+    "Missed",
     "Outcome",
     "Plan",
     "Progress",
@@ -37,5 +52,10 @@ __all__ = [
     "execute",
     "load_run",
     "make_plan",
+    "missed_coverage",
+    "missed_loss",
+    "parse_share",
+    "require_counts",
+    "require_share",
     "run_until_signal",
 ]

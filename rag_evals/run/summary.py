@@ -43,25 +43,46 @@ class GraderSummary:
         """All outcomes."""
         return self.scored + self.not_scorable.total() + self.failed.total()
 
-    def mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
-        """Return the mean score, 0 to 1; None when nothing has a score.
+    def values(self, count_as: Mapping[str, float] | None = None) -> "array[float]":
+        """Return the scores, and a number for each row whose reason counts as one.
 
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
         """
-        total, count = math.fsum(self.scores), self.scored
+        values = self.scores[:]
         for reason, value in (count_as or {}).items():
-            total += value * self.not_scorable[reason]
-            count += self.not_scorable[reason]
-        return total / count if count else None
+            values.extend([value] * self.not_scorable[reason])
+        return values
 
-    def interval(self, confidence: float = 0.95) -> Interval | None:
+    def mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
+        """Return the mean score, 0 to 1; None when nothing has a score.
+
+        Args:
+            count_as: As for `values`.
+        """
+        values = self.values(count_as)
+        return math.fsum(values) / len(values) if values else None
+
+    def worst_mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
+        """Return the mean score if each failed row had 0; None where none failed or none has one.
+
+        Args:
+            count_as: As for `values`.
+        """
+        values, failed = self.values(count_as), self.failed.total()
+        return math.fsum(values) / (len(values) + failed) if values and failed else None
+
+    def interval(
+        self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
+    ) -> Interval | None:
         """Return the mean score and where the mean over all such rows lies; None without a score.
 
         Args:
             confidence: Coverage of the interval, as a fraction; rows count as independent.
+            count_as: As for `values`.
         """
-        return mean_interval(self.scores, confidence=confidence) if self.scores else None
+        values = self.values(count_as)
+        return mean_interval(values, confidence=confidence) if values else None
 
     def bands(self, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
         """Count the scores in each band, from highest to lowest."""
@@ -69,8 +90,10 @@ class GraderSummary:
 
     def line(self, count_as: Mapping[str, float] | None = None) -> str:
         """Say it in one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)"."""
-        mean = self.mean(count_as)
+        mean, worst = self.mean(count_as), self.worst_mean(count_as)
         shown = "no score" if mean is None else f"{mean:.2f}"
+        if worst is not None:
+            shown += f" ({worst:.2f} with failed rows as 0)"
         rest = [_counted("not scorable", self.not_scorable), _counted("failed", self.failed)]
         if self.warnings:
             rest.append(f"{self.warnings} warnings")
@@ -85,9 +108,9 @@ class GraderSummary:
             f" ({more})" if more else ""
         )
 
-    def spread_line(self) -> str | None:
+    def spread_line(self, count_as: Mapping[str, float] | None = None) -> str | None:
         """Say how sure the mean is, and the bands, in one line; None without a score."""
-        interval = self.interval()
+        interval = self.interval(count_as=count_as)
         if interval is None:
             return None
         bands = ", ".join(f"{count} {name}" for name, count in self.bands().items())
@@ -136,7 +159,7 @@ class Summary:
         kinds: Counter[str] = Counter()
         for of_grader in self.graders.values():
             kinds += of_grader.failed
-        return ", ".join(f"{count} {name}" for name, count in _ordered(kinds))
+        return counted_words(kinds)
 
     def account(self) -> str:
         """Say what was spent, in one line; empty when no judge was asked."""
@@ -154,14 +177,22 @@ class Summary:
             parts.append(f"${self.cost_usd:.4f}")
         return f"spent: {', '.join(parts)}; {self.seconds:.1f} s"
 
-    def __str__(self) -> str:
-        """Two lines for each grader: the mean and what it rests on, then how sure it is."""
+    def lines(self, count_as: Mapping[str, float] | None = None) -> str:
+        """Two lines for each grader: the mean and what it rests on, then how sure it is.
+
+        Args:
+            count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
+        """
         lines = (
             line
             for of_grader in self.graders.values()
-            for line in (of_grader.line(), of_grader.spread_line())
+            for line in (of_grader.line(count_as), of_grader.spread_line(count_as))
         )
         return "\n".join(line for line in lines if line is not None)
+
+    def __str__(self) -> str:
+        """What `lines` says when no reason counts as a number."""
+        return self.lines()
 
 
 def summary_html(summary: Summary, folder: Path | None) -> str:
@@ -176,7 +207,7 @@ def _html_row(of_grader: GraderSummary) -> str:
     interval = of_grader.interval()
     cells = [
         of_grader.grader,
-        "no score" if interval is None else f"{interval.estimate:.3f}",
+        "no score" if interval is None else f"{interval.estimate:.3f}{_html_worst(of_grader)}",
         "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}",
         f"{of_grader.scored} of {of_grader.total}",
         ", ".join(f"{count} {name}" for name, count in of_grader.bands().items()),
@@ -184,15 +215,23 @@ def _html_row(of_grader: GraderSummary) -> str:
     return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
+def _html_worst(of_grader: GraderSummary) -> str:
+    worst = of_grader.worst_mean()
+    return "" if worst is None else f" ({worst:.3f} with failed rows as 0)"
+
+
 def _counted(label: str, counts: Counter[str]) -> str:
     if not counts:
         return ""
     if len(counts) == 1:
         return f"{counts.total()} {label}: {next(iter(counts))}"
-    kinds = ", ".join(f"{count} {name}" for name, count in _ordered(counts))
-    return f"{counts.total()} {label}: {kinds}"
+    return f"{counts.total()} {label}: {counted_words(counts)}"
 
 
-def _ordered(counts: Counter[str]) -> list[tuple[str, int]]:
-    """Sort by count, then by name: outcomes end in any order, what is shown must not change."""
-    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+def counted_words(counts: Mapping[str, int]) -> str:
+    """List what was counted: "3 empty_context, 1 JudgeOutputError".
+
+    By count, then by name: outcomes end in any order, what is shown must not change.
+    """
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{count} {name}" for name, count in ordered)

@@ -68,7 +68,8 @@ def test_a_missed_threshold_is_exit_code_1(
     command: Command, data: str, threshold: str, code: int
 ) -> None:
     """CI fails when the mean is below the limit, and only then."""
-    assert command("grade", data, "--fail-under", threshold).code == code
+    gate = ("--fail-under", threshold, "--min-scored", "60%")
+    assert command("grade", data, *gate).code == code
 
 
 def test_the_judge_comes_from_the_environment(

@@ -1,0 +1,189 @@
+"""Did a run reach what was asked of it? Every gate, and the rule that is missed.
+
+Pure functions on numbers: the command line, Python and tests ask the same rules.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
+from rag_evals.run.summary import GraderSummary, Summary, counted_words
+from rag_evals.stats import Interval
+
+DEFAULT_MIN_SCORED = 0.9
+
+GateAt = Literal["mean", "lower"]
+Rule = Literal["fail-under", "min-scored", "fail-if-worse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """One rule that does not hold.
+
+    Attributes:
+        grader: Whose numbers miss it; empty where there are none at all.
+        rule: Which rule.
+        words: What was asked, what was found, and by how much it is missed.
+    """
+
+    grader: str
+    rule: Rule
+    words: str
+
+    def __str__(self) -> str:
+        """The rule, then what was asked and found."""
+        return f"{self.rule} {self.words}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What each grader of a run must reach.
+
+    Attributes:
+        fail_under: Least mean score, 0 to 1; None asks for none.
+        at: Which number must reach it: the mean, or the lower end of its 95 % interval.
+        min_scored: Least share of the rows that must have a score, 0 to 1; failed rows have none.
+        count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`;
+            those rows then count as scored.
+
+    Raises:
+        ConfigurationError: A number is outside 0..1, or there is no such reason.
+    """
+
+    fail_under: float | None = None
+    at: GateAt = "mean"
+    min_scored: float = DEFAULT_MIN_SCORED
+    count: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if self.fail_under is not None:
+            require_share("fail_under", self.fail_under)
+        if self.at not in get_args(GateAt):
+            raise ConfigurationError(f"at={self.at!r} is neither 'mean' nor 'lower'")
+        require_share("min_scored", self.min_scored)
+        require_counts(self.count)
+
+    def missed(self, summary: Summary) -> list[Missed]:
+        """List the rules that a run misses; an empty list is a passed gate.
+
+        Args:
+            summary: The numbers of the run; one without a single outcome misses the gate.
+        """
+        if not summary.graders:
+            asked = f"{self.min_scored:.4g}"
+            return [Missed("", "min-scored", f"{asked}: nothing was graded")]
+        return [
+            missed for of_grader in summary.graders.values() for missed in self._missed(of_grader)
+        ]
+
+    def _missed(self, of_grader: GraderSummary) -> Iterator[Missed]:
+        values = of_grader.values(self.count)
+        uncounted = {
+            reason: number
+            for reason, number in of_grader.not_scorable.items()
+            if reason not in self.count
+        }
+        yield from missed_coverage(
+            of_grader.grader,
+            len(values),
+            of_grader.total,
+            self.min_scored,
+            why=counted_words({**uncounted, **of_grader.failed}),
+        )
+        if self.fail_under is None:
+            return
+        mean, interval = of_grader.mean(self.count), of_grader.interval(count_as=self.count)
+        asked = f"{self.fail_under:g}:"
+        if mean is None or interval is None:
+            yield Missed(of_grader.grader, "fail-under", f"{asked} {of_grader.grader} has no score")
+            return
+        reached = mean if self.at == "mean" else interval.low
+        name = "mean" if self.at == "mean" else "lower end of the 95 % interval"
+        if reached < self.fail_under:
+            told = f"the {name} of {of_grader.grader} is {reached:.4f}"
+            words = f"{asked} {told}, {self.fail_under - reached:.4f} too low"
+            yield Missed(of_grader.grader, "fail-under", words)
+
+
+def missed_coverage(
+    grader: str, scored: int, rows: int, least: float, *, why: str = "", what: str = "a score"
+) -> Iterator[Missed]:
+    """Say whether too few rows have a score for a gate to trust the rest.
+
+    Args:
+        grader: Its name.
+        scored: Rows that have one.
+        rows: All rows, at least 1.
+        least: Share that must, 0 to 1.
+        why: Reasons of the others, in words.
+        what: What a row must have.
+    """
+    # 54 of 60 are 0.9, whatever 0.9 * 60 is in binary.
+    if scored >= least * rows - 1e-9:
+        return
+    share = scored / rows
+    words = (
+        f"{least:.4g}: {grader} has {what} in {scored} of {rows} rows ({share:.1%}), "
+        f"{100 * (least - share):.1f} points too few"
+    )
+    yield Missed(grader, "min-scored", f"{words} ({why})" if why else words)
+
+
+def missed_loss(grader: str, difference: Interval, margin: float) -> Missed:
+    """Say that a candidate is worse than its baseline by more than a margin.
+
+    Args:
+        grader: Its name.
+        difference: Candidate minus baseline, the whole interval below the margin.
+        margin: Loss that is acceptable, 0 to 1.
+    """
+    return Missed(
+        grader,
+        "fail-if-worse",
+        f"{margin:g}: {grader} changed by {difference.estimate:+.4f}, and by "
+        f"{difference.high:+.4f} at best, {-difference.high - margin:.4f} too low",
+    )
+
+
+def parse_share(text: str) -> float:
+    """Read a share: `0.9` or `90%`.
+
+    Raises:
+        ConfigurationError: Neither.
+    """
+    shown = text.strip()
+    try:
+        share = float(shown.removesuffix("%")) / (100 if shown.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ConfigurationError(
+            f"{text!r} is neither a share from 0 to 1 nor a percentage, as in 0.9 or 90%"
+        )
+    return share
+
+
+def require_share(name: str, share: float) -> None:
+    """Refuse what is no number from 0 to 1; percent are the usual mistake.
+
+    Raises:
+        ConfigurationError: With the name and the number.
+    """
+    if not 0 <= share <= 1:
+        raise ConfigurationError(f"{name}={share!r} is outside 0..1; 90 % is written 0.9")
+
+
+def require_counts(count: Mapping[str, float]) -> None:
+    """Refuse numbers for reasons that do not exist, and numbers that are no score.
+
+    Raises:
+        ConfigurationError: With the reason and, where it is unknown, all that there are.
+    """
+    for reason, value in count.items():
+        if reason not in get_args(NotScorableReason):
+            raise UnknownNameError.of(
+                "reason of rows without a score", reason, get_args(NotScorableReason)
+            )
+        require_share(f"count[{reason!r}]", value)

@@ -1,0 +1,126 @@
+"""Gates on the command line: exit code 1, the rule that is missed, and no option without effect."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
+from tests.cli.conftest import Command
+from tests.conftest import statement
+
+Start = Callable[[Script], ScriptedJudge]
+
+
+def write_rows(path: str, *, rows: int, without_context: int = 0) -> str:
+    """Write rows that the embedded judge supports, the last of them without context."""
+    lines = [
+        json.dumps(
+            {
+                "id": f"r{n}",
+                "question": "q",
+                "answer": f"Tower {n} is in Paris.",
+                "context": [] if n >= rows - without_context else [f"Tower {n} is in Paris."],
+            }
+        )
+        for n in range(rows)
+    ]
+    Path(path).write_text("\n".join(lines))
+    return path
+
+
+def test_failed_rows_miss_the_gate(command: Command, scripted: Start) -> None:
+    """The endpoint refuses each unsupported answer: 1.00 over the other 40 of 60 passes no gate."""
+
+    def answer(request: JudgeRequest) -> HttpError | dict[str, Any]:
+        number = int(str(request.answer).split()[1])
+        return HttpError(400, "filtered") if number >= 40 else {"statements": [statement()]}
+
+    scripted(answer)
+    data = write_rows("d.jsonl", rows=60)
+    ended = command(
+        "grade", data, "--judge", "openai/m", "--fail-under", "0.9", "--quiet", "--no-cache"
+    )
+
+    assert ended.code == 1
+    assert "faithfulness: 1.00 (0.67 with failed rows as 0) over 40 scored of 60" in ended.out
+    assert "gate missed: min-scored 0.9: faithfulness has a score in 40 of 60 rows" in ended.err
+
+
+def test_dead_retrieval_misses_the_gate(command: Command) -> None:
+    """With 95 of 100 contexts empty, the five others decide nothing; counted as 0 they do."""
+    data = write_rows("d.jsonl", rows=100, without_context=95)
+    gate = ("grade", data, "--quiet", "--fail-under", "0.95")
+
+    ended = command(*gate)
+    assert ended.code == 1
+    assert "(5.0%), 85.0 points too few (95 empty_context)" in ended.err
+
+    ended = command(*gate, "--count", "empty_context=0")
+    assert ended.code == 1
+    assert "faithfulness: 0.05 over 5 scored of 100, empty_context as 0" in ended.out
+    assert "gate missed: fail-under 0.95: the mean of faithfulness is 0.0500" in ended.err
+
+    assert command(*gate, "--min-scored", "5%").code == 0
+    assert command(*gate, "--count", "empty_context=1", "--min-scored", "1").code == 0
+
+
+def test_what_is_counted_is_in_the_json(command: Command) -> None:
+    """Mean and interval of --json are those that the gate looks at."""
+    data = write_rows("d.jsonl", rows=8, without_context=4)
+    ended = command("grade", data, "--quiet", "--json", "--count", "empty_context=0.5")
+    numbers = json.loads(ended.out)["graders"]["faithfulness"]
+
+    assert (numbers["mean"], numbers["worst_mean"]) == (0.75, None)
+    assert numbers["interval"][0] < 0.75 < numbers["interval"][1]
+
+
+def test_a_gate_on_the_lower_end(command: Command) -> None:
+    """Eight perfect rows cannot rule out a mean of 0.7; --at mean is what goes without saying."""
+    data = write_rows("d.jsonl", rows=8)
+    gate = ("grade", data, "--quiet", "--fail-under", "0.9")
+
+    ended = command(*gate, "--at", "lower")
+    assert ended.code == 1
+    assert "the lower end of the 95 % interval of faithfulness is 0.6" in ended.err
+    assert command(*gate, "--at", "mean").code == 0
+    assert command(*gate).code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--at", "lower"), "--at lower does nothing without --fail-under"),
+        (("--min-scored", "0.9", "--at", "mean"), "--at mean does nothing without --fail-under"),
+        (("--fail-under", "0.5", "--min-scored", "90"), "--min-scored '90' is neither a share"),
+        (("--count", "empty_context"), "'empty_context' is not REASON=VALUE"),
+        (("--count", "empty_context=most"), "'empty_context=most' is not REASON=VALUE"),
+        (("--count", "empty_context=2"), "count['empty_context']=2.0 is outside 0..1"),
+        (("--count", "empty_context=nan"), "count['empty_context']=nan is outside 0..1"),
+        (("--count", "empty=0"), "there are: empty_answer, empty_context"),
+        (
+            ("--count", "empty_answer=0", "--count", "empty_answer=1"),
+            "--count empty_answer=0 and empty_answer=1; give one of them",
+        ),
+    ],
+)
+def test_gates_that_cannot_be_are_refused(
+    command: Command, options: tuple[str, ...], said: str
+) -> None:
+    """One line and exit code 2, before a row is graded or a folder made."""
+    ended = command("grade", write_rows("d.jsonl", rows=2), "--out", "run", *options)
+
+    assert ended.code == 2
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert not Path("run").exists()
+
+
+def test_a_share_of_rows_is_a_gate_by_itself(command: Command) -> None:
+    """--min-scored needs no --fail-under."""
+    data = write_rows("d.jsonl", rows=10, without_context=2)
+
+    assert command("grade", data, "--quiet", "--min-scored", "90%").code == 1
+    assert command("grade", data, "--quiet", "--min-scored", "80%").code == 0
