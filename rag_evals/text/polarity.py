@@ -1,9 +1,9 @@
 """Which words say the opposite of one another? Keys are those of `words`."""
 
-from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
-from rag_evals.text._opposites import ALTERNATIVES, OPPOSITES_ENGLISH, OPPOSITES_RUSSIAN
+from rag_evals.text.lexicon import pairs_in, rivals_in
 from rag_evals.text.words import stem
 
 NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "не", "без", "бес")
@@ -24,25 +24,10 @@ def positive_forms(key: str) -> list[str]:
 @lru_cache(maxsize=1)
 def opposites() -> dict[str, frozenset[str]]:
     """Return the lexicon of opposites; regular forms such as "illegal" are not in it."""
-    pairs = f"{OPPOSITES_ENGLISH}{OPPOSITES_RUSSIAN}".split("\n")
-    return _build([*pairs, *_alternatives()])
-
-
-def _alternatives() -> Iterable[str]:
-    """Write each group against all others of its line: red against blue, green and so on."""
-    for line in ALTERNATIVES.split("\n"):
-        groups = line.split(";")
-        for number, group in enumerate(groups):
-            others = " ".join(groups[:number] + groups[number + 1 :])
-            yield f"{group}|{others}"
-
-
-def _build(groups: Iterable[str]) -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
-    for line in groups:
-        left, _, right = line.partition("|")
-        left_keys = {stem(word) for word in left.split()}
-        right_keys = {stem(word) for word in right.split()}
+    listed = pairs_in("opposites_english", "opposites_russian")
+    for left, right in chain(listed, rivals_in("alternatives")):
+        left_keys, right_keys = set(map(stem, left)), set(map(stem, right))
         for key in left_keys - right_keys:
             table.setdefault(key, set()).update(right_keys - left_keys)
         for key in right_keys - left_keys:

@@ -11,10 +11,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
-from rag_evals.text._forms import CANONICAL, RUSSIAN_ENDINGS, STOP_WORDS
-from rag_evals.text._marks import MARKS
-from rag_evals.text._synonyms_english import SYNONYMS_ENGLISH
-from rag_evals.text._synonyms_russian import SYNONYMS_RUSSIAN
+from rag_evals.text.lexicon import groups_in, lines_in, words_in
+from rag_evals.text.marks import MARKS
 
 Kind = Literal["stop", "word", "number", "unit"]
 
@@ -31,6 +29,13 @@ _MARKS_AROUND = '.,;:!?()[]"'
 _LONGEST_WORD = 48
 # Five letters did better on Russian pairs than four, six, seven or all that the endings leave.
 _RUSSIAN_STEM = 5
+_STOP_WORDS = frozenset(words_in("stop_words_english") + words_in("stop_words_russian"))
+# Longest first; the alphabet decides between equals, so that every process cuts the same one.
+_RUSSIAN_ENDINGS = sorted(words_in("endings_russian"), key=lambda ending: (-len(ending), ending))
+_CANONICAL: dict[str, str] = {}
+for _key_of_forms, *_forms in map(str.split, lines_in("forms")):
+    for _form in _forms:
+        _CANONICAL.setdefault(_form, _key_of_forms)
 _MOST_KNOWN = 1 << 16
 _VOWEL = re.compile("[aeiouy]")
 _UNITS_OF_SIGN = {
@@ -133,8 +138,8 @@ def is_name_at(sentence: list[Word], position: int) -> bool:
 def synonyms() -> dict[str, frozenset[str]]:
     """Return, by key, the keys of words that often say the same; most keys have none."""
     table: dict[str, set[str]] = {}
-    for line in f"{SYNONYMS_ENGLISH};{SYNONYMS_RUSSIAN}".split(";"):
-        keys = {stem(word) for word in line.split()}
+    for group in groups_in("synonyms_english", "synonyms_russian"):
+        keys = {stem(word) for word in group}
         for key in keys:
             table.setdefault(key, set()).update(keys)
     return {key: frozenset(others - {key}) for key, others in table.items()}
@@ -180,7 +185,7 @@ def _analyse(token: str) -> Word:
     if token.isascii() and token.isalpha() and token != "US":
         # As below, for nearly all words of an English text.
         low = token.lower()
-        kind: Kind = "stop" if low in STOP_WORDS else "word"
+        kind: Kind = "stop" if low in _STOP_WORDS else "word"
         return Word(token, _plain_key(low), kind, token[0].isupper(), low, MARKS.get(low, 0))
     first = token[0]
     if first.isdecimal():
@@ -194,25 +199,25 @@ def _analyse(token: str) -> Word:
     if plain == "US":
         return Word(token, "usa", "word", True, "us", 0)  # the country, not the pronoun
     low = plain.lower().replace("ё", "е")
-    kind = "stop" if low in STOP_WORDS else "word"
+    kind = "stop" if low in _STOP_WORDS else "word"
     return Word(token, _key(low), kind, first.isupper(), low, MARKS.get(low, 0))
 
 
 def _plain_key(low: str) -> str:
-    key = CANONICAL.get(low)
+    key = _CANONICAL.get(low)
     if key is None:
         key = _english(low)
-        key = CANONICAL.get(key, key)
+        key = _CANONICAL.get(key, key)
     return key
 
 
 def _key(low: str) -> str:
-    canonical = CANONICAL.get(low)
+    canonical = _CANONICAL.get(low)
     if canonical is not None:
         return canonical
     if low.endswith(("'s", "s'")):
         low = low[:-2] if low.endswith("'s") else low[:-1]
-        canonical = CANONICAL.get(low)
+        canonical = _CANONICAL.get(low)
         if canonical is not None:
             return canonical
     if not low:
@@ -221,7 +226,7 @@ def _key(low: str) -> str:
         # "Alemanía" and "Alemania": accents are often left out.
         low = _unaccented(low)
     key = _english(low) if low.isascii() else _russian(low) if "а" <= low[0] <= "я" else low
-    return CANONICAL.get(key, key)
+    return _CANONICAL.get(key, key)
 
 
 def _unaccented(low: str) -> str:
@@ -279,7 +284,7 @@ def _russian(low: str) -> str:
     word = low
     if word.endswith(("ся", "сь")) and len(word) > 5:
         word = word[:-2]
-    for ending in RUSSIAN_ENDINGS:
+    for ending in _RUSSIAN_ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
             break

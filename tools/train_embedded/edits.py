@@ -8,9 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from rag_evals.text import split_sentences
-from rag_evals.text._opposites import OPPOSITES_ENGLISH, OPPOSITES_RUSSIAN
-from rag_evals.text._synonyms_english import SYNONYMS_ENGLISH
-from rag_evals.text._synonyms_russian import SYNONYMS_RUSSIAN
+from rag_evals.text.lexicon import groups_in, pairs_in
 from rag_evals.text.words import is_name_at, words
 from tools.train_embedded.rows import Labelled
 
@@ -168,20 +166,18 @@ def _synonym(text: str, draw: random.Random) -> str | None:
 @lru_cache(maxsize=1)
 def _opposite_surfaces() -> dict[str, list[str]]:
     table: dict[str, list[str]] = {}
-    for line in (OPPOSITES_ENGLISH + OPPOSITES_RUSSIAN).strip().splitlines():
-        left, _, right = line.partition("|")
-        for word in left.split():
-            table.setdefault(word, []).extend(right.split())
-        for word in right.split():
-            table.setdefault(word, []).extend(left.split())
+    for left, right in pairs_in("opposites_english", "opposites_russian"):
+        for word in left:
+            table.setdefault(word, []).extend(right)
+        for word in right:
+            table.setdefault(word, []).extend(left)
     return table
 
 
 @lru_cache(maxsize=1)
 def _synonym_surfaces() -> dict[str, list[str]]:
     table: dict[str, list[str]] = {}
-    for line in f"{SYNONYMS_ENGLISH};{SYNONYMS_RUSSIAN}".split(";"):
-        group = line.split()
+    for group in groups_in("synonyms_english", "synonyms_russian"):
         for word in group:
             table.setdefault(word, []).extend(other for other in group if other != word)
     return {word: others for word, others in table.items() if others}

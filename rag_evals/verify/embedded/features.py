@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rag_evals.text._marks import INSISTS
+from rag_evals.text.marks import INSISTS
 from rag_evals.text.words import stem
 from rag_evals.verify.embedded.compare import Comparison, find_differences
 from rag_evals.verify.embedded.turns import Turns, find_turns

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from rag_evals.text._marks import DENIES
+from rag_evals.text.marks import DENIES
 from rag_evals.text.numbers import expand_dates, may_hold_date, normalise_numbers, unit_at
 from rag_evals.text.polarity import NEGATIVE_PREFIXES, opposites, positive_forms
 from rag_evals.text.sentences import Span, split_sentences

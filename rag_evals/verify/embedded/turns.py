@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rag_evals.text._marks import (
+from rag_evals.text.marks import (
     DENIES,
     DENIES_SOFTLY,
     QUANTIFIERS,

@@ -1,0 +1,68 @@
+"""Which word lists are there? Reads and checks the files of `_data/lexicon/`; nothing else does.
+
+A file holds words in lower case between spaces and line ends; a line that begins with `#` is a
+comment. Some files give a line a form of its own, which the functions below name.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+_FOLDER = Path(__file__).resolve().parents[1] / "_data" / "lexicon"
+
+
+def words_in(name: str) -> list[str]:
+    """Return all words of a list, in order."""
+    return " ".join(lines_in(name)).split()
+
+
+def lines_in(name: str) -> list[str]:
+    """Return the lines of a list, comments left out.
+
+    Args:
+        name: The file's name without `.txt`.
+    """
+    text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def groups_in(*names: str) -> Iterator[list[str]]:
+    """Yield the groups of lists that put semicolons between groups of words."""
+    for name in names:
+        for group in " ".join(lines_in(name)).split(";"):
+            yield group.split()
+
+
+def pairs_in(*names: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the two sides of each line `left words|right words`.
+
+    Raises:
+        ValueError: A line has no bar, or more than one, or nothing on one side of it.
+    """
+    for name in names:
+        for line in lines_in(name):
+            left, _, right = line.partition("|")
+            if "|" in right or not left.split() or not right.split():
+                raise ValueError(f"{name}.txt: {line!r} is not of the form 'words|words'")
+            yield left.split(), right.split()
+
+
+def rivals_in(name: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield each group of a line against the words of the line's other groups."""
+    for line in lines_in(name):
+        groups = [group.split() for group in line.split(";")]
+        for number, group in enumerate(groups):
+            others = groups[:number] + groups[number + 1 :]
+            yield group, [word for other in others for word in other]
+
+
+def named_groups_in(name: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield name and words of each line `name: words`.
+
+    Raises:
+        ValueError: A line has no name, or no words.
+    """
+    for line in lines_in(name):
+        group, _, words = line.partition(":")
+        if not group.strip() or not words.split():
+            raise ValueError(f"{name}.txt: {line!r} is not of the form 'name: words'")
+        yield group, words.split()
