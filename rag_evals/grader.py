@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
@@ -41,6 +41,7 @@ class Grader(ABC, Generic[R]):
         result_model: What `grade` returns.
         model: Model to ask when `grade` names none, or None.
         wants_cache: True when a statement cache would serve it, and it has none yet.
+        endpoints: Judges of its own that it asks, such as `openai/gpt-4o`; none for most.
         judge_rounds: Rounds of judge calls for one sample: 0 asks nobody, 1 is known beforehand,
             with 2 the replies to the first decide what is asked in the second.
     """
@@ -48,6 +49,7 @@ class Grader(ABC, Generic[R]):
     name: str
     description: str = ""
     wants_cache: bool = False
+    endpoints: Sequence[str] = ()
     judge_rounds: int = 1
     requires: tuple[SampleField, ...] = ("answer",)
     result_model: type[R]
@@ -204,8 +206,12 @@ def resolve(
 
 
 def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
+    # First: a grader that cannot work must leave no cache file.
+    grader.check()
     cache = open_cache() if grader.wants_cache else None
-    ready = grader if cache is None else grader.with_cache(cache)
+    if cache is None:
+        return grader
+    ready = grader.with_cache(cache)
     ready.check()
     return ready
 

@@ -72,9 +72,22 @@ class Sample:
 
     def content_hash(self) -> str:
         """Return 16 hex digits that name the content: the same for the same row anywhere."""
-        content = [self.question, self.answer, [c.text for c in self.context], self.reference]
-        packed = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(packed.encode()).hexdigest()[:16]
+        return _hash_of(self._texts())
+
+    def fingerprint(self) -> str:
+        """Return 16 hex digits over all that a prompt may show: texts, language, metadata.
+
+        Raises:
+            DataError: The metadata of a chunk refers to itself, or is nested too deeply.
+        """
+        more = [self.language, [dict(chunk.metadata) for chunk in self.context]]
+        try:
+            return _hash_of([*self._texts(), *more])
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"the metadata of a chunk cannot be written as JSON: {error}") from None
+
+    def _texts(self) -> list[Any]:
+        return [self.question, self.answer, [c.text for c in self.context], self.reference]
 
 
 def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
@@ -116,6 +129,14 @@ def _chunk(number: int, element: object) -> Chunk:
         f"{place} is {_shown(element)}; expected text, or something with 'text', "
         "'page_content' or 'content'"
     )
+
+
+def _hash_of(content: list[Any]) -> str:
+    packed = json.dumps(
+        content, ensure_ascii=False, separators=(",", ":"), default=str, skipkeys=True
+    )
+    # Metadata may hold what UTF-8 cannot; texts were checked.
+    return hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

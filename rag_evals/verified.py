@@ -36,6 +36,7 @@ from rag_evals.verify import (
     check_verdicts,
     check_verifier,
     deciders_of,
+    endpoints_of,
     in_answer,
     in_language,
 )
@@ -154,6 +155,11 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
     def asks_judge(self) -> bool:
         """True when a step of it needs the client that grades."""
         return asks_judge(self.extractor) or asks_judge(self.verifier)
+
+    @property
+    def endpoints(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
+        """Judges of its own that its verifier asks."""
+        return endpoints_of(self.verifier)
 
     @property
     def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the parts here

@@ -146,7 +146,7 @@ def grade(
         "rpm": rpm,
         "tpm": tpm,
         "max_failures": max_failures,
-        "cache": not no_cache,
+        "cache": not (no_cache or dry_run),
         "restart": restart,
     }
     graders, asked = with_verifying(

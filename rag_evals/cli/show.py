@@ -58,9 +58,13 @@ def show_json(run: Run, *, count: Mapping[str, float] | None = None) -> None:
         "graders": graders,
         "usage": asdict(summary.usage),
         "cost_usd": summary.cost_usd,
+        "changed": summary.changed,
+        "left_out": summary.left_out,
         "folder": None if run.folder is None else str(run.folder),
     }
     echo_json(json.dumps(numbers, ensure_ascii=False))
+    for note in summary.notes():
+        echo(note, err=True)
 
 
 def _ends(of_grader: GraderSummary, count: Mapping[str, float] | None) -> list[float] | None:

@@ -28,12 +28,19 @@ class NumberedSample(NamedTuple):
         sample_id: The row's own id, else a hash of its content; None when the row cannot be read.
         sample: What to grade, or the error that the row is.
         columns: The row's other columns, to group or label by; none for a `Sample`.
+        fingerprint: Hash of all that a prompt may show of it; empty when it cannot be read.
     """
 
     position: int
     sample_id: str | None
     sample: Sample | DataError
     columns: Mapping[str, Any] = MappingProxyType({})
+    fingerprint: str = ""
+
+    @property
+    def name(self) -> str:
+        """What results call the row."""
+        return self.sample_id or f"row-{self.position}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,7 @@ class FileData:
         self._columns = columns
         self._required = required
         self._limit = limit
+        self._readings: list[tuple[int, str]] = []
 
     def check(self) -> CheckedFile:
         """Read every row, before any of them is paid for.
@@ -85,25 +93,41 @@ class FileData:
                     f"have the same id {sample_id!r}{why}"
                 )
             columns.update(row)
-            digest.update(f"{sample_id} {sample.content_hash()}\n".encode())
+            digest.update(_digest_line(sample_id, sample.fingerprint()))
             for field, column in self._columns.taken(row).items():
                 taken.setdefault(field, set()).add(column)
         named = {field: " or ".join(sorted(columns)) for field, columns in taken.items()}
+        self._readings = [(len(seen), digest.hexdigest())]
         return CheckedFile(len(seen), digest.hexdigest(), named, frozenset(columns))
 
     def __iter__(self) -> Iterator[NumberedSample]:
         """Read the samples, those of one context near each other and else in the file's order."""
-        numbered = (
-            NumberedSample(
-                index,
-                sample.id or sample.content_hash(),
-                sample,
-                self._columns.others(row),
-            )
-            for index, (_, row, sample) in enumerate(self._read())
-        )
+        numbered = self._numbered()
         while window := list(islice(numbered, _WINDOW_ROWS)):
             yield from _grouped_by_context(window)
+
+    def require_unchanged(self) -> None:
+        """Compare the last reading with the check that came before it.
+
+        Raises:
+            DataError: The file changed between them, or while it was read.
+        """
+        first, last = self._readings[0], self._readings[-1]
+        if first != last:
+            raise DataError(
+                f"{str(self.path)!r} changed while it was read: {first[0]} rows (hash "
+                f"{first[1][:8]}) when it was checked, {last[0]} rows (hash {last[1][:8]}) when "
+                "they were graded; give the command again when the file is complete"
+            )
+
+    def _numbered(self) -> Iterator[NumberedSample]:
+        count, digest = 0, hashlib.sha256()
+        for index, (_, row, sample) in enumerate(self._read()):
+            sample_id, fingerprint = sample.id or sample.content_hash(), sample.fingerprint()
+            count += 1
+            digest.update(_digest_line(sample_id, fingerprint))
+            yield NumberedSample(index, sample_id, sample, self._columns.others(row), fingerprint)
+        self._readings.append((count, digest.hexdigest()))
 
     def _place(self, index: int) -> str:
         return next(islice(read_rows(self.path), index, None)).place
@@ -137,6 +161,7 @@ class RowData:
         for index, row in enumerate(islice(self._rows, self._limit)):
             try:
                 sample = self._sample(row)
+                fingerprint = sample.fingerprint()
             except DataError as error:
                 yield NumberedSample(index, None, type(error)(f"row {index}: {error}"))
                 continue
@@ -147,7 +172,7 @@ class RowData:
                 yield NumberedSample(index, None, DuplicateIdError(twice))
             else:
                 others = self._columns.others(row) if isinstance(row, Mapping) else {}
-                yield NumberedSample(index, sample_id, sample, others)
+                yield NumberedSample(index, sample_id, sample, others, fingerprint)
 
     def _sample(self, row: object) -> Sample:
         if isinstance(row, Sample):
@@ -175,6 +200,10 @@ def data_from(
 def _short_hash(sample_id: str) -> int:
     # 64 bits: two of a million ids collide once in forty million files.
     return int.from_bytes(hashlib.sha256(sample_id.encode()).digest()[:8], "big")
+
+
+def _digest_line(sample_id: str, fingerprint: str) -> bytes:
+    return f"{sample_id} {fingerprint}\n".encode()
 
 
 def _grouped_by_context(window: list[NumberedSample]) -> Iterator[NumberedSample]:

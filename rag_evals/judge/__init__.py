@@ -7,6 +7,7 @@ from rag_evals.judge.ask import AsyncJudge, Judge
 from rag_evals.judge.call import JudgeCall, JudgeReply, Message
 from rag_evals.judge.clients import (
     Client,
+    address_of,
     async_judge_for,
     endpoint_of,
     is_async,
@@ -28,6 +29,7 @@ __all__ = [
     "Meter",
     "Price",
     "Usage",
+    "address_of",
     "async_judge_for",
     "embed_texts",
     "endpoint_of",

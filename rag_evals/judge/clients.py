@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from rag_evals.errors import ConfigurationError, MissingExtraError, UnknownNameError
@@ -28,6 +28,7 @@ else:
 STRICT_HOSTS = frozenset({"api.openai.com"})
 """Hosts known to take strict schemas; any other gets the plain form, which all understand."""
 
+_OPENAI = "https://api.openai.com/v1"
 _REPLY_SECONDS = 90.0
 _INSTALL = {
     "anthropic": "anthropic",
@@ -121,11 +122,27 @@ def model_of(client: Client) -> str | None:
 def endpoint_of(client: Client) -> str:
     """Name where a client's calls go: two endpoints may answer the same call differently."""
     if isinstance(client, str):
-        provider = split_spec(client)[0]
-        url = os.environ.get("OPENAI_BASE_URL", "") if provider == "openai" else ""
-        return f"{provider} {url}"
-    inner = getattr(client, "client", None)
-    return f"{getattr(client, 'provider', '')} {getattr(inner, 'base_url', '')}"
+        return f"{split_spec(client)[0]} {address_of(client)}"
+    return f"{getattr(client, 'provider', '')} {address_of(client)}"
+
+
+def address_of(client: Client) -> str:
+    """Return the address that a client's calls go to; empty where its SDK does not say.
+
+    A user name, a password or a key in it is left out.
+
+    Raises:
+        ConfigurationError: The client that the string names cannot be made.
+    """
+    if isinstance(client, str) and split_spec(client)[0] == "openai":
+        # Without a client: that takes seconds to load, and a key.
+        address = os.environ.get("OPENAI_BASE_URL") or _OPENAI
+    else:
+        own = judge_for(client).sdk if isinstance(client, str) else getattr(client, "client", None)
+        address = str(getattr(own, "base_url", None) or "")
+    parts = urlsplit(address)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
 
 
 async def _closed_with_the_loop(kept: dict[tuple[str, ...], BuiltClient]) -> AsyncGenerator[None]:

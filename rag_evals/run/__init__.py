@@ -13,13 +13,14 @@ from rag_evals.run.gate import (
     require_share,
 )
 from rag_evals.run.interrupt import run_until_signal
-from rag_evals.run.load import Record, StoredResult, StoredRun, collector_paused, load_run
+from rag_evals.run.load import StoredResult, StoredRun, collector_paused, load_run
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status
 from rag_evals.run.plan import Plan, make_plan
 from rag_evals.run.progress import Progress, Report
 from rag_evals.run.runner import Run, aevaluate, aexecute, evaluate, execute
 from rag_evals.run.samples import StoredSample
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
+from rag_evals.run.store import Record
 from rag_evals.run.summary import GraderSummary, Summary
 
 __all__ = [

@@ -24,11 +24,14 @@ class RunJudges:
         self._lock = asyncio.Lock()
 
     async def open(self) -> AsyncJudge | None:
-        """Open the judge of the plan; None when a verifier decides alone."""
+        """Open the judge of the plan, and those that graders name; None when none is asked."""
         client, model = self._plan.client, self._plan.model
         judge = await self._open(client, model)
         if judge is not None and isinstance(client, str) and model is None:
             self._named[client] = judge
+        for grader in self._plan.graders:
+            for endpoint in grader.endpoints:
+                await self.named(endpoint)
         return judge
 
     async def named(self, endpoint: str) -> AsyncJudge:

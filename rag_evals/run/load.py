@@ -15,11 +15,8 @@ from rag_evals.errors import DataError
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.runner import Run
 from rag_evals.run.samples import StoredSample, read_samples
-from rag_evals.run.store import RESULTS, read_manifest, read_records
+from rag_evals.run.store import Record, read_manifest, read_records
 from rag_evals.run.summary import Summary, summary_html
-
-Record = Mapping[str, Any]
-"""One outcome as its line in `results.jsonl` has it; `result` is a mapping or None."""
 
 
 class StoredResult(BaseModel):
@@ -36,6 +33,8 @@ class StoredRun:
         manifest: What `manifest.json` holds; empty for a run that only memory has.
         records: The last line of each (sample, grader), in the order of the data.
         samples: What was graded, by sample id; empty where a run did not keep it.
+        left_out: Rows that were graded and are not counted: the data has them no more, or they
+            changed and were not graded again.
     """
 
     def __init__(
@@ -45,6 +44,7 @@ class StoredRun:
         folder: Path | None = None,
         manifest: Mapping[str, Any] | None = None,
         samples: Mapping[str, StoredSample] | None = None,
+        left_out: int = 0,
     ) -> None:
         latest = {(record["sample_id"], record["grader"]): record for record in records}
         self.graders: list[str] = _grader_names(latest.values(), manifest or {})
@@ -55,6 +55,7 @@ class StoredRun:
         self.folder = folder
         self.manifest = manifest or {}
         self.samples = samples or {}
+        self.left_out = left_out
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -91,7 +92,7 @@ class StoredRun:
 
     def summary(self) -> Summary:
         """Return means, counts and usage."""
-        summary = Summary()
+        summary = Summary(left_out=self.left_out)
         for outcome in self.outcomes:
             summary.add(outcome)
         return summary
@@ -116,16 +117,30 @@ def load_run(run: str | Path | Run | StoredRun) -> StoredRun:
         assert isinstance(run, Run)
         return StoredRun(from_json(outcome.to_line()) for outcome in run.outcomes)
     manifest = read_manifest(folder)
-    try:
-        with collector_paused():
-            samples = read_samples(folder)
-            return StoredRun(
-                read_records(folder), folder=folder, manifest=manifest, samples=samples
-            )
-    except (KeyError, TypeError) as error:
-        raise DataError(
-            f"{str(folder / RESULTS)!r} has a line that is no outcome: {error}"
-        ) from error
+    with collector_paused():
+        samples = read_samples(folder)
+        current, left_out = _of_the_data(read_records(folder), samples)
+        there = {name: sample for name, sample in samples.items() if sample.in_data}
+        return StoredRun(
+            current, folder=folder, manifest=manifest, samples=there, left_out=left_out
+        )
+
+
+def _of_the_data(
+    records: Iterable[Record], samples: Mapping[str, StoredSample]
+) -> tuple[list[Record], int]:
+    """Take the records of the rows as they are now, and count the rows that have none of these."""
+    current: list[Record] = []
+    others: set[tuple[str, str]] = set()
+    for record in records:
+        sample = samples.get(record["sample_id"])
+        graded = record.get("sample_fingerprint", "")
+        if sample is None or (sample.in_data and graded == sample.fingerprint):
+            current.append(record)
+        else:
+            others.add((record["sample_id"], record["grader"]))
+    others -= {(record["sample_id"], record["grader"]) for record in current}
+    return current, len({sample_id for sample_id, _ in others})
 
 
 @contextmanager

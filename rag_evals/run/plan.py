@@ -15,8 +15,19 @@ from rag_evals.catalog import grader_named
 from rag_evals.dataset import CheckedFile, ColumnMap, Data, FileData, RowData, data_from
 from rag_evals.errors import ConfigurationError
 from rag_evals.grader import Grader, default_judge, resolve
-from rag_evals.judge import Client, Meter, Price, is_async, model_of, price_of
+from rag_evals.judge import (
+    Client,
+    Meter,
+    Price,
+    address_of,
+    is_async,
+    judge_for,
+    model_of,
+    price_of,
+)
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings
+from rag_evals.run.store import FORMAT
+from rag_evals.verify import read_judge
 
 _RUNS_FOLDER = Path("runs")
 
@@ -80,9 +91,10 @@ class Plan:
         """Return what `manifest.json` holds."""
         created = datetime.now(UTC).isoformat(timespec="seconds")
         return {
-            "format": 1,
+            "format": FORMAT,
             "rag_evals": version("rag-evals"),
             "created": created,
+            "finished": None,
             "rows": None if self.checked is None else self.checked.count,
             "columns": {} if self.checked is None else dict(self.checked.taken),
             "identity": self.identity,
@@ -125,7 +137,7 @@ def make_plan(
         client = default_judge()
     chosen = [grader_named(grader) if isinstance(grader, str) else grader for grader in graders]
     _check_graders(chosen)
-    open_cache = partial(_statement_cache, settings, options or {})
+    open_cache = partial(_statement_cache, settings, options or {}, client, chosen)
     resolved = [resolve(grader, client, model, open_cache=open_cache) for grader in chosen]
     asked = resolved[0][1]
     judge = _judge_name(client, model)
@@ -135,7 +147,9 @@ def make_plan(
     checked = rows.check() if isinstance(rows, FileData) else None
     identity = {
         "data": "rows" if checked is None else checked.data_hash,
+        "file": rows.path.name if isinstance(rows, FileData) else None,
         "judge": judge,
+        "address": _addresses(asked, [grader for grader, _ in resolved]),
         "graders": {grader.name: grader.fingerprint() for grader, _ in resolved},
         "models": {grader.name: grader.model for grader, _ in resolved if grader.model},
         "columns": columns.described(),
@@ -146,11 +160,20 @@ def make_plan(
     )
 
 
-def _statement_cache(settings: RunSettings, options: RunOptions) -> StatementCache | None:
+def _statement_cache(
+    settings: RunSettings, options: RunOptions, client: Client, graders: Sequence[Grader[Any]]
+) -> StatementCache | None:
     """Open the cache for verdicts: beside the answers of judges, and not where none is wanted."""
-    if settings.cache is not None:
-        return configured_cache("exact", settings.cache)
-    return None if "cache" in options else configured_cache()
+    if settings.cache is None and "cache" in options:
+        return None
+    # First: a judge that cannot be asked must leave no cache file.
+    own = read_judge(client).endpoint if isinstance(client, str) else None
+    for endpoint in [own, *(name for grader in graders for name in grader.endpoints)]:
+        if endpoint is not None:
+            judge_for(endpoint)
+    return (
+        configured_cache() if settings.cache is None else configured_cache("exact", settings.cache)
+    )
 
 
 def _check_graders(graders: Sequence[Grader[Any]]) -> None:
@@ -166,6 +189,13 @@ def _check_graders(graders: Sequence[Grader[Any]]) -> None:
                 f"{grader.result_model.__name__} has no score; derive it from rag_evals.Result and "
                 "write the property"
             )
+
+
+def _addresses(client: Client, graders: Sequence[Grader[Any]]) -> str | None:
+    """Name where judges are asked: the same model elsewhere is another judge. None: nobody is."""
+    asked: list[Client] = [] if client is None else [client]
+    asked += [endpoint for grader in graders for endpoint in grader.endpoints]
+    return " and ".join(dict.fromkeys(address_of(each) for each in asked)) or None
 
 
 def _judge_name(client: Client, model: str | None) -> str:

@@ -11,7 +11,7 @@ from rag_evals.run.outcome import Outcome
 REFUSALS_IN_A_ROW = 10
 """So many refused gradings without one success between them end a run."""
 
-Key = tuple[str, str]
+Key = tuple[str, str, str, str]
 
 
 class Refusals:

@@ -10,17 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from rag_evals.dataset import ColumnMap, Data, NumberedSample
+from rag_evals.dataset import ColumnMap, Data, FileData, NumberedSample
 from rag_evals.drive import drive_async
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.grader import Grader
 from rag_evals.judge import AsyncJudge, Client, Meter
+from rag_evals.run.earlier import Earlier
 from rag_evals.run.judges import RunJudges
-from rag_evals.run.outcome import Outcome, broken, ended
+from rag_evals.run.outcome import Outcome, Place, broken, ended, short_fingerprint
 from rag_evals.run.plan import Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
-from rag_evals.run.samples import keep_samples
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary, summary_html
@@ -160,13 +160,14 @@ async def aexecute(
     """Carry out a plan in the running event loop; arguments as for `evaluate`."""
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
+        # First: a judge that cannot be opened must leave no folder that refuses the right one.
+        judges = RunJudges(plan, stack)
+        judge = await judges.open()
         store = None
         if folder is not None:
             store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
             stack.enter_context(store)
         report = stack.enter_context(reporting(progress))
-        judges = RunJudges(plan, stack)
-        judge = await judges.open()
         stack.enter_context(_settled_heap())
         runner = _Runner(plan, judge, judges, store, report, keep=keep)
         return await runner.run(folder)
@@ -208,6 +209,9 @@ class _Runner:
         self._began = time.monotonic()
         self._done = self._graded = 0
         self._refusals = Refusals()
+        self._fingerprints = {
+            grader.name: short_fingerprint(grader.fingerprint()) for grader in plan.graders
+        }
         self._earlier = _ended_earlier(plan, store, self._refusals, keep=keep)
         self._outcomes: list[Outcome] = []
         self._summary = Summary()
@@ -226,7 +230,21 @@ class _Runner:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
+        self._complete()
         return self._finished(folder)
+
+    def _complete(self) -> None:
+        """Note that all rows were graded, once it is sure which rows the data has.
+
+        Raises:
+            DataError: The file changed while it was read.
+        """
+        if isinstance(self._plan.data, FileData):
+            self._plan.data.require_unchanged()
+        gone = self._earlier.left_out()
+        self._summary.left_out = len(gone)
+        if self._store is not None:
+            self._store.finish(gone)
 
     def _finished(self, folder: Path | None) -> Run:
         order = {grader.name: place for place, grader in enumerate(self._plan.graders)}
@@ -239,14 +257,17 @@ class _Runner:
 
     def _open_work(self) -> Iterator[tuple[NumberedSample, Grader[Any]]]:
         """Yield what is still to be graded; what an earlier run ended is counted on the way."""
-        folder = None if self._store is None else self._store.folder
-        for row in keep_samples(self._plan.data, folder):
+        for row in self._plan.data:
+            if self._store is not None:
+                self._store.samples.keep(row)
             for grader in self._plan.graders:
-                earlier = self._earlier.pop((row.sample_id or "", grader.name), None)
+                now = self._fingerprints[grader.name]
+                earlier = self._earlier.take(row, grader.name, now)
                 if earlier is None:
                     yield row, grader
                 else:
-                    self._count(replace(earlier, index=row.position))
+                    self._count(earlier)
+            self._summary.changed = self._earlier.changed
 
     async def _work(self, work: Iterator[tuple[NumberedSample, Grader[Any]]]) -> None:
         for row, grader in work:
@@ -259,7 +280,8 @@ class _Runner:
             self._check_failures()
 
     async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
-        place = (row.position, row.sample_id or f"row-{row.position}", grader.name)
+        now = self._fingerprints[grader.name]
+        place = Place(row.position, row.name, grader.name, row.fingerprint, now)
         meter = Meter()
         began = time.monotonic()
         if not isinstance(row.sample, Sample):
@@ -312,16 +334,14 @@ class _Runner:
 
 def _ended_earlier(
     plan: Plan, store: RunStore | None, refusals: Refusals, *, keep: bool
-) -> dict[tuple[str, str], Outcome]:
-    """Read what an earlier run of this folder ended; failed gradings are to be tried again."""
+) -> Earlier:
+    """Read what an earlier run of this folder ended."""
     if store is None:
-        return {}
+        return Earlier()
     models = {grader.name: grader.result_model for grader in plan.graders} if keep else {}
-    latest: dict[tuple[str, str], Outcome] = {}
+    earlier = Earlier()
     for record in store.records():
         outcome = Outcome.from_record(record, models)
         refusals.remember(outcome)
-        latest.pop(outcome.key, None)
-        if outcome.status != "failed":
-            latest[outcome.key] = outcome
-    return latest
+        earlier.add(outcome)
+    return earlier

@@ -5,20 +5,19 @@ results can be grouped and compared with labels when the data file is gone or wa
 """
 
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, Self
 
-from pydantic_core import from_json
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
 
 from rag_evals.dataset import NumberedSample
-from rag_evals.errors import DataError
+from rag_evals.run.lines import LineLog, read_lines
 from rag_evals.sample import Chunk, Sample
 
 SAMPLES = "samples.jsonl"
-_PRIVATE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,8 @@ class StoredSample:
         reference: As in the sample, or None.
         language: As in the sample, or None.
         columns: The row's other columns.
+        fingerprint: Hash of the sample, as outcomes have it; empty where none was kept.
+        in_data: False for a row that the data had and has no more.
     """
 
     sample_id: str
@@ -44,32 +45,83 @@ class StoredSample:
     reference: str | None = None
     language: str | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: str = ""
+    in_data: bool = True
 
 
-def keep_samples(rows: Iterable[NumberedSample], folder: Path | None) -> Iterator[NumberedSample]:
-    """Hand rows through, and write each to the run's folder before it is graded.
+class _StoredChunk(TypedDict):
+    text: str
+    metadata: dict[str, Any]
 
-    Args:
-        rows: The data; a row that could not be read is handed through and not written.
-        folder: Folder of the run, held by its store; None writes nothing.
+
+class _Line(TypedDict):
+    sample_id: str
+    fingerprint: NotRequired[str]
+    question: NotRequired[str | None]
+    answer: NotRequired[str | None]
+    context: NotRequired[list[str | _StoredChunk]]
+    reference: NotRequired[str | None]
+    language: NotRequired[str | None]
+    columns: NotRequired[dict[str, Any]]
+    in_data: NotRequired[bool]
+
+
+_LINE = TypeAdapter(_Line)
+
+
+class SampleLog:
+    """The samples of a run, as they were graded last; held by the run's store.
+
+    A line is written when a row is new or not what it was, and when it is in the data no more.
     """
-    if folder is None:
-        yield from rows
-        return
-    path = folder / SAMPLES
-    there = _repaired(path)
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _PRIVATE)
-    try:
-        for row in rows:
-            if (
-                isinstance(row.sample, Sample)
-                and row.sample_id
-                and hash(row.sample_id) not in there
-            ):
-                _write(file, _line(row.sample_id, row.sample, row.columns))
-            yield row
-    finally:
-        os.close(file)
+
+    def __init__(self, folder: Path) -> None:
+        self._log = LineLog(folder / SAMPLES)
+        # Hashes, because the texts of a million rows would fill the memory.
+        self._lines: dict[int, int] = {}
+        self._met: set[int] = set()
+
+    def __enter__(self) -> Self:
+        """Mend the file, and learn what is in it."""
+        self._log.__enter__()
+        for stored in read_lines(self._log.path, _LINE):
+            line = _packed(stored)
+            self._lines[hash(stored["sample_id"])] = hash(line)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self._log.__exit__()
+
+    def keep(self, row: NumberedSample) -> None:
+        """Write a row before it is graded; one that could not be read has no sample to show."""
+        self._met.add(hash(row.name))
+        if isinstance(row.sample, Sample):
+            self._write(_fields(row, row.sample))
+        elif hash(row.name) in self._lines:
+            self._write({"sample_id": row.name})
+
+    def leave_out(self, sample_ids: Iterable[str]) -> None:
+        """Note which rows are in the data no more, once all of it was read.
+
+        Args:
+            sample_ids: Those that have outcomes; others are found here.
+        """
+        gone = dict.fromkeys(sample_ids)
+        if self._lines.keys() - self._met:
+            stored = read_lines(self._log.path, _LINE)
+            gone |= dict.fromkeys(
+                line["sample_id"] for line in stored if hash(line["sample_id"]) not in self._met
+            )
+        for sample_id in gone:
+            self._write({"sample_id": sample_id, "in_data": False})
+
+    def _write(self, fields: Mapping[str, Any]) -> None:
+        line = _packed(fields)
+        key, value = hash(fields["sample_id"]), hash(line)
+        if self._lines.get(key) != value:
+            self._lines[key] = value
+            self._log.append(line)
 
 
 def read_samples(folder: Path) -> dict[str, StoredSample]:
@@ -78,60 +130,26 @@ def read_samples(folder: Path) -> dict[str, StoredSample]:
     Raises:
         DataError: A line is broken; a torn last one is passed over.
     """
-    path = folder / SAMPLES
-    if not path.exists():
-        return {}
-    found: dict[str, StoredSample] = {}
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                record = from_json(line)
-                found[record["sample_id"]] = _stored(record)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise DataError(f"{str(path)!r}, line {number}: {error}") from error
-    return found
+    return {line["sample_id"]: _stored(line) for line in read_lines(folder / SAMPLES, _LINE)}
 
 
-def _repaired(path: Path) -> set[int]:
-    """Return hashes of the ids that are there, and cut off a last line that was torn by a kill.
-
-    Hashes, because the texts of a million ids would fill the memory.
-    """
-    ids: set[int] = set()
-    if not path.exists():
-        return ids
-    whole = 0
-    with path.open("rb+") as file:
-        for line in file:
-            if not line.endswith(b"\n"):
-                break
-            ids.add(hash(from_json(line)["sample_id"]))
-            whole += len(line)
-        file.truncate(whole)
-    return ids
-
-
-def _write(file: int, line: bytes) -> None:
-    # Past all buffers of this process, as results are: a kill leaves whole lines and one torn one.
-    while line:
-        line = line[os.write(file, line) :]
-
-
-def _line(sample_id: str, sample: Sample, columns: Mapping[str, Any]) -> bytes:
+def _fields(row: NumberedSample, sample: Sample) -> dict[str, Any]:
     fields = {
-        "sample_id": sample_id,
+        "sample_id": row.name,
+        "fingerprint": row.fingerprint,
         "question": sample.question,
         "answer": sample.answer,
         "context": [_chunk(chunk) for chunk in sample.context],
         "reference": sample.reference,
         "language": sample.language,
-        "columns": dict(columns),
+        "columns": dict(row.columns),
     }
-    kept = {name: value for name, value in fields.items() if value not in (None, {}, [])}
+    return {name: value for name, value in fields.items() if value not in (None, {}, [])}
+
+
+def _packed(fields: Mapping[str, Any]) -> bytes:
     # Columns and metadata may hold anything; a report needs something that can be read.
-    text = json.dumps(kept, ensure_ascii=False, default=str, skipkeys=True)
+    text = json.dumps(fields, ensure_ascii=False, default=str, skipkeys=True)
     return text.encode("utf-8", "replace") + b"\n"
 
 
@@ -139,15 +157,17 @@ def _chunk(chunk: Chunk) -> str | dict[str, Any]:
     return {"text": chunk.text, "metadata": dict(chunk.metadata)} if chunk.metadata else chunk.text
 
 
-def _stored(record: Mapping[str, Any]) -> StoredSample:
-    context = record.get("context", [])
+def _stored(line: "_Line") -> StoredSample:
+    context = line.get("context", [])
     return StoredSample(
-        sample_id=record["sample_id"],
-        question=record.get("question"),
-        answer=record.get("answer"),
+        sample_id=line["sample_id"],
+        question=line.get("question"),
+        answer=line.get("answer"),
         chunks=tuple(c if isinstance(c, str) else c["text"] for c in context),
         metadata=tuple({} if isinstance(c, str) else c["metadata"] for c in context),
-        reference=record.get("reference"),
-        language=record.get("language"),
-        columns=record.get("columns", {}),
+        reference=line.get("reference"),
+        language=line.get("language"),
+        columns=line.get("columns", {}),
+        fingerprint=line.get("fingerprint", ""),
+        in_data=line.get("in_data", True),
     )

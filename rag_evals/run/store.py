@@ -1,24 +1,90 @@
-"""Where is a run kept? A folder with `manifest.json` and `results.jsonl`, whole after any end.
+"""Where is a run kept? A folder with `manifest.json`, `results.jsonl` and `samples.jsonl`.
 
-Every outcome is one line, written when it ends. The last line of a key (sample id, grader) wins.
+Every outcome is one line, written when it ends. The last line of a key (sample, grader, and what
+each of them was) wins.
 """
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, NotRequired, Self
 
 from filelock import FileLock, Timeout
-from pydantic_core import from_json
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
+from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
 
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.run.outcome import Outcome
-from rag_evals.run.samples import SAMPLES
+from rag_evals.run.lines import PRIVATE, LineLog, fault_of, read_lines
+from rag_evals.run.outcome import Outcome, Status
+from rag_evals.run.samples import SAMPLES, SampleLog
 
 MANIFEST = "manifest.json"
 RESULTS = "results.jsonl"
-_PRIVATE = 0o600
+FORMAT = 2
+"""Version of the files of a run; a reader of this version reads older ones too."""
+
+Record = Mapping[str, Any]
+"""One outcome as its line in `results.jsonl` has it; `result` is a mapping or None."""
+
+
+class _StoredError(TypedDict):
+    type: str
+    message: str
+
+
+class _StoredOutcome(TypedDict):
+    # Fields of newer versions are kept.
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic looks for it
+
+    index: Annotated[int, Field(ge=0)]
+    sample_id: str
+    grader: str
+    status: Status
+    score: Annotated[float, Field(ge=0, le=1)] | None
+    reason: NotRequired[str | None]
+    result: NotRequired[dict[str, Any] | None]
+    error: NotRequired[_StoredError | None]
+    attempts: NotRequired[int]
+    seconds: NotRequired[float]
+    usage: NotRequired[dict[str, int]]
+    cost_usd: NotRequired[float | None]
+    warnings: NotRequired[list[str]]
+    tallies: NotRequired[dict[str, tuple[int, int]]]
+    sample_fingerprint: NotRequired[str]
+    grader_fingerprint: NotRequired[str]
+
+
+def _consistent(record: _StoredOutcome) -> _StoredOutcome:
+    if (record["status"] == "scored") is (record["score"] is None):
+        raise ValueError(f"status is {record['status']!r} and score is {record['score']!r}")
+    return record
+
+
+class _Identity(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    graders: dict[str, str]
+    data: NotRequired[str]
+    judge: NotRequired[str]
+
+
+class _StoredManifest(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    identity: _Identity
+    format: NotRequired[int]
+    rag_evals: NotRequired[str]
+    created: NotRequired[str]
+    finished: NotRequired[str | None]
+    rows: NotRequired[int | None]
+    columns: NotRequired[dict[str, str]]
+
+
+_OUTCOME = TypeAdapter(Annotated[_StoredOutcome, AfterValidator(_consistent)])
+_MANIFEST = TypeAdapter(_StoredManifest)
 
 
 class RunStore:
@@ -26,20 +92,22 @@ class RunStore:
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any], *, restart: bool = False) -> None:
         self.folder = folder
-        self._manifest = manifest
+        self.samples = SampleLog(folder)
+        self._manifest = dict(manifest)
         self._restart = restart
-        self._lock = FileLock(folder / ".lock", timeout=0)
-        self._file: int | None = None
+        self._results = LineLog(folder / RESULTS)
+        self._held = ExitStack()
 
     def __enter__(self) -> Self:
         """Take the folder: make it, or go on with the run that is in it.
 
         Raises:
             ConfigurationError: Another process holds it, or it holds another run.
+            DataError: It holds a broken run.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire()
+            self._held.enter_context(FileLock(self.folder / ".lock", timeout=0))
         except Timeout:
             raise ConfigurationError(
                 f"{str(self.folder)!r} is in use by another run; wait for it, or name another"
@@ -52,53 +120,59 @@ class RunStore:
             if self._restart:
                 self._set_aside()
             self._check_manifest()
-            self._repair()
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-            self._file = os.open(self.folder / RESULTS, flags, _PRIVATE)
+            self._held.enter_context(self._results)
+            self._held.enter_context(self.samples)
         except BaseException:
-            self._lock.release()
+            self._held.close()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
         """Give the folder back."""
-        if self._file is not None:
-            os.close(self._file)
-        self._lock.release()
+        self._held.close()
 
     def append(self, outcome: Outcome) -> None:
-        """Write one outcome, past all buffers of this process."""
-        assert self._file is not None, "the store is not open"
-        line = outcome.to_line()
-        # One write call, so that a kill leaves a whole line or a torn last one, never a mix.
-        while line:
-            line = line[os.write(self._file, line) :]
+        """Write one outcome."""
+        self._results.append(outcome.to_line())
 
-    def records(self) -> Iterator[dict[str, Any]]:
+    def records(self) -> Iterator[Record]:
         """Read the outcomes that are there, in the order they ended; a key may come again."""
         return read_records(self.folder)
 
+    def finish(self, gone: Iterable[str]) -> None:
+        """Note that every row of the data has an outcome.
+
+        Args:
+            gone: Rows that have outcomes too, and are in the data no more.
+        """
+        self.samples.leave_out(gone)
+        self._manifest["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
+        self._write_manifest()
+
     def _check_manifest(self) -> None:
-        path = self.folder / MANIFEST
-        if not path.exists():
+        if not (self.folder / MANIFEST).exists():
             if (self.folder / RESULTS).exists():
                 raise ConfigurationError(f"{str(self.folder)!r} has results but no {MANIFEST}")
-            temporary = path.with_suffix(".tmp")
-            temporary.touch(_PRIVATE)
-            with temporary.open("w", encoding="utf-8") as file:
-                json.dump(self._manifest, file, indent=2, ensure_ascii=False)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-            return
-        differences = _differences(
-            read_manifest(self.folder)["identity"], self._manifest["identity"]
-        )
-        if differences:
-            raise ConfigurationError(
-                f"{str(self.folder)!r} holds another run: {'; '.join(differences)}; "
-                "use the same settings to go on with it, another folder, or restart"
-            )
+        else:
+            stored = read_manifest(self.folder)
+            differences = _differences(stored, self._manifest)
+            if differences:
+                raise ConfigurationError(
+                    f"{str(self.folder)!r} holds another run: {'; '.join(differences)}; "
+                    "use the same settings to go on with it, another folder, or restart"
+                )
+            self._manifest["created"] = stored.get("created", self._manifest["created"])
+        self._write_manifest()
+
+    def _write_manifest(self) -> None:
+        path = self.folder / MANIFEST
+        temporary = path.with_suffix(".tmp")
+        temporary.touch(PRIVATE)
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(self._manifest, file, indent=2, ensure_ascii=False)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
 
     def _set_aside(self) -> None:
         """Move the files of an earlier run into a folder beside the new ones."""
@@ -113,75 +187,61 @@ class RunStore:
             if file.exists():
                 file.rename(aside / file.name)
 
-    def _repair(self) -> None:
-        """Cut off a last line that was torn by a kill; its row is graded again."""
-        path = self.folder / RESULTS
-        if not path.exists():
-            return
-        with path.open("rb+") as file:
-            size = file.seek(0, os.SEEK_END)
-            end = _end_of_last_line(file, size)
-            if end < size:
-                file.truncate(end)
-
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run.
 
     Raises:
-        DataError: The folder holds no run.
+        DataError: The folder holds no run, or one of a newer version.
     """
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{str(folder)!r} holds no run: {MANIFEST}: {error}") from error
-    if not isinstance(manifest, dict) or "identity" not in manifest:
-        raise DataError(f"{str(path)!r} is not the manifest of a run")
+        text = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{str(folder)!r} holds no run: {MANIFEST}: {error.strerror}") from error
+    try:
+        manifest: dict[str, Any] = {"format": 1, **_MANIFEST.validate_json(text)}
+    except ValueError as error:
+        raise DataError(f"{str(path)!r} is not the manifest of a run: {fault_of(error)}") from error
+    if manifest["format"] > FORMAT:
+        raise DataError(
+            f"{str(path)!r} has format {manifest['format']}, of a newer rag_evals; "
+            f"this one reads formats up to {FORMAT}"
+        )
     return manifest
 
 
-def read_records(folder: Path) -> Iterator[dict[str, Any]]:
-    """Read `results.jsonl`, in the order the outcomes ended; a torn last line is passed over."""
-    path = folder / RESULTS
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield from_json(line)
-            except ValueError as error:
-                raise DataError(f"{str(path)!r}, line {number}: {error}") from error
+def read_records(folder: Path) -> Iterator[Record]:
+    """Read `results.jsonl`, in the order the outcomes ended.
 
-
-def _end_of_last_line(file: Any, size: int) -> int:
-    """Return the offset behind the last line end, reading backwards; 0 when there is none."""
-    position = size
-    while position > 0:
-        step = min(position, 65536)
-        position -= step
-        file.seek(position)
-        found = file.read(step).rfind(b"\n")
-        if found >= 0:
-            return int(position + found + 1)
-    return 0
+    Raises:
+        DataError: A line is no outcome; a torn last one is passed over.
+    """
+    return read_lines(folder / RESULTS, _OUTCOME)
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """Name each setting that differs, with both values; a hash says nothing to a reader."""
+    """Name each setting that differs, with both values; a hash says nothing to a reader.
+
+    Rows may differ: those that changed are graded again. The data as a whole is another only when
+    neither its content nor its name is what it was.
+    """
+    if stored["format"] != wanted["format"]:
+        return [f"its format is {stored['format']}, this version writes {wanted['format']}"]
+    before, now = dict(stored["identity"]), dict(wanted["identity"])
+    if before.pop("data", None) == now.pop("data", None):
+        before["file"] = now["file"]
     return [
-        _changed_graders(before, now)
-        if name == "graders" and isinstance(before, Mapping) and isinstance(now, Mapping)
-        else f"{name} was {before!r} and is now {now!r}"
-        for name in sorted({*stored, *wanted})
-        if (before := stored.get(name)) != (now := wanted.get(name))
+        _difference(name, before.get(name), now.get(name))
+        for name in sorted({*before, *now})
+        if before.get(name) != now.get(name)
     ]
 
 
-def _changed_graders(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+def _difference(name: str, before: Any, now: Any) -> str:
+    if name != "graders":
+        return f"{name} was {before!r} and is now {now!r}"
     if sorted(before) != sorted(now):
         return f"graders were {', '.join(before)} and are now {', '.join(now)}"
-    changed = ", ".join(name for name in now if before[name] != now[name])
+    changed = ", ".join(grader for grader in now if before[grader] != now[grader])
     return f"the prompt or a setting of {changed} is not what it was"

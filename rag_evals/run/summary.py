@@ -128,6 +128,8 @@ class Summary:
             price is.
         failed: Outcomes that failed, over all graders.
         seconds: Time the run took.
+        changed: Rows that were graded again because they are not what they were.
+        left_out: Rows that were graded earlier and are not counted: the data has them no more.
     """
 
     graders: dict[str, GraderSummary] = field(default_factory=dict)
@@ -135,6 +137,8 @@ class Summary:
     cost_usd: float | None = None
     failed: int = 0
     seconds: float = 0.0
+    changed: int = 0
+    left_out: int = 0
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
@@ -160,6 +164,17 @@ class Summary:
         for of_grader in self.graders.values():
             kinds += of_grader.failed
         return counted_words(kinds)
+
+    def notes(self) -> list[str]:
+        """Say what an earlier run in the same folder makes different, in lines; mostly nothing."""
+        notes = []
+        if self.changed:
+            notes.append(f"{_rows(self.changed)} changed since they were graded: graded again")
+        if self.left_out:
+            notes.append(
+                f"{_rows(self.left_out)} graded earlier and not counted: the data has no such row"
+            )
+        return notes
 
     def account(self) -> str:
         """Say what was spent, in one line; empty when no judge was asked."""
@@ -188,7 +203,7 @@ class Summary:
             for of_grader in self.graders.values()
             for line in (of_grader.line(count_as), of_grader.spread_line(count_as))
         )
-        return "\n".join(line for line in lines if line is not None)
+        return "\n".join(line for line in [*lines, *self.notes()] if line is not None)
 
     def __str__(self) -> str:
         """What `lines` says when no reason counts as a number."""
@@ -218,6 +233,10 @@ def _html_row(of_grader: GraderSummary) -> str:
 def _html_worst(of_grader: GraderSummary) -> str:
     worst = of_grader.worst_mean()
     return "" if worst is None else f" ({worst:.3f} with failed rows as 0)"
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
 
 
 def _counted(label: str, counts: Counter[str]) -> str:

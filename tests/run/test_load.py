@@ -129,7 +129,7 @@ def test_results_of_unknown_models_keep_their_fields() -> None:
     ("name", "text", "message"),
     [
         ("samples.jsonl", "[]\n", r"samples.jsonl', line 1"),
-        ("results.jsonl", '{"a": 1}\n', "is no outcome"),
+        ("results.jsonl", '{"a": 1}\n', r"results.jsonl', line 1: index: "),
         ("manifest.json", "{}", "is not the manifest"),
     ],
 )

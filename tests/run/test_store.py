@@ -95,14 +95,16 @@ def test_another_run_is_refused_with_the_setting(
     assert setting in str(caught.value)
 
 
-def test_changed_data_is_another_run(data: str) -> None:
-    """The hash of the rows is part of what makes a run."""
+def test_another_file_is_another_run(data: str) -> None:
+    """Neither its rows nor its name are what they were; the same rows may have another name."""
     evaluate(data, out=OUT)
-    path = Path(data)
-    path.write_text(path.read_text().replace("Answer 3", "Answer three"))
+    other = Path("other.jsonl")
+    other.write_text(Path(data).read_text())
+    assert evaluate(other, out=OUT).graded == 0
 
-    with pytest.raises(ConfigurationError, match="data was"):
-        evaluate(data, out=OUT)
+    Path("third.jsonl").write_text(other.read_text().replace("Answer 3", "Answer three"))
+    with pytest.raises(ConfigurationError, match="file was 'other.jsonl' and is now 'third.jsonl'"):
+        evaluate("third.jsonl", out=OUT)
 
 
 def test_a_folder_is_held_by_one_run_at_a_time(data: str) -> None:

@@ -1,0 +1,49 @@
+"""What did an earlier run of this folder end? Its outcomes, for rows that are what they were."""
+
+from dataclasses import replace
+
+from rag_evals.dataset import NumberedSample
+from rag_evals.run.outcome import Outcome
+
+
+class Earlier:
+    """The outcomes of an earlier run, each taken once."""
+
+    def __init__(self) -> None:
+        # A row that changed and changed back has two; the one that fits is used.
+        self._by_row: dict[tuple[str, str], dict[tuple[str, ...], Outcome]] = {}
+        self._changed: set[int] = set()
+
+    def add(self, outcome: Outcome) -> None:
+        """Note one outcome; a later one of the same key counts."""
+        of_row = self._by_row.setdefault((outcome.sample_id, outcome.grader), {})
+        of_row[outcome.key] = outcome
+
+    def take(self, row: NumberedSample, grader: str, fingerprint: str) -> Outcome | None:
+        """Return the outcome of a row that need not be graded again, in its place of today.
+
+        Args:
+            row: The row as it is now.
+            grader: Name of the grader.
+            fingerprint: What the grader is now, as outcomes have it.
+
+        Returns:
+            None where there is none, it failed, or row or grader are not what they were.
+        """
+        of_row = self._by_row.pop((row.name, grader), None)
+        if of_row is None:
+            return None
+        found = of_row.get((row.name, grader, row.fingerprint, fingerprint))
+        if found is None:
+            self._changed.add(row.position)
+            return None
+        return None if found.status == "failed" else replace(found, index=row.position)
+
+    @property
+    def changed(self) -> int:
+        """Rows of which there are outcomes, and none for what the row is now."""
+        return len(self._changed)
+
+    def left_out(self) -> set[str]:
+        """Return the ids of rows that were graded and did not come: the data has them no more."""
+        return {sample_id for sample_id, _ in self._by_row}

@@ -1,0 +1,110 @@
+"""How is a file of JSON lines kept whole? Added to line by line, mended after a kill, checked."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from rag_evals.errors import DataError
+
+PRIVATE = 0o600
+"""Files of a run hold a user's data: nobody else reads them."""
+
+_MAX_LINE_BYTES = 256 * 2**20
+_BLOCK_BYTES = 65536
+
+T = TypeVar("T")
+
+
+class LineLog:
+    """A file that one process appends lines to, whole after any end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: int | None = None
+
+    def __enter__(self) -> Self:
+        """Cut off a last line that was torn by a kill, and open the file."""
+        if self.path.exists():
+            with self.path.open("rb+") as file:
+                size = file.seek(0, os.SEEK_END)
+                end = _end_of_last_line(file, size)
+                if end < size:
+                    file.truncate(end)
+        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def append(self, line: bytes) -> None:
+        """Write one line with its end, past all buffers of this process."""
+        assert self._file is not None, "the file is not open"
+        # One write call, so that a kill leaves a whole line or a torn last one, never a mix.
+        while line:
+            line = line[os.write(self._file, line) :]
+
+
+def read_lines(path: Path, kind: TypeAdapter[T]) -> Iterator[T]:
+    """Read what was appended; blank lines and a torn last one are passed over.
+
+    Args:
+        path: The file; one that is not there has no lines.
+        kind: What each line holds. Fields that it does not know are of a newer version.
+
+    Raises:
+        DataError: A line holds something else, with the number of the line.
+    """
+    if not path.exists():
+        return
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(_whole_lines(file, path), 1):
+                if line.strip():
+                    yield _read(line, kind, f"{str(path)!r}, line {number}")
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
+
+
+def fault_of(error: ValueError) -> str:
+    """Say in one line what is wrong with a text of JSON, without quoting a user's data."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    fault = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(map(str, fault["loc"]))
+    return f"{place}: {fault['msg']}" if place else fault["msg"]
+
+
+def _read(line: bytes, kind: TypeAdapter[T], where: str) -> T:
+    try:
+        return kind.validate_json(line)
+    except ValueError as error:
+        raise DataError(f"{where}: {fault_of(error)}") from error
+
+
+def _whole_lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
+    number = 0
+    while line := file.readline(_MAX_LINE_BYTES):
+        number += 1
+        if line.endswith(b"\n"):
+            yield line
+        elif len(line) == _MAX_LINE_BYTES:
+            raise DataError(f"{str(path)!r}, line {number}: longer than {_MAX_LINE_BYTES} bytes")
+
+
+def _end_of_last_line(file: IO[bytes], size: int) -> int:
+    """Return the offset behind the last line end, reading backwards; 0 when there is none."""
+    position = size
+    while position > 0:
+        step = min(position, _BLOCK_BYTES)
+        position -= step
+        file.seek(position)
+        found = file.read(step).rfind(b"\n")
+        if found >= 0:
+            return position + found + 1
+    return 0
