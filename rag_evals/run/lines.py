@@ -1,11 +1,11 @@
 """How is a file of JSON lines kept whole? Added to line by line, mended after a kill, checked."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Self, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from rag_evals.errors import DataError
 
@@ -50,12 +50,12 @@ class LineLog:
             line = line[os.write(self._file, line) :]
 
 
-def read_lines(path: Path, kind: TypeAdapter[T]) -> Iterator[T]:
+def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
     """Read what was appended; blank lines and a torn last one are passed over.
 
     Args:
         path: The file; one that is not there has no lines.
-        kind: What each line holds. Fields that it does not know are of a newer version.
+        read: Reads one line; raises a `ValueError` for what it does not take.
 
     Raises:
         DataError: A line holds something else, with the number of the line.
@@ -66,7 +66,7 @@ def read_lines(path: Path, kind: TypeAdapter[T]) -> Iterator[T]:
         with path.open("rb") as file:
             for number, line in enumerate(_whole_lines(file, path), 1):
                 if line.strip():
-                    yield _read(line, kind, f"{str(path)!r}, line {number}")
+                    yield _checked(line, read, f"{str(path)!r}, line {number}")
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
 
@@ -80,9 +80,9 @@ def fault_of(error: ValueError) -> str:
     return f"{place}: {fault['msg']}" if place else fault["msg"]
 
 
-def _read(line: bytes, kind: TypeAdapter[T], where: str) -> T:
+def _checked(line: bytes, read: Callable[[bytes], T], where: str) -> T:
     try:
-        return kind.validate_json(line)
+        return read(line)
     except ValueError as error:
         raise DataError(f"{where}: {fault_of(error)}") from error
 

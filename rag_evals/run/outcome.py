@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic_core import to_json
@@ -104,7 +104,8 @@ def short_fingerprint(fingerprint: str) -> str:
     return fingerprint[:16]
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Place:
     """Which grading this is; the fields are those of `Outcome`."""
 
     index: int

@@ -340,8 +340,7 @@ def _ended_earlier(
         return Earlier()
     models = {grader.name: grader.result_model for grader in plan.graders} if keep else {}
     earlier = Earlier()
-    for record in store.records():
-        outcome = Outcome.from_record(record, models)
+    for outcome in store.outcomes(models):
         refusals.remember(outcome)
         earlier.add(outcome)
     return earlier

@@ -66,7 +66,7 @@ class _Line(TypedDict):
     in_data: NotRequired[bool]
 
 
-_LINE = TypeAdapter(_Line)
+_read_line = TypeAdapter(_Line).validate_json
 
 
 class SampleLog:
@@ -84,7 +84,7 @@ class SampleLog:
     def __enter__(self) -> Self:
         """Mend the file, and learn what is in it."""
         self._log.__enter__()
-        for stored in read_lines(self._log.path, _LINE):
+        for stored in read_lines(self._log.path, _read_line):
             line = _packed(stored)
             self._lines[hash(stored["sample_id"])] = hash(line)
         return self
@@ -109,7 +109,7 @@ class SampleLog:
         """
         gone = dict.fromkeys(sample_ids)
         if self._lines.keys() - self._met:
-            stored = read_lines(self._log.path, _LINE)
+            stored = read_lines(self._log.path, _read_line)
             gone |= dict.fromkeys(
                 line["sample_id"] for line in stored if hash(line["sample_id"]) not in self._met
             )
@@ -130,7 +130,7 @@ def read_samples(folder: Path) -> dict[str, StoredSample]:
     Raises:
         DataError: A line is broken; a torn last one is passed over.
     """
-    return {line["sample_id"]: _stored(line) for line in read_lines(folder / SAMPLES, _LINE)}
+    return {line["sample_id"]: _stored(line) for line in read_lines(folder / SAMPLES, _read_line)}
 
 
 def _fields(row: NumberedSample, sample: Sample) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, NotRequired, Self
 
 from filelock import FileLock, Timeout
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
 
 from rag_evals.errors import ConfigurationError, DataError
@@ -135,9 +135,20 @@ class RunStore:
         """Write one outcome."""
         self._results.append(outcome.to_line())
 
-    def records(self) -> Iterator[Record]:
-        """Read the outcomes that are there, in the order they ended; a key may come again."""
-        return read_records(self.folder)
+    def outcomes(self, models: Mapping[str, type[BaseModel]]) -> Iterator[Outcome]:
+        """Read what is there, in the order it ended; a key may come again.
+
+        Args:
+            models: As for `Outcome.from_record`.
+
+        Raises:
+            DataError: A line is no outcome, or its result is none of its grader.
+        """
+
+        def read(line: bytes) -> Outcome:
+            return Outcome.from_record(_OUTCOME.validate_json(line), models)
+
+        return read_lines(self._results.path, read)
 
     def finish(self, gone: Iterable[str]) -> None:
         """Note that every row of the data has an outcome.
@@ -217,7 +228,7 @@ def read_records(folder: Path) -> Iterator[Record]:
     Raises:
         DataError: A line is no outcome; a torn last one is passed over.
     """
-    return read_lines(folder / RESULTS, _OUTCOME)
+    return read_lines(folder / RESULTS, _OUTCOME.validate_json)
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
