@@ -1,20 +1,21 @@
 """Is the candidate better than the baseline on the same samples?
 
 Pairing removes how hard each sample is, so the interval is far narrower than that of two separate
-means (Miller 2024, arXiv:2411.00640).
+means (Miller 2024, arXiv:2411.00640). Two tests must agree that there is a difference, sign flips
+and the t test behind the interval; verdict, p-value and interval are those of both together.
 """
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag_evals.errors import ConfigurationError, UnpairedScoresError
 from rag_evals.stats.checks import require_aligned, require_fraction, require_scores
-from rag_evals.stats.clusters import cluster_totals, mean_error
+from rag_evals.stats.clusters import MeanError, cluster_totals, mean_error
 from rag_evals.stats.distributions import student_t_quantile
 from rag_evals.stats.intervals import Interval, no_spread_interval
-from rag_evals.stats.significance import SignificanceTest, sign_flip_test
+from rag_evals.stats.significance import SignificanceTest, sign_flip_test, t_test
 
 Verdict = Literal["better", "worse", "not distinguishable"]
 
@@ -25,7 +26,8 @@ class PairedComparison:
 
     Attributes:
         difference: Mean of candidate - baseline, -1 to 1, positive when the candidate is better.
-        significance: Two-sided p-value and the test behind it.
+            It excludes 0 exactly when the p-value is at most 1 - its confidence.
+        significance: The larger of two two-sided p-values, and the test that gave it.
         samples: Samples compared.
         clusters: Independent units among them.
         wins: Samples where the candidate scores higher.
@@ -46,9 +48,7 @@ class PairedComparison:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether interval and test agree that there is a difference, and its direction."""
-        if self.significance.p_value > 1 - self.difference.confidence:
-            return "not distinguishable"
+        """Whether there is a difference, and its direction; interval and p-value say the same."""
         if self.difference.low > 0:
             return "better"
         return "worse" if self.difference.high < 0 else "not distinguishable"
@@ -83,7 +83,7 @@ def compare_paired(
         candidate: Same length; `candidate[i]` grades the same sample as `baseline[i]`.
         clusters: The document or conversation of each sample, aligned; None means independent.
         confidence: Coverage of the interval, as a fraction; the p-value must be at most
-            1 - `confidence` for a verdict.
+            1 - `confidence` for a verdict, else the interval reaches 0.
         resamples: Random sign patterns, where the test draws any.
         seed: Same seed, same p-value.
 
@@ -93,9 +93,14 @@ def compare_paired(
         ConfigurationError: `confidence` is not a fraction, or `resamples` is below 1.
     """
     differences = _differences(baseline, candidate)
+    flips = sign_flip_test(differences, clusters=clusters, resamples=resamples, seed=seed)
+    significance = max(flips, _t_test(differences, clusters), key=lambda test: test.p_value)
+    difference = _difference_interval(differences, clusters, confidence)
+    if significance.p_value > 1 - confidence:
+        difference = _widened_to_zero(difference)
     return PairedComparison(
-        difference=_difference_interval(differences, clusters, confidence),
-        significance=sign_flip_test(differences, clusters=clusters, resamples=resamples, seed=seed),
+        difference=difference,
+        significance=significance,
         samples=len(differences),
         clusters=len(cluster_totals(differences, clusters=clusters)),
         wins=sum(change > 0 for change in differences),
@@ -124,7 +129,8 @@ def paired_difference(
 
     Returns:
         Mean of `candidate - baseline`, -1 to 1, positive when the candidate is better, with a
-        Student interval from the cluster-robust standard error.
+        Student interval from the cluster-robust standard error. It may exclude 0 where the sign
+        flips of `compare_paired` do not.
 
     Raises:
         UnpairedScoresError: The lengths differ, or there is nothing to compare.
@@ -150,15 +156,51 @@ def _difference_interval(
 ) -> Interval:
     require_fraction("confidence", confidence)
     mean = math.fsum(differences) / len(differences)
-    units = len(cluster_totals(differences, clusters=clusters))
-    error = mean_error(differences, clusters=clusters) if units > 1 else None
-    if error is None or error.standard_error < 1e-12:
+    error = _spread(differences, clusters)
+    if error is None:
+        units = len(cluster_totals(differences, clusters=clusters))
         return no_spread_interval(mean, units, bounds=(-1.0, 1.0), confidence=confidence)
     reach = error.standard_error * student_t_quantile(
         (1 + confidence) / 2, error.degrees_of_freedom
     )
     low, high = max(-1.0, mean - reach), min(1.0, mean + reach)
     return Interval(mean, low, high, confidence, "cluster-robust Student t")
+
+
+def _spread(
+    differences: list[float], clusters: Sequence[Hashable | None] | None
+) -> MeanError | None:
+    """Return the standard error; None when nothing shows one."""
+    if len(cluster_totals(differences, clusters=clusters)) < 2:
+        return None
+    error = mean_error(differences, clusters=clusters)
+    return None if error.standard_error < 1e-12 else error
+
+
+def _t_test(
+    differences: list[float], clusters: Sequence[Hashable | None] | None
+) -> SignificanceTest:
+    """Return the p-value at which the interval of the difference would just reach 0."""
+    error = _spread(differences, clusters)
+    if error is not None:
+        return t_test(error)
+    mean = math.fsum(differences) / len(differences)
+    units = len(cluster_totals(differences, clusters=clusters))
+    # The limit for equal values lies at 0 where tail ** (1 / units) is 1 / (1 + |mean|).
+    p_value = min(1.0, 2 * (1 + abs(mean)) ** -units)
+    return SignificanceTest(max(p_value, math.ulp(0.0)), "limit for equal values")
+
+
+def _widened_to_zero(interval: Interval) -> Interval:
+    """Let an interval reach 0, which one of the two tests cannot rule out."""
+    if interval.contains(0.0):
+        return interval
+    return replace(
+        interval,
+        low=min(interval.low, 0.0),
+        high=max(interval.high, 0.0),
+        method=f"{interval.method}, widened to 0 by sign flips",
+    )
 
 
 def minimum_detectable_difference(
@@ -189,11 +231,8 @@ def minimum_detectable_difference(
     """
     require_fraction("confidence", confidence)
     require_fraction("power", power)
-    differences = _differences(baseline, candidate)
-    if len(cluster_totals(differences, clusters=clusters)) < 2:
-        return None
-    error = mean_error(differences, clusters=clusters)
-    if error.standard_error < 1e-12:
+    error = _spread(_differences(baseline, candidate), clusters)
+    if error is None:
         return None
     freedom = error.degrees_of_freedom
     reach = student_t_quantile((1 + confidence) / 2, freedom) + student_t_quantile(power, freedom)

@@ -13,10 +13,12 @@ from typing import Literal
 
 from rag_evals.errors import InvalidScoresError
 from rag_evals.stats.checks import require_aligned, require_positive, require_scores
-from rag_evals.stats.clusters import cluster_totals, mean_error
+from rag_evals.stats.clusters import MeanError, cluster_totals, mean_error
 from rag_evals.stats.distributions import fair_binomial_p, student_t_cdf
 
-TestName = Literal["exact sign-flip", "Monte Carlo sign-flip", "cluster-robust t"]
+TestName = Literal[
+    "exact sign-flip", "Monte Carlo sign-flip", "cluster-robust t", "limit for equal values"
+]
 
 # All 2**28 sign patterns are counted exactly from two sorted halves of 2**14 sums.
 _EXACT_UNITS = 28
@@ -94,6 +96,15 @@ def sign_flip_test(
     if error.standard_error == 0:
         # All moved by the same amount: only the two unanimous patterns are as extreme.
         return SignificanceTest(2.0 ** max(1 - error.units, -1000), "cluster-robust t")
+    return t_test(error)
+
+
+def t_test(error: MeanError) -> SignificanceTest:
+    """Test that a mean is 0.
+
+    Args:
+        error: The mean with its standard error, above 0.
+    """
     distance = abs(error.mean) / error.standard_error
     p_value = 2 * student_t_cdf(-distance, error.degrees_of_freedom)
     return SignificanceTest(max(p_value, math.ulp(0.0)), "cluster-robust t")

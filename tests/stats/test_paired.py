@@ -82,12 +82,71 @@ def test_a_clear_loss() -> None:
 
 
 def test_few_samples_cannot_decide() -> None:
-    """Four wins whose t interval excludes 0 are still not distinguishable: the exact p is 1/8."""
-    result = compare_paired([0.1, 0.2, 0.3, 0.4], [0.31, 0.4, 0.5, 0.6])
+    """Four wins, p = 1/8 by sign flips: the t interval, which excludes 0, is widened to it."""
+    scores = [0.1, 0.2, 0.3, 0.4], [0.31, 0.4, 0.5, 0.6]
+    result, alone = compare_paired(*scores), paired_difference(*scores)
 
-    assert result.difference.low > 0
+    assert alone.low > 0
+    assert (result.difference.low, result.difference.high) == (0.0, alone.high)
+    assert "widened to 0" in result.difference.method
     assert result.significance.p_value == 2 / 16
     assert result.verdict == "not distinguishable"
+
+
+def test_the_t_test_can_be_the_stricter_one() -> None:
+    """Six wins of very different size: sign flips say 0.03, the t test more, and that counts."""
+    result = compare_paired([0.0] * 6, [0.01, 0.01, 0.02, 0.02, 0.03, 1.0])
+
+    assert result.significance.test == "cluster-robust t"
+    assert result.significance.p_value > 0.05
+    assert result.difference.contains(0)
+    assert result.verdict == "not distinguishable"
+
+
+def test_equal_differences_have_a_p_value_too() -> None:
+    """Five losses of 1 are 2/32 by both tests; 60 equal losses of 0.02 decide nothing."""
+    five = compare_paired([1.0] * 5, [0.0] * 5)
+    small = compare_paired([0.5] * 60, [0.48] * 60)
+
+    assert five.significance.p_value == pytest.approx(2 / 32)
+    assert five.verdict == small.verdict == "not distinguishable"
+    assert small.significance.test == "limit for equal values"
+    # 2 * 1.02 ** -60
+    assert small.significance.p_value == pytest.approx(0.6095, abs=1e-4)
+
+
+def _scores(rng: random.Random, count: int) -> tuple[list[float], list[float]]:
+    """Make scores as runs have them: steps or numbers, few or many changes, a lift or none."""
+    steps = rng.choice([1, 2, 4, 1000])
+    changed, lift = rng.choice([0.05, 0.2, 0.5, 1.0]), rng.choice([0.0, 0.0, 0.1, 0.3])
+    old = [rng.randint(0, steps) / steps for _ in range(count)]
+    new = [
+        max(0.0, min(1.0, rng.randint(0, steps) / steps + lift))
+        if rng.random() < changed
+        else score
+        for score in old
+    ]
+    return old, new
+
+
+def test_verdict_p_value_and_interval_never_disagree() -> None:
+    """1,500 random comparisons, some with clusters: all three say the same of each."""
+    rng = random.Random(20)
+    verdicts: set[str] = set()
+    for draw in range(1_500):
+        old, new = _scores(rng, rng.choice([1, 2, 4, 6, 10, 30, 100]))
+        clusters = [row // 3 for row in range(len(old))] if draw % 3 == 0 else None
+        confidence = rng.choice([0.9, 0.95, 0.99])
+        result = compare_paired(
+            old, new, clusters=clusters, confidence=confidence, resamples=200, seed=draw
+        )
+        excludes = not result.difference.contains(0)
+        assert excludes == (result.significance.p_value <= 1 - confidence), (draw, result)
+        assert excludes == (result.verdict != "not distinguishable"), (draw, result)
+        assert result.is_worse() == (excludes and result.difference.estimate < 0)
+        verdicts.add(result.verdict)
+
+    assert verdicts == {"better", "worse", "not distinguishable"}
 
 
 def test_rounding_is_a_tie() -> None:
