@@ -101,7 +101,7 @@ def test_wrong_front_matter_is_explained(tmp_path: Path, front: str, message: st
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda path: path, "is missing"),
+        (lambda path: path, "does not exist"),
         (lambda path: path.mkdir() or path, "is a folder"),
         (lambda path: path.write_bytes(b"\xff") and path, "cannot be read"),
     ],

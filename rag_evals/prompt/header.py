@@ -53,13 +53,23 @@ class PromptHeader(BaseModel):
     examples: list[dict[str, Any]] = Field(default_factory=list, description="Few-shot examples.")
 
 
+class _Loader(yaml.SafeLoader):
+    """Safe YAML without aliases: a few of them, each naming the one before, fill any memory."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # as the stubs have it
+            raise yaml.MarkedYAMLError(None, None, "aliases (*) are not read here", mark)
+        return super().compose_node(parent, index)
+
+
 def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
     """Return the header, the template text, and how many lines stood before it."""
     found = _FRONT_MATTER.match(raw)
     if found is None:
         return PromptHeader(), raw, 0
     try:
-        loaded = yaml.safe_load(found.group(1)) or {}
+        loaded = yaml.load(found.group(1), _Loader) or {}
         header = PromptHeader.model_validate(loaded)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -70,4 +80,7 @@ def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
         place = ".".join(str(part) for part in first["loc"]) or "front matter"
         known = ", ".join(PromptHeader.model_fields)
         raise PromptError(f"{origin}: {place}: {first['msg']}; keys are {known}") from error
+    except (ValueError, TypeError, RecursionError) as error:
+        # A date such as 2024-99-99, a number of 5,000 digits, ten thousand brackets.
+        raise PromptError(f"{origin}: front matter cannot be read: {error}") from error
     return header, raw[found.end() :], raw.count("\n", 0, found.end())

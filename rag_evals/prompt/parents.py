@@ -3,10 +3,15 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from rag_evals.errors import PromptError
+from rag_evals.files import fault_of
 from rag_evals.prompt.header import PromptHeader, split_front_matter
 from rag_evals.prompt.shipped import SUFFIX, shipped_folder, shipped_languages, shipped_names
+
+# The text of a prompt is read by a judge; ten novels are none.
+_MAX_BYTES = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,29 @@ class Parent:
     header: PromptHeader
     text: str
     line_offset: int
+
+
+def read_template(file: Traversable, name: str) -> str:
+    """Read a template's file.
+
+    Args:
+        file: On disk, or in an archive among the shipped prompts.
+        name: What errors call it.
+
+    Raises:
+        PromptError: It is no file, too long, or no UTF-8 text.
+    """
+    fault = fault_of(file) if isinstance(file, Path) else None
+    if fault is not None:
+        raise PromptError(f"{name} {fault}; expected a Jinja text file")
+    try:
+        with file.open("rb") as opened:
+            raw = opened.read(_MAX_BYTES + 1)
+        if len(raw) > _MAX_BYTES:
+            raise PromptError(f"{name} has more than {_MAX_BYTES // 1_000_000} MB; is it a prompt?")
+        return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"{name} cannot be read: {error}") from error
 
 
 def find_parent(
@@ -50,7 +78,8 @@ def find_parent(
     if "/" not in name and "\\" not in name:
         for key, file in _candidates(name, places, language):
             if key not in chain and file.is_file():
-                header, text, offset = split_front_matter(file.read_text(encoding="utf-8"), key)
+                raw = read_template(file, f"template {key!r}")
+                header, text, offset = split_front_matter(raw, key)
                 return Parent(key, header, text, offset)
     raise PromptError(
         f"{child}: no template {name!r} beside it; shipped: "

@@ -15,11 +15,11 @@ from typing import Any
 
 import jinja2
 from jinja2 import meta, nodes
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from rag_evals.errors import PromptError
+from rag_evals.prompt.environment import PromptEnvironment, counted_work
 from rag_evals.prompt.header import PromptHeader, split_front_matter
-from rag_evals.prompt.parents import find_parent
+from rag_evals.prompt.parents import find_parent, read_template
 from rag_evals.prompt.shipped import (
     SUFFIX,
     search_folders,
@@ -36,17 +36,10 @@ VARIABLES = DATA_VARIABLES | {
 }  # fmt: skip
 """Every variable that a prompt may use."""
 
+# What a template raises that does too much for the stack, and that reads what is not there.
+_DEEP = (RecursionError, SyntaxError, MemoryError)
+_WRONG = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError)
 _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
-
-
-class _Environment(ImmutableSandboxedEnvironment):
-    """Knows which file each template means by a name: two folders may have the same."""
-
-    links: Mapping[tuple[str, str], str]
-
-    def join_path(self, template: str, parent: str) -> str:
-        """Return the key of the template that `parent` calls `template`."""
-        return self.links.get((parent, template), template)
 
 
 class Prompt:
@@ -153,15 +146,11 @@ class Prompt:
         Raises:
             PromptError: The file cannot be read, or its front matter is not valid.
         """
-        if not path.is_file():
-            kind = "a folder" if path.is_dir() else "missing"
-            raise PromptError(f"prompt file {str(path)!r} is {kind}; expected a Jinja text file")
-        try:
-            raw = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PromptError(f"prompt file {str(path)!r} cannot be read: {error}") from error
+        raw = read_template(path, f"prompt file {str(path)!r}")
         places = [path.parent, *(search_folders() if folders is None else folders)]
-        return cls._from_source(raw, origin=str(path), places=places)
+        prompt = cls._from_source(raw, origin=str(path), places=places)
+        prompt._compile()
+        return prompt
 
     @classmethod
     def shipped(cls, name: str, language: str | None = None) -> "Prompt":
@@ -253,15 +242,25 @@ class Prompt:
         Raises:
             PromptError: The template reads something that a value does not have.
         """
+        self._compile()
         try:
-            return self._template.render(variables)
-        except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-            raise self._error(_template_line(error), str(error), self.origin) from error
+            with counted_work():
+                return self._template.render(variables)
+        except (*_DEEP, *_WRONG) as error:
+            raise self._error(_template_line(error), _reason(error), self.origin) from error
+
+    def _compile(self) -> None:
+        try:
+            _ = self._template
+        except jinja2.TemplateSyntaxError as error:
+            raise self._error(error.lineno, str(error.message), self.origin) from error
+        except (*_DEEP, *_WRONG) as error:
+            raise self._error(None, _reason(error), self.origin) from error
 
     @cached_property
-    def _environment(self) -> "_Environment":
+    def _environment(self) -> PromptEnvironment:
         # No HTML escaping: the judge must see the data byte for byte.
-        environment = _Environment(
+        environment = PromptEnvironment(
             undefined=jinja2.StrictUndefined,
             autoescape=False,
             trim_blocks=True,
@@ -279,9 +278,14 @@ class Prompt:
         text, _ = self._sources[name]
         try:
             tree = self._environment.parse(text)
+            for test in tree.find_all(nodes.Test):
+                if test.name not in self._environment.tests:
+                    raise self._error(test.lineno, f"No test named {test.name!r}.", name)
+            unknown = meta.find_undeclared_variables(tree) - VARIABLES
         except jinja2.TemplateSyntaxError as error:
             raise self._error(error.lineno, str(error.message), name) from error
-        unknown = meta.find_undeclared_variables(tree) - VARIABLES
+        except (*_DEEP, ValueError) as error:
+            raise self._error(None, _reason(error), name) from error
         places = sorted(
             {(n.lineno, n.name) for n in tree.find_all(nodes.Name) if n.name in unknown}
         )
@@ -314,6 +318,15 @@ def _shipped_in(stem: str, language: str) -> Prompt | None:
 def _shipped_texts() -> dict[str, str]:
     """Return the stem of each shipped prompt by its text."""
     return {split_front_matter(shipped_source(stem), stem)[1]: stem for stem in shipped_names()}
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, MemoryError) and not isinstance(error.__context__, RecursionError):
+        return "the template needs more memory than there is"
+    if isinstance(error, _DEEP):
+        # Python's words for it ("too many statically nested blocks") name nothing of the template.
+        return "the template is nested too deeply, or calls itself without end"
+    return str(error)
 
 
 def _template_line(error: Exception) -> int | None:
