@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_evals.errors import ConfigurationError
+from rag_evals.files import MISSING, fault_of
 
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
 """Environment variable with the folder of the cache file."""
@@ -160,13 +161,28 @@ def remove(path: Path) -> None:
 
 
 def count_rows(path: Path, table: str) -> int:
-    """Return how many rows a table has; 0 when the file or the table is not there."""
-    if not path.exists():
+    """Return how many rows a table has; 0 when the file or the table is not there.
+
+    Raises:
+        ConfigurationError: The file is no database, or cannot be read.
+    """
+    fault = fault_of(path)
+    if fault == MISSING:
         return 0
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        try:
+    try:
+        if fault is not None:
+            raise sqlite3.OperationalError(f"it {fault}")
+        # As a URI: a question mark in a folder's name must not end it.
+        name = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(name, uri=True, timeout=_BUSY_SECONDS)) as connection:
+            there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+            if not connection.execute(there, (table,)).fetchall():
+                return 0
             # The name of a table cannot be a parameter; callers pass constants.
             (row,) = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
-        except sqlite3.DatabaseError:
-            return 0
+    except sqlite3.Error as error:
+        raise ConfigurationError(
+            f"cache file {str(path)!r} is no cache that can be read ({error}); remove it, or name "
+            f"another folder in {FOLDER_VARIABLE}"
+        ) from error
     return int(row[0])

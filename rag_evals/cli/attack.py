@@ -34,7 +34,7 @@ def attack(
     attacks: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Attacks of your own. Default: ours.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Gradings at a time.")] = (
+    concurrency: Annotated[int, typer.Option(min=1, help="Gradings at a time, at most 4096.")] = (
         DEFAULT_CONCURRENCY
     ),
     json_output: JsonForTable = False,

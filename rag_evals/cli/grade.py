@@ -98,7 +98,7 @@ def grade(
     json_output: JsonForTable = False,
     quiet: Quiet = False,
     concurrency: Annotated[
-        int, typer.Option(min=1, help="Gradings at a time.", rich_help_panel=_LIMITS)
+        int, typer.Option(min=1, help="Gradings at a time, at most 4096.", rich_help_panel=_LIMITS)
     ] = DEFAULT_CONCURRENCY,
     timeout: Annotated[
         float, typer.Option(help="Seconds for all calls of one row.", rich_help_panel=_LIMITS)

@@ -21,6 +21,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
 """Columns that are recognised without being told, for each field of a sample."""
 
 _MISSING = object()
+_PLACE_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +159,10 @@ def _descend(value: Any, parts: list[str]) -> Any:
                 found = _descend(value[key], parts[length:])
                 if found is not _MISSING:
                     return found
-    if isinstance(value, list) and parts[0].isdigit() and int(parts[0]) < len(value):
-        return _descend(value[int(parts[0])], parts[1:])
+    # Not isdigit(), which takes "²" for a digit; a place has few of them.
+    if isinstance(value, list) and parts[0].isdecimal() and len(parts[0]) <= _PLACE_DIGITS:
+        place = int(parts[0])
+        return _descend(value[place], parts[1:]) if place < len(value) else _MISSING
     return _MISSING
 
 

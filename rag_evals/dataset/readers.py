@@ -3,17 +3,20 @@
 import csv
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
-from pydantic_core import from_json
+from rag_evals.dataset.json_text import UnusableJsonError, loaded_json
+from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.files import fault_of
 
-from rag_evals.errors import DataError
+MAX_LINE_VARIABLE = "RAG_EVALS_MAX_LINE_MB"
+"""Environment variable with the most megabytes that are read in one piece: a line, a JSON file."""
 
-# Whole contexts stand in one cell; csv's own limit is 128 kB.
-csv.field_size_limit(2**31 - 1)
+_MAX_LINE_MB = 256
 
 
 class Row(NamedTuple):
@@ -38,9 +41,10 @@ def read_rows(path: Path) -> Iterator[Row]:
         DataError: Missing, empty, not of these kinds, or broken at a line that the message names.
     """
     reader = _reader_for(path)
+    limit = max_line_bytes()
     try:
         with _opened(path) as file:
-            rows = reader(file, path)
+            rows = reader(_Bounded(file, path, limit), path)
             first = next(rows, None)
             if first is None:
                 raise DataError(f"{str(path)!r} has no rows")
@@ -52,17 +56,60 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
 
 
+def max_line_bytes() -> int:
+    """Return how much is read in one piece: 256 MB, or what `RAG_EVALS_MAX_LINE_MB` says.
+
+    Raises:
+        ConfigurationError: The variable is no whole number from 1.
+    """
+    written = os.environ.get(MAX_LINE_VARIABLE) or str(_MAX_LINE_MB)
+    if not (written.isdecimal() and 0 < len(written) < 10 and int(written)):
+        raise ConfigurationError(
+            f"{MAX_LINE_VARIABLE} is {written!r}; expected a whole number of megabytes, 1 or more"
+        )
+    return int(written) * 1_000_000
+
+
+class _Bounded:
+    """The lines of a file, or all of it; a piece that could fill the memory is an error."""
+
+    def __init__(self, file: IO[bytes], path: Path, limit: int) -> None:
+        self._file = file
+        self._path = path
+        self.limit = limit
+
+    def __iter__(self) -> Iterator[bytes]:
+        number = 1
+        while line := self._file.readline(self.limit + 1):
+            if len(line) > self.limit:
+                raise self.too_long(f"line {number}")
+            yield line
+            number += 1
+
+    def read(self) -> bytes:
+        content = self._file.read(self.limit + 1)
+        if len(content) > self.limit:
+            raise self.too_long("the file")
+        return content
+
+    def too_long(self, what: str) -> DataError:
+        return DataError(
+            f"{str(self._path)!r}: {what} has more than {self.limit // 1_000_000} MB in one piece; "
+            f"write one row a line, or raise {MAX_LINE_VARIABLE}"
+        )
+
+
 def _opened(path: Path) -> IO[bytes]:
     # typeshed has no common type for the two; both are binary files.
     opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115 - the caller closes it
     return cast("IO[bytes]", opened)
 
 
-def _reader_for(path: Path) -> "Callable[[IO[bytes], Path], Iterator[Row]]":
-    if path.is_dir():
-        raise DataError(f"{str(path)!r} is a folder; expected a .jsonl, .json or .csv file")
-    if not path.exists():
-        raise DataError(f"{str(path)!r} does not exist")
+def _reader_for(path: Path) -> "Callable[[_Bounded, Path], Iterator[Row]]":
+    fault = fault_of(path)
+    if fault is not None:
+        expected = "; expected a .jsonl, .json or .csv file" if path.is_dir() else ""
+        raise DataError(f"{str(path)!r} {fault}{expected}")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
     reader = _READERS.get(kind[0] if kind else "")
@@ -74,7 +121,7 @@ def _reader_for(path: Path) -> "Callable[[IO[bytes], Path], Iterator[Row]]":
     return reader
 
 
-def _read_jsonl(file: IO[bytes], path: Path) -> Iterator[Row]:
+def _read_jsonl(file: _Bounded, path: Path) -> Iterator[Row]:
     for number, line in enumerate(file, 1):
         # A byte order mark is what Windows editors write first.
         text = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
@@ -83,7 +130,7 @@ def _read_jsonl(file: IO[bytes], path: Path) -> Iterator[Row]:
             yield Row(place, _object(_parse(text, path, place), path, place))
 
 
-def _read_json(file: IO[bytes], path: Path) -> Iterator[Row]:
+def _read_json(file: _Bounded, path: Path) -> Iterator[Row]:
     content = file.read().removeprefix(b"\xef\xbb\xbf")
     if not content.strip():
         return
@@ -95,7 +142,9 @@ def _read_json(file: IO[bytes], path: Path) -> Iterator[Row]:
         yield Row(place, _object(value, path, place))
 
 
-def _read_csv(file: IO[bytes], path: Path) -> Iterator[Row]:
+def _read_csv(file: _Bounded, path: Path) -> Iterator[Row]:
+    # Whole contexts stand in one cell; csv's own limit is 128 kB. It keeps 4 bytes a character.
+    csv.field_size_limit(file.limit // 4)
     reader = csv.reader(_decoded_lines(file, path), strict=True)
     header: list[str] | None = None
     try:
@@ -115,6 +164,8 @@ def _read_csv(file: IO[bytes], path: Path) -> Iterator[Row]:
             values = zip(header, cells, strict=True)
             yield Row(place, {name: _cell(cell, path, place) for name, cell in values})
     except csv.Error as error:
+        if "field limit" in str(error):
+            raise file.too_long(f"a cell that ends in line {reader.line_num}") from error
         raise DataError(f"{str(path)!r}, line {reader.line_num}: {error}") from error
 
 
@@ -130,7 +181,9 @@ def _cell(cell: str, path: Path, place: str) -> Any:
     if bare[:1] + bare[-1:] not in ("[]", "{}"):
         return cell
     try:
-        return json.loads(bare)
+        return loaded_json(bare.encode("utf-8"))
+    except UnusableJsonError as error:
+        raise DataError(f"{str(path)!r}, {place}: a cell cannot be read: {error}") from error
     except ValueError:
         if bare.startswith(("['", '["', "[{'", "{'")):
             raise DataError(
@@ -141,7 +194,7 @@ def _cell(cell: str, path: Path, place: str) -> Any:
         return cell
 
 
-def _decoded_lines(file: IO[bytes], path: Path) -> Iterator[str]:
+def _decoded_lines(file: _Bounded, path: Path) -> Iterator[str]:
     for number, line in enumerate(file, 1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -152,13 +205,9 @@ def _decoded_lines(file: IO[bytes], path: Path) -> Iterator[str]:
 def _parse(text: bytes, path: Path, place: str | None) -> Any:
     where = str(path) if place is None else f"{path}, {place}"
     try:
-        return from_json(text)
-    except ValueError:
-        pass
-    # The standard parser is slower, takes what the fast one refuses (a lone surrogate, which the
-    # sample then reports with its field), and says more about what is wrong.
-    try:
-        return json.loads(text.decode("utf-8"))
+        return loaded_json(text)
+    except UnusableJsonError as error:
+        raise DataError(f"{where}: {error}") from error
     except UnicodeDecodeError as error:
         raise _not_utf8(path, place, error) from error
     except json.JSONDecodeError as error:
@@ -168,8 +217,6 @@ def _parse(text: bytes, path: Path, place: str | None) -> Any:
             else f"column {error.colno}"
         )
         raise DataError(f"{where}: broken JSON: {error.msg} at {at}") from error
-    except RecursionError as error:
-        raise DataError(f"{where}: JSON nested too deeply") from error
 
 
 def _not_utf8(path: Path, place: str | None, error: UnicodeDecodeError) -> DataError:
@@ -187,7 +234,7 @@ def _object(value: Any, path: Path, place: str) -> Mapping[str, Any]:
     )
 
 
-_READERS: dict[str, Callable[[IO[bytes], Path], Iterator[Row]]] = {
+_READERS: dict[str, Callable[[_Bounded, Path], Iterator[Row]]] = {
     ".jsonl": _read_jsonl,
     ".ndjson": _read_jsonl,
     ".json": _read_json,

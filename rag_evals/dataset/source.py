@@ -1,6 +1,7 @@
 """Which samples does a run grade? A file is checked whole first, an iterable row by row."""
 
 import hashlib
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -190,6 +191,9 @@ def data_from(
     Raises:
         DataError: Neither a path nor an iterable of rows.
     """
+    if limit is not None:
+        # More rows than a machine can count are all rows.
+        limit = min(limit, sys.maxsize)
     if isinstance(data, str | Path):
         return FileData(Path(data), columns, required, limit)
     if isinstance(data, Mapping) or not isinstance(data, Iterable):

@@ -17,12 +17,14 @@ from typing import Any
 
 from rag_evals.dataset import ColumnMap, read_rows
 from rag_evals.errors import DataError
+from rag_evals.files import MISSING, fault_of
 from rag_evals.run import StoredRun
 
 _WORDS = {
     "true": 1.0, "yes": 1.0, "1": 1.0, "supported": 1.0, "faithful": 1.0,
     "false": 0.0, "no": 0.0, "0": 0.0, "unsupported": 0.0, "contradicted": 0.0, "unfaithful": 0.0,
 }  # fmt: skip
+_MOST_DIGITS = 9
 _OWN_COLUMNS = ("label", "statements")
 
 
@@ -71,7 +73,7 @@ def read_labels(
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     labels = list(_own_labels(run)) if not given else []
     for source in given:
-        if Path(source).exists():
+        if fault_of(Path(source)) != MISSING:
             name = Path(source).name.split(".")[0] if len(given) > 1 else None
             labels += _file_labels(Path(source), column, name)
         else:
@@ -114,14 +116,24 @@ def _file_labels(path: Path, column: str, annotator: str | None) -> Iterator[Lab
 def _row_labels(row: Mapping[str, Any], sample_id: str, column: str, where: str) -> Iterator[Label]:
     if row.get(column) not in (None, ""):
         statement, text = row.get("statement"), row.get("text")
-        if isinstance(statement, str) and not statement.isdigit():
+        if isinstance(statement, str) and not statement.isdecimal():
             statement, text = None, statement
-        number = None if statement in (None, "") else int(statement)
+        number = None if statement in (None, "") else _statement_number(statement, where)
         of_row = number is None and not text
         value = _value(row[column], where, fraction=of_row)
         yield Label(sample_id, value, number, None if of_row else str(text or ""))
     if isinstance(statements := row.get("statements"), list):
         yield from _statement_labels(statements, sample_id, where)
+
+
+def _statement_number(written: object, where: str) -> int:
+    digits = str(written)
+    # Not isdigit(), which takes "²" for a digit; a result has few statements.
+    if not digits.isdecimal() or len(digits) > _MOST_DIGITS:
+        raise DataError(
+            f"{where}: the statement is {written!r}; expected its place in the result, from 0"
+        )
+    return int(digits)
 
 
 def _column_labels(run: StoredRun, name: str) -> Iterator[Label]:

@@ -104,7 +104,10 @@ def write_private(path: str | Path, text: str) -> Path:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE)
+        # A pipe that nobody reads is an error, not an endless wait.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
+        number = os.open(path, flags, _PRIVATE)
+        os.set_blocking(number, True)
         with open(number, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a descriptor
             file.write(text)
     except OSError as error:

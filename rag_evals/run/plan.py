@@ -30,6 +30,7 @@ from rag_evals.run.store import FORMAT
 from rag_evals.verify import read_judge
 
 _RUNS_FOLDER = Path("runs")
+_STEM_CHARS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,8 @@ class Plan:
         """Name a folder after the data and the settings: the same run, the same folder."""
         packed = json.dumps(self.identity, sort_keys=True).encode()
         stem = self.data.path.name.split(".")[0] if isinstance(self.data, FileData) else "rows"
-        return _RUNS_FOLDER / f"{stem}-{hashlib.sha256(packed).hexdigest()[:8]}"
+        # A folder's name has at most 255 bytes, four for some letters.
+        return _RUNS_FOLDER / f"{stem[:_STEM_CHARS]}-{hashlib.sha256(packed).hexdigest()[:8]}"
 
 
 def make_plan(

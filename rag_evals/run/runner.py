@@ -74,7 +74,7 @@ def evaluate(
             `"embedded"`; None takes `RAG_EVALS_JUDGE`, else `"embedded"`.
         model: Model to ask; None takes the grader's, else the client's own.
         columns: Where the fields are; None looks for the usual names.
-        concurrency: Gradings at a time.
+        concurrency: Gradings at a time, at most 4096.
         out: Folder to keep the run in; a run that is there is gone on with. None writes nothing.
         progress: A function that is given `Progress`; True or False; None shows it on a terminal.
         keep: Keep the outcomes in memory; False for very large data with `out`.
@@ -219,6 +219,8 @@ class _Runner:
     async def run(self, folder: Path | None) -> Run:
         work = self._open_work()
         count = self._plan.settings.session.concurrency
+        if self._plan.total is not None:
+            count = min(count, self._plan.total)
         workers = [asyncio.create_task(self._work(work)) for _ in range(count)]
         try:
             await asyncio.gather(*workers)

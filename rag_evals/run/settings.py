@@ -10,8 +10,12 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.judge.session import DEFAULT_TIMEOUT_SECONDS, SessionSettings
 
 DEFAULT_CONCURRENCY = 16
+# Each grading at work takes memory; no endpoint serves more of them for one client.
+MAX_CONCURRENCY = 4096
 DEFAULT_MAX_FAILURES = "50%"
 _FEWEST_FOR_A_SHARE = 20
+_MOST_DIGITS = 18
+_ALL = 100
 
 
 class RunOptions(TypedDict, total=False):
@@ -58,10 +62,13 @@ class FailureLimit:
         """
         shown = str(text).strip()
         digits = shown.removesuffix("%")
-        if digits.isdigit() and shown.endswith("%") and int(digits) <= 100:
-            return cls(share=int(digits) / 100)
-        if shown.isdigit():
-            return cls(count=int(shown))
+        # Not isdigit(), which takes "²" for a digit; and no more digits than int() reads.
+        if digits.isdecimal() and len(digits) <= _MOST_DIGITS:
+            number = int(digits)
+            if digits == shown:
+                return cls(count=number)
+            if number <= _ALL:
+                return cls(share=number / _ALL)
         raise ConfigurationError(
             f"max failures {text!r} is neither a number nor a percentage, as in 10 or '50%'"
         )
@@ -125,7 +132,7 @@ class RunSettings:
         path = None if wanted is False else default_path() if wanted is True else Path(wanted)
         return cls(
             SessionSettings(
-                concurrency,
+                min(concurrency, MAX_CONCURRENCY),
                 options.get("timeout", DEFAULT_TIMEOUT_SECONDS),
                 options.get("rpm"),
                 options.get("tpm"),
