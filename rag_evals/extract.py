@@ -3,11 +3,12 @@
 import copy
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -55,22 +56,27 @@ class Extraction:
     passed_over: tuple[PassedOverSentence, ...] = ()
 
 
-class Extractor(Protocol):
-    """Finds the statements of an answer; its flow says what it needs for that.
+class Extractor(ABC):
+    """Finds the statements of an answer; its flow says what it needs for that."""
 
-    It may also have `asks_judge`, True when it needs the client that grades.
-    """
+    asks_judge: bool = False
+    """True when it needs the client that grades."""
 
+    @abstractmethod
     def fingerprint(self) -> str:
         """Return a hash of all that can change a statement, the client that grades left out."""
-        ...
 
+    @abstractmethod
     def flow(self, sample: Sample) -> Flow[Extraction]:
         """Describe the work on the answer of one sample."""
-        ...
+
+    def in_language(self, language: str) -> "Extractor":
+        """Return the extractor that asks in a language; one that asks nobody stays as it is."""
+        del language
+        return self
 
 
-class SentenceExtractor:
+class SentenceExtractor(Extractor):
     """Takes the answer's own sentences, word for word; asks nobody."""
 
     def fingerprint(self) -> str:
@@ -124,7 +130,7 @@ class ExtractionReply(JudgeModel):
         return self
 
 
-class StatementExtractor:
+class StatementExtractor(Extractor):
     """Has a judge break every numbered sentence of the answer into statements.
 
     Args:

@@ -30,15 +30,7 @@ from rag_evals.verify import (
     LLMVerifier,
     Verdict,
     Verifier,
-    asks_judge,
-    cache_mode_of,
-    calls_for,
     check_verdicts,
-    check_verifier,
-    deciders_of,
-    endpoints_of,
-    in_answer,
-    in_language,
 )
 
 
@@ -135,8 +127,8 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         self.language = language
         self.cache = cache
         self._prompts = dict(prompts or {})
-        _require_flow("extractor", extractor, "SentenceExtractor()")
-        _require_flow("verifier", verifier, "EmbeddedVerifier()")
+        _require_kind("extractor", extractor, Extractor, "SentenceExtractor()")
+        _require_kind("verifier", verifier, Verifier, "EmbeddedVerifier()")
         if cache is not None and not isinstance(cache, StatementCache):
             raise ConfigurationError(f"cache is {cache!r}; expected a StatementCache, or None")
         self._given = (extractor, verifier)
@@ -148,23 +140,23 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
     @property
     def wants_cache(self) -> bool:  # type: ignore[override]  # depends on the parts here
         """True when verdicts cost something and none are kept: words are counted faster."""
-        kept = cache_mode_of(self.verifier) is not None
+        kept = self.verifier.cache_mode is not None
         return not kept and not isinstance(self.verifier, EmbeddedVerifier)
 
     @property
     def asks_judge(self) -> bool:
         """True when a step of it needs the client that grades."""
-        return asks_judge(self.extractor) or asks_judge(self.verifier)
+        return self.extractor.asks_judge or self.verifier.asks_judge
 
     @property
     def endpoints(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
         """Judges of its own that its verifier asks."""
-        return endpoints_of(self.verifier)
+        return self.verifier.endpoints
 
     @property
     def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the parts here
         """One for an extractor that asks a judge, one for a verifier that does."""
-        return int(asks_judge(self.extractor)) + int(calls_for(self.verifier, 1) > 0)
+        return int(self.extractor.asks_judge) + int(self.verifier.calls_for(1) > 0)
 
     def fingerprint(self) -> str:
         """Return a hash of extractor and verifier."""
@@ -179,9 +171,9 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         """
         extractor, own = self._given
         if extractor is None:
-            extractor = self._own_extractor() if asks_judge(verifier) else SentenceExtractor()
+            extractor = self._own_extractor() if verifier.asks_judge else SentenceExtractor()
         changed = self._changed(extractor, verifier if own is None else own, self.cache)
-        if changed.asks_judge and not asks_judge(verifier):
+        if changed.asks_judge and not verifier.asks_judge:
             raise ConfigurationError(
                 f"grader {self.name!r} asks a judge model, and {verifier.name!r} is none; pass a "
                 "client such as 'openai/gpt-4o-mini', or use SentenceExtractor and a verifier "
@@ -198,7 +190,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
     ) -> Self:
         """Return this grader with another extractor or verifier; None keeps what there is."""
         if verifier is not None and self.language is not None:
-            verifier = in_language(verifier, self.language)
+            verifier = verifier.in_language(self.language)
         own = self._given
         return self._changed(extractor or own[0], verifier or own[1], self.cache)
 
@@ -221,15 +213,15 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         """
         check_language(language)
         extractor, verifier = self._given
-        if isinstance(extractor, StatementExtractor):
+        if extractor is not None:
             extractor = extractor.in_language(language)
         if verifier is not None:
-            verifier = in_language(verifier, language)
+            verifier = verifier.in_language(language)
         return self._changed(extractor, verifier, self.cache, language)
 
     def check(self) -> None:
         """Check the verifier: statements are paid for before it is asked."""
-        check_verifier(self.verifier)
+        self.verifier.check()
 
     def flow(self, sample: Sample) -> Flow[VerifiedFaithfulnessResult]:
         """Extract, then verify; an answer that claims nothing needs no verdict."""
@@ -241,17 +233,17 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         claims = [one.claim for one in extraction.statements]
         made: list[int] = []
         chunks = [chunk.text for chunk in sample.context]
-        verifier = in_answer(self._verifier_for(sample), len(claims))
+        verifier = self._verifier_for(sample).for_statement_count(len(claims))
         verdicts = yield from _counting(verifier.flow(claims, chunks), made)
         check_verdicts(claims, chunks, verdicts)
         return VerifiedFaithfulnessResult(
             statements=self._evaluations(extraction, verdicts),
             no_claim_sentences=passed_over,
             verifier=self.verifier.name,
-            deciders=deciders_of(self.verifier),
-            cache=cache_mode_of(self.verifier),
+            deciders=self.verifier.deciders,
+            cache=self.verifier.cache_mode,
             verification_calls=sum(made),
-            calls_saved=max(0, calls_for(self.verifier, len(claims)) - sum(made)),
+            calls_saved=max(0, self.verifier.calls_for(len(claims)) - sum(made)),
         )
 
     def _verifier_for(self, sample: Sample) -> Verifier:
@@ -261,7 +253,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             return self.verifier
         # One for each language: a verifier has a fingerprint to compute.
         if language not in self._in_language:
-            self._in_language[language] = in_language(self.verifier, language)
+            self._in_language[language] = self.verifier.in_language(language)
         return self._in_language[language]
 
     def _own_extractor(self) -> StatementExtractor:
@@ -299,9 +291,12 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         return [_evaluation(statement, one, self.verifier.name) for statement, one in pairs]
 
 
-def _require_flow(name: str, part: object, example: str) -> None:
-    if part is not None and not hasattr(part, "flow"):
-        raise ConfigurationError(f"{name} is {part!r}; expected an object such as {example}")
+def _require_kind(name: str, part: object, kind: type, example: str) -> None:
+    if part is not None and not isinstance(part, kind):
+        raise ConfigurationError(
+            f"{name} is {part!r}; expected an object such as {example}, or one of a class of your "
+            f"own derived from {kind.__name__}"
+        )
 
 
 def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> VerifiedStatement:

@@ -12,13 +12,13 @@ from rag_evals.catalog import grader_from_file, grader_named
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.extract import SentenceExtractor, StatementExtractor
 from rag_evals.testing import Script, ScriptedJudge
-from rag_evals.verify import EmbeddedVerifier, Flow, LLMVerifier, Verdict, VerifyCall
+from rag_evals.verify import EmbeddedVerifier, Flow, LLMVerifier, Verdict, Verifier, VerifyCall
 from tests.conftest import EIFFEL
 
 Start = Callable[[Script], ScriptedJudge]
 
 
-class Short:
+class Short(Verifier):
     """A verifier that loses a verdict, in a flow of its own."""
 
     name = "short"

@@ -21,14 +21,7 @@ from rag_evals.verify import (
     LocalCall,
     Verdict,
     Verifier,
-    asks_judge,
-    calls_for,
     check_verdicts,
-    check_verifier,
-    deciders_of,
-    endpoints_of,
-    in_answer,
-    in_language,
 )
 
 STATEMENTS_TABLE = "statements"
@@ -121,32 +114,33 @@ class StatementCache:
         return replace(unpack(rows[0][0]), from_cache=True) if rows else None
 
 
-class CachedVerifier:
+class CachedVerifier(Verifier):
     """Asks another verifier only for statements that a cache does not know."""
 
     def __init__(self, verifier: Verifier, cache: StatementCache) -> None:
         self.verifier = verifier
         self.cache = cache
+        self.name = verifier.name
 
     @property
-    def name(self) -> str:
-        """The other verifier's name."""
-        return self.verifier.name
+    def threshold(self) -> float | None:
+        """What the other verifier says."""
+        return self.verifier.threshold
 
     @property
     def asks_judge(self) -> bool:
         """What the other verifier says."""
-        return asks_judge(self.verifier)
+        return self.verifier.asks_judge
 
     @property
     def deciders(self) -> list[str]:
         """What the other verifier says."""
-        return deciders_of(self.verifier)
+        return self.verifier.deciders
 
     @property
     def endpoints(self) -> list[str]:
         """What the other verifier says."""
-        return endpoints_of(self.verifier)
+        return self.verifier.endpoints
 
     @property
     def cache_mode(self) -> CacheMode:
@@ -155,15 +149,15 @@ class CachedVerifier:
 
     def in_language(self, language: str) -> "CachedVerifier":
         """Return the other verifier in a language, with the same cache."""
-        return CachedVerifier(in_language(self.verifier, language), self.cache)
+        return CachedVerifier(self.verifier.in_language(language), self.cache)
 
-    def in_answer(self, statements: int) -> "CachedVerifier":
+    def for_statement_count(self, statements: int) -> "CachedVerifier":
         """Return the other verifier for an answer of so many statements, with the same cache."""
-        return CachedVerifier(in_answer(self.verifier, statements), self.cache)
+        return CachedVerifier(self.verifier.for_statement_count(statements), self.cache)
 
     def check(self) -> None:
         """Check the other verifier and the cache."""
-        check_verifier(self.verifier)
+        self.verifier.check()
         self.cache.check()
 
     def fingerprint(self) -> str:
@@ -175,7 +169,7 @@ class CachedVerifier:
 
     def calls_for(self, statements: int) -> int:
         """Return the calls that the other verifier would make."""
-        return calls_for(self.verifier, statements)
+        return self.verifier.calls_for(statements)
 
     def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Look, have the rest decided, keep it."""
@@ -210,7 +204,7 @@ class CachedVerifier:
         """Name the group of verdicts that may be used; None where it is not known who is asked."""
         if self.asks_judge and judge is None:
             return None
-        own = [endpoint_of(endpoint) for endpoint in endpoints_of(self.verifier)]
+        own = [endpoint_of(endpoint) for endpoint in self.verifier.endpoints]
         asked = [judge if self.asks_judge else "", *own]
         return group_of(chunks, self.verifier.fingerprint(), asked)
 

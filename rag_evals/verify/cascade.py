@@ -9,20 +9,13 @@ from rag_evals.verify.flow import Flow, check_verdicts
 from rag_evals.verify.protocol import (
     CacheMode,
     Verifier,
-    asks_judge,
-    cache_mode_of,
-    calls_for,
-    check_verifier,
-    deciders_of,
-    endpoints_of,
-    in_language,
 )
 from rag_evals.verify.verdict import Verdict
 
 DEFAULT_UNSURE = (0.2, 0.8)
 
 
-class CascadeVerifier:
+class CascadeVerifier(Verifier):
     """Sends only those statements to the second verifier that leave the first one unsure.
 
     Args:
@@ -50,44 +43,40 @@ class CascadeVerifier:
         _check_first(first, low, high)
         self.first = first
         self.then = then
+        self.name = f"{first.name}>{then.name}"
         self.unsure = (float(low), float(high))
-
-    @property
-    def name(self) -> str:
-        """Both names, such as `embedded>openai/gpt-4o-mini`."""
-        return f"{self.first.name}>{self.then.name}"
 
     @property
     def asks_judge(self) -> bool:
         """True when one of the two asks the client that grades."""
-        return asks_judge(self.first) or asks_judge(self.then)
+        return self.first.asks_judge or self.then.asks_judge
 
     @property
     def deciders(self) -> list[str]:
         """Names of all that may decide a statement, the cheapest first."""
         parts = (self.first, self.then)
-        return [name for part in parts for name in deciders_of(part) or [part.name]]
+        return [name for part in parts for name in part.deciders or [part.name]]
 
     @property
     def endpoints(self) -> list[str]:
         """Judges of their own that the two ask."""
-        return endpoints_of(self.first) + endpoints_of(self.then)
+        return self.first.endpoints + self.then.endpoints
 
     @property
     def cache_mode(self) -> CacheMode | None:
         """How the parts look for verdicts before; None where neither does."""
-        modes = {cache_mode_of(part) for part in (self.first, self.then)}
+        modes = {part.cache_mode for part in (self.first, self.then)}
         return "semantic" if "semantic" in modes else "exact" if "exact" in modes else None
 
     def in_language(self, language: str) -> "CascadeVerifier":
         """Return the cascade with both parts asking in a language."""
-        first, then = (in_language(part, language) for part in (self.first, self.then))
+        first, then = (part.in_language(language) for part in (self.first, self.then))
         return CascadeVerifier(first, then, self.unsure)
 
     def check(self) -> None:
         """Check both parts: the second may be asked long after the first was paid."""
-        check_verifier(self.first)
-        check_verifier(self.then)
+        self.first.check()
+        self.then.check()
 
     def fingerprint(self) -> str:
         """Return a hash of both verifiers and the band."""
@@ -96,7 +85,7 @@ class CascadeVerifier:
 
     def calls_for(self, statements: int) -> int:
         """Return the judge calls that so many statements take where none is decided first."""
-        return calls_for(self.first, statements) + calls_for(self.then, statements)
+        return self.first.calls_for(statements) + self.then.calls_for(statements)
 
     def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Decide all with the first verifier, then the unsure ones with the second."""
@@ -111,12 +100,12 @@ class CascadeVerifier:
 
 
 def _check_first(first: Verifier, low: float, high: float) -> None:
-    if calls_for(first, 1) and low > 0 and high < 1:
+    if first.calls_for(1) and low > 0 and high < 1:
         raise ConfigurationError(
             f"{first.name!r} stands first, and a judge is never unsure: its support is 0 or 1; "
             "put a local verifier first, such as EmbeddedVerifier()"
         )
-    threshold = getattr(first, "threshold", None)
+    threshold = first.threshold
     if threshold is not None and not low <= threshold <= high:
         raise ConfigurationError(
             f"the threshold of {first.name!r} is {threshold:g}, outside of unsure={(low, high)!r}: "

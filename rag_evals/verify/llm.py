@@ -24,6 +24,7 @@ from rag_evals.result import (
 )
 from rag_evals.verify.checks import require_whole
 from rag_evals.verify.flow import Flow
+from rag_evals.verify.protocol import Verifier
 from rag_evals.verify.verdict import Verdict
 
 DEFAULT_BATCH_SIZE = 10
@@ -60,7 +61,7 @@ class VerdictsReply(JudgeModel):
         return self
 
 
-class LLMVerifier:
+class LLMVerifier(Verifier):
     """Asks a judge, and takes no reply that leaves a statement out.
 
     Args:

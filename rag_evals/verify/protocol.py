@@ -1,7 +1,8 @@
-"""What is a verifier? A name, a fingerprint and a flow; the rest it may say of itself."""
+"""What is a verifier? A name, a fingerprint and a flow; what else it may say has defaults."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 from rag_evals.verify.flow import Flow
 from rag_evals.verify.verdict import Verdict
@@ -10,80 +11,66 @@ CacheMode = Literal["exact", "semantic"]
 """Which statements share a verdict: equal ones, or also ones that say the same."""
 
 
-class Verifier(Protocol):
+class Verifier(ABC):
     """Decides statements against chunks; its flow says what it needs for that.
 
-    It may also have:
-
-    - `asks_judge`: True when it needs the client that grades; False where it is absent.
-    - `calls_for(statements)`: the judge calls that so many statements take at most.
-    - `deciders`: names of the verifiers that it hands statements to.
-    - `endpoints`: judges of its own that it asks, such as `openai/gpt-4o`.
-    - `cache_mode`: how it looks for verdicts before it decides; None where none are kept.
-    - `in_language(code)`: the same verifier, asking in another language.
-    - `in_answer(statements)`: the same verifier for an answer of so many statements.
-    - `check()`: raises a `ConfigurationError` for what would stop it, before anything is paid.
+    Attributes:
+        name: What results and manifests call it.
     """
 
-    @property
-    def name(self) -> str:
-        """What results and manifests call it."""
-        ...
+    name: str
 
+    @abstractmethod
     def fingerprint(self) -> str:
         """Return a hash of all that can change a verdict, the client that grades left out."""
-        ...
 
+    @abstractmethod
     def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Describe the work; returns one verdict for each statement, in order."""
-        ...
 
+    @property
+    def asks_judge(self) -> bool:
+        """True when it needs the client that grades; False for most."""
+        return False
 
-def asks_judge(part: object) -> bool:
-    """Say whether a verifier or an extractor needs the client that grades."""
-    return bool(getattr(part, "asks_judge", False))
+    @property
+    def deciders(self) -> list[str]:
+        """Names of the verifiers that share the work; empty for one that does it alone."""
+        return []
 
+    @property
+    def endpoints(self) -> list[str]:
+        """Judges of its own that it asks, such as `openai/gpt-4o`; empty for most."""
+        return []
 
-def calls_for(verifier: Verifier, statements: int) -> int:
-    """Return the judge calls that so many statements take at most; 0 for local verifiers."""
-    count = getattr(verifier, "calls_for", None)
-    return 0 if count is None else int(count(statements))
+    @property
+    def cache_mode(self) -> CacheMode | None:
+        """How it looks for verdicts before it decides; None where none are kept."""
+        return None
 
+    @property
+    def threshold(self) -> float | None:
+        """Support from which a statement counts as supported, 0 to 1; None where it has none."""
+        return None
 
-def deciders_of(verifier: Verifier) -> list[str]:
-    """Return the names of the verifiers that share the work; empty for one that does it alone."""
-    return list(getattr(verifier, "deciders", ()))
+    def calls_for(self, statements: int) -> int:
+        """Return the judge calls that so many statements take at most; 0 for local verifiers."""
+        del statements
+        return 0
 
+    def in_language(self, language: str) -> "Verifier":
+        """Return the verifier that asks in a language; one that asks nobody stays as it is."""
+        del language
+        return self
 
-def endpoints_of(verifier: Verifier) -> list[str]:
-    """Return the judges of its own that a verifier asks; empty for most."""
-    return list(getattr(verifier, "endpoints", ()))
+    def for_statement_count(self, statements: int) -> "Verifier":
+        """Return the verifier for an answer of so many statements; most stay as they are."""
+        del statements
+        return self
 
+    def check(self) -> None:  # noqa: B027 - most have nothing to check
+        """Find out before the first call whether it can work; nothing to find out for most.
 
-def cache_mode_of(verifier: Verifier) -> CacheMode | None:
-    """Say how a verifier, or a part of it, looks for verdicts before; None where none are kept."""
-    mode: CacheMode | None = getattr(verifier, "cache_mode", None)
-    return mode
-
-
-def in_language(verifier: Verifier, language: str) -> Verifier:
-    """Return the verifier that asks in a language; one that asks nobody stays as it is."""
-    change = getattr(verifier, "in_language", None)
-    return verifier if change is None else change(language)
-
-
-def in_answer(verifier: Verifier, statements: int) -> Verifier:
-    """Return the verifier for an answer of so many statements; most stay as they are."""
-    change = getattr(verifier, "in_answer", None)
-    return verifier if change is None else change(statements)
-
-
-def check_verifier(verifier: Verifier) -> None:
-    """Find out before the first call whether a verifier can work.
-
-    Raises:
-        ConfigurationError: It says that it cannot.
-    """
-    check = getattr(verifier, "check", None)
-    if check is not None:
-        check()
+        Raises:
+            ConfigurationError: It cannot.
+        """

@@ -18,6 +18,7 @@ from rag_evals.verify import (
     Flow,
     LLMVerifier,
     Verdict,
+    Verifier,
     from_string,
     read_judge,
     verifier_from_string,
@@ -32,7 +33,7 @@ ROW: dict[str, Any] = {
 }
 
 
-class Fixed:
+class Fixed(Verifier):
     """Gives each statement the support that stands in it."""
 
     def __init__(self, name: str) -> None:

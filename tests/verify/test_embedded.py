@@ -269,14 +269,15 @@ def test_a_wrong_threshold_is_explained(spec: str, message: str) -> None:
 def test_an_answer_of_many_statements_has_a_lower_threshold() -> None:
     """Supports stay as they are; a threshold of one's own, or for recall, stays as well."""
     alone = EmbeddedVerifier()
-    thresholds = [alone.in_answer(count).threshold for count in (1, 2, 6, 20)]
+    thresholds = [alone.for_statement_count(count).threshold for count in (1, 2, 6, 20)]
 
     assert thresholds == sorted(thresholds, reverse=True)
     assert thresholds[0] == alone.threshold
     assert thresholds[-1] > 0.2
-    assert EmbeddedVerifier(0.6).in_answer(9).threshold == 0.6
-    assert EmbeddedVerifier("strict").in_answer(9).threshold == EmbeddedVerifier("strict").threshold
-    assert alone.in_answer(6).fingerprint() != alone.fingerprint()
+    assert EmbeddedVerifier(0.6).for_statement_count(9).threshold == 0.6
+    strict = EmbeddedVerifier("strict")
+    assert strict.for_statement_count(9).threshold == strict.threshold
+    assert alone.for_statement_count(6).fingerprint() != alone.fingerprint()
 
 
 def test_grader_and_verify_answer_decide_alike() -> None:
@@ -296,4 +297,4 @@ def test_grader_and_verify_answer_decide_alike() -> None:
 
 
 def threshold_among(statements: int) -> float:
-    return EmbeddedVerifier().in_answer(statements).threshold
+    return EmbeddedVerifier().for_statement_count(statements).threshold

@@ -16,6 +16,7 @@ from rag_evals.errors import ConfigurationError, RagEvalsError, VerifierError
 from rag_evals.verify.checks import require_fraction, require_whole
 from rag_evals.verify.classifier.adapters import Adapter, adapter_for, resolve_device
 from rag_evals.verify.flow import Flow, VerifyCall
+from rag_evals.verify.protocol import Verifier
 from rag_evals.verify.verdict import Evidence, Verdict
 
 HHEM = "vectara/hallucination_evaluation_model"
@@ -29,7 +30,7 @@ _LEAST_WINDOW = 16
 _VERSION = 2
 
 
-class ClassifierVerifier:
+class ClassifierVerifier(Verifier):
     """Decides statements with an NLI, consistency or hallucination classifier; needs no judge.
 
     Sequence pairs, T5 with a token classifier (HHEM), T5 that says 1 or 0 (MiniCheck) and token
@@ -61,6 +62,7 @@ class ClassifierVerifier:
         threshold: float = 0.5,
     ) -> None:
         self.model = _checked_text("model", model, "a name on the Hugging Face hub, or a folder")
+        self.name = f"hf:{self.model}"
         self.device = _checked_text("device", device, "'cpu', 'cuda:0', 'mps' or 'auto'", _DEVICE)
         self.batch_size = require_whole("batch_size", batch_size)
         self.stride = require_whole("stride", stride, least=0)
@@ -71,12 +73,12 @@ class ClassifierVerifier:
                 f"least 0 and a max_length more than {_LEAST_WINDOW} above it"
             )
         self.label_map = _checked_labels(label_map)
-        self.threshold = require_fraction("threshold", threshold)
+        self._threshold = require_fraction("threshold", threshold)
 
     @property
-    def name(self) -> str:
-        """`hf:` and the model."""
-        return f"hf:{self.model}"
+    def threshold(self) -> float:
+        """Support from which a statement counts as supported, 0 to 1."""
+        return self._threshold
 
     def fingerprint(self) -> str:
         """Return a hash of model, windows, labels and threshold: what can change a verdict."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.verify.checks import require_fraction
 from rag_evals.verify.flow import Flow, VerifyCall
+from rag_evals.verify.protocol import Verifier
 from rag_evals.verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _DEFAULT = "balanced"
 _ENGINE = 4
 
 
-class EmbeddedVerifier:
+class EmbeddedVerifier(Verifier):
     """A trained groundedness screen: no key, no network, no model to download.
 
     It says whether a statement is said in the chunks, and finds changed numbers, dates, names,
@@ -36,8 +37,8 @@ class EmbeddedVerifier:
     Args:
         threshold: Support from which a statement counts as supported, 0 to 1, or a name:
             `"balanced"` weighs both kinds of error alike, and is lower for the statements of a
-            long answer (see `in_answer`); `"screen"` lets about one unsupported statement in ten
-            pass, `"strict"` one in thirty. None takes `"balanced"`.
+            long answer (see `for_statement_count`); `"screen"` lets about one unsupported
+            statement in ten pass, `"strict"` one in thirty. None takes `"balanced"`.
         weights: A file made by the training command; None takes the shipped one.
 
     Raises:
@@ -58,13 +59,9 @@ class EmbeddedVerifier:
         self._threshold = _DEFAULT if threshold is None else threshold
         self._statements = 1
         self._weights = None if weights is None else Path(weights)
+        self.name = "embedded" if self._weights is None else f"embedded:{self._weights}"
         if self._weights is not None:
             self._model()
-
-    @property
-    def name(self) -> str:
-        """`embedded`, or `embedded:FILE` with weights of one's own."""
-        return "embedded" if self._weights is None else f"embedded:{self._weights}"
 
     @property
     def threshold(self) -> float:
@@ -80,7 +77,7 @@ class EmbeddedVerifier:
 
         return answer_threshold(threshold, model.answer_allowance, self._statements)
 
-    def in_answer(self, statements: int) -> "EmbeddedVerifier":
+    def for_statement_count(self, statements: int) -> "EmbeddedVerifier":
         """Return the verifier for the statements of one answer.
 
         Supports stay as they are. Only the balanced threshold changes: with one threshold for all,
@@ -144,7 +141,7 @@ class EmbeddedVerifier:
 
         del question
         statements = claims_of(answer)
-        verifier = self.in_answer(len(statements))
+        verifier = self.for_statement_count(len(statements))
         verdicts = verifier.verify([statement.claim for statement in statements], chunks)
         return [
             (statement.text, verdict)
