@@ -12,6 +12,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
+from rag_evals.arguments import named_arguments
 from rag_evals.cache import StatementCache
 from rag_evals.errors import PromptError
 from rag_evals.examples import ExampleInput, read_example
@@ -282,6 +283,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 class ContextEvaluation(JudgedGrader[R, R]):
     """A grader made of a prompt and a response model; the judge's reply is the result."""
 
+    @named_arguments
     def __init__(
         self,
         prompt: str | Path | Prompt,

@@ -3,6 +3,7 @@
 RagEvalsError
 ├── ConfigurationError            wrong before anything ran: fix the call
 │   ├── UnknownNameError          no grader, prompt or provider of that name
+│   ├── UnknownArgumentError      a keyword that a function does not take; a TypeError too
 │   ├── PromptError               a prompt file or text that cannot be used
 │   └── MissingExtraError         an optional library is not installed
 ├── DataError                     a file or a row that cannot be read: fix the data
@@ -58,6 +59,18 @@ class UnknownNameError(ConfigurationError):
         nearest = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {nearest[0]!r}? " if nearest else ""
         return cls(f"no {kind} {name!r}; {hint}there are: {', '.join(names)}")
+
+
+class UnknownArgumentError(ConfigurationError, TypeError):
+    """A function takes no argument of that name; the message names the one that was meant."""
+
+    @classmethod
+    def of(
+        cls, function: str, name: str, meant: str | None, known: Iterable[str]
+    ) -> "UnknownArgumentError":
+        """Build the message from the call and the arguments that there are."""
+        hint = f"did you mean {meant}=? " if meant else ""
+        return cls(f"{function}() has no argument {name!r}; {hint}it takes {', '.join(known)}")
 
 
 class PromptError(ConfigurationError):

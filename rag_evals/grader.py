@@ -7,6 +7,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
+from rag_evals.arguments import named_arguments
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.drive import drive, drive_async
 from rag_evals.errors import ConfigurationError, NotScorableError, NotScorableReason
@@ -103,9 +104,10 @@ class Grader(ABC, Generic[R]):
             ConfigurationError: It cannot.
         """
 
+    @named_arguments
     def grade(
         self,
-        question: str | None = None,
+        question: str | Sample | None = None,
         answer: str | None = None,
         context: ContextInput = None,
         client: Client = None,
@@ -117,7 +119,8 @@ class Grader(ABC, Generic[R]):
         """Grade one answer.
 
         Args:
-            question: What was asked; some graders need it.
+            question: What was asked; some graders need it. Or a `Sample`, which stands for
+                question, answer, context, reference and language.
             answer: What the RAG system said.
             context: The chunks it was given: texts, or things with `text`, `page_content` or
                 `content`.
@@ -135,21 +138,17 @@ class Grader(ABC, Generic[R]):
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: The client or the model does not fit.
             DataError: A field is not text.
+            UnknownArgumentError: There is no argument of that name; a `TypeError` too.
         """
-        sample = Sample(
-            question=question,
-            answer=answer,
-            context=context,
-            reference=reference,
-            language=language,
-        )
+        sample = _as_sample(question, answer, context, reference, language)
         grader, judge_client = resolve(self, client, model)
         judge = None if judge_client is None else judge_for(judge_client, model)
         return drive(grader.flow(sample), judge, Meter())
 
+    @named_arguments
     async def agrade(
         self,
-        question: str | None = None,
+        question: str | Sample | None = None,
         answer: str | None = None,
         context: ContextInput = None,
         client: Client = None,
@@ -159,16 +158,35 @@ class Grader(ABC, Generic[R]):
         model: str | None = None,
     ) -> R:
         """Grade one answer with an async client; as `grade` otherwise."""
-        sample = Sample(
+        sample = _as_sample(question, answer, context, reference, language)
+        grader, judge_client = resolve(self, client, model)
+        judge = None if judge_client is None else await async_judge_for(judge_client, model)
+        return await drive_async(grader.flow(sample), judge, Meter())
+
+
+def _as_sample(
+    question: str | Sample | None,
+    answer: str | None,
+    context: ContextInput,
+    reference: str | None,
+    language: str | None,
+) -> Sample:
+    if not isinstance(question, Sample):
+        return Sample(
             question=question,
             answer=answer,
             context=context,
             reference=reference,
             language=language,
         )
-        grader, judge_client = resolve(self, client, model)
-        judge = None if judge_client is None else await async_judge_for(judge_client, model)
-        return await drive_async(grader.flow(sample), judge, Meter())
+    fields = {"answer": answer, "context": context, "reference": reference, "language": language}
+    besides = [name for name, value in fields.items() if value is not None]
+    if besides:
+        raise ConfigurationError(
+            f"a Sample is given, and {', '.join(besides)} besides; a Sample has all fields, and "
+            "client= and model= need their names"
+        )
+    return question
 
 
 def resolve(

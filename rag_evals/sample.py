@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rag_evals.arguments import named_arguments
 from rag_evals.errors import DataError
 from rag_evals.text import lone_surrogate
 
@@ -50,6 +51,7 @@ class Sample:
     id: str | None
     language: str | None
 
+    @named_arguments
     def __init__(
         self,
         *,

@@ -4,7 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rag_evals.errors import DataError, MissingColumnError
+from rag_evals.errors import (
+    ConfigurationError,
+    DataError,
+    MissingColumnError,
+)
 from rag_evals.sample import Sample
 
 Source = str | Callable[[Mapping[str, Any]], Any] | None
@@ -45,6 +49,32 @@ class ColumnMap:
     reference: Source = None
     id: Source = None
     language: Source = None
+
+    @classmethod
+    def of(cls, columns: "Columns") -> "ColumnMap":
+        """Take a map as it is, or one written as a mapping from field to source.
+
+        Raises:
+            ConfigurationError: An unknown field, or a source that is neither name nor function.
+        """
+        if columns is None or isinstance(columns, ColumnMap):
+            return columns or cls()
+        if not isinstance(columns, Mapping):
+            raise ConfigurationError(
+                f"columns is {columns!r}; expected field and column, as in {{'answer': 'response'}}"
+            )
+        for name, source in columns.items():
+            if name not in USUAL_NAMES:
+                raise ConfigurationError(
+                    f"columns names no field {name!r}; the field stands first, as in "
+                    f"{{'answer': 'response'}}, and fields are {', '.join(USUAL_NAMES)}"
+                )
+            if not (isinstance(source, str) and source) and not callable(source):
+                raise ConfigurationError(
+                    f"the source of {name!r} is {source!r}; expected a column, such as 'response', "
+                    "a path into one, such as 'meta.answer', or a function of the row"
+                )
+        return cls(**columns)
 
     @classmethod
     def parse(cls, pairs: list[str]) -> "ColumnMap":
@@ -131,6 +161,10 @@ class ColumnMap:
             raise DataError(
                 f"the function for {name!r} raised {type(error).__name__}: {error}"
             ) from error
+
+
+Columns = ColumnMap | Mapping[str, Source] | None
+"""Where the fields are: a map, or field and source as a mapping; None looks for the usual names."""
 
 
 def _usual_column(row: Mapping[str, Any], name: str) -> str | None:

@@ -17,6 +17,8 @@ from rag_evals.sample import Sample
 # Providers cache a prompt's beginning for minutes; so many rows are graded well within them.
 _WINDOW_ROWS = 256
 
+_ROWS_OF_A_TABLE = {"pandas": "data.to_dict('records')", "polars": "data.to_dicts()"}
+
 Data = str | Path | Iterable[Mapping[str, Any] | Sample]
 """A path, or rows."""
 
@@ -196,6 +198,11 @@ def data_from(
         limit = min(limit, sys.maxsize)
     if isinstance(data, str | Path):
         return FileData(Path(data), columns, required, limit)
+    rows_of = _ROWS_OF_A_TABLE.get(type(data).__module__.partition(".")[0])
+    if rows_of is not None and hasattr(data, "columns"):
+        raise DataError(
+            f"data is a {type(data).__name__}, which yields columns, not rows; pass {rows_of}"
+        )
     if isinstance(data, Mapping) or not isinstance(data, Iterable):
         raise DataError(f"data is {type(data).__name__}; expected a path or an iterable of rows")
     return RowData(data, columns, required, limit)

@@ -1,15 +1,23 @@
 """How good is this judge with this prompt? Grades labelled rows, and measures the verdicts."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
 
-from rag_evals.dataset import ColumnMap
-from rag_evals.grader import Grader
+from rag_evals.arguments import named_arguments
+from rag_evals.dataset import Columns
 from rag_evals.judge import Client
+from rag_evals.judge.session import DEFAULT_TIMEOUT_SECONDS
 from rag_evals.quality.people import PeopleAgreement, agreement
-from rag_evals.run import Report, Run, RunOptions, Summary, execute, make_plan
+from rag_evals.run import (
+    DEFAULT_MAX_FAILURES,
+    Graders,
+    Report,
+    Run,
+    RunOptions,
+    Summary,
+    execute,
+    make_plan,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +37,26 @@ class JudgeQuality:
         return f"{self.summary}\n\n{self.agreement}"
 
 
+@named_arguments
 def calibrate(
     data: str | Path,
-    graders: Sequence[Grader[Any] | str] = ("faithfulness",),
+    graders: Graders = "faithfulness",
     client: Client = None,
     *,
     out: str | Path | None = None,
     model: str | None = None,
-    columns: ColumnMap | None = None,
+    columns: Columns = None,
     label_column: str | None = None,
     by: str | None = None,
     threshold: float = 1.0,
     progress: Report | bool | None = None,
-    **options: Unpack[RunOptions],
+    limit: int | None = None,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    rpm: float | None = None,
+    tpm: float | None = None,
+    max_failures: int | str = DEFAULT_MAX_FAILURES,
+    cache: bool | str | Path | None = None,
+    restart: bool = False,
 ) -> JudgeQuality:
     """Grade labelled rows and measure the judge against their labels.
 
@@ -52,17 +67,33 @@ def calibrate(
         client: The judge to measure, as in `evaluate`.
         out: Folder to keep the run in; None names one below `runs` after data and settings.
         model: As in `evaluate`.
-        columns: Where the fields are; None looks for the usual names.
+        columns: As in `evaluate`.
         label_column: The column that holds the labels; None takes `label` and `statements`.
         by: Column to measure each group by.
         threshold: Score from which the judge calls a row right.
         progress: As in `evaluate`.
-        options: As in `evaluate`: limits, time-outs, the cache.
+        limit: As in `evaluate`, like the rest.
+        timeout: Seconds for all calls of one row.
+        rpm: Requests a minute, at most.
+        tpm: Tokens a minute, at most.
+        max_failures: A number or a share; more failures end the run.
+        cache: Where answers are kept.
+        restart: Begin anew.
 
     Raises:
         DataError: The rows cannot be graded, or have no labels.
         ConfigurationError: A setting cannot work; nothing was sent.
+        TooManyFailuresError: As for `evaluate`.
     """
+    options = RunOptions(
+        limit=limit,
+        timeout=timeout,
+        rpm=rpm,
+        tpm=tpm,
+        max_failures=max_failures,
+        cache=cache,
+        restart=restart,
+    )
     plan = make_plan(data, graders, client, model=model, columns=columns, options=options)
     run: Run = execute(plan, out=out or plan.default_folder(), progress=progress)
     labels = () if label_column is None else (label_column,)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag_evals.arguments import named_arguments
 from rag_evals.errors import UnpairedScoresError
 from rag_evals.quality.differences import named_differences
 from rag_evals.quality.items import reason_of
@@ -152,6 +153,7 @@ class Comparison:
         return "\n".join(comparison_lines(self))
 
 
+@named_arguments
 def compare(
     baseline: RunInput,
     candidate: RunInput,

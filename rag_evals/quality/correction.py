@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from rag_evals.arguments import named_arguments
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
 from rag_evals.quality.comparison import RunInput
 from rag_evals.quality.labels import read_labels
@@ -68,6 +69,7 @@ class Corrections:
         return "\n".join(correction_lines(self))
 
 
+@named_arguments
 def correct(
     run: RunInput,
     labels: str | Path | Sequence[str | Path] = (),

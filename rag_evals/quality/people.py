@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from rag_evals.arguments import named_arguments
 from rag_evals.errors import DataError
 from rag_evals.quality.comparison import RunInput
 from rag_evals.quality.labels import Label, read_labels
@@ -83,6 +84,7 @@ class PeopleAgreement:
         return "\n".join(agreement_lines(self))
 
 
+@named_arguments
 def agreement(
     run: RunInput,
     labels: str | Path | Sequence[str | Path] = (),

@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from rag_evals.arguments import named_arguments
 from rag_evals.errors import ConfigurationError
 from rag_evals.quality import Comparison, RunInput, detectable_words, p_words, verdict_words
 from rag_evals.report.charts import histogram, interval_bar, position_use, positions_chart
@@ -115,6 +116,7 @@ def write_private(path: str | Path, text: str) -> Path:
     return path
 
 
+@named_arguments
 def write_report(
     run: RunInput,
     path: str | Path | None = None,

@@ -15,7 +15,7 @@ from rag_evals.run.gate import (
 from rag_evals.run.interrupt import run_until_signal
 from rag_evals.run.load import StoredResult, StoredRun, collector_paused, load_run
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status
-from rag_evals.run.plan import Plan, make_plan
+from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report
 from rag_evals.run.runner import Run, aevaluate, aexecute, evaluate, execute
 from rag_evals.run.samples import StoredSample
@@ -32,6 +32,7 @@ __all__ = [
     "Gate",
     "GateAt",
     "GraderSummary",
+    "Graders",
     "Missed",
     "Outcome",
     "Plan",

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
+from rag_evals.arguments import named_arguments
 from rag_evals.catalog import RESPONSE_MODELS
 from rag_evals.errors import DataError
 from rag_evals.run.outcome import Outcome
@@ -101,6 +102,7 @@ class StoredRun:
         return summary_html(self.summary(), self.folder)
 
 
+@named_arguments
 def load_run(run: str | Path | Run | StoredRun) -> StoredRun:
     """Read a run folder.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.catalog import grader_named
-from rag_evals.dataset import CheckedFile, ColumnMap, Data, FileData, RowData, data_from
+from rag_evals.dataset import CheckedFile, ColumnMap, Columns, Data, FileData, RowData, data_from
 from rag_evals.errors import ConfigurationError
 from rag_evals.grader import Grader, default_judge, resolve
 from rag_evals.judge import (
@@ -28,6 +28,9 @@ from rag_evals.judge import (
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings
 from rag_evals.run.store import FORMAT
 from rag_evals.verify import read_judge
+
+Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
+"""One grader or several: objects, or names of shipped ones."""
 
 _RUNS_FOLDER = Path("runs")
 _STEM_CHARS = 50
@@ -111,11 +114,11 @@ class Plan:
 
 def make_plan(
     data: Data,
-    graders: Sequence[Grader[Any] | str],
+    graders: Graders,
     client: Client = None,
     *,
     model: str | None = None,
-    columns: ColumnMap | None = None,
+    columns: Columns = None,
     concurrency: int = DEFAULT_CONCURRENCY,
     options: RunOptions | None = None,
 ) -> Plan:
@@ -123,7 +126,7 @@ def make_plan(
 
     Args:
         data: A path, or an iterable of mappings or samples.
-        graders: Graders, or names of shipped ones.
+        graders: One or more graders, or names of shipped ones.
         client: As for `Grader.grade`.
         model: As for `Grader.grade`.
         columns: Where the fields are; None looks for the usual names.
@@ -137,13 +140,13 @@ def make_plan(
     settings = RunSettings.of(concurrency, options or {})
     if client is None:
         client = default_judge()
-    chosen = [grader_named(grader) if isinstance(grader, str) else grader for grader in graders]
+    columns = ColumnMap.of(columns)
+    chosen = _chosen(graders)
     _check_graders(chosen)
     open_cache = partial(_statement_cache, settings, options or {}, client, chosen)
     resolved = [resolve(grader, client, model, open_cache=open_cache) for grader in chosen]
     asked = resolved[0][1]
     judge = _judge_name(client, model)
-    columns = columns or ColumnMap()
     required = frozenset(field for grader in chosen for field in grader.requires)
     rows = data_from(data, columns, required, settings.limit)
     checked = rows.check() if isinstance(rows, FileData) else None
@@ -166,7 +169,7 @@ def _statement_cache(
     settings: RunSettings, options: RunOptions, client: Client, graders: Sequence[Grader[Any]]
 ) -> StatementCache | None:
     """Open the cache for verdicts: beside the answers of judges, and not where none is wanted."""
-    if settings.cache is None and "cache" in options:
+    if settings.cache is None and options.get("cache") is not None:
         return None
     # First: a judge that cannot be asked must leave no cache file.
     own = read_judge(client).endpoint if isinstance(client, str) else None
@@ -175,6 +178,23 @@ def _statement_cache(
             judge_for(endpoint)
     return (
         configured_cache() if settings.cache is None else configured_cache("exact", settings.cache)
+    )
+
+
+def _chosen(graders: object) -> list[Grader[Any]]:
+    """Take one grader or several, by name or as they are."""
+    several = list(graders) if isinstance(graders, Sequence | set | frozenset) else [graders]
+    chosen = [graders] if isinstance(graders, str) else several
+    return [grader_named(one) if isinstance(one, str) else _as_grader(one) for one in chosen]
+
+
+def _as_grader(given: object) -> Grader[Any]:
+    if isinstance(given, Grader):
+        return given
+    kind = "is a class" if isinstance(given, type) else "is none"
+    raise ConfigurationError(
+        f"graders has {given!r}, which {kind}; expected a grader, such as Faithfulness, or a name, "
+        "such as 'faithfulness'"
     )
 
 

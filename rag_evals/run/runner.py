@@ -8,20 +8,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
-from rag_evals.dataset import ColumnMap, Data, FileData, NumberedSample
+from rag_evals.arguments import named_arguments
+from rag_evals.dataset import Columns, Data, FileData, NumberedSample
 from rag_evals.drive import drive_async
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.grader import Grader
 from rag_evals.judge import AsyncJudge, Client, Meter
+from rag_evals.judge.session import DEFAULT_TIMEOUT_SECONDS
 from rag_evals.run.earlier import Earlier
 from rag_evals.run.judges import RunJudges
 from rag_evals.run.outcome import Outcome, Place, broken, ended, short_fingerprint
-from rag_evals.run.plan import Plan, make_plan
+from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
-from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
+from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary, summary_html
 from rag_evals.sample import Sample
@@ -52,34 +54,50 @@ class Run:
         return summary_html(self._summary, self.folder)
 
 
+@named_arguments
 def evaluate(
     data: Data,
-    graders: Sequence[Grader[Any] | str] = ("faithfulness",),
+    graders: Graders = "faithfulness",
     client: Client = None,
     *,
     model: str | None = None,
-    columns: ColumnMap | None = None,
+    columns: Columns = None,
     concurrency: int = DEFAULT_CONCURRENCY,
     out: str | Path | None = None,
     progress: Report | bool | None = None,
     keep: bool = True,
-    **options: Unpack[RunOptions],
+    limit: int | None = None,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    rpm: float | None = None,
+    tpm: float | None = None,
+    max_failures: int | str = DEFAULT_MAX_FAILURES,
+    cache: bool | str | Path | None = None,
+    restart: bool = False,
 ) -> Run:
     """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
 
     Args:
         data: A path to JSONL, JSON or CSV (`.gz` too), or an iterable of mappings or samples.
-        graders: Graders, or names of shipped ones.
+        graders: One or more graders, or names of shipped ones.
         client: An instructor client, sync or async, a string such as `"openai/gpt-4o-mini"`, or
             `"embedded"`; None takes `RAG_EVALS_JUDGE`, else `"embedded"`.
         model: Model to ask; None takes the grader's, else the client's own.
-        columns: Where the fields are; None looks for the usual names.
+        columns: Where the fields are: field and column, path or function, as in
+            `{"answer": "response", "context": lambda row: row["docs"]}`; None looks for the usual
+            names.
         concurrency: Gradings at a time, at most 4096.
         out: Folder to keep the run in; a run that is there is gone on with. None writes nothing.
         progress: A function that is given `Progress`; True or False; None shows it on a terminal.
         keep: Keep the outcomes in memory; False for very large data with `out`.
-        options: `limit`, `timeout`, `rpm`, `tpm`, `max_failures`, `cache`, `restart`; see
-            `RunOptions`.
+        limit: Grade the first rows only.
+        timeout: Seconds for all calls of one row.
+        rpm: Requests a minute, at most; None takes what the endpoint's headers say.
+        tpm: Tokens a minute, at most; as above.
+        max_failures: A number, or a share such as `"50%"` that counts once 20 gradings have ended,
+            and at the end; more failures end the run.
+        cache: True keeps answers in the user's cache file, a path in that file, False nothing;
+            None keeps no answers, and verdicts where the environment asks for it.
+        restart: Begin anew, and move a run that is in `out` aside.
 
     Returns:
         The run: each row has one outcome for each grader.
@@ -90,8 +108,18 @@ def evaluate(
         JudgeRejectedError: The endpoint refuses key, model or schema, and answered no row yet, or
             refused ten rows in a row.
         JudgeUnreachableError: No connection, and no row was answered yet.
-        TooManyFailuresError: More gradings failed than `max_failures` allows.
+        TooManyFailuresError: More gradings failed than `max_failures` allows; its `run` has what
+            was graded.
     """
+    options = RunOptions(
+        limit=limit,
+        timeout=timeout,
+        rpm=rpm,
+        tpm=tpm,
+        max_failures=max_failures,
+        cache=cache,
+        restart=restart,
+    )
     plan = make_plan(
         data,
         graders,
@@ -104,20 +132,36 @@ def evaluate(
     return execute(plan, out=out, progress=progress, keep=keep)
 
 
+@named_arguments
 async def aevaluate(
     data: Data,
-    graders: Sequence[Grader[Any] | str] = ("faithfulness",),
+    graders: Graders = "faithfulness",
     client: Client = None,
     *,
     model: str | None = None,
-    columns: ColumnMap | None = None,
+    columns: Columns = None,
     concurrency: int = DEFAULT_CONCURRENCY,
     out: str | Path | None = None,
     progress: Report | bool | None = None,
     keep: bool = True,
-    **options: Unpack[RunOptions],
+    limit: int | None = None,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    rpm: float | None = None,
+    tpm: float | None = None,
+    max_failures: int | str = DEFAULT_MAX_FAILURES,
+    cache: bool | str | Path | None = None,
+    restart: bool = False,
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
+    options = RunOptions(
+        limit=limit,
+        timeout=timeout,
+        rpm=rpm,
+        tpm=tpm,
+        max_failures=max_failures,
+        cache=cache,
+        restart=restart,
+    )
     plan = make_plan(
         data,
         graders,

@@ -19,7 +19,7 @@ _ALL = 100
 
 
 class RunOptions(TypedDict, total=False):
-    """Further keyword options of `evaluate` and `aevaluate`.
+    """Limits, time-outs and the cache of a run, as `evaluate` and the command line take them.
 
     Attributes:
         limit: Grade the first rows only.
@@ -28,7 +28,8 @@ class RunOptions(TypedDict, total=False):
         tpm: Tokens a minute, at most; as above.
         max_failures: A number, or a share such as `"50%"` (the default) that counts once 20
             gradings have ended; more failures end the run.
-        cache: True keeps answers in the user's cache file, a path in that file; default: no cache.
+        cache: True keeps answers in the user's cache file, a path in that file, False nothing;
+            None keeps no answers, and verdicts where the environment asks for it.
         restart: Begin anew, and move a run that is in `out` aside.
     """
 
@@ -37,7 +38,7 @@ class RunOptions(TypedDict, total=False):
     rpm: float | None
     tpm: float | None
     max_failures: int | str
-    cache: bool | str | Path
+    cache: bool | str | Path | None
     restart: bool
 
 
@@ -128,8 +129,14 @@ class RunSettings:
             # Written so that NaN is refused as well.
             if value is not None and not (value >= least and 0 < value < math.inf):
                 raise ConfigurationError(f"{name} is {value!r}; expected at least 1")
-        wanted = options.get("cache", False)
-        path = None if wanted is False else default_path() if wanted is True else Path(wanted)
+        wanted = options.get("cache")
+        path = (
+            None
+            if wanted is None or wanted is False
+            else default_path()
+            if wanted is True
+            else Path(wanted)
+        )
         return cls(
             SessionSettings(
                 min(concurrency, MAX_CONCURRENCY),

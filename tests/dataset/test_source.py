@@ -105,6 +105,16 @@ def test_a_bad_row_of_an_iterable_is_an_error_in_its_place() -> None:
     ]
 
 
+@pytest.mark.parametrize(("library", "rows"), [("pandas", "to_dict"), ("polars", "to_dicts")])
+def test_a_table_that_yields_columns_is_refused(library: str, rows: str) -> None:
+    """A DataFrame would give its column names as rows; the message has what to pass."""
+    # Neither library is a dependency; what counts is where the class comes from.
+    table = type("DataFrame", (list,), {"__module__": f"{library}.frame", "columns": ["answer"]})
+
+    with pytest.raises(DataError, match=rf"a DataFrame, which yields columns.*data\.{rows}\("):
+        data_from(table(["answer"]), ColumnMap(), NEEDED)
+
+
 @pytest.mark.parametrize("data", [3, {"answer": "a"}])
 def test_what_is_no_data_is_refused(data: Any) -> None:
     """A number and a single row are not data."""

@@ -1,0 +1,197 @@
+"""What a caller says counts: a keyword nobody takes is refused, and the right one is named."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import rag_evals
+from rag_evals import (
+    AuditedFaithfulness,
+    ChunkPrecision,
+    ColumnMap,
+    Faithfulness,
+    FaithfulnessResult,
+    Sample,
+    aevaluate,
+    agreement,
+    base,
+    calibrate,
+    compare,
+    errors,
+    evaluate,
+)
+from tests.conftest import EIFFEL
+
+ROW = {"question": "Where?", "answer": "It is in Paris.", "context": ["It is in Paris."]}
+
+
+def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield every public function, constructor and method, with its name."""
+    for name in rag_evals.__all__:
+        value = getattr(rag_evals, name)
+        if inspect.ismodule(value):
+            continue
+        kind = value if inspect.isclass(value) else type(value)
+        if inspect.isfunction(value):
+            yield name, value
+            continue
+        # pydantic checks the fields of its models itself.
+        if not issubclass(kind, BaseModel) and "__init__" in vars(kind):
+            yield f"{name}()", kind.__init__
+        for member, method in inspect.getmembers(kind, inspect.isfunction):
+            if not member.startswith("_") and method.__module__.startswith("rag_evals"):
+                yield f"{name}.{member}", method
+
+
+CALLABLES = dict(public_callables())
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_no_public_function_takes_just_anything(name: str) -> None:
+    """Every keyword stands in the signature, where an editor and a checker see it."""
+    parameters = inspect.signature(CALLABLES[name]).parameters.values()
+
+    assert not [p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
+
+
+def test_there_are_public_functions_to_test() -> None:
+    """The search above finds functions, constructors and methods of instances."""
+    assert {"evaluate", "compare", "Faithfulness.grade", "Sample()", "Run.summary"} <= set(
+        CALLABLES
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "meant"),
+    [
+        (evaluate, "judge", "client"),
+        (evaluate, "llm", "client"),
+        (evaluate, "evaluator", "client"),
+        (evaluate, "metrics", "graders"),
+        (evaluate, "dataset", "data"),
+        (evaluate, "limits", "limit"),
+        (evaluate, "column", "columns"),
+        (evaluate, "max_failure", "max_failures"),
+        (aevaluate, "llm", "client"),
+        (calibrate, "metrics", "graders"),
+        (compare, "treshold", "threshold"),
+        (agreement, "graders", "grader"),
+        (Faithfulness.grade, "llm", "client"),
+        (Faithfulness.grade, "contexts", "context"),
+        (Faithfulness.grade, "ground_truth", "reference"),
+        (Faithfulness.agrade, "response", "answer"),
+        (AuditedFaithfulness.grade, "judge", "client"),
+        (base.ContextEvaluation, "schema", "response_model"),
+        (Sample, "user_input", "question"),
+    ],
+)
+def test_an_unknown_keyword_names_the_right_one(
+    call: Callable[..., Any], given: str, meant: str
+) -> None:
+    """The error says what was meant; it is a configuration error, and a TypeError as in Python."""
+
+    def calling() -> None:
+        called = call(**{given: 1})
+        if inspect.iscoroutine(called):
+            asyncio.run(called)
+
+    with pytest.raises(
+        errors.ConfigurationError, match=f"{given!r}; did you mean {meant}="
+    ) as seen:
+        calling()
+    assert isinstance(seen.value, TypeError)
+
+
+def test_an_unknown_keyword_like_no_other_gets_the_list() -> None:
+    """Where nothing is near, the message lists what there is."""
+    with pytest.raises(errors.UnknownArgumentError, match=r"no argument 'zzz'; it takes data, gra"):
+        evaluate([ROW], zzz=1)  # type: ignore[call-arg]  # a user's mistake
+
+
+def test_nothing_is_graded_when_a_keyword_is_unknown() -> None:
+    """The call of another tool does not run with a judge that it did not name."""
+    with pytest.raises(TypeError, match="did you mean graders="):
+        evaluate([ROW], metrics=[Faithfulness], llm="openai/m")  # type: ignore[call-arg]  # as above
+
+
+@pytest.mark.parametrize("graders", ["faithfulness", Faithfulness, [Faithfulness], (Faithfulness,)])
+def test_one_grader_needs_no_list(graders: Any) -> None:
+    """A name or a grader alone is what is graded."""
+    run = evaluate([ROW], graders=graders, client="embedded", progress=False)
+
+    assert [outcome.grader for outcome in run.outcomes] == ["faithfulness"]
+    assert run.outcomes[0].score == 1.0
+
+
+@pytest.mark.parametrize("graders", [FaithfulnessResult, [base.ContextEvaluation], [None], 3])
+def test_what_is_no_grader_is_refused(graders: Any) -> None:
+    """A class or a number in place of a grader is named, and what would be right."""
+    with pytest.raises(errors.ConfigurationError, match="expected a grader, such as Faithfulness"):
+        evaluate([ROW], graders=graders)
+
+
+def test_columns_may_be_a_mapping() -> None:
+    """Field and column, a path into a dictionary, or a function of the row."""
+    row = {
+        "q": {"text": "Where?"},
+        "response": "It is in Paris.",
+        "docs": "It is in Paris.|It rains.",
+    }
+    run = evaluate(
+        [row],
+        columns={
+            "question": "q.text",
+            "answer": "response",
+            "context": lambda row: row["docs"].split("|"),
+        },
+        client="embedded",
+        progress=False,
+    )
+
+    assert run.outcomes[0].score == 1.0
+    result = run.outcomes[0].result
+    assert isinstance(result, FaithfulnessResult)
+    assert result.statements[0].supporting_chunk_ids == [0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "fault"),
+    [
+        ({"response": "answer"}, "the field stands first, as in {'answer': 'response'}"),
+        ({"answer": 3}, "the source of 'answer' is 3"),
+        ({"answer": ""}, "the source of 'answer' is ''"),
+        (["answer=response"], "expected field and column"),
+    ],
+)
+def test_columns_that_cannot_be_are_refused(columns: Any, fault: str) -> None:
+    """Nothing is graded with a map that names no field or no source."""
+    with pytest.raises(errors.ConfigurationError) as seen:
+        evaluate([ROW], columns=columns, client="embedded")
+
+    assert fault in str(seen.value)
+
+
+def test_a_column_map_stays_what_it_was() -> None:
+    """`ColumnMap` is taken as it is."""
+    columns = ColumnMap(answer="response")
+
+    assert ColumnMap.of(columns) is columns
+
+
+def test_a_sample_can_be_graded() -> None:
+    """A `Sample` alone says question, answer and context, also when awaited."""
+    sample = Sample(**EIFFEL)
+    plain = Faithfulness.grade(**EIFFEL, client="embedded")
+
+    assert Faithfulness.grade(sample, client="embedded") == plain
+    assert asyncio.run(Faithfulness.agrade(sample, client="embedded")) == plain
+
+
+def test_a_sample_and_fields_besides_are_refused() -> None:
+    """What is in the Sample is not overridden in silence."""
+    with pytest.raises(errors.ConfigurationError, match="a Sample is given, and answer besides"):
+        ChunkPrecision.grade(Sample(**EIFFEL), "openai/m")
