@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rag_evals.audit import AuditedFaithfulnessResult, AuditedStatement
     from rag_evals.base import ContextEvaluation
     from rag_evals.dataset import ColumnMap
+    from rag_evals.finding import Finding, Quote
     from rag_evals.grader import Grader
     from rag_evals.quality import agreement, calibrate, compare, correct
     from rag_evals.report import write_report
@@ -74,11 +75,13 @@ _HOMES = {
     "ContextRecallResult": "score_recall",
     "Faithfulness": "score_faithfulness",
     "FaithfulnessResult": "statements",
+    "Finding": "finding",
     "Gate": "run",
     "Grader": "grader",
     "HHEMFaithfulness": "score_faithfulness_two_step",
     "Outcome": "run",
     "Progress": "run",
+    "Quote": "finding",
     "Result": "result",
     "Run": "run",
     "Sample": "sample",
@@ -118,11 +121,13 @@ __all__ = [
     "ContextRecallResult",
     "Faithfulness",
     "FaithfulnessResult",
+    "Finding",
     "Gate",
     "Grader",
     "HHEMFaithfulness",
     "Outcome",
     "Progress",
+    "Quote",
     "Result",
     "Run",
     "Sample",

@@ -5,10 +5,12 @@ sentence is accounted for and every quote is found. `AuditedFaithfulnessResult` 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, ValidationInfo, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
+from rag_evals.finding import Finding, Quote
 from rag_evals.result import (
     ChunkId,
     JudgeModel,
@@ -143,15 +145,6 @@ class VerdictsReply(JudgeModel):
         return self
 
 
-class Quote(BaseModel):
-    """A place in a chunk: `chunk.text[start:end] == text`, in code points."""
-
-    chunk_id: int = Field(description="Place in the context, from 0.")
-    start: int = Field(description="Where the quote begins in the chunk.")
-    end: int = Field(description="Where it ends; not part of it.")
-    text: str = Field(description="The words as they stand in the chunk.")
-
-
 class AuditedStatement(StatementEvaluation):
     """One statement of the answer with its verdict and the places that decide it."""
 
@@ -167,6 +160,16 @@ class AuditedStatement(StatementEvaluation):
         description="Share of the samples that gave this verdict, above 0 to 1; None when it was "
         "asked once.",
     )
+
+    @property
+    def finding(self) -> Finding:
+        """The statement as results show it, with the quotes that decide it."""
+        return replace(
+            super().finding,
+            label=self.verdict.replace("_", " "),
+            quotes=tuple(self.evidence),
+            sentence_ids=tuple(self.sentence_ids),
+        )
 
     @property
     def missing_numbers(self) -> list[str]:
@@ -201,10 +204,12 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
         """Supported statements divided by all, or, by `counts_against`, all but contradicted."""
         if not self.statements:
             return 0.0
-        against = {"contradicted"}
-        if self.counts_against == "unsupported":
-            against.add("not_in_context")
-        return sum(s.verdict not in against for s in self.statements) / len(self.statements)
+        return sum(map(self._counts, self.statements)) / len(self.statements)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each statement with its quotes; what counts against the score is up to the options."""
+        return tuple(replace(s.finding, verdict=self._counts(s)) for s in self.statements)
 
     @property
     def contradiction_rate(self) -> float:
@@ -247,6 +252,12 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
         return (
             counted if flipped is None else counted | {"flipped": (round(flipped * total), total)}
         )
+
+    def _counts(self, statement: AuditedStatement) -> bool:
+        """Say whether a statement counts towards the score."""
+        if self.counts_against == "contradicted":
+            return statement.verdict != "contradicted"
+        return statement.verdict == "supported"
 
     @property
     def _contradicted(self) -> int:

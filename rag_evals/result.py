@@ -17,7 +17,8 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
-from rag_evals.errors import NotScorableReason
+from rag_evals.errors import ConfigurationError, NotScorableReason
+from rag_evals.finding import Finding, default_findings
 
 SampleField = Literal["question", "answer", "context", "reference"]
 """The parts of a sample that a grader may show to a judge."""
@@ -98,8 +99,19 @@ OptionalList = Annotated[list[T], _NullIsEmpty()]
 """A list that may be empty: in a reply and in Python, None is an empty one."""
 
 
+_RESERVED = {
+    "score": "a property that is computed from the labels",
+    "findings": "a property that says what was found, one by one",
+    "not_scorable": "a property that says why there is no score",
+    "warnings": "a property that lists oddities",
+    "tallies": "a property that counts parts of wholes",
+}
+
+
 class Result(JudgeModel):
     """What a grader returns.
+
+    A field of a subclass cannot be named as one of its properties.
 
     Attributes:
         requires: Fields without which there is nothing to grade.
@@ -111,6 +123,20 @@ class Result(JudgeModel):
     accepts: ClassVar[tuple[SampleField, ...]] = ("question", "context", "reference")
     numbered_sentences: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse fields whose names are taken.
+
+        Raises:
+            ConfigurationError: There is one; the message says how to rename it.
+        """
+        super().__init_subclass__(**kwargs)
+        declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
+        for name in _RESERVED.keys() & declared:
+            raise ConfigurationError(
+                f"{cls.__name__} has a field {name!r}, but {name!r} of a Result is "
+                f"{_RESERVED[name]}; rename the field, as in 'own_{name}'"
+            )
+
     @property
     @abstractmethod
     def score(self) -> float:
@@ -120,6 +146,15 @@ class Result(JudgeModel):
     def not_scorable(self) -> NotScorableReason | None:
         """Why the score of this result means nothing, or None when it counts."""
         return None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, one by one: reports, tables, labels and agreement read only this.
+
+        Without a property of its own, a model's one list of labelled things is read; see
+        `rag_evals.finding.default_findings`.
+        """
+        return default_findings(self)
 
     @property
     def warnings(self) -> list[str]:

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
+from rag_evals.finding import Finding, chunk_text, yes_or_no
 from rag_evals.result import (
     ChunkId,
     JudgeModel,
@@ -16,6 +17,7 @@ from rag_evals.result import (
 )
 
 _STEPS = 4
+_WHOLE = "the answer"
 
 
 class PassFailResult(Result):
@@ -29,6 +31,12 @@ class PassFailResult(Result):
         """1.0 when the answer passes, else 0.0."""
         return float(self.passed)
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The answer, passed or not."""
+        label = yes_or_no("passed", self.passed)
+        return (Finding(_WHOLE, self.passed, label, self.reasoning),)
+
 
 class RatingResult(Result):
     """How good the answer is by a rubric, in five steps."""
@@ -40,6 +48,12 @@ class RatingResult(Result):
     def score(self) -> float:
         """The label from 0 to 1: 1 is 0.0, 2 is 0.25, 5 is 1.0."""
         return (self.label - 1) / _STEPS
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The answer with its step, which is no yes or no."""
+        label = f"{self.label} of {_STEPS + 1}"
+        return (Finding(_WHOLE, None, label, self.reasoning, support=self.score),)
 
 
 class CriterionCheck(JudgeModel):
@@ -79,6 +93,14 @@ class ChecklistResult(Result):
         """Criteria met divided by all, 0 to 1; 0.0 when there are none."""
         return sum(c.is_met for c in self.checks) / len(self.checks) if self.checks else 0.0
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each criterion, met or not."""
+        return tuple(
+            Finding(check.criterion, check.is_met, yes_or_no("met", check.is_met), check.reasoning)
+            for check in self.checks
+        )
+
 
 class ChunkLabel(JudgeModel):
     """Whether one chunk passes a rubric."""
@@ -107,3 +129,18 @@ class ChunkLabelsResult(Result):
     def score(self) -> float:
         """Chunks that pass divided by all, 0 to 1; 0.0 when there are none."""
         return sum(c.passed for c in self.labels) / len(self.labels) if self.labels else 0.0
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each chunk, passed or not."""
+        return tuple(
+            Finding(
+                text=chunk_text(chunk.chunk_id),
+                verdict=chunk.passed,
+                label=yes_or_no("passed", chunk.passed),
+                reasoning=chunk.reasoning,
+                chunk_ids=(chunk.chunk_id,),
+                about="chunk",
+            )
+            for chunk in self.labels
+        )

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from rag_evals.base import ContextEvaluation
+from rag_evals.finding import Finding
 from rag_evals.prompt import Prompt
 from rag_evals.result import JudgeModel, Reasoning, Result, SampleField, Tallies
 
@@ -51,6 +52,19 @@ class AbstentionResult(Result):
     def score(self) -> float:
         """1.0 for `answered` and `right_abstention`, 0.0 for the other two."""
         return float(self.cell in ("answered", "right_abstention"))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Whether it was right to answer or to decline, then the two labels behind that."""
+        return (
+            Finding(
+                text="the answer declines when, and only when, the context lacks what was asked",
+                verdict=self.score == 1.0,
+                label=self.cell.replace("_", " "),
+            ),
+            Finding("answerable", None, self.answerable.label, self.answerable.reasoning),
+            Finding("abstained", None, self.abstained.label, self.abstained.reasoning),
+        )
 
     @property
     def tallies(self) -> Tallies:

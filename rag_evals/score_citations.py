@@ -9,6 +9,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.base import JudgedGrader
 from rag_evals.errors import ConfigurationError, NotScorableReason
+from rag_evals.finding import Finding, yes_or_no
 from rag_evals.grader import require_fields
 from rag_evals.prompt import Prompt
 from rag_evals.result import (
@@ -75,6 +76,20 @@ class Citation(JudgeModel):
     )
     is_supported: bool = Field(description="True when the chunk supports the sentence.")
 
+    @property
+    def finding(self) -> Finding:
+        """The citation as results show it."""
+        label = yes_or_no("supported", self.is_supported)
+        return Finding(
+            text=f"{self.sentence} [{self.number}]",
+            verdict=self.is_supported,
+            label="no such chunk" if self.chunk_id is None else label,
+            reasoning=self.reasoning,
+            chunk_ids=() if self.chunk_id is None else (self.chunk_id,),
+            sentence_ids=(self.sentence_id,),
+            about="citation",
+        )
+
 
 class CitationFaithfulnessResult(Result):
     """Which citations of the answer lead to a chunk that supports the sentence."""
@@ -94,6 +109,11 @@ class CitationFaithfulnessResult(Result):
         if not self.citations:
             return 0.0
         return sum(c.is_supported for c in self.citations) / len(self.citations)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each citation: its chunk supports the sentence, or does not, or is not there."""
+        return tuple(citation.finding for citation in self.citations)
 
     @property
     def not_scorable(self) -> NotScorableReason | None:

@@ -15,7 +15,6 @@ from rag_evals.audit import (
     ClaimedQuote,
     CountsAgainst,
     NumberedVerdict,
-    Quote,
     VerdictOfThree,
     VerdictsReply,
     quotes_of,
@@ -23,6 +22,7 @@ from rag_evals.audit import (
 from rag_evals.base import ContextEvaluation, JudgedGrader
 from rag_evals.canary import Planted, plant
 from rag_evals.errors import CanaryError, ConfigurationError
+from rag_evals.finding import Quote
 from rag_evals.grader import require_fields
 from rag_evals.prompt import Prompt
 from rag_evals.sample import Sample

@@ -5,6 +5,7 @@ from typing import ClassVar, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.base import ContextEvaluation
+from rag_evals.finding import Finding, chunk_text, yes_or_no
 from rag_evals.prompt import Prompt
 from rag_evals.result import (
     ChunkId,
@@ -51,6 +52,21 @@ class ChunkPrecisionResult(Result):
         if not self.graded_chunks:
             return 0.0
         return sum(chunk.score for chunk in self.graded_chunks) / len(self.graded_chunks)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each chunk, relevant or not."""
+        return tuple(
+            Finding(
+                text=chunk_text(chunk.id_chunk),
+                verdict=chunk.score,
+                label=yes_or_no("relevant", chunk.score),
+                reasoning=chunk.reasoning,
+                chunk_ids=(chunk.id_chunk,),
+                about="chunk",
+            )
+            for chunk in self.graded_chunks
+        )
 
     @property
     def avg_score(self) -> float:

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from rag_evals.base import ContextEvaluation
 from rag_evals.errors import NotScorableReason
+from rag_evals.finding import Finding, yes_or_no
 from rag_evals.prompt import Prompt
 from rag_evals.result import (
     ChunkId,
@@ -52,6 +53,21 @@ class ContextRecallResult(Result):
         if not self.statements:
             return 0.0
         return sum(s.is_covered for s in self.statements) / len(self.statements)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each statement of the reference, covered or not."""
+        return tuple(
+            Finding(
+                text=statement.statement,
+                verdict=statement.is_covered,
+                label=yes_or_no("covered", statement.is_covered),
+                reasoning=statement.reasoning,
+                chunk_ids=tuple(statement.supporting_chunk_ids),
+                about="reference",
+            )
+            for statement in self.statements
+        )
 
     @property
     def not_scorable(self) -> NotScorableReason | None:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from rag_evals.base import ContextEvaluation
+from rag_evals.finding import Finding
 from rag_evals.prompt import Prompt
 from rag_evals.result import JudgeModel, Reasoning, Result, SampleField
 
@@ -27,6 +28,16 @@ class AspectEvaluation(JudgeModel):
         """`no` is 0, `partly` 0.5, `yes` 1."""
         return _VALUES[self.label]
 
+    def finding(self, aspect: str) -> Finding:
+        """Return the aspect as results show it: how far it holds, and no yes or no."""
+        return Finding(
+            text=aspect,
+            verdict=None,
+            label=self.label,
+            reasoning=self.reasoning,
+            support=self.value,
+        )
+
 
 class AnswerRelevanceResult(Result):
     """How well the answer addresses the question, whether it is true or not."""
@@ -44,6 +55,15 @@ class AnswerRelevanceResult(Result):
     def score(self) -> float:
         """Mean of the three aspects, 0 to 1."""
         return fmean((self.topical_match.value, self.completeness.value, self.conciseness.value))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The three aspects, each with its label."""
+        return (
+            self.topical_match.finding("topical match"),
+            self.completeness.finding("completeness"),
+            self.conciseness.finding("conciseness"),
+        )
 
 
 AnswerRelevance = ContextEvaluation(

@@ -5,6 +5,7 @@ from typing import ClassVar, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.base import ContextEvaluation
+from rag_evals.finding import Finding, chunk_text, yes_or_no
 from rag_evals.prompt import Prompt
 from rag_evals.result import (
     ChunkId,
@@ -48,6 +49,21 @@ class ChunkUtilityResult(Result):
     def score(self) -> float:
         """Chunks used divided by all, 0 to 1; 0.0 when there are none."""
         return sum(c.is_used for c in self.chunks) / len(self.chunks) if self.chunks else 0.0
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each chunk, used or not."""
+        return tuple(
+            Finding(
+                text=chunk_text(chunk.chunk_id),
+                verdict=chunk.is_used,
+                label=yes_or_no("used", chunk.is_used),
+                reasoning=chunk.reasoning,
+                chunk_ids=(chunk.chunk_id,),
+                about="chunk",
+            )
+            for chunk in self.chunks
+        )
 
 
 ChunkUtility = ContextEvaluation(

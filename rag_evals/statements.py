@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.errors import NotScorableReason
+from rag_evals.finding import Finding, yes_or_no
 from rag_evals.result import (
     ChunkId,
     JudgeModel,
@@ -33,6 +34,18 @@ class StatementEvaluation(JudgeModel):
         description="Empty list if unsupported.",
     )
     is_supported: bool = Field(description="The chunks alone show it.")
+
+    @property
+    def finding(self) -> Finding:
+        """The statement as results show it."""
+        return Finding(
+            text=self.statement,
+            verdict=self.is_supported,
+            label=yes_or_no("supported", self.is_supported),
+            reasoning=self.reasoning,
+            chunk_ids=tuple(self.supporting_chunk_ids),
+            about="statement",
+        )
 
 
 class NoClaimSentence(JudgeModel):
@@ -72,6 +85,11 @@ class FaithfulnessResult(Result):
         if not self.statements:
             return 0.0
         return sum(s.is_supported for s in self.statements) / len(self.statements)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each statement, supported or not."""
+        return tuple(statement.finding for statement in self.statements)
 
     @property
     def not_scorable(self) -> NotScorableReason | None:

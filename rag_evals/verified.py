@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Self
 
 from pydantic import Field
@@ -16,6 +17,7 @@ from rag_evals.extract import (
     SentenceExtractor,
     StatementExtractor,
 )
+from rag_evals.finding import Finding
 from rag_evals.grader import Grader, require_fields
 from rag_evals.judge import JudgeCall
 from rag_evals.prompt import Prompt
@@ -52,6 +54,17 @@ class VerifiedStatement(StatementEvaluation):
         default=None, description="The statement it was decided for, where that is another one."
     )
     similarity: float | None = Field(default=None, description="Cosine between the two statements.")
+
+    @property
+    def finding(self) -> Finding:
+        """The statement as results show it, with who decided it how surely."""
+        sentence_ids = () if self.sentence_id is None else (self.sentence_id,)
+        return replace(
+            super().finding,
+            sentence_ids=sentence_ids,
+            support=self.support,
+            decided_by=self.decided_by,
+        )
 
 
 class VerifiedFaithfulnessResult(FaithfulnessResult):

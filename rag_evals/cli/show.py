@@ -8,10 +8,9 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from rag_evals.audit import AuditedStatement
 from rag_evals.cli.screen import cell, echo, echo_json, screen
+from rag_evals.finding import Finding
 from rag_evals.run import GraderSummary, Outcome, Run
-from rag_evals.statements import FaithfulnessResult, StatementEvaluation
 
 _MAX_CELL_CHARS = 300
 
@@ -94,7 +93,7 @@ def _table(outcomes: Sequence[Outcome], *, several_graders: bool) -> Table:
     if several_graders:
         table.add_column("grader", overflow="fold")
     table.add_column("score", justify="right")
-    table.add_column("not supported", overflow="fold", ratio=3)
+    table.add_column("counts against", overflow="fold", ratio=3)
     table.add_column("chunks", overflow="fold")
     for outcome in outcomes:
         cells = [
@@ -120,21 +119,15 @@ def _findings(outcome: Outcome) -> str:
         return f"{outcome.error.type}: {outcome.error.message}"
     if outcome.reason is not None:
         return outcome.reason
-    if isinstance(outcome.result, FaithfulnessResult):
-        return "\n".join(map(_finding, outcome.result.unsupported))
-    return ""
+    return "\n".join(_finding(one) for one in outcome.findings if one.counts_against)
 
 
-def _finding(statement: StatementEvaluation) -> str:
-    shown = f"{statement.statement} ({statement.reasoning})"
-    if isinstance(statement, AuditedStatement):
-        quotes = "".join(f" | chunk {q.chunk_id}: “{q.text}”" for q in statement.evidence)
-        return f"{shown} {statement.verdict.replace('_', ' ')}{quotes}"
-    return shown
+def _finding(finding: Finding) -> str:
+    why = f" ({finding.reasoning})" if finding.reasoning else ""
+    quotes = "".join(f" | chunk {q.chunk_id}: “{q.text}”" for q in finding.quotes)
+    return f"{finding.label}: {finding.text}{why}{quotes}"
 
 
 def _chunks(outcome: Outcome) -> Text:
-    if not isinstance(outcome.result, FaithfulnessResult):
-        return cell("")
-    ids = {i for s in outcome.result.statements if s.is_supported for i in s.supporting_chunk_ids}
+    ids = {i for one in outcome.findings if one.verdict for i in one.chunk_ids}
     return cell(", ".join(map(str, sorted(ids))))

@@ -19,7 +19,7 @@ from rag_evals.quality.comparison import (
     compare,
 )
 from rag_evals.quality.correction import Correction, Corrections, correct
-from rag_evals.quality.items import JudgedItem, judged_items, reason_of
+from rag_evals.quality.items import has_verdicts, reason_of
 from rag_evals.quality.labels import Label, read_labels
 from rag_evals.quality.people import LevelAgreement, PeopleAgreement, agreement
 from rag_evals.quality.wording import (
@@ -43,7 +43,6 @@ __all__ = [
     "GraderComparison",
     "GroupComparison",
     "JudgeQuality",
-    "JudgedItem",
     "Label",
     "LevelAgreement",
     "PeopleAgreement",
@@ -58,8 +57,8 @@ __all__ = [
     "correct",
     "correction_lines",
     "detectable_words",
+    "has_verdicts",
     "interval_words",
-    "judged_items",
     "p_words",
     "read_attacks",
     "read_labels",

@@ -1,47 +1,16 @@
-"""What did a judge decide, one by one? The verdicts inside a stored result, of any shipped kind."""
+"""What does a stored outcome say? Its verdicts one by one, or why it has no score."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from rag_evals.run import Record
+from rag_evals.run import Record, findings_in
 
 _NO_SCORE = "no score"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedItem:
-    """One verdict of a judge: on a statement, or on a chunk.
-
-    Attributes:
-        text: The statement; for a chunk, "chunk" and its id.
-        verdict: True for supported or relevant.
-    """
-
-    text: str
-    verdict: bool
-
-
-def judged_items(record: Record) -> list[JudgedItem]:
-    """List the verdicts of one outcome, in the order of its result; none where it has no such.
-
-    Args:
-        record: A line of `results.jsonl`.
-    """
-    result: Mapping[str, Any] = record.get("result") or {}
-    if isinstance(statements := result.get("statements"), list):
-        return [
-            JudgedItem(str(statement.get("statement")), bool(statement.get("is_supported")))
-            for statement in statements
-            if isinstance(statement, Mapping)
-        ]
-    if isinstance(chunks := result.get("graded_chunks"), list):
-        return [
-            JudgedItem(f"chunk {chunk.get('id_chunk')}", bool(chunk.get("score")))
-            for chunk in chunks
-            if isinstance(chunk, Mapping)
-        ]
-    return []
+def has_verdicts(record: Record) -> bool:
+    """Say whether an outcome has anything that people can agree with or not."""
+    return any(finding.verdict is not None for finding in findings_in(record))
 
 
 def reason_of(record: Record) -> str | None:

@@ -5,6 +5,7 @@ One row of a file is one label or several:
 - `sample_id` (or `id`) and `label`: a label of the row;
 - the same with `statement` (its place in the result, from 0) and `text`: a label of one statement,
   as the report exports it;
+- the same with a `note` and the label `null`: a note alone, which is no label;
 - `statements`, a list of `{"text": ..., "label": ...}`: labels of all statements of the row.
 
 A label is true or false, 1 or 0, yes or no, or for a row a number between.
@@ -99,6 +100,8 @@ def _file_labels(path: Path, column: str, annotator: str | None) -> Iterator[Lab
         sample_id = _sample_id(row, where)
         who = row.get("annotator") or annotator
         found = list(_row_labels(row, sample_id, column, where))
+        if not found and row.get("note") and row.get(column, "") is None:
+            continue  # a note without a verdict, as the report exports it
         if not found:
             raise DataError(f"{where}: no {column!r} and no 'statements'; a label needs one")
         for label in found:

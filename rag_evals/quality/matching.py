@@ -1,6 +1,6 @@
 """Which verdict of the judge belongs to which label? Pairs them row by row; counts what is left.
 
-A label of a report names the statement by its place. Labels of a data set have texts of their own:
+A label of a report names the finding by its place. Labels of a data set have texts of their own:
 each statement of the judge goes to the labelled text that shares most words with it, and a labelled
 text counts as supported when all that went to it is. A labelled text that is a part of a longer
 statement takes the verdict of that statement.
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from rag_evals.errors import UnknownNameError
-from rag_evals.quality.items import JudgedItem, judged_items
+from rag_evals.finding import Finding
 from rag_evals.quality.labels import Label
-from rag_evals.run import Record, StoredRun
+from rag_evals.run import Record, StoredRun, findings_in
 from rag_evals.text.words import words_of
 
 K = TypeVar("K", str, int)
@@ -108,22 +108,21 @@ def _match_row(matched: Matched, record: Record, labels: Sequence[Label]) -> Non
         if labels:
             matched.unscored.append(sample_id)
         return
-    items = judged_items(record)
-    has_statements = "statements" in (record.get("result") or {})
+    found = findings_in(record)
     of_statements = [
         label
         for label in labels
-        # A text alone names a statement, never a chunk.
-        if not label.of_row and (has_statements or label.statement is not None)
+        if not label.of_row and (label.statement is not None or any(map(_is_statement, found)))
     ]
-    units, used = _statement_units(sample_id, items, of_statements)
+    units, used = _statement_units(sample_id, found, of_statements)
     matched.statements += units
     matched.unmatched += len(of_statements) - sum(len(unit.labels) for unit in units)
+    verdicts = {n: one.verdict for n, one in enumerate(found) if one.verdict is not None}
     matched.other_verdicts += [
-        (sample_id, item.verdict) for place, item in enumerate(items) if place not in used
+        (sample_id, verdict) for place, verdict in verdicts.items() if place not in used
     ]
     row_labels = _named(label for label in labels if label.of_row)
-    shares = _shares(of_statements, len(items))
+    shares = _shares(of_statements, len(verdicts))
     if shares:
         matched.scored_rows.append(Unit(sample_id, shares, score))
     if not row_labels:
@@ -132,12 +131,17 @@ def _match_row(matched: Matched, record: Record, labels: Sequence[Label]) -> Non
         matched.rows.append(Unit(sample_id, row_labels, score))
 
 
+def _is_statement(finding: Finding) -> bool:
+    """Say whether a text alone can name it: never a chunk, a citation or the answer as a whole."""
+    return finding.about in ("statement", "reference") and finding.verdict is not None
+
+
 def _named(labels: Iterable[Label]) -> dict[Hashable, float]:
     return {label.annotator: label.value for label in labels}
 
 
-def _shares(labels: Sequence[Label], items: int) -> dict[Hashable, float]:
-    """Return the share of supported statements for each person who labelled all of a row."""
+def _shares(labels: Sequence[Label], verdicts: int) -> dict[Hashable, float]:
+    """Return the share of statements that are right, for each person who labelled all of a row."""
     by_person: dict[Hashable, dict[Hashable, Label]] = {}
     for label in labels:
         place = label.text if label.statement is None else label.statement
@@ -145,49 +149,53 @@ def _shares(labels: Sequence[Label], items: int) -> dict[Hashable, float]:
     return {
         who: sum(label.value for label in given.values()) / len(given)
         for who, given in by_person.items()
-        if len(given) >= items > 0 or all(label.complete for label in given.values())
+        if len(given) >= verdicts > 0 or all(label.complete for label in given.values())
     }
 
 
 def _statement_units(
-    sample_id: str, items: Sequence[JudgedItem], labels: Sequence[Label]
+    sample_id: str, found: Sequence[Finding], labels: Sequence[Label]
 ) -> tuple[list[Unit], set[int]]:
-    """Return the labelled statements with their verdicts, and the places of the judge's used."""
+    """Return what was labelled with the judge's verdicts, and the places of those used."""
     groups: dict[Hashable, list[Label]] = {}
     texts: list[str] = []
     for label in labels:
-        place = _place(label, items)
+        place = _place(label, found)
         if place is None and label.text:
             groups.setdefault(label.text, []).append(label)
             texts.append(label.text)
         elif place is not None:
             groups.setdefault(place, []).append(label)
-    assigned = _assign(items, list(dict.fromkeys(texts)))
+    assigned = _assign(found, list(dict.fromkeys(texts)))
     units, used = [], set()
     for key, given in groups.items():
         places = [key] if isinstance(key, int) else assigned.get(str(key), [])
         if places:
-            verdict = all(items[place].verdict for place in places)
+            verdict = all(found[place].verdict for place in places)
             units.append(Unit(sample_id, _named(given), float(verdict)))
             used.update(places)
     return units, used
 
 
-def _place(label: Label, items: Sequence[JudgedItem]) -> int | None:
-    """Take the statement's place as the label gives it, if the result still has that text there."""
+def _place(label: Label, found: Sequence[Finding]) -> int | None:
+    """Take the finding's place as the label gives it, if the result still has that text there."""
     place = label.statement
-    if place is None or not 0 <= place < len(items):
+    if place is None or not 0 <= place < len(found) or found[place].verdict is None:
         return None
-    return place if not label.text or label.text == items[place].text else None
+    return place if not label.text or label.text == found[place].text else None
 
 
-def _assign(items: Sequence[JudgedItem], texts: Sequence[str]) -> dict[str, list[int]]:
+def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[int]]:
     """Give each statement of the judge to the labelled text that it shares most words with.
 
     A labelled text that nothing went to is a part of a longer statement, and takes its verdict.
     """
     labelled = {text: Counter(words_of(text)) for text in texts}
-    judged = {place: Counter(words_of(item.text)) for place, item in enumerate(items)}
+    judged = {
+        place: Counter(words_of(finding.text))
+        for place, finding in enumerate(found)
+        if _is_statement(finding)
+    }
     assigned: dict[str, list[int]] = {}
     for place, own in judged.items():
         text = _nearest(own, labelled)

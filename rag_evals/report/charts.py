@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from rag_evals.quality import judged_items
-from rag_evals.run import Record, StoredRun
+from rag_evals.run import Record, StoredRun, findings_in
 from rag_evals.stats import Band, Interval, band_of
 
 _WIDTH, _HEIGHT = 300, 96
@@ -15,12 +14,12 @@ _POSITIONS = 12
 
 @dataclass(frozen=True, slots=True)
 class PositionUse:
-    """How often one place in the context supports anything.
+    """How often one place in the context counts towards the score.
 
     Attributes:
         position: The place, from 0.
         rows: Rows that have a chunk there.
-        used: Those of them in which the chunk supports a statement.
+        used: Those of them in which the chunk supports a statement, or is itself judged well.
     """
 
     position: int
@@ -44,16 +43,16 @@ def histogram(scores: Sequence[float], bands: Sequence[Band]) -> str:
 
 
 def positions_chart(uses: Sequence[PositionUse]) -> str:
-    """Draw how often each position of the context supports a statement."""
+    """Draw how often each position of the context counts towards the score."""
     bars = [
         (
-            f"position {use.position}: supports something in {use.used} of {use.rows} rows",
+            f"position {use.position}: counts in {use.used} of {use.rows} rows",
             use.used / use.rows if use.rows else 0.0,
             "band1",
         )
         for use in uses
     ]
-    return _bars(bars, [str(use.position) for use in uses], "Support by chunk position", limit=1.0)
+    return _bars(bars, [str(use.position) for use in uses], "Use by chunk position", limit=1.0)
 
 
 def interval_bar(interval: Interval, bands: Sequence[Band]) -> str:
@@ -74,22 +73,25 @@ def interval_bar(interval: Interval, bands: Sequence[Band]) -> str:
 
 
 def position_use(run: StoredRun, records: Sequence[Record]) -> list[PositionUse]:
-    """Count in how many scored rows each position of the context supports a statement."""
+    """Count in how many rows each position of the context counts towards the score.
+
+    Returns:
+        Nothing for a grader whose findings name no chunks.
+    """
     rows, used = [0] * _POSITIONS, [0] * _POSITIONS
+    names_chunks = False
     for record in records:
-        statements = (record.get("result") or {}).get("statements")
+        verdicts = [one for one in findings_in(record) if one.verdict is not None]
         sample = run.samples.get(record["sample_id"])
-        if not isinstance(statements, list) or sample is None or not judged_items(record):
+        if sample is None or not verdicts:
             continue
-        cited = {
-            chunk_id
-            for statement in statements
-            if statement.get("is_supported")
-            for chunk_id in statement.get("supporting_chunk_ids") or ()
-        }
+        names_chunks = names_chunks or any(one.chunk_ids for one in verdicts)
+        counting = {chunk_id for one in verdicts if one.verdict for chunk_id in one.chunk_ids}
         for position in range(min(len(sample.chunks), _POSITIONS)):
             rows[position] += 1
-            used[position] += position in cited
+            used[position] += position in counting
+    if not names_chunks:
+        return []
     return [
         PositionUse(position, count, used[position]) for position, count in enumerate(rows) if count
     ]

@@ -9,7 +9,7 @@ const make = (name, className, text) => {
   if (text !== undefined && text !== null) element.textContent = text;
   return element;
 };
-const state = {data: null, view: [], at: -1, open: null, item: -1, sort: "worst", down: false, labels: {}, chunks: new Map()};
+const state = {data: null, view: [], at: -1, open: null, shown: null, item: -1, sort: "worst", down: false, labels: {}, chunks: new Map()};
 
 async function unpack(element) {
   const coded = element.textContent;
@@ -30,6 +30,9 @@ const score = (row) => { const side = first(row); return side ? side.score : nul
 const change = (row) => row.sides.length < 2 || row.sides.some((s) => !s || s.score === null) ? null : row.sides[1].score - row.sides[0].score;
 const count = (row, verdict) => first(row).items.filter((item) => item.verdict === verdict).length;
 const bandOf = (value) => state.data.bands.findIndex(([, lower]) => value >= lower - 1e-9);
+// Findings with a yes or no can be counted and labelled; ratings have none.
+const decided = (item) => item.verdict !== "o";
+const isLabelled = (row, i) => { const known = state.labels[labelKey(row, i)]; return !!known && known.agrees !== null; };
 const labelKey = (row, i) => row.id + "\n" + row.grader + "\n" + i;
 
 function read(data) {
@@ -37,7 +40,7 @@ function read(data) {
   data.list = data.rows.map(([grader, sides], number) => {
     const row = {number, grader: data.graders[grader], sides: sides.map((side) => side && {
       sample: samples[side[0]], status: side[1], score: side[2], why: side[3], error: side[4],
-      items: side[5].map(([text, verdict, reasoning, ids, quotes, sentences]) => ({text, verdict, reasoning, ids, quotes, sentences})),
+      items: side[5].map(([text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer]) => ({text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer})),
       warnings: side[6], seconds: side[7]})};
     row.id = first(row).sample.id;
     return row;
@@ -51,7 +54,7 @@ function text(row) {
     const parts = [row.id];
     for (const side of row.sides) if (side) {
       parts.push(side.sample.question, side.sample.answer, side.error, side.why);
-      for (const item of side.items) parts.push(item.text, item.reasoning);
+      for (const item of side.items) parts.push(item.text, item.label, item.reasoning);
     }
     row.text = parts.filter(Boolean).join("\n").toLowerCase();
   }
@@ -77,9 +80,9 @@ function passes(row, wanted) {
   if (wanted.band !== "" && !sides.some((side) => side.score !== null && bandOf(side.score) === +wanted.band)) return false;
   const v = wanted.verdict;
   if (v === "l" || v === "u") {
-    if (!sides[0].items.some((item, i) => item.verdict !== "o" && !!state.labels[labelKey(row, i)] === (v === "l"))) return false;
+    if (!sides[0].items.some((item, i) => decided(item) && isLabelled(row, i) === (v === "l"))) return false;
   } else if (v === "w") { if (!sides.some((side) => side.warnings.length)) return false;
-  } else if (v === "s") { if (!sides.some((side) => side.items.length && side.items.every((item) => item.verdict === "s"))) return false;
+  } else if (v === "s") { if (!sides.some((side) => side.items.some(decided) && side.items.every((item) => item.verdict === "s" || !decided(item)))) return false;
   } else if (v && !sides.some((side) => side.items.some((item) => item.verdict === v || (v === "n" && item.verdict === "c")))) return false;
   return wanted.words.every((word) => text(row).includes(word));
 }
@@ -128,7 +131,8 @@ function line(row, place) {
     cells.push(scoreCell(row.sides[1]), make("span", moved < 0 ? "t3" : moved > 0 ? "t0" : "", moved === null ? "" : (moved > 0 ? "+" : "") + moved.toFixed(2)));
   } else {
     const faults = count(row, "n") + count(row, "c");
-    const cell = make("span", "", row.sides[0].items.length ? `${faults}/${row.sides[0].items.length}` : "");
+    const of = row.sides[0].items.filter(decided).length;
+    const cell = make("span", "", of ? `${faults}/${of}` : "");
     cells.push(cell);
   }
   cells.push(make("span", "", sample.question || sample.answer || first(row).error || row.id));
@@ -184,8 +188,9 @@ function assign(side, spans) {
   const bags = spans.map(([start, end]) => new Set(words(answer.slice(start, end))));
   const found = spans.map(() => []);
   side.items.forEach((item, i) => {
-    if (item.verdict === "o" || !item.text) return;
+    if (!decided(item) || !item.text) return;
     if (item.sentences.length) { for (const n of item.sentences) if (found[n]) found[n].push(i); return; }
+    if (!item.ofAnswer) return;
     const at = answer.indexOf(item.text);
     if (at >= 0) { spans.forEach(([start, end], n) => { if (start < at + item.text.length && end > at) found[n].push(i); }); return; }
     const own = new Set(words(item.text));
@@ -211,24 +216,22 @@ function answerOf(side, n) {
   return box;
 }
 
-const WORD = {s: "supported", n: "not supported", c: "contradicted"};
-
 function itemOf(row, side, n, item, i) {
   const element = tie(make("li", "item v-" + item.verdict), n, [i]);
   element.tabIndex = 0;
   element.append(make("p", "pre", item.text));
   const cited = item.ids.length ? ` · chunk ${item.ids.join(", ")}` : "";
-  if (item.verdict !== "o") element.append(make("p", "tag", WORD[item.verdict] + cited));
+  element.append(make("p", "tag", item.label + cited + (item.origin ? " · " + item.origin : "")));
   if (item.reasoning) element.append(make("p", "why-text pre", item.reasoning));
   element.addEventListener("focus", () => { state.item = i; light(n, [String(i)]); });
-  if (item.verdict !== "o" && row.sides.length < 2) element.append(askOf(row, item, i));
+  if (decided(item) && row.sides.length < 2) element.append(askOf(row, item, i));
   return element;
 }
 
 function askOf(row, item, i) {
   const box = make("div", "ask"), note = make("input");
-  const buttons = [["agree (a)", true], ["disagree (d)", false]].map(([words, agrees]) => {
-    const button = make("button", agrees ? "agree" : "disagree", words);
+  const buttons = [["agree (a)", true, "agree"], ["disagree (d)", false, "disagree"], ["clear (c)", null, "clear"]].map(([words, agrees, name]) => {
+    const button = make("button", name, words);
     button.type = "button";
     button.addEventListener("click", (event) => { event.stopPropagation(); label(row, i, agrees); });
     return button;
@@ -242,6 +245,7 @@ function askOf(row, item, i) {
     const known = state.labels[labelKey(row, i)];
     buttons[0].setAttribute("aria-pressed", !!known && known.agrees === true);
     buttons[1].setAttribute("aria-pressed", !!known && known.agrees === false);
+    buttons[2].hidden = !known || known.agrees === null;
     note.value = known ? known.note : "";
   };
   box.refresh = shown;
@@ -249,22 +253,34 @@ function askOf(row, item, i) {
   return box;
 }
 
+// A label is set, never toggled: the same key twice leaves it as it is.
 function label(row, i, agrees) {
-  const item = row.sides[0].items[i], verdict = item.verdict === "s", old = state.labels[labelKey(row, i)];
-  if (old && old.agrees === agrees) delete state.labels[labelKey(row, i)];
-  else state.labels[labelKey(row, i)] = {sample_id: row.id, grader: row.grader, statement: i, text: item.text, verdict, agrees, label: agrees ? verdict : !verdict, note: old ? old.note : "", at: new Date().toISOString()};
-  keep();
+  const key = labelKey(row, i), old = state.labels[key] || unlabelled(row, i);
+  if (old.agrees === agrees) return;
+  const verdict = row.sides[0].items[i].verdict === "s";
+  store(key, {...old, verdict, agrees, label: agrees === null ? null : agrees ? verdict : !verdict, at: new Date().toISOString()});
 }
 
 function annotate(row, i, note) {
-  const known = state.labels[labelKey(row, i)];
-  if (known) { known.note = note; keep(); }
-  else if (note) { label(row, i, true); annotate(row, i, note); }
+  const key = labelKey(row, i);
+  store(key, {...(state.labels[key] || unlabelled(row, i)), note});
+}
+
+// What is kept of a finding before anybody agrees or disagrees: a note alone is no verdict.
+function unlabelled(row, i) {
+  const item = row.sides[0].items[i];
+  return {sample_id: row.id, grader: row.grader, statement: i, text: item.text, verdict: item.verdict === "s", agrees: null, label: null, note: ""};
+}
+
+function store(key, entry) {
+  if (entry.agrees === null && !entry.note) delete state.labels[key];
+  else state.labels[key] = entry;
+  keep();
 }
 
 function keep() {
   for (const box of $("detail").querySelectorAll(".ask")) box.refresh();
-  const number = Object.keys(state.labels).length;
+  const number = Object.values(state.labels).filter((entry) => entry.agrees !== null).length;
   $("labels").textContent = number ? `${number} labels` : "";
   // A browser may refuse to store; then the labels live as long as the page.
   try { localStorage.setItem("rag-evals:" + state.data.key, JSON.stringify(state.labels)); } catch {}
@@ -327,7 +343,7 @@ async function sideOf(row, side, n) {
   if (side.items.length) {
     const list = make("ol", "items");
     list.append(...side.items.map((item, i) => itemOf(row, side, n, item, i)));
-    box.append(...titled("statements and verdicts", list));
+    box.append(...titled("findings", list));
   }
   if (side.sample.chunks) {
     const chunks = await chunksOf(side.sample);
@@ -352,9 +368,10 @@ async function show(row) {
   detail.replaceChildren(bar, ...(question ? titled("question", make("div", "pre", question)) : []), sides);
   detail.hidden = false;
   detail.scrollTop = 0;
+  state.shown = row;
 }
 
-function shut() { state.open = null; state.item = -1; $("detail").hidden = true; $("scroll").focus(); }
+function shut() { state.open = state.shown = null; state.item = -1; $("detail").hidden = true; $("scroll").focus(); }
 
 function step(by) {
   const items = [...$("detail").querySelectorAll(".item")];
@@ -363,11 +380,19 @@ function step(by) {
   items[state.item].focus();
 }
 
+// The finding to label: the chosen one, else the first that has a yes or no.
+const asked = (row, from) => row.sides[0].items.findIndex((item, i) => i >= from && decided(item));
+
 function judge(agrees) {
-  const row = state.open, i = Math.max(state.item, 0);
-  if (!row || row.sides.length > 1 || !row.sides[0].items[i] || row.sides[0].items[i].verdict === "o") return;
+  const row = state.shown;
+  // Until the next row is in sight, a key that comes too early labels nothing.
+  if (!row || row !== state.open || row.sides.length > 1) return;
+  const i = asked(row, Math.max(state.item, 0));
+  if (i < 0) return;
   label(row, i, agrees);
-  if (i + 1 < row.sides[0].items.length) { state.item = i; step(1); }
+  if (agrees === null) return;
+  const next = asked(row, i + 1);
+  if (next >= 0) { state.item = next - 1; step(1); } else if (state.at + 1 < state.view.length) move(1);
 }
 
 function theme() {
@@ -376,16 +401,26 @@ function theme() {
 }
 
 const KEYS = {
-  j: () => move(1), k: () => move(-1), n: () => step(1), p: () => step(-1), a: () => judge(true), d: () => judge(false),
+  j: () => move(1), k: () => move(-1), n: () => step(1), p: () => step(-1), a: () => judge(true), d: () => judge(false), c: () => judge(null),
   e: () => { const item = $("detail").querySelectorAll(".item")[Math.max(state.item, 0)]; const note = item && item.querySelector(".note-text"); if (note) note.focus(); },
   x: save, t: theme, Escape: shut, "/": () => $("search").focus(), "?": () => $("keys").showModal(),
 };
+
+// The sign on the key where it is a Latin letter, else the letter that the same key has elsewhere:
+// so a Russian or Greek layout works, and so does one with other places for the letters.
+function keyOf(event) {
+  if (/^[a-z]$/i.test(event.key)) return event.key.toLowerCase();
+  if (/^Key[A-Z]$/.test(event.code)) return event.code[3].toLowerCase();
+  return event.code === "Slash" && !(event.key in KEYS) ? (event.shiftKey ? "?" : "/") : event.key;
+}
 
 function pressed(event) {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open) return;
   if (typing) { if (event.key === "Escape") { event.target.blur(); if (state.open) $("detail").focus(); } return; }
-  let action = KEYS[event.key];
+  // A key that is held down repeats itself; one press is one label.
+  if (event.repeat && "adc".includes(keyOf(event))) { event.preventDefault(); return; }
+  let action = KEYS[keyOf(event)];
   if (event.target === $("scroll")) {
     const page = Math.floor($("scroll").clientHeight / ROW) || 1;
     action = {ArrowDown: () => move(1), ArrowUp: () => move(-1), PageDown: () => move(page), PageUp: () => move(-page), Home: () => move(-1e9), End: () => move(1e9), Enter: () => state.view[state.at] && show(state.view[state.at])}[event.key] || action;

@@ -12,8 +12,9 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from rag_evals.finding import CONTRADICTED, Finding
 from rag_evals.quality import reason_of
-from rag_evals.run import Record, StoredRun, StoredSample
+from rag_evals.run import Record, StoredRun, StoredSample, findings_in
 from rag_evals.text import split_sentences
 
 SAMPLES_IN_BLOCK = 100
@@ -65,9 +66,9 @@ class Payload:
     def _side(self, run: StoredRun, record: Record) -> list[Any]:
         sample = run.samples.get(record["sample_id"])
         error: Mapping[str, Any] = record.get("error") or {}
-        items = items_of(record)
+        found = findings_in(record)
         place = self._place(sample or StoredSample(record["sample_id"]))
-        if sample is not None and sample.answer and any(item[5] for item in items):
+        if sample is not None and sample.answer and any(one.sentence_ids for one in found):
             self._samples[place][5] = [
                 [span.start, span.end] for span in split_sentences(sample.answer)
             ]
@@ -77,7 +78,7 @@ class Payload:
             record["score"],
             reason_of(record),
             error.get("message"),
-            items,
+            [_item(finding) for finding in found],
             list(record.get("warnings", ())),
             round(record.get("seconds", 0.0), 3),
         ]
@@ -102,57 +103,35 @@ class Payload:
         return len(self._samples) - 1
 
 
-def items_of(record: Record) -> list[list[Any]]:
-    """List what a result says, in the form that the page reads.
-
-    Returns:
-        For each statement, chunk or aspect: text, verdict (`s` supported, `n` not, `c`
-        contradicted, `o` no verdict of this kind), reasoning, ids of the cited chunks, quotes as
-        (chunk id, start, end, text), and numbers of the answer's sentences.
-    """
-    result: Mapping[str, Any] = record.get("result") or {}
-    if isinstance(statements := result.get("statements"), list):
-        return [_statement(entry) for entry in statements if isinstance(entry, Mapping)]
-    if isinstance(chunks := result.get("graded_chunks"), list):
-        return [
-            [
-                f"chunk {entry.get('id_chunk')}",
-                "s" if entry.get("score") else "n",
-                entry.get("reasoning"),
-                [entry.get("id_chunk")],
-                [],
-                [],
-            ]
-            for entry in chunks
-            if isinstance(entry, Mapping)
-        ]
-    return [_aspect(name, value) for name, value in result.items()]
-
-
-def _statement(entry: Mapping[str, Any]) -> list[Any]:
-    verdict = "s" if entry.get("is_supported") else "n"
-    if entry.get("verdict") == "contradicted":
-        verdict = "c"
-    quotes = [
-        [quote.get("chunk_id"), quote.get("start"), quote.get("end"), quote.get("text")]
-        for quote in entry.get("quotes") or ()
-        if isinstance(quote, Mapping)
-    ]
+def _item(finding: Finding) -> list[Any]:
+    """Write a finding in the form that the page reads; `page.js` names the places."""
     return [
-        entry.get("statement"),
-        verdict,
-        entry.get("reasoning"),
-        list(entry.get("supporting_chunk_ids") or ()),
-        quotes,
-        list(entry.get("sentence_ids") or ()),
+        finding.text,
+        _verdict(finding),
+        finding.label,
+        finding.reasoning,
+        finding.chunk_ids,
+        [[quote.chunk_id, quote.start, quote.end, quote.text] for quote in finding.quotes],
+        finding.sentence_ids,
+        _origin(finding),
+        finding.about == "statement",
     ]
 
 
-def _aspect(name: str, value: object) -> list[Any]:
-    words = name.replace("_", " ")
-    if isinstance(value, Mapping) and "label" in value:
-        return [f"{words}: {value['label']}", "o", value.get("reasoning"), [], [], []]
-    return [f"{words}: {value}", "o", None, [], [], []]
+def _verdict(finding: Finding) -> str:
+    """Return `s` for a yes, `n` for a no, `c` for contradicted, `o` for neither."""
+    if finding.verdict is None:
+        return "o"
+    if finding.verdict:
+        return "s"
+    return "c" if finding.label == CONTRADICTED else "n"
+
+
+def _origin(finding: Finding) -> str:
+    """Say how sure a verdict is and who decided it, as far as that is known."""
+    support = None if finding.support is None else f"support {finding.support:.2f}"
+    decided = None if finding.decided_by is None else f"decided by {finding.decided_by}"
+    return ", ".join(part for part in (support, decided) if part)
 
 
 def _packed(value: object) -> str:

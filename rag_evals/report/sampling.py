@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from rag_evals.quality import judged_items
+from rag_evals.quality import has_verdicts
 from rag_evals.run import Record, StoredRun
 
 
@@ -22,7 +22,7 @@ def rows_to_label(run: StoredRun, count: int, *, seed: int = 0) -> list[tuple[st
     Returns:
         Sample id and grader of each, in the order of the data.
     """
-    records = [r for r in run.records if r["score"] is not None and judged_items(r)]
+    records = [r for r in run.records if r["score"] is not None and has_verdicts(r)]
     chosen = _systematic(records, count, random.Random(seed))
     return [(r["sample_id"], r["grader"]) for r in records if id(r) in chosen]
 

@@ -3,10 +3,11 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic_core import to_json
 
+from rag_evals.finding import Finding
 from rag_evals.quality import (
     Comparison,
     RunInput,
@@ -17,13 +18,12 @@ from rag_evals.quality import (
     verdict_words,
 )
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
-from rag_evals.report.payload import items_of
-from rag_evals.run import StoredRun, load_run
+from rag_evals.run import StoredRun, findings_in, load_run
 from rag_evals.stats import GroupScores
 
 _WORST_ROWS = 10
 _MAX_CELL_CHARS = 200
-_CSV_HEADER = ("sample_id", "grader", "status", "score", "band", "why", "supported", "verdicts")
+_CSV_HEADER = ("sample_id", "grader", "status", "score", "band", "why", "yes", "no", "findings")
 # A spreadsheet would take these for a formula (OWASP, CSV injection), full-width signs too.
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 
@@ -103,7 +103,7 @@ def report_csv(run: RunInput, *, view: View | None = None) -> str:
     writer = csv.writer(target, lineterminator="\r\n")
     writer.writerow([*_CSV_HEADER, *([] if view.by is None else [_cell(view.by)])])
     for record in stored.records:
-        score, items = record["score"], items_of(record)
+        score, found = record["score"], findings_in(record)
         cells = [
             record["sample_id"],
             record["grader"],
@@ -111,8 +111,9 @@ def report_csv(run: RunInput, *, view: View | None = None) -> str:
             score,
             None if score is None else _band(score, view),
             reason_of(record),
-            sum(item[1] == "s" for item in items),
-            sum(item[1] != "o" for item in items),
+            sum(finding.verdict is True for finding in found),
+            sum(finding.verdict is False for finding in found),
+            _listed(found),
         ]
         if groups is not None:
             cells.append(groups.get(record["sample_id"]))
@@ -167,13 +168,17 @@ def _worst_rows(run: StoredRun) -> Iterator[str]:
     if not low and not failed:
         return
     yield ""
-    yield "| row | grader | score | not supported |"
+    yield "| row | grader | score | counts against |"
     yield "|---|---|---|---|"
     for record in [*failed, *low][:_WORST_ROWS]:
         score = record["score"]
-        faults = "; ".join(str(item[0]) for item in items_of(record) if item[1] in "nc")
+        faults = _listed(one for one in findings_in(record) if one.counts_against)
         shown = reason_of(record) if score is None else f"{score:.2f}"
         yield _row(record["sample_id"], record["grader"], shown, faults)
+
+
+def _listed(findings: Iterable[Finding]) -> str:
+    return "; ".join(f"{finding.label}: {finding.text}" for finding in findings)
 
 
 def _row(*cells: object) -> str:

@@ -7,23 +7,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from rag_evals.arguments import named_arguments
-from rag_evals.catalog import RESPONSE_MODELS
 from rag_evals.errors import DataError
+from rag_evals.run.lines import fault_of
 from rag_evals.run.outcome import Outcome
+from rag_evals.run.results import type_name
 from rag_evals.run.runner import Run
 from rag_evals.run.samples import StoredSample, read_samples
 from rag_evals.run.store import Record, read_manifest, read_records
 from rag_evals.run.summary import Summary, summary_html
-
-
-class StoredResult(BaseModel):
-    """The result of a grader whose model is not a shipped one, with its fields as stored."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 class StoredRun:
@@ -46,6 +41,7 @@ class StoredRun:
         manifest: Mapping[str, Any] | None = None,
         samples: Mapping[str, StoredSample] | None = None,
         left_out: int = 0,
+        models: Iterable[type[BaseModel]] = (),
     ) -> None:
         latest = {(record["sample_id"], record["grader"]): record for record in records}
         self.graders: list[str] = _grader_names(latest.values(), manifest or {})
@@ -57,6 +53,7 @@ class StoredRun:
         self.manifest = manifest or {}
         self.samples = samples or {}
         self.left_out = left_out
+        self._models = {type_name(model): model for model in models}
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -66,8 +63,12 @@ class StoredRun:
 
     @cached_property
     def outcomes(self) -> list[Outcome]:
-        """The outcomes with their results, in the order of the data, then of the graders."""
-        return [_outcome(record) for record in self.records]
+        """The outcomes with their results, in the order of the data, then of the graders.
+
+        Results are what `grade` returned: objects of the same class, which is looked for by its
+        name; where there is none any more, a `StoredResult`.
+        """
+        return [self._outcome(record) for record in self.records]
 
     def of_grader(self, grader: str) -> list[Record]:
         """Return the records of one grader, in the order of the data."""
@@ -91,11 +92,20 @@ class StoredRun:
             raise DataError(f"no column {name!r} in the data; it has {', '.join(names) or 'none'}")
         return values
 
+    def _outcome(self, record: Record) -> Outcome:
+        try:
+            return Outcome.from_record(record, self._models, self.folder)
+        except ValidationError as error:
+            where = f"row {record['sample_id']!r}, grader {record['grader']!r}"
+            raise DataError(
+                f"{where}: the result is no {record['result_type']}: {fault_of(error)}"
+            ) from error
+
     def summary(self) -> Summary:
         """Return means, counts and usage."""
         summary = Summary(left_out=self.left_out)
-        for outcome in self.outcomes:
-            summary.add(outcome)
+        for record in self.records:
+            summary.add(Outcome.from_record(record))
         return summary
 
     def _repr_html_(self) -> str:
@@ -115,16 +125,22 @@ def load_run(run: str | Path | Run | StoredRun) -> StoredRun:
     if isinstance(run, StoredRun):
         return run
     folder = run.folder if isinstance(run, Run) else Path(run)
+    graded = run.outcomes if isinstance(run, Run) else []
+    models = {type(outcome.result) for outcome in graded if outcome.result is not None}
     if folder is None:
-        assert isinstance(run, Run)
-        return StoredRun(from_json(outcome.to_line()) for outcome in run.outcomes)
+        return StoredRun((from_json(outcome.to_line()) for outcome in graded), models=models)
     manifest = read_manifest(folder)
     with collector_paused():
         samples = read_samples(folder)
         current, left_out = _of_the_data(read_records(folder), samples)
         there = {name: sample for name, sample in samples.items() if sample.in_data}
         return StoredRun(
-            current, folder=folder, manifest=manifest, samples=there, left_out=left_out
+            current,
+            folder=folder,
+            manifest=manifest,
+            samples=there,
+            left_out=left_out,
+            models=models,
         )
 
 
@@ -183,12 +199,3 @@ def _group(sample: StoredSample, name: str, folder: Path | None) -> str | None:
             "group by a column of single values, or by a path into it such as meta.topic"
         )
     return None if value is None else str(value)
-
-
-def _outcome(record: Record) -> Outcome:
-    model = RESPONSE_MODELS.get(record["grader"], StoredResult)
-    try:
-        return Outcome.from_record(dict(record), {record["grader"]: model})
-    except ValidationError:
-        # A grader of the user's own may bear a shipped one's name.
-        return Outcome.from_record(dict(record), {record["grader"]: StoredResult})

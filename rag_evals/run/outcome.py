@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from rag_evals.errors import NotScorableError, NotScorableReason
+from rag_evals.errors import DataError, NotScorableError, NotScorableReason
+from rag_evals.finding import Finding, findings_of, read_findings
 from rag_evals.judge import Usage
+from rag_evals.run.results import StoredResult, read_result, type_name
 
 Status = Literal["scored", "not_scorable", "failed"]
 
@@ -38,6 +41,8 @@ class Outcome:
         score: 0 to 1 when scored, else None; never NaN.
         reason: Why it is not scorable, else None.
         result: What the grader returned; None when it failed before.
+        result_type: Name of the result's class, by which it is found again.
+        findings: What the result found, one by one; pages and tables read only these.
         error: What failed, else None.
         attempts: Replies that were asked for; 0 when no judge was needed.
         seconds: How long the grading took.
@@ -56,6 +61,8 @@ class Outcome:
     score: float | None = None
     reason: NotScorableReason | None = None
     result: BaseModel | None = None
+    result_type: str | None = None
+    findings: tuple[Finding, ...] = ()
     error: ErrorRecord | None = None
     attempts: int = 0
     seconds: float = 0.0
@@ -77,18 +84,20 @@ class Outcome:
 
     @classmethod
     def from_record(
-        cls, record: Mapping[str, Any], models: Mapping[str, type[BaseModel]]
+        cls,
+        record: Mapping[str, Any],
+        known: Mapping[str, type[BaseModel]] | None = None,
+        folder: Path | None = None,
     ) -> "Outcome":
         """Read what `to_line` wrote.
 
         Args:
             record: The parsed line.
-            models: Result model of each grader, by name; without one the result is left out.
+            known: Classes of results, by the name that `result_type` has; others are looked for.
+                None leaves results and findings out, and imports nothing.
+            folder: Folder of the run.
         """
         values = {each.name: record[each.name] for each in fields(cls) if each.name in record}
-        model = models.get(values["grader"])
-        if values.get("result") is not None:
-            values["result"] = None if model is None else model.model_validate(values["result"])
         if values.get("error") is not None:
             values["error"] = ErrorRecord(values["error"]["type"], values["error"]["message"])
         used = values.get("usage") or {}
@@ -96,6 +105,10 @@ class Outcome:
         values["warnings"] = tuple(values.get("warnings") or ())
         tallies = values.get("tallies") or {}
         values["tallies"] = {name: (part, whole) for name, (part, whole) in tallies.items()}
+        wanted = known is not None and "findings" in record
+        values["findings"] = findings_in(record) if wanted else ()
+        if values.get("result") is not None:
+            values["result"] = None if known is None else _result(values, known, folder)
         return cls(**values)
 
 
@@ -113,6 +126,47 @@ class Place:
     grader: str
     sample_fingerprint: str = ""
     grader_fingerprint: str = ""
+
+
+def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Return what was found in one stored outcome; none where it failed.
+
+    Args:
+        record: A line of `results.jsonl`, parsed.
+
+    Raises:
+        DataError: An earlier version wrote it, without findings, or they cannot be read.
+    """
+    stored = record.get("findings")
+    if stored is None and record.get("result") is None:
+        return ()
+    where = f"row {record.get('sample_id')!r}, grader {record.get('grader')!r}"
+    if stored is None:
+        raise DataError(
+            f"{where}: the run was written by an earlier rag_evals, which kept no findings; "
+            "grade the data again, with --restart"
+        )
+    try:
+        return read_findings(stored)
+    except ValueError as error:
+        raise DataError(f"{where}: the findings cannot be read: {error}") from error
+
+
+def _result(
+    values: Mapping[str, Any], known: Mapping[str, type[BaseModel]], folder: Path | None
+) -> BaseModel:
+    """Return the result of an outcome, as its own class or as a `StoredResult`."""
+    found = read_result(values["result"], values.get("result_type"), known, folder)
+    if found is not None:
+        return found
+    return StoredResult.of(
+        values["result"],
+        score=values.get("score"),
+        not_scorable=values.get("reason"),
+        findings=values["findings"],
+        warnings=values["warnings"],
+        tallies=values["tallies"],
+    )
 
 
 def ended(place: Place, result: BaseModel, seconds: float, usage: Usage) -> Outcome:
@@ -134,6 +188,8 @@ def ended(place: Place, result: BaseModel, seconds: float, usage: Usage) -> Outc
         score=score,
         reason=reason,
         result=result,
+        result_type=type_name(type(result)),
+        findings=findings_of(result),
         attempts=usage.calls,
         seconds=seconds,
         usage=usage,

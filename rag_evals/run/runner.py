@@ -23,6 +23,7 @@ from rag_evals.run.outcome import Outcome, Place, broken, ended, short_fingerpri
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
+from rag_evals.run.results import type_name
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary, summary_html
@@ -384,9 +385,10 @@ def _ended_earlier(
     """Read what an earlier run of this folder ended."""
     if store is None:
         return Earlier()
-    models = {grader.name: grader.result_model for grader in plan.graders} if keep else {}
+    # With results left out nothing is looked for; a run's own graders know their classes.
+    models = {type_name(grader.result_model): grader.result_model for grader in plan.graders}
     earlier = Earlier()
-    for outcome in store.outcomes(models):
+    for outcome in store.outcomes(models if keep else None):
         refusals.remember(outcome)
         earlier.add(outcome)
     return earlier

@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
 
 from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.finding import Finding
 from rag_evals.run.lines import PRIVATE, LineLog, fault_of, read_lines
 from rag_evals.run.outcome import Outcome, Status
 from rag_evals.run.samples import SAMPLES, SampleLog
@@ -46,6 +47,8 @@ class _StoredOutcome(TypedDict):
     score: Annotated[float, Field(ge=0, le=1)] | None
     reason: NotRequired[str | None]
     result: NotRequired[dict[str, Any] | None]
+    result_type: NotRequired[str | None]
+    findings: NotRequired[tuple[Finding, ...] | None]
     error: NotRequired[_StoredError | None]
     attempts: NotRequired[int]
     seconds: NotRequired[float]
@@ -135,18 +138,18 @@ class RunStore:
         """Write one outcome."""
         self._results.append(outcome.to_line())
 
-    def outcomes(self, models: Mapping[str, type[BaseModel]]) -> Iterator[Outcome]:
+    def outcomes(self, known: Mapping[str, type[BaseModel]] | None) -> Iterator[Outcome]:
         """Read what is there, in the order it ended; a key may come again.
 
         Args:
-            models: As for `Outcome.from_record`.
+            known: As for `Outcome.from_record`.
 
         Raises:
-            DataError: A line is no outcome, or its result is none of its grader.
+            DataError: A line is no outcome.
         """
 
         def read(line: bytes) -> Outcome:
-            return Outcome.from_record(_OUTCOME.validate_json(line), models)
+            return Outcome.from_record(_OUTCOME.validate_json(line), known, self.folder)
 
         return read_lines(self._results.path, read)
 

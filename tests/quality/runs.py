@@ -3,7 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic_core import from_json
+
+from rag_evals import FaithfulnessResult, Result, StatementEvaluation
+from rag_evals.judge import Usage
 from rag_evals.run import StoredRun, StoredSample
+from rag_evals.run.outcome import Place, ended
 
 GRADER = "faithfulness"
 
@@ -18,6 +23,15 @@ def record(
         "index": index, "sample_id": sample_id, "grader": grader, "status": status,
         "score": score, "reason": reason, "usage": {}, "warnings": [], **more,
     }  # fmt: skip
+
+
+def graded(
+    index: int, sample_id: str, result: Result, *, grader: str = GRADER, seconds: float = 0.0
+) -> dict[str, Any]:
+    """Return the outcome of a result as `results.jsonl` has it."""
+    outcome = ended(Place(index, sample_id, grader), result, seconds, Usage())
+    line: dict[str, Any] = from_json(outcome.to_line())
+    return line
 
 
 def scores_run(
@@ -38,22 +52,25 @@ def scores_run(
     )
 
 
+def faithfulness(statements: Sequence[tuple[str, bool]]) -> FaithfulnessResult:
+    """Make a result from statements and their verdicts; what is supported cites chunk 0."""
+    return FaithfulnessResult(
+        statements=[
+            StatementEvaluation(
+                statement=text, is_supported=verdict, supporting_chunk_ids=[0] if verdict else []
+            )
+            for text, verdict in statements
+        ]
+    )
+
+
 def statements_run(
     rows: Mapping[str, Sequence[tuple[str, bool]]],
     columns: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> StoredRun:
     """Make a run from the statements of each row and the judge's verdicts on them."""
     records = [
-        record(
-            number,
-            name,
-            sum(verdict for _, verdict in statements) / len(statements),
-            result={
-                "statements": [
-                    {"statement": text, "is_supported": verdict} for text, verdict in statements
-                ]
-            },
-        )
+        graded(number, name, faithfulness(statements))
         for number, (name, statements) in enumerate(rows.items())
     ]
     samples = {name: StoredSample(name, columns=values) for name, values in (columns or {}).items()}

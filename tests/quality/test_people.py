@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from rag_evals import ChunkPrecisionResult
 from rag_evals.errors import DataError
 from rag_evals.quality import PeopleAgreement, agreement, read_labels
-from tests.quality.runs import scores_run, statements_run
+from rag_evals.run import StoredRun
+from rag_evals.score_precision import GradedChunk
+from tests.quality.runs import graded, scores_run, statements_run
 
 TOWER = {"a": [("It stands in Paris.", True), ("It opened in 1923.", True)]}
 
@@ -41,6 +44,18 @@ def test_a_reports_export_is_matched_by_place() -> None:
     assert (counts.true_positives, counts.false_positives) == (1, 1)
     assert table(measured, "row").agreement.confusion.false_positives == 1
     assert measured.unmatched == 0
+
+
+def test_a_note_alone_is_no_label() -> None:
+    """A line of a report's export that has a note and no verdict counts neither way."""
+    note = {"sample_id": "a", "grader": "faithfulness", "statement": 1, "text": "It opened.",
+            "verdict": True, "agrees": None, "label": None, "note": "Which year?"}  # fmt: skip
+    said = {**note, "statement": 0, "text": "It stands in Paris.", "agrees": True, "label": True}
+    measured = agreement(statements_run(TOWER), write("labels.jsonl", said, note))
+
+    assert table(measured, "statement").units == 1
+    with pytest.raises(DataError, match="there are no labels"):
+        agreement(statements_run(TOWER), write("notes.jsonl", note))
 
 
 def test_statements_of_a_data_set_are_matched_by_their_words() -> None:
@@ -166,9 +181,9 @@ def test_a_label_source_must_exist() -> None:
 
 def test_chunk_labels_are_matched_too() -> None:
     """The verdicts of chunk precision can be labelled by their place."""
-    run = scores_run([0.5], grader="chunk_precision")
-    chunks = [{"id_chunk": 0, "score": True}, {"id_chunk": 1, "score": False}]
-    run.records[0]["result"] = {"graded_chunks": chunks}  # type: ignore[index]
+    chunks = [GradedChunk(id_chunk=0, score=True), GradedChunk(id_chunk=1, score=False)]
+    result = ChunkPrecisionResult(graded_chunks=chunks)
+    run = StoredRun([graded(0, "r0", result, grader="chunk_precision")])
     labels = write(
         "labels.jsonl",
         *({"sample_id": "r0", "statement": n, "text": f"chunk {n}", "label": 1} for n in (0, 1)),
@@ -181,7 +196,6 @@ def test_chunk_labels_are_matched_too() -> None:
 def test_one_grader_can_be_taken() -> None:
     """Labels without a grader meet every grader, or the one that is named."""
     from rag_evals.errors import UnknownNameError
-    from rag_evals.run import StoredRun
     from tests.quality.runs import record
 
     run = StoredRun([record(0, "a", 1.0, grader=name) for name in ("one", "two")])
@@ -195,7 +209,8 @@ def test_one_grader_can_be_taken() -> None:
 
 def test_texts_of_statements_are_no_labels_of_chunks() -> None:
     """A grader without statements has nothing to do with labels of texts."""
-    run = scores_run([0.5], grader="chunk_precision")
+    result = ChunkPrecisionResult(graded_chunks=[GradedChunk(id_chunk=0, score=True)])
+    run = StoredRun([graded(0, "r0", result, grader="chunk_precision")])
     labels = write("l.jsonl", {"sample_id": "r0", "statements": [{"text": "It is.", "label": 1}]})
 
     with pytest.raises(DataError, match="no label fits a verdict"):

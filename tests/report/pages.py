@@ -3,9 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+from rag_evals import AnswerRelevanceResult, AuditedFaithfulnessResult, ChunkPrecisionResult
+from rag_evals.audit import AuditedStatement, VerdictOfThree
+from rag_evals.finding import Quote
 from rag_evals.report import View, report_html
 from rag_evals.run import StoredRun, StoredSample
-from tests.quality.runs import record
+from rag_evals.score_precision import GradedChunk
+from rag_evals.score_relevance import AspectEvaluation
+from tests.quality.runs import faithfulness, graded, record
 
 TOWER = StoredSample(
     "eiffel",
@@ -22,53 +27,59 @@ CANBERRA = StoredSample(
 )  # fmt: skip
 
 
-def statement(text: str, *, supported: bool, ids: tuple[int, ...] = (), **more: Any) -> Any:
-    """Return one statement as a result has it."""
-    return {
-        "statement": text, "is_supported": supported, "reasoning": f"Why: {text}",
-        "supporting_chunk_ids": list(ids), **more,
-    }  # fmt: skip
+def statement(
+    text: str, verdict: VerdictOfThree, *quotes: tuple[int, str], ids: tuple[int, ...] = ()
+) -> AuditedStatement:
+    """Return one audited statement; each quote is a chunk's id and words that stand in it."""
+    starts = [TOWER.chunks[chunk_id].index(words) for chunk_id, words in quotes]
+    return AuditedStatement(
+        statement=text,
+        reasoning=f"Why: {text}",
+        supporting_chunk_ids=list(ids),
+        is_supported=verdict == "supported",
+        verdict=verdict,
+        evidence=[
+            Quote(chunk_id, start, start + len(words), words)
+            for (chunk_id, words), start in zip(quotes, starts, strict=True)
+        ],
+    )
 
 
-def audited() -> dict[str, Any]:
-    """Return a result with quotes, three verdicts, and a reworded statement."""
-    quote = "stands in Paris"
-    start = TOWER.chunks[0].index(quote)
-    return {
-        "statements": [
-            statement(
-                "The Eiffel Tower stands in Paris.",
-                supported=True,
-                ids=(0,),
-                verdict="supported",
-                quotes=[{"chunk_id": 0, "start": start, "end": start + len(quote), "text": quote}],
-            ),
-            statement(
-                "It was completed in 1923.",
-                supported=False,
-                verdict="contradicted",
-                quotes=[{"chunk_id": 1, "start": None, "end": None, "text": "in 1889"}],
-            ),
-            statement("The tower was designed by Gustave alone.", supported=False),
-        ]
-    }
+def audited() -> AuditedFaithfulnessResult:
+    """Return a result with quotes, three verdicts, a reworded statement and a warning."""
+    paris = "The Eiffel Tower stands in Paris."
+    return AuditedFaithfulnessResult(
+        statements=[
+            statement(paris, "supported", (0, "stands in Paris"), ids=(0,)),
+            statement("It was completed in 1923.", "contradicted", (1, "in 1889")),
+            statement("The tower was designed by Gustave alone.", "not_in_context"),
+        ],
+        canary="no_claim",
+    )
 
 
 def stored(folder: Path | None = None) -> StoredRun:
-    """Make a run of three rows and two graders; one row failed, one cannot be scored."""
+    """Make a run of three graders; one row failed, one cannot be scored."""
     error = {"type": "JudgeOutputError", "message": "the reply stayed invalid"}
+    precision = ChunkPrecisionResult(
+        graded_chunks=[
+            GradedChunk(id_chunk=0, reasoning="Helps.", score=True),
+            GradedChunk(id_chunk=1, reasoning="Not much.", score=False),
+        ]
+    )
+    relevance = AnswerRelevanceResult(
+        topical_match=AspectEvaluation(label="yes"),
+        completeness=AspectEvaluation(reasoning="The year is missing.", label="partly"),
+        conciseness=AspectEvaluation(label="yes"),
+    )
     rows = [
-        record(0, "eiffel", 1 / 3, result=audited(), warnings=["an oddity"], seconds=1.5),
-        record(1, "canberra", 1.0, result={"statements": [
-            statement("It is Canberra.", supported=True, ids=(0,))]}),
+        graded(0, "eiffel", audited(), seconds=1.5),
+        graded(1, "canberra", faithfulness([("It is Canberra.", True)])),
         {**record(2, "lost", None), "status": "failed", "reason": None, "error": error},
         record(3, "empty", None),
-        record(0, "eiffel", 0.5, grader="chunk_precision", result={"graded_chunks": [
-            {"id_chunk": 0, "reasoning": "Helps.", "score": True},
-            {"id_chunk": 1, "reasoning": "Not much.", "score": False}]}),
-        record(1, "canberra", 0.75, grader="answer_relevance", result={
-            "completeness": {"reasoning": "The year is missing.", "label": "partly"}}),
-    ]  # fmt: skip
+        graded(0, "eiffel", precision, grader="chunk_precision"),
+        graded(1, "canberra", relevance, grader="answer_relevance"),
+    ]
     identity = {"judge": "embedded", "graders": {"faithfulness": "f" * 64}}
     return StoredRun(
         rows,

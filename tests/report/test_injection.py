@@ -2,15 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from rag_evals import Result
+from rag_evals.finding import Finding, Quote
 from rag_evals.quality import compare
 from rag_evals.report import View, comparison_html, report_html
 from rag_evals.run import StoredRun, StoredSample
 from rag_evals.stats import build_bands
-from tests.quality.runs import record
+from tests.quality.runs import graded, record
 from tests.report.browser import Browser
 
 _RUN = "window.pwned=(window.pwned||0)+1"
@@ -68,23 +69,42 @@ CORPUS = [
 ]  # fmt: skip
 
 
+class PoisonedResult(Result):
+    """A result of a user's own model, in which everything is one of the strings."""
+
+    bad: str
+
+    @property
+    def score(self) -> float:
+        """Half."""
+        return 0.5
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """One statement, and one rating."""
+        quotes = (Quote(0, 0, 4, self.bad), Quote(0, None, None, self.bad))
+        statement = Finding(
+            self.bad, False, self.bad, self.bad, (0,), quotes, decided_by=self.bad,
+            about="statement",
+        )  # fmt: skip
+        return statement, Finding(self.bad, None, self.bad, self.bad, support=0.5)
+
+    @property
+    def warnings(self) -> list[str]:
+        """The string."""
+        return [self.bad]
+
+
 def poisoned() -> StoredRun:
     """Make a run in which every field of every row is one of the strings."""
     records, samples = [], {}
     for number, bad in enumerate(CORPUS):
         name = f"{number} {bad}"
-        statements: list[dict[str, Any]] = [
-            {
-                "statement": bad, "reasoning": bad, "is_supported": False, "verdict": bad,
-                "supporting_chunk_ids": [0, bad],
-                "quotes": [{"chunk_id": 0, "start": 0, "end": 4, "text": bad}, bad],
-            },
-        ]  # fmt: skip
-        result: Any = {"statements": statements} if number % 2 else {bad: {"label": bad}, "x": bad}
-        made = record(number, name, 0.5, grader="g " + CORPUS[0], result=result, warnings=[bad])
+        made = graded(number, name, PoisonedResult(bad=bad), grader="g " + CORPUS[0])
         if number % 5 == 0:
             error = {"type": bad, "message": bad}
-            made |= {"status": "failed", "score": None, "reason": None, "error": error}
+            made = record(number, name, None, grader="g " + CORPUS[0], warnings=[bad])
+            made |= {"status": "failed", "reason": None, "error": error}
         records.append(made)
         samples[name] = StoredSample(
             name, bad, f"{bad} {bad}", (bad, bad), ({bad: bad}, {"url": bad}), reference=bad,
@@ -132,7 +152,7 @@ def test_labels_of_another_page_do_not_run(browser: Browser, tmp_path: Path) -> 
     browser.open_row()
     browser.press("n", "e", CORPUS[17], "\t")
     browser.open(page)
-    browser.choose("verdict", "l")
+    browser.choose("verdict", "u")
     browser.open_row()
 
     assert browser.run("return document.querySelector('.note-text').value") == CORPUS[17]

@@ -82,7 +82,7 @@ def test_a_row_opens_into_its_evidence(browser: Browser, tmp_path: Path) -> None
     # Reworded: found by its words.
     assert browser.texts(".sent.v-n") == ["Gustave designed it alone."]
     assert browser.texts(".item .tag") == [
-        "supported · chunk 0", "contradicted", "not supported",
+        "supported · chunk 0", "contradicted", "not in context",
     ]  # fmt: skip
     assert len(browser.texts(".chunk")) == 2
     assert browser.texts(".chunk.cited .tag") == [

@@ -20,7 +20,7 @@ from rag_evals.report import (
     write_report,
 )
 from rag_evals.run import StoredRun, StoredSample
-from tests.quality.runs import record, scores_run, statements_run
+from tests.quality.runs import faithfulness, graded, record, scores_run, statements_run
 from tests.report.pages import stored
 
 
@@ -32,7 +32,9 @@ def test_markdown_has_the_numbers_and_the_rows_that_need_a_look() -> None:
     assert "2 of 4 | 1 JudgeOutputError, 1 empty\\_context" in text
     assert "faithfulness by topic:" in text
     assert "| towers | 0.333 |" in text
-    assert text.index("| lost |") < text.index("| eiffel | faithfulness | 0.33 | It was completed")
+    assert text.index("| lost |") < text.index(
+        "| eiffel | faithfulness | 0.33 | contradicted: It was completed"
+    )
 
 
 def test_markdown_obeys_no_data() -> None:
@@ -60,14 +62,14 @@ def test_json_has_groups_usage_and_identity() -> None:
 def test_csv_has_no_formula(bad: str) -> None:
     """A text that a spreadsheet would compute gets an apostrophe; numbers stay numbers."""
     run = StoredRun(
-        [record(0, bad, 0.95, result={"statements": [{"statement": "x", "is_supported": True}]})],
+        [graded(0, bad, faithfulness([("x", True)]))],
         samples={bad: StoredSample(bad, columns={"topic": bad})},
     )
     header, row = csv.reader(io.StringIO(report_csv(run, view=View(by="topic")), newline=""))
 
     assert header[-1] == "topic"
     assert (row[0], row[-1]) == ("'" + bad, "'" + bad)
-    assert row[2:8] == ["scored", "0.95", "high", "", "1", "1"]
+    assert row[2:9] == ["scored", "1.0", "high", "", "1", "0", "supported: x"]
 
 
 def test_a_comparison_in_markdown_says_what_could_have_been_seen() -> None:

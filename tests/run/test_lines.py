@@ -124,6 +124,9 @@ def test_an_outcome_with_a_wrong_field_is_named(changes: dict[str, Any]) -> None
     if "result" not in changes or not changes["result"]:
         with pytest.raises(DataError, match=r"results.jsonl', line 2: "):
             load_run(OUT).summary()
+    else:
+        with pytest.raises(DataError, match="row .*, grader 'faithfulness': the result is no"):
+            _ = load_run(OUT).outcomes
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from rag_evals import FaithfulnessResult, Sample, evaluate
 from rag_evals.errors import DataError
+from rag_evals.finding import Finding
 from rag_evals.run import StoredResult, StoredRun, load_run
 from tests.conftest import EIFFEL
 
@@ -114,15 +115,21 @@ def test_the_last_line_of_a_row_wins_and_order_is_that_of_the_data() -> None:
 
 
 def test_results_of_unknown_models_keep_their_fields() -> None:
-    """A grader that is not in the catalog, or only bears a shipped name, loses nothing."""
+    """A class that is not there any more leaves fields, score, findings and warnings as stored."""
     line = {
         "index": 0, "sample_id": "a", "grader": "faithfulness", "status": "scored", "score": 1.0,
-        "result": {"tone": "kind"}, "usage": {}, "warnings": [],
+        "result": {"tone": "kind"}, "result_type": "deleted_module:ToneResult", "usage": {},
+        "findings": [{"text": "the tone", "verdict": True, "label": "kind"}], "warnings": ["odd"],
+        "tallies": {"kind words": [1, 2]},
     }  # fmt: skip
     (outcome,) = StoredRun([line]).outcomes
+    result = outcome.result
 
-    assert isinstance(outcome.result, StoredResult)
-    assert outcome.result.model_dump() == {"tone": "kind"}
+    assert type(result) is StoredResult
+    assert result.model_dump() == {"tone": "kind"}
+    assert (result.score, result.not_scorable, result.warnings) == (1.0, None, ["odd"])
+    assert result.findings == outcome.findings == (Finding("the tone", True, "kind"),)
+    assert result.tallies == {"kind words": (1, 2)}
 
 
 @pytest.mark.parametrize(

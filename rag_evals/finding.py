@@ -1,0 +1,217 @@
+"""What did a grader find, one by one? The one form in which pages, tables and measures read it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+from pydantic import BaseModel
+
+from rag_evals.errors import ConfigurationError
+
+About = Literal["statement", "reference", "citation", "chunk", "answer"]
+"""What a finding is about: a statement of the answer or of the reference, a citation, a chunk, or
+the answer as a whole."""
+
+CONTRADICTED = "contradicted"
+"""The label of a statement that the chunks show to be wrong; pages colour it apart."""
+
+_TEXTS = ("statement", "claim", "text", "sentence", "criterion", "name")
+_REASONS = ("reasoning", "reason", "explanation")
+_CHUNK_IDS = ("supporting_chunk_ids", "chunk_ids")
+_CHUNK_ID = ("chunk_id", "id_chunk")
+_STATEMENTS = ("statement", "claim", "sentence")
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words of a chunk: `chunk.text[start:end] == text`, in code points.
+
+    Attributes:
+        chunk_id: Place in the context, from 0.
+        start: Where the quote begins in the chunk; None where only the words are known.
+        end: Where it ends, not part of it; None as above.
+        text: The words as they stand in the chunk.
+    """
+
+    chunk_id: int
+    start: int | None
+    end: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a grader decided: on a statement, a chunk, a citation or the whole answer.
+
+    Attributes:
+        text: What was decided on, such as the statement.
+        verdict: True counts towards the score, False against it; None where there is no yes or no,
+            as in a rating.
+        label: The word that people read, such as "supported", "not covered" or "4 of 5".
+        reasoning: Why, in words.
+        chunk_ids: The chunks that it rests on or is about, from 0.
+        quotes: Words of chunks that decide it.
+        sentence_ids: Its sentences in the answer, from 0.
+        support: How far it holds, 0 to 1: a verifier's support, or the value of a rating.
+        decided_by: Name of the verifier that decided, where it is known.
+        about: What it is about.
+    """
+
+    text: str
+    verdict: bool | None
+    label: str
+    reasoning: str | None = None
+    chunk_ids: tuple[int, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    sentence_ids: tuple[int, ...] = ()
+    support: float | None = None
+    decided_by: str | None = None
+    about: About = "answer"
+
+    @property
+    def counts_against(self) -> bool:
+        """Whether it lowers the score: a no, or a rating below the best."""
+        if self.verdict is not None:
+            return not self.verdict
+        return self.support is not None and self.support < 1
+
+
+def findings_of(result: BaseModel) -> tuple[Finding, ...]:
+    """Return what a result found: its own property `findings`, else what its fields show.
+
+    Raises:
+        ConfigurationError: The property holds something else than findings.
+    """
+    model = type(result)
+    if not hasattr(model, "findings") or "findings" in model.model_fields:
+        return default_findings(result)
+    own: Iterable[object] = result.findings  # type: ignore[attr-defined]  # looked for above
+    found = tuple(own)
+    for one in found:
+        if not isinstance(one, Finding):
+            raise ConfigurationError(
+                f"{model.__name__}.findings holds {one!r}; expected rag_evals.Finding values"
+            )
+    return found  # type: ignore[return-value]  # each was looked at
+
+
+def read_findings(stored: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    """Read findings back from parsed JSON.
+
+    Raises:
+        ValueError: They are none.
+    """
+    found: tuple[Finding, ...] = _reader().validate_python(stored)
+    return found
+
+
+def chunk_text(chunk_id: int) -> str:
+    """Name a chunk as a finding about it does."""
+    return f"chunk {chunk_id}"
+
+
+def yes_or_no(word: str, verdict: bool) -> str:
+    """Return the label of a verdict: the word, or the word denied."""
+    return word if verdict else f"not {word}"
+
+
+def default_findings(result: BaseModel) -> tuple[Finding, ...]:
+    """Read findings from a model that says nothing: its one list of labelled things.
+
+    A labelled thing is a model with one field that is true or false, and a text or a chunk id.
+    What true means for the score is tried out: the score is computed with all of them true and
+    all of them false. Where both are the same, the findings have a label and no verdict.
+
+    A model without such a list has a finding without verdict for each of its fields that is a
+    label: true or false, one of some words, or a model with a field `label`.
+    """
+    shape = _shape(type(result))
+    if shape is None:
+        return tuple(_aspects(result))
+    things: Sequence[BaseModel] = getattr(result, shape.list_name)
+    towards = _towards(result, shape, things) if things else None
+    return tuple(_default_finding(thing, shape, towards) for thing in things)
+
+
+def _aspects(result: BaseModel) -> Iterator[Finding]:
+    for name, field in type(result).model_fields.items():
+        value = getattr(result, name)
+        label = getattr(value, "label", None) if isinstance(value, BaseModel) else value
+        is_label = field.annotation is bool or get_origin(field.annotation) is Literal
+        if label is not None and (is_label or label is not value):
+            shown = ("yes" if label else "no") if isinstance(label, bool) else str(label)
+            yield Finding(name.replace("_", " "), None, shown, _reason(value))
+
+
+def _reason(thing: object) -> str | None:
+    return next((getattr(thing, name) for name in _REASONS if hasattr(thing, name)), None)
+
+
+class _Shape(NamedTuple):
+    """Where a model keeps its labelled things, and what their fields are called."""
+
+    list_name: str
+    label: str
+    text: str | None
+    chunk_id: str | None
+
+
+@cache
+def _shape(model: type[BaseModel]) -> _Shape | None:
+    found = [
+        shape
+        for name, field in model.model_fields.items()
+        if (shape := _shape_of_list(name, field.annotation)) is not None
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _shape_of_list(name: str, annotation: Any) -> _Shape | None:
+    if get_origin(annotation) not in (list, tuple, Sequence):
+        return None
+    thing = get_args(annotation)[0]
+    if not (isinstance(thing, type) and issubclass(thing, BaseModel)):
+        return None
+    kinds = {field: info.annotation for field, info in thing.model_fields.items()}
+    labels = [field for field, kind in kinds.items() if kind is bool]
+    texts = [field for field, kind in kinds.items() if kind is str and field not in _REASONS]
+    text = next((field for field in _TEXTS if field in texts), texts[0] if texts else None)
+    chunk_id = next((field for field in _CHUNK_ID if kinds.get(field) is int), None)
+    if len(labels) != 1 or (text is None and chunk_id is None):
+        return None
+    return _Shape(name, labels[0], text, chunk_id)
+
+
+def _towards(result: BaseModel, shape: _Shape, things: Sequence[BaseModel]) -> bool | None:
+    """Say whether true counts towards the score (True), against it (False), or neither (None)."""
+    scores = []
+    for value in (True, False):
+        changed = [thing.model_copy(update={shape.label: value}) for thing in things]
+        tried = result.model_copy(update={shape.list_name: changed})
+        scores.append(getattr(tried, "score", 0.0))
+    return None if scores[0] == scores[1] else bool(scores[0] > scores[1])
+
+
+def _default_finding(thing: BaseModel, shape: _Shape, towards: bool | None) -> Finding:
+    value = bool(getattr(thing, shape.label))
+    word = shape.label.removeprefix("is_").removeprefix("has_").replace("_", " ")
+    own = () if shape.chunk_id is None else (int(getattr(thing, shape.chunk_id)),)
+    listed = next((getattr(thing, name) for name in _CHUNK_IDS if hasattr(thing, name)), None)
+    finding = Finding(
+        text=chunk_text(*own) if shape.text is None else str(getattr(thing, shape.text)),
+        verdict=None if towards is None else value == towards,
+        label=yes_or_no(word, value),
+        reasoning=_reason(thing),
+        chunk_ids=tuple(listed or own),
+    )
+    if shape.text is None:
+        return replace(finding, about="chunk")
+    return replace(finding, about="statement" if shape.text in _STATEMENTS else "answer")
+
+
+@cache
+def _reader() -> Any:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - only who reads a run needs it
+
+    return TypeAdapter(tuple[Finding, ...])

@@ -1,0 +1,312 @@
+"""Every grader's result is read in one form, and shows the same in every place."""
+
+import csv
+import io
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from rag_evals import ContextEvaluation, Grader, Result, agreement, evaluate, load_run
+from rag_evals.audit import AuditedFaithfulnessResult, AuditedStatement
+from rag_evals.catalog import GRADERS, RUBRICS
+from rag_evals.cli.show import show_run
+from rag_evals.errors import ConfigurationError
+from rag_evals.finding import Finding, Quote, findings_of
+from rag_evals.report import report_csv, report_html, report_markdown
+from rag_evals.run import Run
+from rag_evals.score_relevance import AspectEvaluation
+from rag_evals.testing import Script, ScriptedJudge
+from tests.report.page_rows import rows_of
+
+ROW = {
+    "id": "eiffel",
+    "question": "Where is the Eiffel Tower, and when was it finished?",
+    "answer": "The Eiffel Tower stands in Paris [1]. A famous prize went to its architect [2].",
+    "context": ["The Eiffel Tower stands in Paris.", "It was completed in 1889."],
+    "reference": "The Eiffel Tower stands in Paris. Gustave was born in Dijon.",
+}
+RUSSIAN = {
+    "id": "башня",
+    "language": "ru",
+    "question": "Где стоит Эйфелева башня?",
+    "answer": "Эйфелева башня стоит в Париже [1]. Её архитектор получил известную премию [2].",
+    "context": ["Эйфелева башня стоит в Париже.", "Её достроили в 1889 году."],
+    "reference": "Эйфелева башня стоит в Париже. Гюстав родился в Дижоне.",
+}
+
+
+def every_grader() -> dict[str, tuple[Grader[Any], str]]:
+    """Name each grader of the catalog and each rubric, with the judge that it is tried with."""
+    shipped = {
+        name: (grader, "openai/scripted")
+        for name, grader in GRADERS.items()
+        # It needs the weights of a classifier; its results are those of the two-step grader.
+        if name != "faithfulness_hhem"
+    }
+    criteria = {"polite": "It is polite.", "short": "It is short."}
+    rubrics: dict[str, tuple[Grader[Any], str]] = {
+        name: (
+            ContextEvaluation(
+                "Check the answer.",
+                model,
+                name=name,
+                criteria=criteria if name == "checklist" else None,
+            ),
+            "openai/scripted",
+        )
+        for name, model in RUBRICS.items()
+    }
+    embedded = {
+        f"{name} embedded": (GRADERS[name], "embedded")
+        for name in ("faithfulness", "faithfulness_two_step")
+    }
+    return {**shipped, **rubrics, **embedded}
+
+
+CASES = every_grader()
+
+
+@pytest.fixture(params=CASES, ids=list(CASES))
+def graded(request: pytest.FixtureRequest, scripted: Callable[[Script], ScriptedJudge]) -> Run:
+    """Grade an English and a Russian row with one grader, and keep the run."""
+    scripted(None)
+    grader, judge = CASES[request.param]
+    run = evaluate([ROW, RUSSIAN], [grader], judge, out="kept", progress=False)
+    assert [outcome.status for outcome in run.outcomes] == ["scored", "scored"]
+    return run
+
+
+def test_findings_are_there_and_agree_with_the_score(graded: Run) -> None:
+    """The score is the share of yes, or the mean of ratings; each finding has text and label."""
+    for outcome in graded.outcomes:
+        decided = [one.verdict for one in outcome.findings if one.verdict is not None]
+        rated = [one.support for one in outcome.findings if one.support is not None]
+        values = decided or rated
+
+        assert values
+        assert outcome.score == pytest.approx(sum(map(float, values)) / len(values))
+        assert all(one.text and one.label for one in outcome.findings)
+        assert pickle.loads(pickle.dumps(outcome.findings)) == outcome.findings
+
+
+def test_a_stored_result_is_what_grade_returned(graded: Run) -> None:
+    """The same class with the same values, and so the same score, findings and warnings."""
+    for kept, outcome in zip(load_run("kept").outcomes, graded.outcomes, strict=True):
+        assert type(kept.result) is type(outcome.result)
+        assert kept.result == outcome.result
+        assert kept == outcome
+        assert isinstance(kept.result, Result)
+        assert kept.result.findings == outcome.findings
+
+
+def test_findings_show_in_every_place(graded: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """Page, CSV, Markdown and terminal show the words of each finding, and count them alike."""
+    stored = load_run("kept")
+    page = {row.sample_id: row for row in rows_of(report_html(stored))}
+    table = {row["sample_id"]: row for row in csv.DictReader(io.StringIO(report_csv(stored)))}
+    markdown = report_markdown(stored)
+    show_run(graded, rows=None)
+    terminal = "".join(capsys.readouterr().out.split())
+    for outcome in graded.outcomes:
+        verdicts = [one.verdict for one in outcome.findings]
+        row = table[outcome.sample_id]
+        items = page[outcome.sample_id].items
+
+        assert [(item["text"], item["label"]) for item in items] == [
+            (one.text, one.label) for one in outcome.findings
+        ]
+        assert [item["verdict"] in "s" for item in items] == [one is True for one in verdicts]
+        assert (int(row["yes"]), int(row["no"])) == (verdicts.count(True), verdicts.count(False))
+        for finding in outcome.findings:
+            assert f"{finding.label}: {finding.text}" in row["findings"]
+            if finding.counts_against:
+                assert finding.label in markdown
+                assert finding.label.split()[0] in terminal
+
+
+def test_people_who_agree_with_every_verdict_are_agreed_with(graded: Run) -> None:
+    """Labels as the page exports them, all "agree", give no error of the judge at all."""
+    labels = [
+        {"sample_id": outcome.sample_id, "grader": outcome.grader, "statement": place,
+         "text": finding.text, "label": finding.verdict}
+        for outcome in graded.outcomes
+        for place, finding in enumerate(outcome.findings)
+        if finding.verdict is not None
+    ]  # fmt: skip
+    if not labels:
+        assert {one.verdict for outcome in graded.outcomes for one in outcome.findings} == {None}
+        return
+    Path("labels.jsonl").write_text("".join(json.dumps(label) + "\n" for label in labels))
+    measured = agreement("kept", "labels.jsonl")
+    counts = measured.tables[0].agreement.confusion
+
+    assert measured.unmatched == 0
+    assert counts.true_positives + counts.true_negatives == len(labels)
+    assert counts.false_positives == counts.false_negatives == 0
+
+
+def test_quotes_of_the_audited_grader_reach_the_page() -> None:
+    """Evidence of a statement is the finding's quotes, with offsets; contradicted is its label."""
+    quote = Quote(0, 4, 12, "in Paris")
+    result = AuditedFaithfulnessResult(
+        statements=[
+            AuditedStatement(
+                statement="It stands in Rome.", is_supported=False, verdict="contradicted",
+                evidence=[quote], sentence_ids=[0],
+            )
+        ]
+    )  # fmt: skip
+
+    assert result.findings == (
+        Finding(
+            "It stands in Rome.", False, "contradicted", quotes=(quote,), sentence_ids=(0,),
+            about="statement",
+        ),
+    )  # fmt: skip
+
+
+def test_what_counts_against_is_what_lowers_the_score() -> None:
+    """With `counts_against="contradicted"` a statement that is not in the context counts for it."""
+    statement = AuditedStatement(statement="It is.", is_supported=False, verdict="not_in_context")
+    mild = AuditedFaithfulnessResult(statements=[statement], counts_against="contradicted")
+    strict = AuditedFaithfulnessResult(statements=[statement])
+
+    assert [(r.score, r.findings[0].verdict) for r in (mild, strict)] == [(1.0, True), (0.0, False)]
+    assert mild.findings[0].label == "not in context"
+
+
+class Claim(BaseModel):
+    """One claim of a model of a user's own."""
+
+    reason: str
+    claim: str
+    chunk_ids: list[int] = []
+    is_wrong: bool
+
+
+class ClaimsResult(Result):
+    """A model of a user's own that says nothing of findings; true counts against its score."""
+
+    claims: list[Claim]
+
+    @property
+    def score(self) -> float:
+        """Claims that are not wrong, divided by all."""
+        return 1 - sum(claim.is_wrong for claim in self.claims) / len(self.claims)
+
+
+class PlainChunk(BaseModel):
+    """One chunk, good or not."""
+
+    chunk_id: int
+    good: bool
+
+
+class PlainResult(BaseModel):
+    """No `Result` at all."""
+
+    chunks: list[PlainChunk]
+
+    @property
+    def score(self) -> float:
+        """Good chunks divided by all."""
+        return sum(chunk.good for chunk in self.chunks) / len(self.chunks)
+
+
+def test_a_model_that_says_nothing_has_the_findings_of_its_list() -> None:
+    """Texts, labels, reasons and chunk ids are found; what true means is tried out on the score."""
+    claims = [
+        Claim(reason="No.", claim="It is in Rome.", is_wrong=True),
+        Claim(reason="Yes.", claim="It is in Paris.", chunk_ids=[1], is_wrong=False),
+    ]
+    chunks = [PlainChunk(chunk_id=0, good=True), PlainChunk(chunk_id=1, good=False)]
+
+    assert findings_of(ClaimsResult(claims=claims)) == (
+        Finding("It is in Rome.", False, "wrong", "No.", about="statement"),
+        Finding("It is in Paris.", True, "not wrong", "Yes.", (1,), about="statement"),
+    )
+    assert findings_of(PlainResult(chunks=chunks)) == (
+        Finding("chunk 0", True, "good", None, (0,), about="chunk"),
+        Finding("chunk 1", False, "not good", None, (1,), about="chunk"),
+    )
+    assert findings_of(PlainResult(chunks=[])) == ()
+
+
+def test_a_model_whose_score_does_not_depend_on_its_list_gives_no_verdicts() -> None:
+    """What cannot be known is not made up: such findings have a label and no verdict."""
+
+    class Rated(Result):
+        """A number, and remarks beside it."""
+
+        claims: list[Claim]
+        points: int
+
+        @property
+        def score(self) -> float:
+            """Points in ten."""
+            return self.points / 10
+
+    rated = Rated(claims=[Claim(reason="r", claim="c", is_wrong=True)], points=3)
+
+    assert [(one.verdict, one.label) for one in rated.findings] == [(None, "wrong")]
+
+
+class Tone(Result):
+    """Labels that are fields of their own."""
+
+    kind: bool
+    style: Literal["dry", "warm"] = "dry"
+    length: AspectEvaluation | None = None
+    remark: str = "none"
+
+    @property
+    def score(self) -> float:
+        """One or zero."""
+        return float(self.kind)
+
+
+def test_a_model_without_one_list_shows_its_labels_and_no_verdict() -> None:
+    """True or false, one of some words, and models with a label; two lists are not chosen from."""
+
+    class Two(Tone):
+        """Two lists."""
+
+        some: list[Claim]
+        others: list[Claim]
+
+    length = AspectEvaluation(reasoning="Long.", label="partly")
+    labels = [("kind", "yes"), ("style", "dry"), ("length", "partly")]
+    for tone in (Tone(kind=True, length=length), Two(kind=True, length=length, some=[], others=[])):
+        assert [(one.text, one.label) for one in tone.findings] == labels
+        assert {one.verdict for one in tone.findings} == {None}
+        assert tone.findings[-1].reasoning == "Long."
+    assert Tone(kind=False).findings == (Finding("kind", None, "no"), Finding("style", None, "dry"))
+
+
+@pytest.mark.parametrize("name", ["score", "findings", "not_scorable", "warnings", "tallies"])
+def test_a_field_with_a_taken_name_is_refused_at_once(name: str) -> None:
+    """One error when the class is made, which names class and field and says how to rename it."""
+    with pytest.raises(
+        ConfigurationError, match=rf"Tone has a field '{name}'.*rename the field.*'own_{name}'"
+    ):
+        type("Tone", (Result,), {"__annotations__": {name: str}, "__module__": __name__})
+
+
+def test_findings_of_another_kind_are_refused() -> None:
+    """A property of the user's own must give `Finding` values; the message shows what it gave."""
+
+    class Wrong(BaseModel):
+        """Texts where findings should be."""
+
+        @property
+        def findings(self) -> list[str]:
+            """Texts."""
+            return ["It is."]
+
+    with pytest.raises(ConfigurationError, match=r"Wrong.findings holds 'It is.'; expected"):
+        findings_of(Wrong())
