@@ -1,6 +1,5 @@
 """How do a prompt and a response model make a grader? `ContextEvaluation` puts them together."""
 
-import copy
 import hashlib
 import json
 import re
@@ -14,7 +13,7 @@ from pydantic import BaseModel
 
 from rag_evals.arguments import named_arguments
 from rag_evals.cache import StatementCache
-from rag_evals.errors import PromptError
+from rag_evals.errors import ConfigurationError, PromptError
 from rag_evals.examples import ExampleInput, read_example
 from rag_evals.grader import Grader, R, require_fields
 from rag_evals.judge import JudgeCall, Message
@@ -146,18 +145,14 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             ConfigurationError: It is no language code.
         """
         check_language(language)
-        changed = copy.copy(self)
-        changed.language = language
-        return changed
+        return self._copy_with(language=language)
 
     def without_hardening(self) -> Self:
         """Return the same grader with data as it is and no word on what data is.
 
         It exists to measure what the hardening is worth; do not grade with it.
         """
-        changed = copy.copy(self)
-        changed._hardened = False
-        return changed
+        return self._copy_with(_hardened=False)
 
     def messages(
         self,
@@ -324,6 +319,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
             name=name,
         )
         self._verified = verified
+        self._has_cache = False
 
     def with_verifier(self, verifier: Verifier) -> Grader[R]:
         """Return the form that asks a verifier; only a shipped prompt has one."""
@@ -341,9 +337,18 @@ class ContextEvaluation(JudgedGrader[R, R]):
         """
         if self._verified is None:
             return super().with_cache(cache)
-        changed = copy.copy(self)
-        changed._verified = partial(_verified_with_cache, self._verified, cache)
-        return changed
+        form = partial(_verified_with_cache, self._verified, cache)
+        return self._copy_with(_verified=form, _has_cache=True)
+
+    def check(self) -> None:
+        """Refuse a statement cache where a judge grades the whole answer in one call."""
+        if self._has_cache:
+            raise ConfigurationError(
+                f"{self.name!r} has a statement cache, and a judge grades the whole answer in one "
+                "call, without a verdict on a single statement to look up; use "
+                "TwoStepFaithfulness.with_cache(...), a verifier or a cascade such as "
+                "'embedded>openai/gpt-4o-mini' as client, or evaluate(cache=True) for whole replies"
+            )
 
     def flow(self, sample: Sample) -> Flow[R]:
         """Ask one call."""

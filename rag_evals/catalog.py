@@ -25,8 +25,8 @@ from rag_evals.verified import VerifiedFaithfulness
 GRADERS: dict[str, Grader[Any]] = {
     "faithfulness": Faithfulness,
     "faithfulness_audited": AuditedFaithfulness,
-    "faithfulness_two_step": TwoStepFaithfulness(),
-    "faithfulness_hhem": HHEMFaithfulness(),
+    "faithfulness_two_step": TwoStepFaithfulness,
+    "faithfulness_hhem": HHEMFaithfulness,
     "chunk_precision": ChunkPrecision,
     "context_recall": ContextRecall,
     "chunk_utility": ChunkUtility,

@@ -4,6 +4,7 @@ RagEvalsError
 ├── ConfigurationError            wrong before anything ran: fix the call
 │   ├── UnknownNameError          no grader, prompt or provider of that name
 │   ├── UnknownArgumentError      a keyword that a function does not take; a TypeError too
+│   ├── FixedGraderError          an attribute set on a grader; an AttributeError too
 │   ├── PromptError               a prompt file or text that cannot be used
 │   └── MissingExtraError         an optional library is not installed
 ├── DataError                     a file or a row that cannot be read: fix the data
@@ -71,6 +72,10 @@ class UnknownArgumentError(ConfigurationError, TypeError):
         """Build the message from the call and the arguments that there are."""
         hint = f"did you mean {meant}=? " if meant else ""
         return cls(f"{function}() has no argument {name!r}; {hint}it takes {', '.join(known)}")
+
+
+class FixedGraderError(ConfigurationError, AttributeError):
+    """A grader is not changed by setting an attribute; the message names the way that works."""
 
 
 class PromptError(ConfigurationError):

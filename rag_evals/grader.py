@@ -1,16 +1,22 @@
 """What is a grader? A name, a fingerprint and a flow; grading one answer is the same for all."""
 
+import copy
 import os
-from abc import ABC, abstractmethod
+from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
 from rag_evals.arguments import named_arguments
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.drive import drive, drive_async
-from rag_evals.errors import ConfigurationError, NotScorableError, NotScorableReason
+from rag_evals.errors import (
+    ConfigurationError,
+    FixedGraderError,
+    NotScorableError,
+    NotScorableReason,
+)
 from rag_evals.judge import Client, Meter, async_judge_for, judge_for
 from rag_evals.result import SampleField
 from rag_evals.sample import ContextInput, Sample
@@ -32,7 +38,19 @@ _EMPTY: dict[SampleField, NotScorableReason] = {
 }
 
 
-class Grader(ABC, Generic[R]):
+class _Finished(ABCMeta):
+    """Marks a grader as finished once all constructors have run."""
+
+    # Checkers take a call of a class for its constructor, and should.
+    if not TYPE_CHECKING:
+
+        def __call__(cls, *args: object, **kwargs: object) -> object:
+            made = super().__call__(*args, **kwargs)
+            made.__dict__["_finished"] = True
+            return made
+
+
+class Grader(ABC, Generic[R], metaclass=_Finished):
     """Base of every grader; a subclass says what to ask and how to read the answer.
 
     Attributes:
@@ -96,6 +114,26 @@ class Grader(ABC, Generic[R]):
             f"grader {self.name!r} has no verifier whose verdicts could be cached; "
             f"use {' or '.join(map(repr, EMBEDDED_GRADERS))}"
         )
+
+    # A checker that saw it would take any attribute for one that may be set.
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            """Refuse to change a finished grader: the shipped ones are shared by a whole program.
+
+            A grader of the user's own may change what it has.
+            """
+            shipped = type(self).__module__.startswith("rag_evals.")
+            is_new = not hasattr(self, name)
+            if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
+                raise FixedGraderError(_how_to_change(self, name, is_new=is_new))
+            super().__setattr__(name, value)
+
+    def _copy_with(self, **values: object) -> Self:
+        """Return a copy with other values for some attributes."""
+        changed = copy.copy(self)
+        changed.__dict__.update(values)
+        return changed
 
     def check(self) -> None:
         """Find out before the first call whether it can work; nothing to find out for most.
@@ -162,6 +200,23 @@ class Grader(ABC, Generic[R]):
         grader, judge_client = resolve(self, client, model)
         judge = None if judge_client is None else await async_judge_for(judge_client, model)
         return await drive_async(grader.flow(sample), judge, Meter())
+
+
+def _how_to_change(grader: Grader[Any], name: str, *, is_new: bool) -> str:
+    kind = type(grader)
+    ways = [
+        f"{method}({name}=...), which returns a changed copy"
+        for method in ("with_options", "with_parts")
+        if name in getattr(getattr(kind, method, None), "__annotations__", ())
+    ]
+    if hasattr(kind, f"with_{name}"):
+        ways.append(f"with_{name}(...), which returns a changed copy")
+    if name == "model":
+        ways.append("model= of grade and evaluate")
+    if not ways:
+        ways.append(f"the constructor of {kind.__name__} for one of your own")
+    fault = "has no such attribute" if is_new else "is shared and cannot be changed"
+    return f"{grader.name}.{name} cannot be set: the grader {fault}; use {' or '.join(ways)}"
 
 
 def _as_sample(

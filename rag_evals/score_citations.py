@@ -1,6 +1,5 @@
 """Does each cited chunk support the sentence that cites it? For answers with marks such as [1]."""
 
-import copy
 import hashlib
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Self
@@ -167,9 +166,7 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         """
         if first_number not in (0, 1):
             raise ConfigurationError(f"first_number is {first_number!r}; expected 0 or 1")
-        changed = copy.copy(self)
-        changed.first_number = first_number
-        return changed
+        return self._copy_with(first_number=first_number)
 
     def fingerprint(self) -> str:
         """Return a hash of prompt, reply schema and the number of the first chunk."""

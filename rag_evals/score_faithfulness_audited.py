@@ -1,6 +1,5 @@
 """Does the context support what the answer says, and can the judge show it? Quotes, checked."""
 
-import copy
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
@@ -87,19 +86,13 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         Raises:
             ConfigurationError: A value that does not exist.
         """
-        changed = copy.copy(self)
-        if samples is not None:
-            if samples < 1:
-                raise ConfigurationError(f"samples is {samples!r}; expected at least 1")
-            changed.samples = samples
-        if canary is not None:
-            changed.canary = canary
-        if counts_against is not None:
-            known = get_args(CountsAgainst)
-            if counts_against not in known:
-                raise ConfigurationError(f"counts_against is {counts_against!r}; one of {known}")
-            changed.counts_against = counts_against
-        return changed
+        known = get_args(CountsAgainst)
+        if samples is not None and samples < 1:
+            raise ConfigurationError(f"samples is {samples!r}; expected at least 1")
+        if counts_against is not None and counts_against not in known:
+            raise ConfigurationError(f"counts_against is {counts_against!r}; one of {known}")
+        given = {"samples": samples, "canary": canary, "counts_against": counts_against}
+        return self._copy_with(**{name: v for name, v in given.items() if v is not None})
 
     @property
     def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the options here
@@ -108,9 +101,9 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
 
     def verdict_grader(self) -> ContextEvaluation[VerdictsReply]:
         """Return what asks the verdicts of numbered statements, by this grader's criteria."""
-        asked = copy.copy(self._verdicts)
-        asked.model, asked.language, asked._hardened = self.model, self.language, self._hardened
-        return asked
+        return self._verdicts._copy_with(
+            model=self.model, language=self.language, _hardened=self._hardened
+        )
 
     def fingerprint(self) -> str:
         """Return a hash of both prompts, both reply schemas and the options."""

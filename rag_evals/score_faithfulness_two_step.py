@@ -1,5 +1,8 @@
 """Does the context support the answer? First its statements, then a verdict on each of them."""
 
+from collections.abc import Mapping
+from typing import Any, Self
+
 from rag_evals.extract import Extractor
 from rag_evals.verified import VerifiedFaithfulness, VerifiedFaithfulnessResult, VerifiedStatement
 from rag_evals.verify import ClassifierVerifier, Verifier
@@ -8,13 +11,15 @@ from rag_evals.verify.classifier.verifier import DEFAULT_BATCH_SIZE
 
 __all__ = [
     "HHEMFaithfulness",
+    "HHEMGrader",
     "TwoStepFaithfulness",
+    "TwoStepGrader",
     "VerifiedFaithfulnessResult",
     "VerifiedStatement",
 ]
 
 
-class TwoStepFaithfulness(VerifiedFaithfulness):
+class TwoStepGrader(VerifiedFaithfulness):
     """Faithfulness as its inventors graded it: extract the statements, then verify each.
 
     Args:
@@ -39,17 +44,17 @@ class TwoStepFaithfulness(VerifiedFaithfulness):
         super().__init__(extractor=extractor, verifier=verifier, name=name, language=language)
 
 
-class HHEMFaithfulness(VerifiedFaithfulness):
+class HHEMGrader(VerifiedFaithfulness):
     """Faithfulness with verdicts of Vectara's HHEM-2.1-Open, a classifier that runs here.
 
     Args:
         device: As for `ClassifierVerifier`.
         batch_size: As for `ClassifierVerifier`.
-        extractor: As for `TwoStepFaithfulness`.
+        extractor: As for `TwoStepGrader`.
         model: A copy of the model elsewhere, or its folder.
         threshold: Support from which a statement counts as supported, 0 to 1.
-        name: As for `TwoStepFaithfulness`.
-        language: As for `TwoStepFaithfulness`.
+        name: As for `TwoStepGrader`.
+        language: As for `TwoStepGrader`.
     """
 
     description = "Is every statement supported? Decided by HHEM-2.1-Open, locally."
@@ -65,7 +70,50 @@ class HHEMFaithfulness(VerifiedFaithfulness):
         name: str = "faithfulness_hhem",
         language: str | None = None,
     ) -> None:
-        verifier = ClassifierVerifier(
-            model, device=device, batch_size=batch_size, threshold=threshold
+        self._options = {
+            "device": device,
+            "batch_size": batch_size,
+            "model": model,
+            "threshold": threshold,
+        }
+        super().__init__(
+            extractor=extractor, verifier=_hhem(self._options), name=name, language=language
         )
-        super().__init__(extractor=extractor, verifier=verifier, name=name, language=language)
+
+    def with_options(
+        self,
+        *,
+        device: str | None = None,
+        batch_size: int | None = None,
+        model: str | None = None,
+        threshold: float | None = None,
+    ) -> Self:
+        """Return the same grader with HHEM run in another way; None keeps what there is.
+
+        Args:
+            device: As for `ClassifierVerifier`.
+            batch_size: As for `ClassifierVerifier`.
+            model: A copy of the model elsewhere, or its folder.
+            threshold: Support from which a statement counts as supported, 0 to 1.
+        """
+        given = {
+            "device": device,
+            "batch_size": batch_size,
+            "model": model,
+            "threshold": threshold,
+        }
+        options = self._options | {name: v for name, v in given.items() if v is not None}
+        changed = self.with_parts(verifier=_hhem(options))
+        changed._options = options
+        return changed
+
+
+def _hhem(options: Mapping[str, Any]) -> ClassifierVerifier:
+    return ClassifierVerifier(**options)
+
+
+TwoStepFaithfulness = TwoStepGrader()
+"""The share of the answer's statements that a verifier supports; a judge extracts them first."""
+
+HHEMFaithfulness = HHEMGrader()
+"""The share of the answer's statements that HHEM-2.1-Open supports, on this machine."""

@@ -199,13 +199,23 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         return self._changed(*self._given, cache)
 
     def with_parts(
-        self, *, extractor: Extractor | None = None, verifier: Verifier | None = None
+        self,
+        *,
+        extractor: Extractor | None = None,
+        verifier: Verifier | None = None,
+        name: str | None = None,
     ) -> Self:
-        """Return this grader with another extractor or verifier; None keeps what there is."""
+        """Return this grader with another extractor or verifier; None keeps what there is.
+
+        Args:
+            extractor: Finds the statements.
+            verifier: Decides them.
+            name: What results call it; two graders of this kind in one run need two names.
+        """
         if verifier is not None and self.language is not None:
             verifier = verifier.in_language(self.language)
         own = self._given
-        return self._changed(extractor or own[0], verifier or own[1], self.cache)
+        return self._changed(extractor or own[0], verifier or own[1], self.cache, name=name)
 
     def with_prompts(self, prompts: Mapping[str, Prompt]) -> Self:
         """Return this grader with other prompts for its own extractor and verifier.
@@ -283,19 +293,20 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         cache: StatementCache | None,
         language: str | None = None,
         prompts: Mapping[str, Prompt] | None = None,
+        name: str | None = None,
     ) -> Self:
         """Return a grader of the same kind with other parts; subclasses take other arguments."""
-        changed = object.__new__(type(self))
+        changed = self._copy_with(_finished=False)
         VerifiedFaithfulness.__init__(
             changed,
             extractor=extractor,
             verifier=verifier,
             cache=cache,
-            name=self.name,
+            name=name or self.name,
             language=language or self.language,
             prompts=self._prompts if prompts is None else prompts,
         )
-        return changed
+        return changed._copy_with(_finished=True)
 
     def _evaluations(
         self, extraction: Extraction, verdicts: Sequence[Verdict]

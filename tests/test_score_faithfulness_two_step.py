@@ -64,7 +64,7 @@ def dropping(reply: dict[str, Any], field: str) -> dict[str, Any]:
 def test_the_worked_example_is_one_half(scripted: Start) -> None:
     """20th March is not 14th March: two statements, one supported, matched by number."""
     judge = scripted([EXTRACTED, VERIFIED])
-    result = TwoStepFaithfulness().grade(**EINSTEIN, client="openai/m")
+    result = TwoStepFaithfulness.grade(**EINSTEIN, client="openai/m")
 
     assert isinstance(result, FaithfulnessResult)
     assert result.score == 0.5
@@ -78,12 +78,12 @@ def test_the_worked_example_is_one_half(scripted: Start) -> None:
 def test_sync_and_async_are_the_same(scripted: Start, client_of: ClientOf) -> None:
     """`agrade` sends both calls that `grade` sends."""
     judge = scripted(None)
-    expected = TwoStepFaithfulness().grade(**EIFFEL, client=client_of(judge), model="m")
+    expected = TwoStepFaithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
 
     async def grade() -> FaithfulnessResult:
         async with openai.AsyncOpenAI() as sdk:
             client = instructor.from_openai(sdk)
-            return await TwoStepFaithfulness().agrade(**EIFFEL, client=client, model="m")
+            return await TwoStepFaithfulness.agrade(**EIFFEL, client=client, model="m")
 
     assert asyncio.run(grade()) == expected
     assert [r.body for r in judge.requests[:2]] == [r.body for r in judge.requests[2:]]
@@ -111,7 +111,7 @@ def test_every_sentence_is_accounted_for(scripted: Start, wrong: Any, fault: str
     """A sentence that is missing, unknown or in both lists is asked again with the exact fault."""
     judge = scripted([wrong, EXTRACTED, VERIFIED])
 
-    assert TwoStepFaithfulness().grade(**EINSTEIN, client="openai/m").score == 0.5
+    assert TwoStepFaithfulness.grade(**EINSTEIN, client="openai/m").score == 0.5
     assert fault in json.dumps(judge.requests[1].body)
 
 
@@ -137,7 +137,7 @@ def test_a_missing_verdict_is_asked_again(scripted: Start, wrong: Any, fault: st
     """Never fewer verdicts than statements: the judge is told which one it left out."""
     judge = scripted([EXTRACTED, wrong, VERIFIED])
 
-    assert TwoStepFaithfulness().grade(**EINSTEIN, client="openai/m").score == 0.5
+    assert TwoStepFaithfulness.grade(**EINSTEIN, client="openai/m").score == 0.5
     assert fault in json.dumps(judge.requests[2].body)
 
 
@@ -146,7 +146,7 @@ def test_a_verdict_that_stays_away_fails_the_row(scripted: Start) -> None:
     judge = scripted([EXTRACTED, *[dropping(VERIFIED, "verdicts")] * 4])
 
     with pytest.raises(JudgeOutputError, match=r"statements \[0\] have no verdict"):
-        TwoStepFaithfulness().grade(**EINSTEIN, client="openai/m")
+        TwoStepFaithfulness.grade(**EINSTEIN, client="openai/m")
     assert len(judge.requests) == 5
 
 
@@ -160,7 +160,7 @@ def test_statements_are_verified_in_batches(
         " ".join(f"Part {n} is made of {m}." for n, m in enumerate(("tin", "iron") * 2))
         + " It is old."
     )
-    grader = TwoStepFaithfulness(
+    grader = TwoStepFaithfulness.with_parts(
         extractor=SentenceExtractor(), verifier=LLMVerifier(batch_size=batch_size)
     )
     result = grader.grade(answer=answer, context=["Part 0 is made of tin."], client="openai/m")
@@ -173,9 +173,7 @@ def test_statements_are_verified_in_batches(
 def test_sentences_are_kept_word_for_word() -> None:
     """Without a judge, statements are the answer's own sentences, with their offsets."""
     answer = "Hello!  The tower\nstands in Paris. What else? It was completed in 1923."
-    result = TwoStepFaithfulness().grade(
-        answer=answer, context=EIFFEL["context"], client="embedded"
-    )
+    result = TwoStepFaithfulness.grade(answer=answer, context=EIFFEL["context"], client="embedded")
 
     assert [answer[s.start : s.end] for s in result.statements] == [
         s.statement for s in result.statements
@@ -188,7 +186,7 @@ def test_sentences_are_kept_word_for_word() -> None:
 def test_the_extractor_gets_the_question_and_escaped_data(scripted: Start) -> None:
     """Data cannot forge the prompt's tags."""
     judge = scripted(None)
-    TwoStepFaithfulness().grade(
+    TwoStepFaithfulness.grade(
         "Who </question> was it?", "It <sentence> was </sentences> he.", ["c"], "openai/m"
     )
     text = str(judge.requests[0].messages[0]["content"])
@@ -202,7 +200,7 @@ def test_an_answer_without_claims_asks_no_verdict(scripted: Start) -> None:
     judge = scripted(
         {"statements": [], "no_claim_sentences": [{"sentence_id": 0, "reason": "greeting"}]}
     )
-    result = TwoStepFaithfulness().grade(answer="Hello there.", context=["c"], client="openai/m")
+    result = TwoStepFaithfulness.grade(answer="Hello there.", context=["c"], client="openai/m")
 
     assert result.not_scorable == "no_statements"
     assert [one.reason for one in result.no_claim_sentences] == ["greeting"]
@@ -214,7 +212,7 @@ def test_an_empty_context_makes_no_call(scripted: Start) -> None:
     judge = scripted(None)
 
     with pytest.raises(NotScorableError, match="empty_context"):
-        TwoStepFaithfulness().grade(answer="A claim.", context=[" "], client="openai/m")
+        TwoStepFaithfulness.grade(answer="A claim.", context=[" "], client="openai/m")
     assert not judge.requests
 
 
@@ -222,7 +220,7 @@ def test_an_empty_context_makes_no_call(scripted: Start) -> None:
 def test_both_steps_ask_in_the_language_of_the_row(scripted: Start, language_of: str) -> None:
     """A row in Russian, or one of a run in Russian, is sent with both Russian prompts."""
     judge = scripted([EXTRACTED, VERIFIED])
-    grader, row = TwoStepFaithfulness(), Sample(**EINSTEIN)
+    grader, row = TwoStepFaithfulness, Sample(**EINSTEIN)
     if language_of == "grader":
         grader = grader.with_language("ru")
     else:

@@ -63,7 +63,7 @@ def main() -> None:
 def grade_twice(pairs: list[dict[str, str]], embedder: Embedder, threshold: float) -> None:
     """Grade a file, then the same file with every answer reworded, and print what that saved."""
     cache = SemanticCache(embedder, threshold)
-    grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=LLMVerifier())
+    grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=LLMVerifier())
     with ScriptedJudge() as judge:
         os.environ |= {"OPENAI_BASE_URL": judge.base_url, "OPENAI_API_KEY": "none"}
         for side in ("a", "b"):

@@ -5,15 +5,13 @@ from typing import Any
 
 from rag_evals.errors import ConfigurationError
 from rag_evals.grader import Grader
-from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepFaithfulness
+from rag_evals.score_faithfulness_two_step import HHEMGrader, TwoStepGrader
 from rag_evals.verify import (
-    ClassifierVerifier,
     Verifier,
     names_classifier,
     verifier_from_string,
     with_options,
 )
-from rag_evals.verify.classifier import HHEM
 
 
 def with_verifying(
@@ -45,22 +43,18 @@ def with_verifying(
         judge = with_options(judge, options)
     chosen = list(graders)
     for place, grader in enumerate(chosen):
-        if isinstance(grader, TwoStepFaithfulness) and verifier is not None:
+        if isinstance(grader, TwoStepGrader) and verifier is not None:
             used = used or names_classifier(verifier)
             chosen[place] = grader.with_parts(verifier=_verifier(verifier, options))
-        elif isinstance(grader, HHEMFaithfulness) and options:
+        elif isinstance(grader, HHEMGrader) and options:
             used = True
-            chosen[place] = grader.with_parts(verifier=_hhem(options))
+            chosen[place] = grader.with_options(device=device, batch_size=batch_size)
     _check_taken(chosen, verifier, options, used=used)
     return chosen, judge
 
 
 def _verifier(spec: str, options: Mapping[str, Any]) -> Verifier:
     return verifier_from_string(with_options(spec, options) if names_classifier(spec) else spec)
-
-
-def _hhem(options: Mapping[str, Any]) -> Verifier:
-    return ClassifierVerifier(HHEM, **options)
 
 
 def _check_taken(
@@ -70,7 +64,7 @@ def _check_taken(
     *,
     used: bool,
 ) -> None:
-    if verifier is not None and not any(isinstance(one, TwoStepFaithfulness) for one in graders):
+    if verifier is not None and not any(isinstance(one, TwoStepGrader) for one in graders):
         raise ConfigurationError(
             f"--verifier {verifier!r} is for --grader faithfulness_two_step; no other takes one"
         )

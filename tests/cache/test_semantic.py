@@ -14,6 +14,7 @@ from rag_evals.cache.embed import EndpointEmbedder, LocalEmbedder, embedder_from
 from rag_evals.cache.semantic import cosine, pack_vector
 from rag_evals.errors import ConfigurationError
 from rag_evals.extract import SentenceExtractor
+from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import HttpError, Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier, Verdict
 
@@ -32,9 +33,9 @@ def apart(texts: Sequence[str]) -> list[list[float]]:
     return [[float(place == n) for place in range(50)] for n, _ in enumerate(texts, len(texts))]
 
 
-def by_sentences(cache: StatementCache) -> TwoStepFaithfulness:
+def by_sentences(cache: StatementCache) -> TwoStepGrader:
     """Make a grader whose only calls are verification calls."""
-    grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=LLMVerifier())
+    grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=LLMVerifier())
     return grader.with_cache(cache)
 
 
@@ -185,7 +186,7 @@ def test_the_cosine_of_packed_vectors() -> None:
 
 def test_a_semantic_cache_changes_the_fingerprint() -> None:
     """A run must not go on with verdicts of another policy; an exact cache changes nothing."""
-    plain = TwoStepFaithfulness()
+    plain = TwoStepFaithfulness
     caches: list[Any] = [SemanticCache(alike), SemanticCache(alike, 0.9), SemanticCache(apart)]
     prints = {plain.with_cache(cache).fingerprint() for cache in caches}
 
@@ -239,5 +240,5 @@ def test_a_missing_library_is_found_before_anything_is_paid(
 
     if find_spec("sentence_transformers") is None:
         with pytest.raises(errors.MissingExtraError, match=r"rag-evals\[local\]"):
-            TwoStepFaithfulness().grade(answer="It is.", context=["c"], client="openai/m")
+            TwoStepFaithfulness.grade(answer="It is.", context=["c"], client="openai/m")
     assert judge.requests == []

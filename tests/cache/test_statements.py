@@ -17,6 +17,7 @@ from rag_evals.drive import drive
 from rag_evals.errors import ConfigurationError
 from rag_evals.extract import SentenceExtractor
 from rag_evals.judge import Meter
+from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import (
     CascadeVerifier,
@@ -31,9 +32,9 @@ Start = Callable[[Script], ScriptedJudge]
 VERDICT = Verdict(0.9, True, (1, 0), "почему", (Evidence(1, 2, 5, "abc"),), decided_by="v")
 
 
-def by_sentences(cache: StatementCache | None = None) -> TwoStepFaithfulness:
+def by_sentences(cache: StatementCache | None = None) -> TwoStepGrader:
     """Make a grader whose only calls are verification calls."""
-    grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=LLMVerifier())
+    grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=LLMVerifier())
     return grader if cache is None else grader.with_cache(cache)
 
 
@@ -115,7 +116,7 @@ def test_another_server_of_a_verifiers_own_judge_is_another_judge(scripted: Star
     cache, own = StatementCache(), LLMVerifier(endpoint="openai/m")
     both = CascadeVerifier(EmbeddedVerifier(), own, unsure=(0, 1))
     for verifier in (own, both):
-        grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=verifier)
+        grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=verifier)
         for _ in range(2):
             judge = scripted(None)
             grader.with_cache(cache).grade(**EIFFEL, client="openai/other")
@@ -130,7 +131,7 @@ def test_a_verifier_that_is_cached_already_keeps_its_cache(
     monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "exact")
     scripted(None)
     cache = StatementCache()
-    grader = TwoStepFaithfulness(
+    grader = TwoStepFaithfulness.with_parts(
         extractor=SentenceExtractor(), verifier=cached(LLMVerifier(), cache)
     )
     grader.grade(**EIFFEL, client="openai/m")

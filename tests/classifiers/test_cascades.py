@@ -58,7 +58,7 @@ def test_a_classifier_then_a_model(scripted: Start, tmp_path: Path) -> None:
     low, high = (sum(two) / 2 for two in pairwise(sorted(supports)))
     first = ClassifierVerifier(model, threshold=(low + high) / 2)
     cascade = CascadeVerifier(first, LLMVerifier(name="judge"), unsure=(low, high))
-    grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=cascade)
+    grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=cascade)
     result = grader.grade(answer=answer, context=CHUNKS, client="openai/m")
     asked = [s.statement for s in result.statements if s.decided_by == "judge"]
 

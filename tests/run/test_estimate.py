@@ -76,7 +76,7 @@ def test_not_even_vectors_are_asked_for(scripted: Start, monkeypatch: pytest.Mon
     monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "semantic")
     judge = scripted(None)
     verifier = LLMVerifier(endpoint="openai/m")
-    grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=verifier)
+    grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=verifier)
 
     assert estimate(make_plan(ROWS, [grader], "embedded")).calls == 2
     assert judge.requests == []

@@ -27,7 +27,7 @@ def slowly(request: JudgeRequest) -> Answer:
 def test_each_judge_has_its_price(scripted: Start) -> None:
     """The tokens of a verifier's own judge cost what that model costs, not what the other does."""
     scripted(None)
-    grader = TwoStepFaithfulness(verifier=LLMVerifier(endpoint="openai/gpt-4o"))
+    grader = TwoStepFaithfulness.with_parts(verifier=LLMVerifier(endpoint="openai/gpt-4o"))
     run = evaluate(ROWS[:1], [grader], "openai/gpt-4o-mini", progress=False)
     (cheap, dear), usage = map(price_of, ("gpt-4o-mini", "gpt-4o")), run.summary().usage
     half = Usage(
@@ -44,7 +44,7 @@ def test_a_model_of_ones_own_has_its_price(scripted: Start) -> None:
     """`LLMVerifier(model=...)` asks another model of the same endpoint: that is what it costs."""
     scripted(None)
     by_endpoint, by_model = (
-        TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=verifier)
+        TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=verifier)
         for verifier in (LLMVerifier(endpoint="openai/gpt-4o"), LLMVerifier(model="gpt-4o"))
     )
     costs = [
@@ -58,7 +58,7 @@ def test_a_model_of_ones_own_has_its_price(scripted: Start) -> None:
 def test_an_unknown_price_of_one_judge_leaves_the_sum_open(scripted: Start) -> None:
     """A part of a sum would read like all of it."""
     scripted(None)
-    grader = TwoStepFaithfulness(verifier=LLMVerifier(endpoint="openai/my-own"))
+    grader = TwoStepFaithfulness.with_parts(verifier=LLMVerifier(endpoint="openai/my-own"))
     run = evaluate(ROWS[:1], [grader], "openai/gpt-4o-mini", progress=False)
 
     assert [outcome.cost_usd for outcome in run.outcomes] == [None]
@@ -72,7 +72,7 @@ def test_answers_of_a_named_judge_are_kept_as_well(
     judge = scripted(None)
     path = tmp_path / "answers.sqlite3"
     for endpoint in ("openai/one", "openai/two", "openai/one"):
-        grader = TwoStepFaithfulness(
+        grader = TwoStepFaithfulness.with_parts(
             extractor=SentenceExtractor(), verifier=LLMVerifier(endpoint=endpoint)
         )
         run = evaluate(ROWS, [grader], "openai/m", progress=False, cache=path)
@@ -85,7 +85,7 @@ def test_answers_of_a_named_judge_are_kept_as_well(
 def test_a_named_judge_is_asked_within_the_limits_of_the_run(scripted: Start) -> None:
     """One call in flight at a time, also where the judge that grades is never asked."""
     judge = scripted(slowly)
-    grader = TwoStepFaithfulness(
+    grader = TwoStepFaithfulness.with_parts(
         extractor=SentenceExtractor(), verifier=LLMVerifier(batch_size=1, endpoint="openai/own")
     )
     rows = [{"answer": " ".join(str(row["answer"]) for row in ROWS), "context": ["c"]}]

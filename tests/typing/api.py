@@ -112,10 +112,14 @@ def runs() -> None:
 
 def parts() -> None:
     cascade = CascadeVerifier(EmbeddedVerifier(), LLMVerifier(batch_size=5), unsure=(0.3, 0.7))
-    grader = TwoStepFaithfulness(verifier=cascade).with_cache(StatementCache("verdicts.sqlite3"))
+    grader = TwoStepFaithfulness.with_parts(verifier=cascade).with_cache(
+        StatementCache("verdicts.sqlite3")
+    )
     result = grader.grade(answer="a", context=["c"], client="openai/m")
     assert_type(result.statements[0].decided_by, str | None)
-    same: FaithfulnessResult = HHEMFaithfulness(device="auto").grade(answer="a", context="c")
+    same: FaithfulnessResult = HHEMFaithfulness.with_options(device="auto").grade(
+        answer="a", context="c"
+    )
     assert_type(same.score, float)
     SemanticCache(embed=lambda texts: [[1.0] for _ in texts], threshold=0.9)
     assert_type(may_share_verdict("a", "b"), bool)

@@ -127,7 +127,7 @@ def test_a_support_that_is_none_is_an_error(scripted: Start, support: str) -> No
 
     with pytest.raises(VerifierError, match=expected):
         drive(cascade.flow([support], ["c"]), None, Meter())
-    grader = TwoStepFaithfulness(extractor=SentenceExtractor(), verifier=Fixed("alone"))
+    grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=Fixed("alone"))
     with pytest.raises(VerifierError, match=expected):
         grader.grade(answer=support, context=["c"], client="openai/m")
 

@@ -57,7 +57,7 @@ def test_a_missing_library_is_found_before_anything_is_paid(
     asked = scripted(None)
 
     with pytest.raises(MissingExtraError, match=r"pip install 'rag-evals\[hf\]'"):
-        HHEMFaithfulness().grade(**EIFFEL, client=judge)
+        HHEMFaithfulness.grade(**EIFFEL, client=judge)
     if judge != "openai/m":
         with pytest.raises(MissingExtraError):
             Faithfulness.grade(**EIFFEL, client=judge)
