@@ -7,11 +7,19 @@ import typer
 from pydantic_core import from_json, to_json
 from typer.core import TyperCommand
 
-from rag_evals.cli.exits import GATE_MISSED
+from rag_evals.cli.gates import (
+    GATE_PANEL,
+    Counts,
+    MinScored,
+    asked_share,
+    exit_when_missed,
+    parsed_counts,
+)
 from rag_evals.cli.options import By, Cluster, Json, Threshold
 from rag_evals.cli.screen import echo, echo_json
 from rag_evals.cli.step_summary import append_step_summary
-from rag_evals.quality import Comparison
+from rag_evals.errors import ConfigurationError
+from rag_evals.quality import Comparison, paired_runs, parse_pairs
 from rag_evals.quality import compare as compare_runs
 from rag_evals.report import comparison_html, write_private
 from rag_evals.run import load_run
@@ -37,8 +45,25 @@ class OptionalMargin(TyperCommand):
 def compare(
     baseline: Annotated[Path, typer.Argument(metavar="BASELINE", help="Run folder.")],
     candidate: Annotated[
-        Path, typer.Argument(metavar="CANDIDATE", help="Run folder to compare with it.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="[CANDIDATE]",
+            help="Run folder to compare with it. Without one, two graders of the first run.",
+        ),
+    ] = None,
+    grader: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="The only graders to compare; with one run, the two to compare."
+        ),
+    ] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BASELINE=CANDIDATE",
+            help="Graders of other names that belong together; may be repeated.",
+        ),
+    ] = None,
     by: By = None,
     cluster: Cluster = None,
     threshold: Threshold = 1.0,
@@ -51,8 +76,11 @@ def compare(
             max=1,
             help="Exit with 1 when the candidate is worse by more than this, its whole interval "
             "below. Without a number: 0.",
+            rich_help_panel=GATE_PANEL,
         ),
     ] = None,
+    min_scored: MinScored = None,
+    count: Counts = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -72,9 +100,17 @@ def compare(
       rag-evals compare runs/before runs/after --by topic
       rag-evals compare runs/before runs/after -o compared.html
       rag-evals compare runs/before runs/after --fail-if-worse 0.02
+      rag-evals compare runs/both --grader faithfulness --grader faithfulness_two_step
+      rag-evals compare runs/before runs/both --pair faithfulness=faithfulness_two_step
     """
-    first, second = load_run(baseline), load_run(candidate)
-    compared = compare_runs(first, second, by=by, cluster=cluster, threshold=threshold, seed=seed)
+    counted, share = parsed_counts(count), asked_share(min_scored)
+    first = load_run(baseline)
+    second = first if candidate is None else load_run(candidate)
+    pairs, only = _asked_pairs(candidate, grader or [], parse_pairs(pair or []))
+    first, second = paired_runs(first, second, pairs=pairs, graders=only)
+    compared = compare_runs(
+        first, second, count=counted, by=by, cluster=cluster, threshold=threshold, seed=seed
+    )
     if json_output:
         echo_json(comparison_json(compared))
     else:
@@ -83,9 +119,24 @@ def compare(
     if out is not None:
         path = write_private(out, comparison_html(compared, first, second))
         echo(f"report: {path}", err=json_output)
-    if fail_if_worse is not None and compared.is_worse(margin=fail_if_worse):
-        echo(f"the candidate is worse, beyond {_FAIL_IF_WORSE} {fail_if_worse:g}", err=True)
-        raise typer.Exit(GATE_MISSED)
+    if fail_if_worse is not None or min_scored is not None:
+        exit_when_missed(compared.missed(margin=fail_if_worse, min_scored=share))
+
+
+def _asked_pairs(
+    candidate: Path | None, graders: list[str], pairs: dict[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the pairs of graders that are asked for, and the only graders of one name."""
+    if candidate is not None:
+        return pairs, graders
+    if len(set(graders)) == 2 and not pairs:
+        return {graders[0]: graders[1]}, []
+    if pairs and not graders:
+        return pairs, []
+    raise ConfigurationError(
+        "one run is compared by two of its graders, --grader A --grader B, or by --pair A=B; "
+        "or give the folder of a second run"
+    )
 
 
 def comparison_json(compared: Comparison) -> str:

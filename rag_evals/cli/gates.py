@@ -10,11 +10,11 @@ from rag_evals.cli.screen import echo
 from rag_evals.errors import ConfigurationError
 from rag_evals.run import DEFAULT_MIN_SCORED, Gate, GateAt, Missed, parse_share, require_counts
 
-_GATE = "Gate: exit with 1 when it is missed"
+GATE_PANEL = "Gate: exit with 1 when it is missed"
 
 FailUnder = Annotated[
     float | None,
-    typer.Option(min=0, max=1, help="Least mean score of each grader.", rich_help_panel=_GATE),
+    typer.Option(min=0, max=1, help="Least mean score of each grader.", rich_help_panel=GATE_PANEL),
 ]
 
 AtOption = Annotated[
@@ -22,7 +22,7 @@ AtOption = Annotated[
     typer.Option(
         "--at",
         help="What --fail-under looks at: the mean (default) or the lower end of its interval.",
-        rich_help_panel=_GATE,
+        rich_help_panel=GATE_PANEL,
     ),
 ]
 
@@ -32,7 +32,7 @@ MinScored = Annotated[
         metavar="SHARE",
         help="Least share of rows with a score, as in 0.9 or 90%; failed rows have none. "
         "Default with any gate: 0.9.",
-        rich_help_panel=_GATE,
+        rich_help_panel=GATE_PANEL,
     ),
 ]
 
@@ -43,7 +43,7 @@ Counts = Annotated[
         metavar="REASON=VALUE",
         help="Count rows that are not scorable for this reason as a number, as in "
         "empty_context=0; may be repeated.",
-        rich_help_panel=_GATE,
+        rich_help_panel=GATE_PANEL,
     ),
 ]
 

@@ -9,24 +9,27 @@ from rag_evals.quality.attack import (
     shipped_attacks,
 )
 from rag_evals.quality.calibration import JudgeQuality, calibrate
+from rag_evals.quality.comparing import RunInput, compare
 from rag_evals.quality.comparison import (
     ChangedRow,
     Comparison,
     GraderComparison,
     GroupComparison,
-    RunInput,
+    PairCoverage,
     ScoredOnce,
-    compare,
 )
 from rag_evals.quality.correction import Correction, Corrections, correct
 from rag_evals.quality.items import has_verdicts, reason_of
 from rag_evals.quality.labels import Label, read_labels
+from rag_evals.quality.pairing import paired_runs, parse_pairs
 from rag_evals.quality.people import LevelAgreement, PeopleAgreement, agreement
 from rag_evals.quality.wording import (
     agreement_lines,
     comparison_lines,
     correction_lines,
     detectable_words,
+    difference_words,
+    group_verdict_words,
     interval_words,
     p_words,
     verdict_words,
@@ -45,6 +48,7 @@ __all__ = [
     "JudgeQuality",
     "Label",
     "LevelAgreement",
+    "PairCoverage",
     "PeopleAgreement",
     "RunInput",
     "ScoredOnce",
@@ -57,9 +61,13 @@ __all__ = [
     "correct",
     "correction_lines",
     "detectable_words",
+    "difference_words",
+    "group_verdict_words",
     "has_verdicts",
     "interval_words",
     "p_words",
+    "paired_runs",
+    "parse_pairs",
     "read_attacks",
     "read_labels",
     "reason_of",

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from rag_evals.arguments import named_arguments
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
-from rag_evals.quality.comparison import RunInput
+from rag_evals.quality.comparing import RunInput
 from rag_evals.quality.labels import read_labels
 from rag_evals.quality.matching import Matched, Unit, match_labels
 from rag_evals.run import StoredRun, load_run

@@ -36,6 +36,12 @@ def _graders(first: StoredRun, second: StoredRun) -> Iterator[str]:
     for grader in second.graders:
         if grader not in first.graders:
             yield f"{grader} is in the second run only"
+    lonely = [
+        [grader for grader in run.graders if grader not in other.graders]
+        for run, other in ((first, second), (second, first))
+    ]
+    if all(lonely):
+        yield f"--pair {lonely[0][0]}={lonely[1][0]} compares graders of different names"
 
 
 def _data(first: StoredRun, second: StoredRun) -> Iterator[str]:

@@ -2,7 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from rag_evals.quality.comparison import Comparison, GraderComparison
+from rag_evals.quality.comparison import (
+    Comparison,
+    GraderComparison,
+    GroupComparison,
+    PairCoverage,
+)
 from rag_evals.quality.correction import Correction, Corrections
 from rag_evals.quality.people import LevelAgreement, PeopleAgreement
 from rag_evals.stats import Interval, PairedComparison
@@ -20,27 +25,35 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
     for grader in comparison.graders:
         yield ""
         yield from _grader_lines(grader, comparison.threshold, len(comparison.graders))
+    for found in comparison.unscored:
+        yield ""
+        yield f"{found.grader}: nothing to compare"
+        yield f"  scored in both  {coverage_words(found)}"
 
 
 def _grader_lines(grader: GraderComparison, threshold: float, graders: int) -> Iterator[str]:
     paired, passes = grader.paired, grader.passes
     yield f"{grader.grader}: {verdict_words(grader)}"
-    yield f"  scored in both  {paired.samples} rows{_clusters(paired)}"
+    yield f"  scored in both  {coverage_words(grader.coverage)}{_clusters(paired)}"
     yield f"  baseline        {interval_words(grader.baseline)}"
     yield f"  candidate       {interval_words(grader.candidate)}"
-    yield f"  difference      {interval_words(paired.difference, sign='+')}"
+    yield f"  difference      {difference_words(paired)}"
     yield f"  p               {p_words(grader, graders)}"
     yield f"  rows            {paired.wins} better, {paired.ties} the same, {paired.losses} worse"
     yield (
         f"  passed          {grader.passed[0]} and {grader.passed[1]} rows score {threshold:g} or "
         f"more; p = {passes.p_value:.2g} (McNemar, exact)"
     )
-    yield f"  could have seen {detectable_words(paired)}"
+    yield f"  minimum detectable effect {detectable_words(paired)}"
     for group in grader.groups:
         yield (
-            f"  {group.group or '(none)'}: {interval_words(group.paired.difference, sign='+')}, "
-            f"{group.paired.samples} rows, {group.verdict}"
+            f"  {group.group or '(none)'}: {difference_words(group.paired)}, "
+            f"{group.paired.samples} rows, {group_verdict_words(group)}"
         )
+    yield from _row_lines(grader)
+
+
+def _row_lines(grader: GraderComparison) -> Iterator[str]:
     if grader.changed:
         yield "  changed most:"
         for row in grader.changed[:_ROWS_SHOWN]:
@@ -53,8 +66,33 @@ def _grader_lines(grader: GraderComparison, threshold: float, graders: int) -> I
 
 def verdict_words(grader: GraderComparison) -> str:
     """Say whether the candidate is better, worse, or cannot be told from the baseline."""
-    verdict = grader.verdict
-    return verdict if verdict == "not distinguishable" else f"the candidate is {verdict}"
+    if grader.verdict != "not distinguishable":
+        return f"the candidate is {grader.verdict}"
+    return _adjusted_words(grader.paired, grader.adjusted_p, "all graders")
+
+
+def group_verdict_words(group: GroupComparison) -> str:
+    """Say the verdict on one group."""
+    if group.verdict != "not distinguishable":
+        return group.verdict
+    return _adjusted_words(group.paired, group.adjusted_p, "all groups")
+
+
+def _adjusted_words(paired: PairedComparison, adjusted_p: float, together: str) -> str:
+    """Say that nothing can be told, and why where the interval alone says otherwise."""
+    if paired.verdict == "not distinguishable":
+        return paired.verdict
+    return (
+        f"not distinguishable: {paired.verdict} by itself, but p = {adjusted_p:.2g} with "
+        f"{together} taken together (Holm)"
+    )
+
+
+def coverage_words(found: PairCoverage) -> str:
+    """Say on how many rows a comparison rests: "5 of 100 rows (95 empty_context in both)"."""
+    if found.scored == found.rows:
+        return f"{found.rows} rows"
+    return f"{found.scored} of {found.rows} rows ({found.why})"
 
 
 def p_words(grader: GraderComparison, graders: int) -> str:
@@ -66,15 +104,31 @@ def p_words(grader: GraderComparison, graders: int) -> str:
 
 
 def detectable_words(paired: PairedComparison) -> str:
-    """Say which difference this many rows would usually have found."""
+    """Say which true difference this many rows would usually find: "0.08 (80 % power)"."""
     if paired.detectable is None:
-        return "no row changed, so nothing tells what could have been seen"
-    return f"a true difference of {paired.detectable:.3f}, in 4 of 5 such comparisons"
+        return "unknown: no spread was seen"
+    if paired.detectable > 1:
+        return "above 1 (80 % power), so these rows can show none"
+    return f"{paired.detectable:.2g} (80 % power)"
+
+
+def difference_words(paired: PairedComparison) -> str:
+    """Write the difference with its interval; without one where both sides are the same."""
+    if not paired.difference.width:
+        return "+0.000: both are the same outcomes"
+    return interval_words(paired.difference, sign="+")
 
 
 def interval_words(interval: Interval, sign: str = "") -> str:
     """Write an estimate with its interval: "0.683 [0.624, 0.723]"."""
-    return f"{interval.estimate:{sign}.3f} [{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]"
+    low, high = _end(interval.low, sign), _end(interval.high, sign)
+    return f"{interval.estimate:{sign}.3f} [{low}, {high}]"
+
+
+def _end(value: float, sign: str) -> str:
+    """Write an end of an interval; one near 0 must not look as if it were 0."""
+    near = 1e-9 < abs(value) < 0.0005
+    return f"{value:{sign}.1g}" if near else f"{value:{sign}.3f}"
 
 
 def _clusters(paired: PairedComparison) -> str:

@@ -15,7 +15,15 @@ from typing import Any
 
 from rag_evals.arguments import named_arguments
 from rag_evals.errors import ConfigurationError
-from rag_evals.quality import Comparison, RunInput, detectable_words, p_words, verdict_words
+from rag_evals.quality import (
+    Comparison,
+    RunInput,
+    detectable_words,
+    difference_words,
+    group_verdict_words,
+    p_words,
+    verdict_words,
+)
 from rag_evals.report.charts import histogram, interval_bar, position_use, positions_chart
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
 from rag_evals.report.payload import Payload
@@ -91,6 +99,8 @@ def comparison_html(
             for grader in comparison.graders
         ],
         detectable=detectable_words,
+        difference=difference_words,
+        group_verdict=group_verdict_words,
         facts=[_facts(run) for run in runs],
         view=view,
     )

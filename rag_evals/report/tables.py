@@ -12,6 +12,7 @@ from rag_evals.quality import (
     Comparison,
     RunInput,
     detectable_words,
+    difference_words,
     interval_words,
     p_words,
     reason_of,
@@ -53,14 +54,18 @@ def comparison_markdown(comparison: Comparison) -> str:
                 grader.grader,
                 interval_words(grader.baseline),
                 interval_words(grader.candidate),
-                interval_words(grader.paired.difference, sign="+"),
+                difference_words(grader.paired),
                 p_words(grader, len(comparison.graders)),
                 verdict_words(grader),
                 grader.paired.samples,
             )
         )
         if grader.verdict == "not distinguishable":
-            lines += ["", f"Could have seen: {_escaped(detectable_words(grader.paired))}.", ""]
+            lines += [
+                "",
+                f"Minimum detectable effect: {_escaped(detectable_words(grader.paired))}.",
+                "",
+            ]
     lines += [f"- {_escaped(warning)}" for warning in comparison.warnings]
     return "\n".join(lines) + "\n"
 

@@ -22,7 +22,7 @@ from rag_evals.run.runner import Run, aevaluate, aexecute, evaluate, execute
 from rag_evals.run.samples import StoredSample
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import Record
-from rag_evals.run.summary import GraderSummary, Summary
+from rag_evals.run.summary import GraderSummary, Summary, counted_words
 
 __all__ = [
     "DEFAULT_CONCURRENCY",
@@ -50,6 +50,7 @@ __all__ = [
     "aevaluate",
     "aexecute",
     "collector_paused",
+    "counted_words",
     "estimate",
     "evaluate",
     "execute",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rag_evals import ContextEvaluation, FaithfulnessResult, evaluate
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from tests.cli.conftest import Command
 from tests.conftest import statement
@@ -124,3 +125,104 @@ def test_a_share_of_rows_is_a_gate_by_itself(command: Command) -> None:
 
     assert command("grade", data, "--quiet", "--min-scored", "90%").code == 1
     assert command("grade", data, "--quiet", "--min-scored", "80%").code == 0
+
+
+@pytest.fixture
+def dead_run() -> None:
+    """Keep two runs of the same 100 rows, of which 95 have no context."""
+    lines = write_rows("d.jsonl", rows=100, without_context=95)
+    rows = [json.loads(line) for line in Path(lines).read_text().splitlines()]
+    evaluate(rows, out="before")
+    evaluate([{**row, "question": "r"} for row in rows], out="after")
+
+
+def test_dead_retrieval_misses_the_gate_of_a_comparison(command: Command, dead_run: None) -> None:
+    """Five rows in common are no proof that nothing got worse; the gate says what is missing."""
+    ended = command("compare", "before", "after", "--fail-if-worse")
+
+    assert ended.code == 1
+    assert "  scored in both  5 of 100 rows (95 empty_context in both)" in ended.out
+    assert "gate missed: min-scored 0.9: faithfulness has a score from both runs" in ended.err
+    assert command("compare", "before", "after").code == 0
+    assert command("compare", "before", "after", "--min-scored", "90%").code == 1
+    assert command("compare", "before", "after", "--fail-if-worse", "--min-scored", "5%").code == 0
+    counted = command("compare", "before", "after", "--fail-if-worse", "--count", "empty_context=0")
+    assert counted.code == 0
+    assert "  scored in both  100 rows" in counted.out
+
+
+def test_a_run_and_itself_have_no_interval(command: Command, dead_run: None) -> None:
+    """The rows are the same ones, so nothing is estimated."""
+    ended = command("compare", "before", "before")
+
+    assert "faithfulness: not distinguishable" in ended.out
+    assert "  difference      +0.000: both are the same outcomes" in ended.out
+
+
+def two_prompts(command: Command, scripted: Start) -> None:
+    """Grade 8 rows with a strict prompt and with a mild one: in one run, and in two."""
+
+    def answer(request: JudgeRequest) -> dict[str, Any]:
+        mild = request.messages[0]["content"] == "Be mild."
+        return {"statements": [statement(supported=mild, ids=(0,) * mild)]}
+
+    scripted(answer)
+    data = write_rows("d.jsonl", rows=8)
+    for name in ("strict", "mild"):
+        Path(f"{name}.jinja").write_text(
+            f"---\nname: {name}\nresponse_model: faithfulness\n---\nBe {name}.\n"
+        )
+        prompt = ("--prompt", f"{name}.jinja", "--out", name)
+        assert command("grade", data, "--judge", "openai/m", "--quiet", *prompt).code == 0
+    graders = [
+        ContextEvaluation(prompt=Path(f"{name}.jinja"), response_model=FaithfulnessResult)
+        for name in ("strict", "mild")
+    ]
+    evaluate(data, graders=graders, client="openai/m", out="both")
+
+
+def test_two_prompts_are_compared(command: Command, scripted: Start) -> None:
+    """Within one run by --grader, across two runs by --pair; the error says how."""
+    two_prompts(command, scripted)
+    ended = command("compare", "both", "--grader", "strict", "--grader", "mild")
+
+    assert ended.code == 0
+    assert "strict -> mild: the candidate is better" in ended.out
+    assert "8 better, 0 the same, 0 worse" in ended.out
+    assert command("compare", "both", "--pair", "strict=mild").out == ended.out
+
+    refused = command("compare", "strict", "mild")
+    assert refused.code == 2
+    assert "say which belong together, as in --pair strict=mild" in refused.err
+    paired = command("compare", "strict", "mild", "--pair", "strict=mild", "-o", "page.html")
+    assert "strict -> mild: the candidate is better" in paired.out
+    assert "strict -&gt; mild" in Path("page.html").read_text()
+    worse = command("compare", "mild", "strict", "--pair", "mild=strict", "--fail-if-worse", "0.1")
+    assert worse.code == 1
+    assert "gate missed: fail-if-worse 0.1: mild -> strict changed by -1.0000" in worse.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("both",), "one run is compared by two of its graders, --grader A --grader B"),
+        (("both", "--grader", "strict"), "one run is compared by two of its graders"),
+        (("both", "--grader", "strict", "--grader", "strict"), "two of its graders"),
+        (("both", "--grader", "strict", "--grader", "mil"), "did you mean 'mild'?"),
+        (("strict", "mild", "--pair", "strict"), "'strict' is not BASELINE=CANDIDATE"),
+        (("strict", "mild", "--pair", "strict=x"), "no candidate grader 'x'"),
+        (("both", "both", "--pair", "strict=mild", "--pair", "strict=x"), "is paired with 'mild'"),
+        (("both", "both", "--grader", "relevance"), "no baseline grader 'relevance'"),
+        (("both", "both", "--count", "x=0"), "there are: empty_answer"),
+    ],
+)
+def test_pairs_that_cannot_be_are_refused(
+    command: Command, scripted: Start, arguments: tuple[str, ...], said: str
+) -> None:
+    """One line and exit code 2."""
+    two_prompts(command, scripted)
+    ended = command("compare", *arguments)
+
+    assert ended.code == 2
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 1

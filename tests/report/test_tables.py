@@ -78,7 +78,8 @@ def test_a_comparison_in_markdown_says_what_could_have_been_seen() -> None:
     text = comparison_markdown(compare(one, other))
 
     assert "| not distinguishable | 4 |" in text
-    assert "Could have seen: a true difference of 0." in text
+    assert "Minimum detectable effect: 0." in text
+    assert "(80 % power)." in text
 
 
 def test_the_sample_to_label_is_the_same_for_the_same_seed_and_has_every_part() -> None:
