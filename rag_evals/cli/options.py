@@ -89,11 +89,13 @@ def parsed_bands(text: str | None) -> tuple[Band, ...]:
         return DEFAULT_BANDS
     limits: dict[str, float] = {}
     for part in text.split(","):
-        name, _, limit = part.partition("=")
+        name, limit = (word.strip() for word in (part.partition("=")[::2]))
+        if name in limits:
+            raise ConfigurationError(f"band {name!r} is given twice")
         try:
-            limits[name.strip()] = float(limit)
+            limits[name] = float(limit)
         except ValueError:
-            raise ConfigurationError(
-                f"band {part!r} is not NAME=LIMIT, as in high=0.9,low=0"
-            ) from None
+            name = ""
+        if not name:
+            raise ConfigurationError(f"band {part!r} is not NAME=LIMIT, as in high=0.9,low=0")
     return build_bands(limits)

@@ -1,0 +1,339 @@
+"""Options: every number out of its range, names that are none, paths of every kind."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cli.inputs.table import ROW, Content, Entry
+
+OK = "over 1 scored of 1"
+_DATA: dict[str, Content] = {"d.jsonl": ROW}
+_DIGITS = "9" * 5000
+
+NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
+    ("grade", "d.jsonl", "--quiet"): [
+        ("--limit", "0", 2, "'--limit'"),
+        ("--limit", "-1", 2, "'--limit'"),
+        ("--limit", "abc", 2, "'--limit'"),
+        ("--limit", "", 2, "'--limit'"),
+        ("--limit", "1.5", 2, "'--limit'"),
+        ("--limit", "²", 2, "'--limit'"),
+        ("--limit", _DIGITS, 2, "'--limit'"),
+        ("--limit", "9" * 30, 0, OK),
+        ("--concurrency", "0", 2, "'--concurrency'"),
+        ("--concurrency", "-5", 2, "'--concurrency'"),
+        ("--concurrency", "много", 2, "'--concurrency'"),
+        ("--concurrency", _DIGITS, 2, "'--concurrency'"),
+        ("--concurrency", "1000000000", 0, OK),
+        ("--concurrency", "9" * 30, 0, OK),
+        ("--timeout", "0", 2, "timeout is 0"),
+        ("--timeout", "-1", 2, "timeout is -1"),
+        ("--timeout", "nan", 2, "timeout is nan"),
+        ("--timeout", "inf", 2, "timeout is inf"),
+        ("--timeout", "1e999", 2, "timeout is inf"),
+        ("--timeout", "две", 2, "'--timeout'"),
+        ("--timeout", "1e300", 0, OK),
+        ("--rpm", "0", 2, "rpm is 0"),
+        ("--rpm", "-1", 2, "rpm is -1"),
+        ("--rpm", "nan", 2, "rpm is nan"),
+        ("--rpm", "x", 2, "'--rpm'"),
+        ("--tpm", "0", 2, "tpm is 0"),
+        ("--tpm", "-inf", 2, "tpm is -inf"),
+        ("--tpm", "", 2, "'--tpm'"),
+        ("--max-failures", "²", 2, "max failures '²' is neither a number nor a percentage"),
+        ("--max-failures", "-1", 2, "max failures '-1' is neither"),
+        ("--max-failures", "101%", 2, "max failures '101%' is neither"),
+        ("--max-failures", "%", 2, "max failures '%' is neither"),
+        ("--max-failures", "", 2, "max failures '' is neither"),
+        ("--max-failures", "1.5", 2, "max failures '1.5' is neither"),
+        ("--max-failures", _DIGITS, 2, "is neither a number nor a percentage"),
+        ("--max-failures", "0", 0, OK),
+        ("--max-failures", "٣%", 0, OK),
+        ("--fail-under", "-0.1", 2, "'--fail-under'"),
+        ("--fail-under", "1.1", 2, "'--fail-under'"),
+        ("--fail-under", "x", 2, "'--fail-under'"),
+        ("--batch-size", "0", 2, "'--batch-size'"),
+        ("--batch-size", "5", 2, "--batch-size are for classifiers"),
+    ],
+    ("report", "run"): [
+        ("--bands", "", 2, "is not NAME=LIMIT"),
+        ("--bands", "high", 2, "is not NAME=LIMIT"),
+        ("--bands", "high=x", 2, "is not NAME=LIMIT"),
+        ("--bands", "high=0.5", 2, "0"),
+        ("--bands", "high=nan,low=0", 2, "nan"),
+        ("--bands", "high=2,low=0", 2, "2"),
+        ("--bands", "=0", 2, "band '=0' is not NAME=LIMIT"),
+        ("--bands", "a=0.5,a=0", 2, "band 'a' is given twice"),
+        ("--bands", "высокая=0.5,низкая=0", 0, "report: "),
+        ("--format", "pdf", 2, "'--format'"),
+        ("--language", "de", 2, "'--language'"),
+        ("--by", "тема", 2, "no column 'тема' in the data"),
+        ("--cluster", "тема", 2, "no column 'тема' in the data"),
+    ],
+    ("compare", "run", "run"): [
+        ("--threshold", "-1", 2, "'--threshold'"),
+        ("--threshold", "1.01", 2, "'--threshold'"),
+        ("--threshold", "x", 2, "'--threshold'"),
+        ("--fail-if-worse", "2", 2, "'--fail-if-worse'"),
+        ("--seed", "x", 2, "'--seed'"),
+        ("--seed", "9" * 40, 0, "faithfulness"),
+        ("--by", "нет", 2, "no column 'нет'"),
+    ],
+    ("label", "run"): [
+        ("--sample", "0", 2, "'--sample'"),
+        ("--sample", "-1", 2, "'--sample'"),
+        ("--sample", "x", 2, "'--sample'"),
+        ("--sample", "9" * 30, 0, "rows to label"),
+        ("--seed", "1.5", 2, "'--seed'"),
+    ],
+    ("calibrate", "--data", "d.jsonl", "--quiet"): [
+        ("--threshold", "7", 2, "'--threshold'"),
+        ("--limit", "0", 2, "'--limit'"),
+    ],
+}
+
+CHOICES: list[tuple[str, tuple[str, ...], int, str]] = [
+    ("no command of that name", ("grad", "d.jsonl"), 2, "No such command 'grad'"),
+    ("no data", ("grade",), 2, "Missing argument"),
+    ("an unknown option", ("grade", "d.jsonl", "--limt", "3"), 2, "--limt"),
+    ("an option without its value", ("grade", "d.jsonl", "--limit"), 2, "--limit"),
+    ("two data files", ("grade", "d.jsonl", "e.jsonl"), 2, "unexpected extra argument"),
+    ("an unknown grader", ("grade", "d.jsonl", "--grader", "точность"), 2, "no grader 'точность'"),
+    ("an empty grader", ("grade", "d.jsonl", "--grader", ""), 2, "no grader ''"),
+    ("a long grader", ("grade", "d.jsonl", "--grader", "я" * 9999), 2, "no grader"),
+    ("an unknown judge", ("grade", "d.jsonl", "--judge", "судья"), 2, "судья"),
+    ("an unknown provider", ("grade", "d.jsonl", "--judge", "opnai/m"), 2, "no provider 'opnai'"),
+    ("a judge of one sign", ("grade", "d.jsonl", "--judge", ">"), 2, "'"),
+    (
+        "a threshold that is none",
+        ("grade", "d.jsonl", "--judge", "embedded@x"),
+        2,
+        "no threshold 'x'",
+    ),
+    ("a threshold over 1", ("grade", "d.jsonl", "--judge", "embedded@7"), 2, "7"),
+    ("a column without field", ("grade", "d.jsonl", "--column", "=a"), 2, "is not FIELD=SOURCE"),
+    ("a column without source", ("grade", "d.jsonl", "--column", "answer="), 2, "FIELD=SOURCE"),
+    ("an unknown field", ("grade", "d.jsonl", "--column", "ответ=a"), 2, "is not FIELD=SOURCE"),
+    ("an unknown column", ("grade", "d.jsonl", "--column", "answer=ответ"), 2, "no column 'ответ'"),
+    ("a superscript place", ("grade", "d.jsonl", "--column", "answer=context.²"), 2, "context.²"),
+    ("a place too far", ("grade", "d.jsonl", "--column", "answer=context.7"), 2, "context.7"),
+    (
+        "a place of 5,000 digits",
+        ("grade", "d.jsonl", "--column", f"answer=context.{_DIGITS}"),
+        2,
+        "no column",
+    ),
+    (
+        "a path of 5,000 steps",
+        ("grade", "d.jsonl", "--column", "answer=" + "a." * 5000),
+        2,
+        "no column",
+    ),
+    ("a place", ("grade", "d.jsonl", "--column", "answer=context.0", "--quiet"), 0, OK),
+    (
+        "a field twice",
+        ("grade", "d.jsonl", "--column", "answer=a", "--column", "answer=b"),
+        2,
+        "given twice",
+    ),
+    ("an unknown group", ("grade", "d.jsonl", "--by", "тема"), 2, "no column 'тема' to group by"),
+    ("a language that is none", ("grade", "d.jsonl", "--language", "по-русски!"), 2, "is no code"),
+    ("a verifier for nobody", ("grade", "d.jsonl", "--verifier", "embedded"), 2, "--verifier"),
+    ("a device for nobody", ("grade", "d.jsonl", "--device", "cuda:999"), 2, "--device"),
+    ("an attack without judge", ("attack", "--quiet"), 2, "embedded"),
+    (
+        "attacks that are none",
+        ("attack", "--judge", "openai/m", "--attacks", "d.jsonl"),
+        2,
+        "an attack has",
+    ),
+    ("an attack on no prompt", ("attack", "--grader", "faithfulness_hhem"), 2, "asks no judge"),
+    ("a prompt of no name", ("prompts", "show", "нет"), 2, "no prompt 'нет'"),
+    ("a prompt outside", ("prompts", "show", "../../pyproject"), 2, "no prompt '../../pyproject'"),
+    ("a prompt in no language", ("prompts", "show", "xx/score_faithfulness"), 2, "no prompt"),
+    ("a prompt compared with none", ("prompts", "diff", "score_faithfulness", "нет"), 2, "'нет'"),
+    (
+        "a copy that is there",
+        ("prompts", "copy", "score_faithfulness", "there"),
+        2,
+        "exists; remove it",
+    ),
+    ("a copy into a file", ("prompts", "copy", "score_faithfulness", "d.jsonl"), 2, "d.jsonl"),
+]
+
+
+def _made_as(make: str) -> Content:
+    def fifo(path: Path) -> None:
+        os.mkfifo(path)
+
+    def plug(path: Path) -> None:
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(path.name)
+        server.close()
+
+    def folder(path: Path) -> None:
+        path.mkdir()
+
+    def nowhere(path: Path) -> None:
+        path.symlink_to("nowhere")
+
+    def loop(path: Path) -> None:
+        path.symlink_to(path.name)
+
+    def zeros(path: Path) -> None:
+        path.symlink_to("/dev/zero")
+
+    made = {"fifo": fifo, "socket": plug, "folder": folder, "nowhere": nowhere}
+    return {**made, "loop": loop, "zeros": zeros}[make]
+
+
+PATHS: list[tuple[str, tuple[str, ...], dict[str, Content], int, str]] = [
+    ("missing data", ("grade", "нет.jsonl"), {}, 2, "'нет.jsonl' does not exist"),
+    ("no name", ("grade", ""), {}, 2, "folder"),
+    ("a folder", ("grade", "."), {}, 2, "'.' is a folder"),
+    (
+        "a folder named as data",
+        ("grade", "f.jsonl"),
+        {"f.jsonl": _made_as("folder")},
+        2,
+        "a folder",
+    ),
+    ("a name of 300 letters", ("grade", "a" * 300 + ".jsonl"), {}, 2, "name too long"),
+    ("a path of 5,000 letters", ("grade", "a/" * 2500 + "b.jsonl"), {}, 2, "name too long"),
+    ("a file as folder", ("grade", "d.jsonl/e.jsonl"), _DATA, 2, "Not a directory"),
+    ("a pipe", ("grade", "p.jsonl"), {"p.jsonl": _made_as("fifo")}, 2, "is a pipe or a device"),
+    ("a socket", ("grade", "s.jsonl"), {"s.jsonl": _made_as("socket")}, 2, "is a pipe or a device"),
+    (
+        "endless zeros",
+        ("grade", "z.jsonl"),
+        {"z.jsonl": _made_as("zeros")},
+        2,
+        "is a pipe or a device",
+    ),
+    (
+        "a link to nothing",
+        ("grade", "l.jsonl"),
+        {"l.jsonl": _made_as("nowhere")},
+        2,
+        "does not exist",
+    ),
+    ("a link to itself", ("grade", "l.jsonl"), {"l.jsonl": _made_as("loop")}, 2, "cannot be read"),
+    ("no kind", ("grade", "d"), {"d": ROW}, 2, "is of no kind that can be read"),
+    ("a name with a line end", ("grade", "a\nb.txt"), {"a\nb.txt": ROW}, 2, "is of no kind"),
+    ("a name that is not UTF-8", ("grade", "\udcff.jsonl"), {}, 2, "does not exist"),
+    (
+        "a name of 249 letters",
+        ("grade", "a" * 249 + ".jsonl", "--quiet"),
+        {"a" * 249 + ".jsonl": ROW},
+        0,
+        OK,
+    ),
+    (
+        "a name of 120 Russian letters",
+        ("grade", "я" * 120 + ".jsonl", "--quiet"),
+        {"я" * 120 + ".jsonl": ROW},
+        0,
+        OK,
+    ),
+    (
+        "a file in the place of the run",
+        ("grade", "d.jsonl", "--out", "d.jsonl"),
+        _DATA,
+        2,
+        "cannot be used",
+    ),
+    ("a run in a file", ("grade", "d.jsonl", "--out", "d.jsonl/run"), _DATA, 2, "cannot be used"),
+    (
+        "a run with a long name",
+        ("grade", "d.jsonl", "--out", "a" * 300),
+        _DATA,
+        2,
+        "cannot be used",
+    ),
+    (
+        "a run named in Russian",
+        ("grade", "d.jsonl", "--out", "прогон 1", "--quiet"),
+        _DATA,
+        0,
+        "прогон 1",
+    ),
+    ("a report into a folder", ("report", "run", "-o", "."), _DATA, 2, "cannot be written"),
+    (
+        "a report into a file",
+        ("report", "run", "-o", "d.jsonl/r.html"),
+        _DATA,
+        2,
+        "cannot be written",
+    ),
+    (
+        "a report with a long name",
+        ("report", "run", "-o", "a" * 300),
+        _DATA,
+        2,
+        "cannot be written",
+    ),
+    (
+        "a report into a pipe",
+        ("report", "run", "-o", "p"),
+        {"p": _made_as("fifo")},
+        2,
+        "cannot be written",
+    ),
+    (
+        "prompts that are missing",
+        ("grade", "d.jsonl", "--prompts", "нет"),
+        _DATA,
+        2,
+        "is not a folder",
+    ),
+    (
+        "prompts that are a file",
+        ("grade", "d.jsonl", "--prompts", "d.jsonl"),
+        _DATA,
+        2,
+        "is not a folder",
+    ),
+    (
+        "attacks that are missing",
+        ("attack", "--judge", "openai/m", "--attacks", "нет.jsonl"),
+        {},
+        2,
+        "does not exist",
+    ),
+    (
+        "attacks from a pipe",
+        ("attack", "--judge", "openai/m", "--attacks", "p.jsonl"),
+        {"p.jsonl": _made_as("fifo")},
+        2,
+        "is a pipe",
+    ),
+    (
+        "calibration data that is missing",
+        ("calibrate", "--data", "нет.jsonl"),
+        {},
+        2,
+        "does not exist",
+    ),
+    (
+        "calibration data from a pipe",
+        ("calibrate", "--data", "p.jsonl"),
+        {"p.jsonl": _made_as("fifo")},
+        2,
+        "is a pipe",
+    ),
+]
+
+
+def entries() -> Iterator[Entry]:
+    """Yield the entries of this family."""
+    there: dict[str, Content] = {**_DATA, "there/score_faithfulness.jinja": "x"}
+    for words, rows in NUMBERS.items():
+        for option, value, code, says in rows:
+            shown = value if len(value) < 40 else f"{value[:5]}... ({len(value)})"
+            name = f"{words[0]} {option} {shown}"
+            yield Entry(name, (*words, option, value), code, says, there)
+    for name, words, code, says in CHOICES:
+        yield Entry(f"{words[0]}: {name}", words, code, says, there)
+    for name, words, files, code, says in PATHS:
+        yield Entry(f"path: {name}", words, code, says, files)
