@@ -152,7 +152,7 @@ def test_a_signal_ends_a_command_that_has_not_begun_to_grade(
     """While it waits for a slow disk, Ctrl-C ends it in one line, and SIGTERM at once."""
     program = (
         "import sys, time; from rag_evals.cli.exits import exit_code_of\n"
-        "print('waits', flush=True); sys.exit(exit_code_of(lambda: time.sleep(60)))"
+        "sys.exit(exit_code_of(lambda: (print('waits', flush=True), time.sleep(60))))"
     )
     waiting = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
