@@ -6,7 +6,8 @@ RagEvalsError
 │   ├── UnknownArgumentError      a keyword that a function does not take; a TypeError too
 │   ├── FixedGraderError          an attribute set on a grader; an AttributeError too
 │   ├── PromptError               a prompt file or text that cannot be used
-│   └── MissingExtraError         an optional library is not installed
+│   ├── MissingExtraError         an optional library is not installed
+│   └── EventLoopError            an async client was used in another event loop before
 ├── DataError                     a file or a row that cannot be read: fix the data
 │   ├── MissingColumnError
 │   └── DuplicateIdError
@@ -84,6 +85,10 @@ class PromptError(ConfigurationError):
 
 class MissingExtraError(ConfigurationError):
     """An optional library is missing; the message has the command that installs it."""
+
+
+class EventLoopError(ConfigurationError):
+    """An async client holds connections of an event loop that is not the one it is used in."""
 
 
 class DataError(RagEvalsError):

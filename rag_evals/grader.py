@@ -17,7 +17,14 @@ from rag_evals.errors import (
     NotScorableError,
     NotScorableReason,
 )
-from rag_evals.judge import Client, Meter, async_judge_for, judge_for
+from rag_evals.judge import (
+    DEFAULT_TIMEOUT_SECONDS,
+    Client,
+    Meter,
+    async_judge_for,
+    check_timeout,
+    judge_for,
+)
 from rag_evals.result import SampleField
 from rag_evals.sample import ContextInput, Sample
 from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, Flow, Verifier, read_judge
@@ -153,6 +160,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         reference: str | None = None,
         language: str | None = None,
         model: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT_SECONDS,
     ) -> R:
         """Grade one answer.
 
@@ -167,6 +175,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             reference: The right answer, where one is known.
             language: Two-letter code of the answer's language.
             model: Model to ask; None takes the grader's, else the client's own.
+            timeout: Seconds for all calls together, waits that the endpoint asks for among them.
 
         Returns:
             The validated result; its `score` runs from 0 to 1.
@@ -179,9 +188,10 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             UnknownArgumentError: There is no argument of that name; a `TypeError` too.
         """
         sample = _as_sample(question, answer, context, reference, language)
+        check_timeout(timeout)
         grader, judge_client = resolve(self, client, model)
         judge = None if judge_client is None else judge_for(judge_client, model)
-        return drive(grader.flow(sample), judge, Meter())
+        return drive(grader.flow(sample), judge, Meter(timeout))
 
     @named_arguments
     async def agrade(
@@ -194,12 +204,14 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         reference: str | None = None,
         language: str | None = None,
         model: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT_SECONDS,
     ) -> R:
         """Grade one answer with an async client; as `grade` otherwise."""
         sample = _as_sample(question, answer, context, reference, language)
+        check_timeout(timeout)
         grader, judge_client = resolve(self, client, model)
         judge = None if judge_client is None else await async_judge_for(judge_client, model)
-        return await drive_async(grader.flow(sample), judge, Meter())
+        return await drive_async(grader.flow(sample), judge, Meter(timeout))
 
 
 def _how_to_change(grader: Grader[Any], name: str, *, is_new: bool) -> str:

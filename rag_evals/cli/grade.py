@@ -110,6 +110,12 @@ def grade(
     tpm: Annotated[
         float | None, typer.Option(help="Tokens a minute, at most.", rich_help_panel=_LIMITS)
     ] = None,
+    max_wait: Annotated[
+        float,
+        typer.Option(
+            help="Seconds that the endpoint may ask to wait, for one wait.", rich_help_panel=_LIMITS
+        ),
+    ] = 600.0,
     max_failures: Annotated[
         str,
         typer.Option(
@@ -145,6 +151,7 @@ def grade(
         "timeout": timeout,
         "rpm": rpm,
         "tpm": tpm,
+        "max_wait": max_wait,
         "max_failures": max_failures,
         "cache": not (no_cache or dry_run),
         "restart": restart,

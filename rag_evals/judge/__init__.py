@@ -15,11 +15,16 @@ from rag_evals.judge.clients import (
     model_of,
     split_spec,
 )
+from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS, check_timeout
 from rag_evals.judge.embeddings import embed_texts
+from rag_evals.judge.endpoint import check_endpoint
 from rag_evals.judge.prices import Price, price_of
+from rag_evals.judge.tries import DEFAULT_MAX_WAIT_SECONDS
 from rag_evals.judge.usage import Meter, Usage
 
 __all__ = [
+    "DEFAULT_MAX_WAIT_SECONDS",
+    "DEFAULT_TIMEOUT_SECONDS",
     "AsyncJudge",
     "Client",
     "Judge",
@@ -31,6 +36,8 @@ __all__ = [
     "Usage",
     "address_of",
     "async_judge_for",
+    "check_endpoint",
+    "check_timeout",
     "embed_texts",
     "endpoint_of",
     "is_async",

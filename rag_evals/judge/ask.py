@@ -1,14 +1,18 @@
 """How is a judge asked? The only place that calls an instructor client, sync and async alike."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_evals.errors import GradingError
 from rag_evals.judge.call import JudgeCall, JudgeReply
-from rag_evals.judge.failures import translate
+from rag_evals.judge.deadline import RowTime, call_within
+from rag_evals.judge.failures import cleaned, translate
 from rag_evals.judge.redact import clean_instructor_logs
+from rag_evals.judge.replies import complete_tool_call, differing_calls, fault_of, no_reply
 from rag_evals.judge.schema import Parsed, current_exchange, prepared, strict_response_format
 from rag_evals.judge.usage import Meter, Usage, usage_of
 
@@ -79,8 +83,9 @@ class InstructorJudge:
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: No model is named.
         """
-        with _exchange(call, meter, self._client, self._settings) as exchange:
-            return exchange.finish(self._client.create(**exchange.arguments))
+        with _exchange(call, meter, self._client, self._settings, asynchronous=False) as exchange:
+            arguments = exchange.arguments
+            return exchange.finish(call_within(meter, lambda: self._client.create(**arguments)))
 
 
 class AsyncInstructorJudge:
@@ -103,8 +108,11 @@ class AsyncInstructorJudge:
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: No model is named.
         """
-        with _exchange(call, meter, self._client, self._settings) as exchange:
-            return exchange.finish(await self._client.create(**exchange.arguments))
+        with _exchange(call, meter, self._client, self._settings, asynchronous=True) as exchange:
+            if meter.row_seconds is None:
+                return exchange.finish(await self._client.create(**exchange.arguments))
+            async with RowTime(meter, meter.row_seconds):
+                return exchange.finish(await self._client.create(**exchange.arguments))
 
 
 class Exchange:
@@ -112,18 +120,36 @@ class Exchange:
 
     Attributes:
         call: What is asked.
-        refusal: The model's own words, when it declined.
+        fault: What makes the last reply none that could be asked again, or None.
         requests: HTTP requests that were sent, where the transport is watched.
         arguments: Keyword arguments of `client.create`.
         usage: Sum over the replies so far; each is counted once, where instructor accumulates.
     """
 
-    def __init__(self, call: JudgeCall[Any], settings: AskSettings) -> None:
+    def __init__(
+        self,
+        call: JudgeCall[Any],
+        settings: AskSettings,
+        *,
+        asynchronous: bool,
+        mode: str,
+        seconds: float | None,
+    ) -> None:
         from instructor.core.hooks import Hooks  # noqa: PLC0415 - loads instructor's runtime
 
+        from rag_evals.judge.retry import (  # noqa: PLC0415 - loads asyncio
+            async_reasking,
+            reasking,
+        )
+
+        ask_again: Callable[..., Any] = async_reasking if asynchronous else reasking
         self.call = call
-        self.refusal: str | None = None
+        self.fault: GradingError | None = None
         self.requests = 0
+        self._is_answered = False
+        self._calls_made = 1
+        self._mode = mode
+        self._ends_at = None if seconds is None else time.monotonic() + seconds
         self.usage = Usage()
         hooks = Hooks()
         hooks.on("completion:response", self._on_response)
@@ -131,7 +157,7 @@ class Exchange:
             "response_model": prepared(call.reply_model, lean=settings.lean),  # type: ignore[arg-type]  # mypy: a class is hashable
             # A list of its own: instructor appends re-ask messages.
             "messages": [dict(message) for message in call.messages],
-            "max_retries": settings.reasks,
+            "max_retries": ask_again(settings.reasks, self.may_ask_again),
             "hooks": hooks,
             **call.settings,
         }
@@ -149,8 +175,44 @@ class Exchange:
     def _on_response(self, response: Any) -> None:
         reask = Usage(reasks=1) if self.usage.calls else Usage()
         self.usage = self.usage + usage_of(response) + reask
+        self._is_answered = True
+        self.fault = fault_of(response)
         choices = getattr(response, "choices", None)
-        self.refusal = getattr(choices[0].message, "refusal", None) if choices else None
+        if self.fault is not None or not choices:
+            return
+        if self._mode == "TOOLS":
+            complete_tool_call(choices[0].message)
+        self._calls_made = differing_calls(choices[0].message)
+
+    def may_ask_again(self, error: BaseException) -> bool:
+        """Say whether the judge can do better: what it sent was a reply."""
+        if isinstance(error, JSONDecodeError) and not self._is_answered:
+            # The client itself could not read the body.
+            self.fault = no_reply(error.doc)
+        self._is_answered = False
+        return self.fault is None
+
+    def check_one_call(self) -> None:
+        """Refuse a reply whose parts contradict each other: instructor would read the first.
+
+        Raises:
+            ResponseParsingError: It is asked again with these words.
+        """
+        if self._calls_made > 1:
+            from instructor.core.exceptions import (  # noqa: PLC0415 - as above
+                ResponseParsingError,
+            )
+
+            raise ResponseParsingError(
+                f"{self._calls_made} different tool calls; make exactly one that holds everything",
+                mode=self._mode,
+                raw_response=None,
+            )
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What the row has left; None where nobody said how much it has."""
+        return None if self._ends_at is None else self._ends_at - time.monotonic()
 
     def count_request(self) -> bool:
         """Count one HTTP request; True when it repeats one that failed."""
@@ -170,17 +232,30 @@ class Exchange:
 
 @contextmanager
 def _exchange(
-    call: JudgeCall[Any], meter: Meter, client: Any, settings: AskSettings
+    call: JudgeCall[Any],
+    meter: Meter,
+    client: Any,
+    settings: AskSettings,
+    *,
+    asynchronous: bool,
 ) -> Iterator[Exchange]:
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
-    exchange = Exchange(call, settings)
+    exchange = Exchange(
+        call,
+        settings,
+        asynchronous=asynchronous,
+        mode=client.mode.name,
+        seconds=meter.seconds_left,
+    )
     token = current_exchange.set(exchange)
     try:
         yield exchange
     except InstructorError as error:
         attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
         # Not `from error`: instructor's exception holds the whole prompt and cannot be pickled.
+        if exchange.fault is not None:
+            raise cleaned(exchange.fault, _key_of(client)) from None
         raise translate(error, attempts=attempts, key=_key_of(client)) from None
     finally:
         current_exchange.reset(token)

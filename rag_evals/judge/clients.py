@@ -11,8 +11,9 @@ from weakref import WeakKeyDictionary
 
 from rag_evals.errors import ConfigurationError, MissingExtraError, UnknownNameError
 from rag_evals.judge.ask import AskSettings, AsyncInstructorJudge, InstructorJudge
+from rag_evals.judge.endpoint import check_endpoint
 from rag_evals.judge.redact import redact
-from rag_evals.judge.transport import CONNECT_SECONDS, TRANSPORT_RETRIES, build_async_openai
+from rag_evals.judge.transport import build_async_openai, build_openai
 
 if TYPE_CHECKING:
     import asyncio
@@ -80,6 +81,7 @@ def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
             "an async client cannot be used by grade; use agrade, or a sync client such as "
             "instructor.from_openai(OpenAI())"
         )
+    check_endpoint(client)
     settings = AskSettings(model, lean=_is_lean(client))
     return InstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
@@ -107,6 +109,7 @@ async def async_judge_for(client: Client, model: str | None = None) -> AsyncInst
         raise ConfigurationError(
             "a sync client cannot be awaited; use grade, or instructor.from_openai(AsyncOpenAI())"
         )
+    check_endpoint(client)
     settings = AskSettings(model, lean=_is_lean(client))
     return AsyncInstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
@@ -268,18 +271,15 @@ def _build(
 def _build_openai(
     model: str, *, asynchronous: bool, gate: "Gate | None", seconds: float
 ) -> BuiltClient:
-    import instructor  # noqa: PLC0415 - loads its runtime
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
+    check_endpoint(f"openai/{model}")
     client: Any
     try:
         if asynchronous:
             client = build_async_openai(model, reply_seconds=seconds, gate=gate)
         else:
-            timeout = openai.Timeout(seconds, connect=CONNECT_SECONDS)
-            sdk = openai.OpenAI(timeout=timeout, max_retries=TRANSPORT_RETRIES)
-            mode = instructor.Mode.JSON_SCHEMA
-            client = instructor.from_openai(sdk, mode=mode, model=model)
+            client = build_openai(model, reply_seconds=seconds)
     except openai.OpenAIError as error:
         raise ConfigurationError(
             "no API key: set OPENAI_API_KEY (any text for a local server that checks none), or use "

@@ -4,6 +4,7 @@ from pydantic import ValidationError
 
 from rag_evals.errors import (
     ConfigurationError,
+    EventLoopError,
     GradingError,
     JudgeOutputError,
     JudgeRefusedError,
@@ -22,6 +23,12 @@ _NO_MODEL = (
     "such as instructor.from_provider('openai/gpt-4o-mini')"
 )
 
+_OTHER_LOOP = (
+    "this async client was used in another event loop before, and its connections belong to that "
+    "one; make a client in each loop that uses it (each asyncio.run, and each evaluate, has its "
+    "own), or pass a string such as 'openai/gpt-4o-mini'"
+)
+
 
 def translate(error: BaseException, *, attempts: int, key: str | None = None) -> RagEvalsError:
     """Turn what a client raised into the error that says what to do.
@@ -34,7 +41,7 @@ def translate(error: BaseException, *, attempts: int, key: str | None = None) ->
     cause = _cause(error)
     names = {kind.__name__ for kind in type(cause).__mro__}
     if isinstance(cause, RagEvalsError):
-        return cause
+        return cleaned(cause, key)
     if "IncompleteOutputException" in names:
         return JudgeOutputError(
             "the reply was cut off at the token limit; allow more output tokens"
@@ -52,8 +59,19 @@ def translate(error: BaseException, *, attempts: int, key: str | None = None) ->
     return _by_status(cause, key)
 
 
-def _by_connection(cause: BaseException, names: set[str], key: str | None) -> JudgeUnavailableError:
+def cleaned(error: RagEvalsError, key: str | None) -> RagEvalsError:
+    """Take the key out of the words of an error that holds some of the endpoint's."""
+    if error.args and isinstance(error.args[0], str):
+        error.args = (redact(error.args[0], key), *error.args[1:])
+    return error
+
+
+def _by_connection(cause: BaseException, names: set[str], key: str | None) -> RagEvalsError:
     reason = cause.__cause__ or cause
+    if isinstance(reason, RagEvalsError):
+        return cleaned(reason, key)
+    if _is_about_the_loop(reason):
+        return EventLoopError(_OTHER_LOOP)
     said = _short(str(reason), key)
     # The aiohttp transport reports a refused connection as a time-out of connecting.
     if type(reason).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError"):
@@ -66,6 +84,16 @@ def _by_connection(cause: BaseException, names: set[str], key: str | None) -> Ju
     return JudgeUnavailableError(f"the connection broke, after all retries: {said}")
 
 
+def _is_about_the_loop(reason: BaseException | None) -> bool:
+    """Say whether connections of one event loop were used in another."""
+    while reason is not None:
+        words = ("Event loop is closed", "different loop", "different event loop")
+        if isinstance(reason, RuntimeError) and any(word in str(reason) for word in words):
+            return True
+        reason = reason.__cause__ or reason.__context__
+    return False
+
+
 def _by_status(cause: BaseException, key: str | None) -> GradingError:
     status = getattr(cause, "status_code", None)
     message = _short(_provider_message(cause), key)
@@ -74,9 +102,11 @@ def _by_status(cause: BaseException, key: str | None) -> GradingError:
     said = f"HTTP {status}: {message}"
     if status in (401, 403):
         return JudgeRejectedError(f"the endpoint refuses the key or its rights ({said})")
-    if status == 404:
+    if status in (404, 405, 410):
         return JudgeRejectedError(f"the endpoint does not know this model or path ({said})")
-    if status == 429 and "insufficient_quota" in f"{getattr(cause, 'code', '')}{message}":
+    if status == 402 or (
+        status == 429 and "insufficient_quota" in f"{getattr(cause, 'code', '')}{message}"
+    ):
         return JudgeRejectedError(f"the account has no quota left ({said})")
     if status in (408, 409, 429) or status >= 500:
         error = JudgeUnavailableError(f"still failing after all retries ({said})")

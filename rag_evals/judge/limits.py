@@ -9,11 +9,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from rag_evals.judge.waits import parse_duration, retry_after_seconds
+from rag_evals.judge.tries import DEFAULT_MAX_WAIT_SECONDS
+from rag_evals.judge.waits import parse_duration, read_number, retry_after_seconds
 
 _TOO_MANY_REQUESTS = 429
-# A server that asks for longer is not waited for by one worker alone: the run would look dead.
-_MAX_PAUSE_SECONDS = 120.0
+# A smaller limit is more likely one of a second or a day; refusals tell which.
+_LEAST_LEARNT_PER_MINUTE = 10
 _ROUNDING = 1e-9
 
 
@@ -58,7 +59,11 @@ class Gate:
         concurrency: The most calls in flight.
         requests_per_minute: None learns it from the endpoint's headers, where it sends any.
         tokens_per_minute: As above.
+        max_wait_seconds: The longest single wait that the endpoint may ask for.
         clock: Seconds, from any start; tests bring their own.
+
+    Attributes:
+        answered: Requests that succeeded.
     """
 
     def __init__(
@@ -67,13 +72,16 @@ class Gate:
         *,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
+        max_wait_seconds: float = DEFAULT_MAX_WAIT_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
         self._most = concurrency
         self._allowed = float(concurrency)
         self._in_flight = 0
-        self._paused_until = 0.0
+        self._paused_until = self._spent_until = 0.0
+        self.max_wait_seconds = max_wait_seconds
+        self.answered = 0
         self._learns = (requests_per_minute is None, tokens_per_minute is None)
         self._requests = Budget(requests_per_minute, clock)
         self._tokens = Budget(tokens_per_minute, clock)
@@ -84,6 +92,16 @@ class Gate:
     def allowed(self) -> int:
         """Calls that may be in flight now, at least 1."""
         return max(1, int(self._allowed))
+
+    @property
+    def is_paused(self) -> bool:
+        """True while the endpoint has asked to wait."""
+        return self._paused_until > self._clock()
+
+    @property
+    def waiting_seconds(self) -> float:
+        """How long nobody will be let through, from now; 0 when somebody may be."""
+        return max(0.0, max(self._paused_until, self._spent_until) - self._clock())
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
@@ -120,10 +138,14 @@ class Gate:
 
     def after_response(self, status: int, headers: Mapping[str, str]) -> None:
         """Learn from a reply: its status, `Retry-After`, and `x-ratelimit-*`."""
+        asked = retry_after_seconds(headers)
         if status == _TOO_MANY_REQUESTS:
-            self.slow_down(retry_after_seconds(headers))
+            self.slow_down(asked)
             return
+        if status >= 500 and asked is not None:
+            self._pause(asked)
         if status < 400:
+            self.answered += 1
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
         self._learn(headers)
 
@@ -137,8 +159,12 @@ class Gate:
         if now >= self._paused_until:
             self._allowed = max(1.0, self._allowed / 2)
         # Without a word of the endpoint, a second keeps one burst from being counted many times.
-        wait = min(1.0 if seconds is None else seconds, _MAX_PAUSE_SECONDS)
-        self._paused_until = max(self._paused_until, now + wait)
+        self._pause(1.0 if seconds is None else seconds)
+
+    def _pause(self, seconds: float) -> None:
+        # Longer than that is not waited for: the row fails, and says how long it was asked to wait.
+        until = self._clock() + (seconds if seconds <= self.max_wait_seconds else 0.0)
+        self._paused_until = max(self._paused_until, until)
 
     async def _wait(self, tokens: int) -> None:
         while True:
@@ -148,6 +174,7 @@ class Gate:
                 self._tokens.seconds_until(tokens),
             )
             if delay > 0:
+                self._spent_until = self._clock() + delay
                 await asyncio.sleep(delay)
             elif self._in_flight >= self.allowed:
                 self._freed.clear()
@@ -159,11 +186,10 @@ class Gate:
         for kind, budget, learns in zip(
             ("requests", "tokens"), (self._requests, self._tokens), self._learns, strict=True
         ):
-            limit = headers.get(f"x-ratelimit-limit-{kind}")
-            if limit is not None and learns and limit.isdigit() and int(limit) > 0:
-                budget.per_minute = float(limit)
-            if headers.get(f"x-ratelimit-remaining-{kind}") == "0":
+            limit = read_number(headers.get(f"x-ratelimit-limit-{kind}", ""))
+            if limit is not None and learns and limit >= _LEAST_LEARNT_PER_MINUTE:
+                budget.per_minute = limit
+            if read_number(headers.get(f"x-ratelimit-remaining-{kind}", "")) == 0:
                 reset = parse_duration(headers.get(f"x-ratelimit-reset-{kind}", ""))
                 if reset is not None:
-                    until = self._clock() + min(reset, _MAX_PAUSE_SECONDS)
-                    self._paused_until = max(self._paused_until, until)
+                    self._pause(min(reset, self.max_wait_seconds))

@@ -1,37 +1,89 @@
-"""When is a call made again as a whole? Only where the client under it never tries twice.
+"""When is a judge asked again? For an invalid reply, and as a whole where no client tries twice.
 
 Three layers can retry: the transport (the client's SDK), the output (instructor's re-ask), and the
-call. They are never multiplied: a client with retries of its own gets none from here.
+call. They are never multiplied: what a client repeats by itself is not repeated here.
 """
 
+from collections.abc import Callable
+from functools import cache
+from json import JSONDecodeError
+from typing import Any
+
+from pydantic import ValidationError
 from tenacity import (
     AsyncRetrying,
-    retry_if_exception_type,
+    Retrying,
+    retry_if_exception,
     stop_after_attempt,
     wait_random_exponential,
 )
 
-from rag_evals.errors import JudgeUnavailableError
+from rag_evals.errors import EventLoopError, JudgeUnavailableError
 
 CALL_ATTEMPTS = 5
 _FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 8.0
+_OK = 200
 
 
-def call_retrying(client: object) -> AsyncRetrying | None:
+def call_retrying(client: object) -> AsyncRetrying:
     """Make a controller for one call; it holds that call's state, so no two calls may share it.
 
     Args:
         client: An instructor client; its SDK says how often it retries.
 
     Returns:
-        None when the SDK retries by itself, or does not say.
+        It calls again what no SDK repeats, a reply with status 200 that is none; and everything
+        that may pass where the SDK never repeats anything.
     """
-    if getattr(getattr(client, "client", None), "max_retries", None) != 0:
-        return None
+    never = getattr(getattr(client, "client", None), "max_retries", None) == 0
+
+    def may_pass(error: BaseException) -> bool:
+        if isinstance(error, JudgeUnavailableError):
+            return never or error.status == _OK
+        # The connection that belonged to the other loop is gone after the first try.
+        return never and isinstance(error, EventLoopError)
+
     return AsyncRetrying(
         stop=stop_after_attempt(CALL_ATTEMPTS),
         wait=wait_random_exponential(multiplier=_FIRST_WAIT_SECONDS, max=_LONGEST_WAIT_SECONDS),
-        retry=retry_if_exception_type(JudgeUnavailableError),
+        retry=retry_if_exception(may_pass),
         reraise=True,
     )
+
+
+def reasking(times: int, may_ask_again: Callable[[BaseException], bool]) -> Retrying:
+    """Make a controller for the re-asks of one call, as instructor makes one of a number.
+
+    Args:
+        times: How often an invalid reply is asked again.
+        may_ask_again: Given the error; False ends it: what came was no reply to correct.
+    """
+    return Retrying(**_rules(times, may_ask_again))
+
+
+def async_reasking(times: int, may_ask_again: Callable[[BaseException], bool]) -> AsyncRetrying:
+    """Make a controller for an async client; as `reasking`."""
+    return AsyncRetrying(**_rules(times, may_ask_again))
+
+
+def _rules(times: int, may_ask_again: Callable[[BaseException], bool]) -> dict[str, Any]:
+    wrong = _wrong_replies()
+    return {
+        "stop": stop_after_attempt(times + 1),
+        "retry": retry_if_exception(
+            lambda error: isinstance(error, wrong) and may_ask_again(error)
+        ),
+        "reraise": True,
+    }
+
+
+@cache
+def _wrong_replies() -> tuple[type[Exception], ...]:
+    """Return what instructor itself asks again."""
+    from instructor.core.exceptions import (  # noqa: PLC0415 - loads instructor's runtime
+        AsyncValidationError,
+        ResponseParsingError,
+    )
+
+    return ValidationError, JSONDecodeError, AsyncValidationError, ResponseParsingError

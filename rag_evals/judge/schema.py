@@ -10,10 +10,10 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from rag_evals.errors import JudgeRefusedError
 from rag_evals.judge.lossless import validated, validated_json
+from rag_evals.judge.replies import one_object
 
 if TYPE_CHECKING:
     from rag_evals.judge.ask import Exchange
@@ -55,7 +55,14 @@ def prepared(model: type[BaseModel], *, lean: bool) -> type[BaseModel]:
 
         @classmethod
         def model_validate_json(cls, json_data: Any, **options: Any) -> Any:
-            return Parsed(validated_json(model, json_data, _with_facts(options)))
+            options = _with_facts(options)
+            try:
+                return Parsed(validated_json(model, json_data, options))
+            except ValidationError as error:
+                found = one_object(json_data) if _is_no_json(error) else None
+                if found is None:
+                    raise
+                return Parsed(validated_json(model, found, options))
 
         @classmethod
         def model_validate(cls, obj: Any, **options: Any) -> Any:
@@ -70,10 +77,14 @@ def prepared(model: type[BaseModel], *, lean: bool) -> type[BaseModel]:
 def _with_facts(options: dict[str, Any]) -> dict[str, Any]:
     exchange = current_exchange.get()
     if exchange is not None:
-        if exchange.refusal is not None:
-            raise JudgeRefusedError(f"the judge refused: {exchange.refusal}")
+        exchange.check_one_call()
         options["context"] = dict(exchange.call.facts)
     return options
+
+
+def _is_no_json(error: ValidationError) -> bool:
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    return faults[0]["type"] == "json_invalid"
 
 
 @cache

@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +10,12 @@ from rag_evals.errors import JudgeUnavailableError
 from rag_evals.judge.ask import AsyncJudge, Judge
 from rag_evals.judge.call import JudgeCall, JudgeReply
 from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, own_async_judge
+from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
 from rag_evals.judge.limits import Gate
 from rag_evals.judge.retry import call_retrying
+from rag_evals.judge.tries import DEFAULT_MAX_WAIT_SECONDS
 from rag_evals.judge.usage import Meter
 
-DEFAULT_TIMEOUT_SECONDS = 120.0
 # What a reply will hold is not known before; statements with their reasons are about this long.
 _REPLY_TOKENS = 300
 _CHARACTERS_PER_TOKEN = 4
@@ -31,18 +30,20 @@ class SessionSettings:
         timeout_seconds: For all calls of one row together, waiting at the gate left out.
         requests_per_minute: None learns it from the endpoint, where it says.
         tokens_per_minute: As above.
+        max_wait_seconds: The longest single wait that an endpoint may ask for.
     """
 
     concurrency: int = 16
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    max_wait_seconds: float = DEFAULT_MAX_WAIT_SECONDS
 
 
 @asynccontextmanager
 async def judge_session(
     client: Client, model: str | None, settings: SessionSettings
-) -> AsyncIterator[AsyncJudge | None]:
+) -> "AsyncIterator[GatedJudge | None]":
     """Make the judge of one run; a client made for it is closed behind it.
 
     Args:
@@ -57,6 +58,7 @@ async def judge_session(
         settings.concurrency,
         requests_per_minute=settings.requests_per_minute,
         tokens_per_minute=settings.tokens_per_minute,
+        max_wait_seconds=settings.max_wait_seconds,
     )
     if isinstance(client, str):
         seconds = settings.timeout_seconds
@@ -66,17 +68,15 @@ async def judge_session(
         inner = await async_judge_for(client, model)
         yield GatedJudge(inner, client, gate, settings.timeout_seconds)
     else:
-        with ThreadPoolExecutor(settings.concurrency, "rag-evals") as pool:
-            threaded = ThreadedJudge(judge_for(client, model), pool)
-            yield GatedJudge(threaded, client, gate, settings.timeout_seconds)
+        threaded = ThreadedJudge(judge_for(client, model))
+        yield GatedJudge(threaded, client, gate, settings.timeout_seconds)
 
 
 class ThreadedJudge:
     """Asks a sync judge in a thread, so that a run awaits it like any other."""
 
-    def __init__(self, judge: Judge, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, judge: Judge) -> None:
         self._judge = judge
-        self._pool = pool
 
     @property
     def identity(self) -> str | None:
@@ -84,10 +84,8 @@ class ThreadedJudge:
         return getattr(self._judge, "identity", None)
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Ask in a thread of the pool; see `Judge.ask`."""
-        loop = asyncio.get_running_loop()
-        run = copy_context().run
-        return await loop.run_in_executor(self._pool, run, self._judge.ask, call, meter)
+        """Ask in a thread; one that is past its row's time holds neither the run nor its end."""
+        return await asyncio.wrap_future(call_in_thread(lambda: self._judge.ask(call, meter)))
 
 
 class GatedJudge:
@@ -121,34 +119,31 @@ class GatedJudge:
         """Which model of which endpoint answers; None when the judge below does not say."""
         return getattr(self._judge, "identity", None)
 
+    @property
+    def waiting_seconds(self) -> float:
+        """How long the endpoint has asked to wait, from now; 0 when it has not."""
+        return self._gate.waiting_seconds
+
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Wait for a place, ask within the row's time, and try again where the client does not.
 
         Raises:
             JudgeUnavailableError: The row's time is up, or nothing came after all tries.
         """
-        retrying = call_retrying(self._client)
-        if retrying is None:
+        # The transport of a client that we built tries again by itself.
+        if self._watched:
             return await self._ask_once(call, meter)
-        return await retrying(self._ask_once, call, meter)
+        return await call_retrying(self._client)(self._ask_once, call, meter)
 
     async def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         async with self._gate.slot(estimated_tokens(call)) as used:
-            loop = asyncio.get_running_loop()
-            began = loop.time()
             try:
-                async with asyncio.timeout(self._timeout_seconds - meter.waited_seconds):
+                async with RowTime(meter, self._timeout_seconds):
                     reply = await self._judge.ask(call, meter)
-            except TimeoutError:
-                raise JudgeUnavailableError(
-                    f"no valid reply within the {self._timeout_seconds:g} s that a row has"
-                ) from None
             except JudgeUnavailableError as error:
                 if not self._watched and error.status == 429:
                     self._gate.slow_down(error.retry_after_seconds)
                 raise
-            finally:
-                meter.waited_seconds += loop.time() - began
             used(reply.usage.prompt_tokens + reply.usage.completion_tokens)
             if not self._watched:
                 self._gate.after_response(200, {})

@@ -1,25 +1,62 @@
-"""How do requests of our own async clients travel? The official SDK on aiohttp, posted and watched.
+"""How do requests of our own clients travel? The official SDK, posted, watched and tried again.
 
-aiohttp's pool costs the same at any concurrency, where httpx scans all its connections for each
-request; posting a body skips the SDK's walk over every message. Retries, `Retry-After`, time-outs
-and proxies stay the SDK's.
+Async ones travel on aiohttp: its pool costs the same at any concurrency, where httpx scans all its
+connections for each request. Posting a body skips the SDK's walk over every message. Proxies and
+the time-out of one try are the SDK's; when to try again is ours, as only we know the whole run.
 """
 
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
+from rag_evals.errors import JudgeUnavailableError
+from rag_evals.judge.deadline import held
+from rag_evals.judge.replies import fault_of, no_reply
 from rag_evals.judge.schema import current_exchange
+from rag_evals.judge.tries import DEFAULT_MAX_WAIT_SECONDS, TRANSPORT_RETRIES, Tries
+from rag_evals.judge.wire import async_http_client, http_client
 
 if TYPE_CHECKING:
-    from instructor import AsyncInstructor
+    from instructor import AsyncInstructor, Instructor
 
     from rag_evals.judge.limits import Gate
 
 CONNECT_SECONDS = 5.0
-TRANSPORT_RETRIES = 4
+_PATH = "/chat/completions"
+
+
+def build_openai(model: str, *, reply_seconds: float) -> "Instructor":
+    """Make a sync instructor client for an OpenAI-compatible host; as `build_async_openai`."""
+    import instructor  # noqa: PLC0415 - loads its runtime
+    import openai  # noqa: PLC0415 - 1.4 s of CPU
+    from httpx2 import Response  # noqa: PLC0415 - as above
+
+    timeout = openai.Timeout(reply_seconds, connect=CONNECT_SECONDS)
+    sdk = openai.OpenAI(
+        timeout=timeout, max_retries=TRANSPORT_RETRIES, http_client=http_client(timeout)
+    )
+
+    def create(**body: Any) -> Any:
+        content = _packed(body, model)
+        tries = _tries(None)
+        while True:
+            _count_request()
+            one_try = min(reply_seconds, max(1.0, _seconds_left()))
+            options: Any = {"max_retries": 0, "timeout": openai.Timeout(one_try, connect=5.0)}
+            try:
+                return _completion(
+                    sdk.post(_PATH, cast_to=Response, content=content, options=options)
+                )
+            except Exception as error:  # noqa: BLE001 - raised again where there is no next try
+                time.sleep(tries.seconds_before_next(error))
+
+    mode = instructor.Mode.JSON_SCHEMA
+    return instructor.Instructor(
+        client=sdk, create=instructor.patch(create=create, mode=mode), mode=mode
+    )
 
 
 def build_async_openai(
@@ -35,32 +72,74 @@ def build_async_openai(
     Raises:
         openai.OpenAIError: There is no key.
     """
+    import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+
     import instructor  # noqa: PLC0415 - loads its runtime
     import openai  # noqa: PLC0415 - 1.4 s of CPU
     from httpx2 import Response  # noqa: PLC0415 - as above
-    from openai.types.chat import ChatCompletion  # noqa: PLC0415 - as above
 
     timeout = openai.Timeout(reply_seconds, connect=CONNECT_SECONDS)
     sdk = openai.AsyncOpenAI(
-        timeout=timeout,
-        max_retries=TRANSPORT_RETRIES,
-        http_client=openai.DefaultAioHttpClient(timeout=timeout, event_hooks=_hooks(gate)),
+        timeout=timeout, max_retries=TRANSPORT_RETRIES, http_client=async_http_client(timeout)
     )
 
-    async def create(**body: Any) -> ChatCompletion:
-        body |= body.pop("extra_body", {})
-        body.setdefault("model", model)
-        response = await sdk.post("/chat/completions", cast_to=Response, content=to_json(body))
-        try:
-            return ChatCompletion.model_validate_json(response.content)
-        except ValidationError:
-            # Some hosts leave fields out; the SDK's own way takes what is there.
-            return ChatCompletion.construct(**response.json())
+    async def create(**body: Any) -> Any:
+        content = _packed(body, model)
+        tries = _tries(gate)
+        while True:
+            await _pass(gate, is_retry=_count_request())
+            try:
+                response = await sdk.post(
+                    _PATH, cast_to=Response, content=content, options={"max_retries": 0}
+                )
+                _teach(gate, response)
+                return _completion(response)
+            except Exception as error:  # noqa: BLE001 - raised again where there is no next try
+                _teach(gate, getattr(error, "response", None))
+                await asyncio.sleep(tries.seconds_before_next(error))
 
     mode = instructor.Mode.JSON_SCHEMA
     return instructor.AsyncInstructor(
         client=sdk, create=instructor.patch(create=create, mode=mode), mode=mode
     )
+
+
+def _packed(body: dict[str, Any], model: str) -> bytes:
+    body |= body.pop("extra_body", {})
+    body.setdefault("model", model)
+    return to_json(body)
+
+
+def _tries(gate: "Gate | None") -> Tries:
+    most_wait = _seconds_left if gate is None else lambda: gate.max_wait_seconds
+    return Tries(gate, retries=TRANSPORT_RETRIES, most_wait=most_wait)
+
+
+def _seconds_left() -> float:
+    exchange = current_exchange.get()
+    left = None if exchange is None else exchange.seconds_left
+    return DEFAULT_MAX_WAIT_SECONDS if left is None else left
+
+
+def _count_request() -> bool:
+    exchange = current_exchange.get()
+    return exchange is not None and exchange.count_request()
+
+
+async def _pass(gate: "Gate | None", *, is_retry: bool) -> None:
+    """Let one request go; the time that the endpoint asked for is not the row's."""
+    if gate is None:
+        return
+    if gate.is_paused:
+        with held():
+            await gate.before_request(is_retry=is_retry)
+    else:
+        await gate.before_request(is_retry=is_retry)
+
+
+def _teach(gate: "Gate | None", response: Any) -> None:
+    if gate is not None and response is not None:
+        gate.after_response(response.status_code, _limit_headers(response.headers.raw))
 
 
 def _limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -73,17 +152,27 @@ def _limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     }
 
 
-def _hooks(gate: "Gate | None") -> dict[str, list[Any]]:
-    """Watch every HTTP request: the SDK retries 429s without telling anyone."""
+def _completion(response: Any) -> Any:
+    """Read the body of a reply.
 
-    async def before(_: Any) -> None:
-        exchange = current_exchange.get()
-        is_retry = exchange is not None and exchange.count_request()
-        if gate is not None:
-            await gate.before_request(is_retry=is_retry)
+    Raises:
+        JudgeUnavailableError: It is none, whatever its status says.
+    """
+    from openai.types.chat import ChatCompletion  # noqa: PLC0415 - loaded by now
 
-    async def after(response: Any) -> None:
-        if gate is not None:
-            gate.after_response(response.status_code, _limit_headers(response.headers.raw))
-
-    return {"request": [before], "response": [after]}
+    completion: Any
+    try:
+        completion = ChatCompletion.model_validate_json(response.content)
+    except ValidationError:
+        try:
+            found = from_json(response.content)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise no_reply(response.content) from None
+        # Some hosts leave fields out; the SDK's own way takes what is there.
+        completion = ChatCompletion.construct(**{"choices": None, **found})
+    fault = fault_of(completion)
+    if isinstance(fault, JudgeUnavailableError):
+        raise fault
+    return completion

@@ -51,11 +51,19 @@ class Meter:
         by_judge: What was used so far, by endpoint and model as calls name them; None stands for
             the judge that grades, and for the model that it asks by itself.
         waited_seconds: How long replies were waited for so far, the run's gate left out.
+        row_seconds: For all calls of the grading together; None where somebody else, such as the
+            session of a run, sees to that.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, row_seconds: float | None = None) -> None:
         self.by_judge: dict[tuple[str | None, str | None], Usage] = {}
         self.waited_seconds = 0.0
+        self.row_seconds = row_seconds
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What the grading has left for further calls; None where nobody said how much it has."""
+        return None if self.row_seconds is None else self.row_seconds - self.waited_seconds
 
     @property
     def total(self) -> Usage:

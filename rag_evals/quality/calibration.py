@@ -5,8 +5,7 @@ from pathlib import Path
 
 from rag_evals.arguments import named_arguments
 from rag_evals.dataset import Columns
-from rag_evals.judge import Client
-from rag_evals.judge.session import DEFAULT_TIMEOUT_SECONDS
+from rag_evals.judge import DEFAULT_TIMEOUT_SECONDS, Client
 from rag_evals.quality.people import PeopleAgreement, agreement
 from rag_evals.run import (
     DEFAULT_MAX_FAILURES,

@@ -4,6 +4,10 @@ from dataclasses import replace
 
 from rag_evals.dataset import NumberedSample
 from rag_evals.run.outcome import Outcome
+from rag_evals.run.plan import Plan
+from rag_evals.run.refusals import Refusals
+from rag_evals.run.results import type_name
+from rag_evals.run.store import RunStore
 
 
 class Earlier:
@@ -47,3 +51,23 @@ class Earlier:
     def left_out(self) -> set[str]:
         """Return the ids of rows that were graded and did not come: the data has them no more."""
         return {sample_id for sample_id, _ in self._by_row}
+
+
+def ended_earlier(plan: Plan, store: RunStore | None, refusals: Refusals, *, keep: bool) -> Earlier:
+    """Read what an earlier run of this folder ended.
+
+    Args:
+        plan: The run.
+        store: Its folder; None where nothing is kept.
+        refusals: Is told of every outcome.
+        keep: Whether results are to be read as well.
+    """
+    earlier = Earlier()
+    if store is None:
+        return earlier
+    # With results left out nothing is looked for; a run's own graders know their classes.
+    models = {type_name(grader.result_model): grader.result_model for grader in plan.graders}
+    for outcome in store.outcomes(models if keep else None):
+        refusals.remember(outcome)
+        earlier.add(outcome)
+    return earlier

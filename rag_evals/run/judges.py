@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, closing
 
 from rag_evals.cache import CachedJudge
 from rag_evals.judge import AsyncJudge, Client, endpoint_of, model_of
-from rag_evals.judge.session import judge_session
+from rag_evals.judge.session import GatedJudge, judge_session
 from rag_evals.run.plan import Plan
 
 
@@ -22,6 +22,12 @@ class RunJudges:
         self._stack = stack
         self._named: dict[str, AsyncJudge] = {}
         self._lock = asyncio.Lock()
+        self._gated: list[GatedJudge] = []
+
+    @property
+    def waiting_seconds(self) -> float:
+        """How long an endpoint has asked to wait, from now; 0 when none has."""
+        return max((judge.waiting_seconds for judge in self._gated), default=0.0)
 
     async def open(self) -> AsyncJudge | None:
         """Open the judge of the plan, and those that graders name; None when none is asked."""
@@ -48,6 +54,8 @@ class RunJudges:
         judge = await self._stack.enter_async_context(
             judge_session(client, model, settings.session)
         )
+        if judge is not None:
+            self._gated.append(judge)
         if judge is None or (cache := settings.open_cache()) is None:
             return judge
         self._stack.enter_context(closing(cache))

@@ -20,6 +20,7 @@ from rag_evals.judge import (
     Meter,
     Price,
     address_of,
+    check_endpoint,
     is_async,
     judge_for,
     model_of,
@@ -146,6 +147,7 @@ def make_plan(
     open_cache = partial(_statement_cache, settings, options or {}, client, chosen)
     resolved = [resolve(grader, client, model, open_cache=open_cache) for grader in chosen]
     asked = resolved[0][1]
+    check_endpoint(asked)
     judge = _judge_name(client, model)
     required = frozenset(field for grader in chosen for field in grader.requires)
     rows = data_from(data, columns, required, settings.limit)

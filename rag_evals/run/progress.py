@@ -25,6 +25,7 @@ class Progress:
         graded: Gradings that ended in this run.
         tokens: Sent and received, those of an earlier run among them.
         cost_usd: Their list price; None when it is not known.
+        waiting_seconds: How long the endpoint has asked to wait, from now; 0 when it has not.
     """
 
     done: int
@@ -34,6 +35,7 @@ class Progress:
     graded: int = 0
     tokens: int = 0
     cost_usd: float | None = None
+    waiting_seconds: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -54,6 +56,8 @@ class Progress:
             parts.append(f"{self.tokens / 1000:.1f}k tokens")
         if self.cost_usd is not None:
             parts.append(f"${self.cost_usd:.4f}")
+        if self.waiting_seconds >= 1:
+            parts.append(f"rate limit: waiting {self.waiting_seconds:.0f} s")
         return ", ".join(parts)
 
     def __str__(self) -> str:
@@ -91,10 +95,17 @@ class _Lines:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._shown_at = time.monotonic()
+        self._waited = False
 
     def __call__(self, progress: Progress) -> None:
         finished = progress.done == progress.total
-        if finished or time.monotonic() - self._shown_at >= _SECONDS_BETWEEN_LINES:
+        begins_to_wait = progress.waiting_seconds >= 1 and not self._waited
+        self._waited = progress.waiting_seconds >= 1
+        if (
+            finished
+            or begins_to_wait
+            or time.monotonic() - self._shown_at >= _SECONDS_BETWEEN_LINES
+        ):
             self._shown_at = time.monotonic()
             self._stream.write(f"{progress}\n")
             self._stream.flush()

@@ -15,15 +15,19 @@ from rag_evals.dataset import Columns, Data, FileData, NumberedSample
 from rag_evals.drive import drive_async
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.grader import Grader
-from rag_evals.judge import AsyncJudge, Client, Meter
-from rag_evals.judge.session import DEFAULT_TIMEOUT_SECONDS
-from rag_evals.run.earlier import Earlier
+from rag_evals.judge import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    DEFAULT_TIMEOUT_SECONDS,
+    AsyncJudge,
+    Client,
+    Meter,
+)
+from rag_evals.run.earlier import ended_earlier
 from rag_evals.run.judges import RunJudges
 from rag_evals.run.outcome import Outcome, Place, broken, ended, short_fingerprint
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
-from rag_evals.run.results import type_name
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary, summary_html
@@ -71,6 +75,7 @@ def evaluate(
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
     rpm: float | None = None,
     tpm: float | None = None,
+    max_wait: float = DEFAULT_MAX_WAIT_SECONDS,
     max_failures: int | str = DEFAULT_MAX_FAILURES,
     cache: bool | str | Path | None = None,
     restart: bool = False,
@@ -94,6 +99,7 @@ def evaluate(
         timeout: Seconds for all calls of one row.
         rpm: Requests a minute, at most; None takes what the endpoint's headers say.
         tpm: Tokens a minute, at most; as above.
+        max_wait: Seconds that the endpoint may ask to wait, for one wait.
         max_failures: A number, or a share such as `"50%"` that counts once 20 gradings have ended,
             and at the end; more failures end the run.
         cache: True keeps answers in the user's cache file, a path in that file, False nothing;
@@ -117,6 +123,7 @@ def evaluate(
         timeout=timeout,
         rpm=rpm,
         tpm=tpm,
+        max_wait=max_wait,
         max_failures=max_failures,
         cache=cache,
         restart=restart,
@@ -149,6 +156,7 @@ async def aevaluate(
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
     rpm: float | None = None,
     tpm: float | None = None,
+    max_wait: float = DEFAULT_MAX_WAIT_SECONDS,
     max_failures: int | str = DEFAULT_MAX_FAILURES,
     cache: bool | str | Path | None = None,
     restart: bool = False,
@@ -159,6 +167,7 @@ async def aevaluate(
         timeout=timeout,
         rpm=rpm,
         tpm=tpm,
+        max_wait=max_wait,
         max_failures=max_failures,
         cache=cache,
         restart=restart,
@@ -257,7 +266,7 @@ class _Runner:
         self._fingerprints = {
             grader.name: short_fingerprint(grader.fingerprint()) for grader in plan.graders
         }
-        self._earlier = _ended_earlier(plan, store, self._refusals, keep=keep)
+        self._earlier = ended_earlier(plan, store, self._refusals, keep=keep)
         self._outcomes: list[Outcome] = []
         self._summary = Summary()
 
@@ -267,6 +276,7 @@ class _Runner:
         if self._plan.total is not None:
             count = min(count, self._plan.total)
         workers = [asyncio.create_task(self._work(work)) for _ in range(count)]
+        waits = asyncio.create_task(self._tell_of_waits())
         try:
             await asyncio.gather(*workers)
         except TooManyFailuresError as error:
@@ -274,9 +284,9 @@ class _Runner:
             raise
         finally:
             # What one worker raised ends the run; calls in flight must not go on being paid for.
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            for task in (*workers, waits):
+                task.cancel()
+            await asyncio.gather(*workers, waits, return_exceptions=True)
         self._complete()
         return self._finished(folder)
 
@@ -366,6 +376,9 @@ class _Runner:
         self._summary.add(outcome)
         if self._keep:
             self._outcomes.append(outcome)
+        self._tell()
+
+    def _tell(self) -> None:
         self._report(
             Progress(
                 done=self._done,
@@ -375,20 +388,13 @@ class _Runner:
                 graded=self._graded,
                 tokens=self._summary.usage.tokens,
                 cost_usd=self._summary.cost_usd,
+                waiting_seconds=self._judges.waiting_seconds,
             )
         )
 
-
-def _ended_earlier(
-    plan: Plan, store: RunStore | None, refusals: Refusals, *, keep: bool
-) -> Earlier:
-    """Read what an earlier run of this folder ended."""
-    if store is None:
-        return Earlier()
-    # With results left out nothing is looked for; a run's own graders know their classes.
-    models = {type_name(grader.result_model): grader.result_model for grader in plan.graders}
-    earlier = Earlier()
-    for outcome in store.outcomes(models if keep else None):
-        refusals.remember(outcome)
-        earlier.add(outcome)
-    return earlier
+    async def _tell_of_waits(self) -> None:
+        """Say that the endpoint keeps the run waiting: no row ends meanwhile to say anything."""
+        while True:
+            await asyncio.sleep(1)
+            if self._judges.waiting_seconds >= 1:
+                self._tell()

@@ -7,7 +7,8 @@ from typing import TypedDict
 
 from rag_evals.cache import Database, default_path, open_calls
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge.session import DEFAULT_TIMEOUT_SECONDS, SessionSettings
+from rag_evals.judge import DEFAULT_MAX_WAIT_SECONDS, DEFAULT_TIMEOUT_SECONDS
+from rag_evals.judge.session import SessionSettings
 
 DEFAULT_CONCURRENCY = 16
 # Each grading at work takes memory; no endpoint serves more of them for one client.
@@ -26,6 +27,7 @@ class RunOptions(TypedDict, total=False):
         timeout: Seconds for all calls of one row; default 120.
         rpm: Requests a minute, at most; default: what the endpoint's headers say.
         tpm: Tokens a minute, at most; as above.
+        max_wait: Seconds that the endpoint may ask to wait, for one wait; default 600.
         max_failures: A number, or a share such as `"50%"` (the default) that counts once 20
             gradings have ended; more failures end the run.
         cache: True keeps answers in the user's cache file, a path in that file, False nothing;
@@ -37,6 +39,7 @@ class RunOptions(TypedDict, total=False):
     timeout: float
     rpm: float | None
     tpm: float | None
+    max_wait: float
     max_failures: int | str
     cache: bool | str | Path | None
     restart: bool
@@ -123,6 +126,7 @@ class RunSettings:
             "timeout": options.get("timeout", DEFAULT_TIMEOUT_SECONDS),
             "rpm": options.get("rpm"),
             "tpm": options.get("tpm"),
+            "max_wait": options.get("max_wait", DEFAULT_MAX_WAIT_SECONDS),
         }
         for name, value in numbers.items():
             least = 1 if name in ("concurrency", "limit") else 0
@@ -143,6 +147,7 @@ class RunSettings:
                 options.get("timeout", DEFAULT_TIMEOUT_SECONDS),
                 options.get("rpm"),
                 options.get("tpm"),
+                options.get("max_wait", DEFAULT_MAX_WAIT_SECONDS),
             ),
             FailureLimit.parse(options.get("max_failures", DEFAULT_MAX_FAILURES)),
             path,

@@ -18,7 +18,7 @@ print(judge.requests[0].chunks)
 The real client and the real network stack stand between: a test sees what a provider would get.
 """
 
-from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Reply, Reset, Stall
+from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Raw, Reply, Reset, Stall
 from rag_evals.testing.fill import fill_by_words, vector_by_words
 from rag_evals.testing.request import JudgeRequest
 from rag_evals.testing.server import Script, ScriptedJudge
@@ -28,6 +28,7 @@ __all__ = [
     "EmptyBody",
     "HttpError",
     "JudgeRequest",
+    "Raw",
     "Reply",
     "Reset",
     "Script",

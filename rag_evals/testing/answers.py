@@ -1,6 +1,7 @@
 """What can a scripted judge answer? Replies, and everything that can go wrong on the way."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,4 +65,26 @@ class EmptyBody:
     """Status 200 and nothing in it."""
 
 
-Answer = Reply | Mapping[str, Any] | str | HttpError | Stall | Reset | EmptyBody
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A reply as it stands, whatever it is: a proxy's page, an error with status 200, a redirect.
+
+    Attributes:
+        body: What is sent; a mapping or a list as JSON, text as UTF-8.
+        status: The HTTP status.
+        headers: Further headers; they come before those that the server would send itself.
+    """
+
+    body: bytes | str | Mapping[str, Any] | Sequence[Any] | None = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def as_bytes(self) -> bytes:
+        """Return the body as it travels."""
+        if isinstance(self.body, bytes):
+            return self.body
+        text = self.body if isinstance(self.body, str) else json.dumps(self.body)
+        return text.encode()
+
+
+Answer = Raw | Reply | Mapping[str, Any] | str | HttpError | Stall | Reset | EmptyBody

@@ -11,7 +11,7 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
-from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Reply, Reset, Stall
+from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Raw, Reply, Reset, Stall
 from rag_evals.testing.fill import fill_by_words, vector_by_words
 from rag_evals.testing.request import JudgeRequest
 
@@ -142,6 +142,8 @@ class _Handler(BaseHTTPRequestHandler):
             answer = answer.then
         if answer is None or isinstance(answer, Reset):
             self._reset()
+        elif isinstance(answer, Raw):
+            self._write(answer.status, answer.as_bytes(), answer.headers)
         elif isinstance(answer, EmptyBody):
             self._write(200, b"", {})
         elif isinstance(answer, HttpError):
@@ -161,7 +163,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _write(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
         self.send_response(status)
         for name, value in {"content-type": "application/json", **headers}.items():
-            self.send_header(name, value)
+            # Headers are bytes of Latin-1; a test may want others.
+            self.send_header(name, value.encode().decode("latin-1"))
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -111,7 +111,7 @@ def test_after_the_last_attempt_nothing_is_repaired(
         (HttpError(500, "oops", {"retry-after-ms": "1"}), errors.JudgeUnavailableError, 2),
         (HttpError(503, "busy", {"retry-after-ms": "1"}), errors.JudgeUnavailableError, 2),
         (Reset(), errors.JudgeUnavailableError, 2),
-        (EmptyBody(), errors.JudgeOutputError, 4),
+        (EmptyBody(), errors.JudgeUnavailableError, 1),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value).__name__,
 )

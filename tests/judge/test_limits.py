@@ -184,13 +184,18 @@ def test_durations_are_read_as_providers_write_them(text: str, seconds: float | 
     [
         ({"retry-after": "2"}, 2.0),
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "Wed, 99 Oct"}, None),
+        ({"retry-after": "²"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "9" * 400}, None),
+        ({"retry-after-ms": "soon", "retry-after": "3"}, 3.0),
         ({"retry-after": "-3"}, 0.0),
         ({}, None),
     ],
 )
 def test_retry_after_is_read(headers: dict[str, str], seconds: float | None) -> None:
-    """Milliseconds first; a date is not read."""
+    """Milliseconds first, then seconds or a date; what cannot be read is passed over."""
     assert retry_after_seconds(headers) == seconds
 
 

@@ -176,7 +176,7 @@ def test_another_address_is_another_judge(scripted: Start, monkeypatch: pytest.M
     """The same model name elsewhere is not gone on with; no password of an address is kept."""
     judge = scripted(GOOD)
     plain = judge.base_url
-    monkeypatch.setenv("OPENAI_BASE_URL", plain.replace("//", "//me:hunter2@") + "?key=hunter2")
+    monkeypatch.setenv("OPENAI_BASE_URL", plain + "?key=hunter2")
     evaluate([row(0)], client="openai/m", out=OUT)
     scripted(GOOD)
 

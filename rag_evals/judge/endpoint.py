@@ -1,0 +1,84 @@
+"""Can this endpoint be asked at all? Its address and key, checked before anything is sent."""
+
+import os
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from rag_evals.errors import ConfigurationError
+
+_ADDRESS = "OPENAI_BASE_URL"
+_KEY = "OPENAI_API_KEY"
+_LIKE = "expected an address such as 'http://localhost:8000/v1'"
+_CREDENTIALS = re.compile(r"(?<=//)[^/@]*@")
+
+
+def check_endpoint(client: object) -> None:
+    """Find what no request could get past: an address or a key that HTTP cannot carry.
+
+    Args:
+        client: An instructor client; or a string: only `openai/...` takes its address and its key
+            from the environment in a way that we know.
+
+    Raises:
+        ConfigurationError: It says which of the two is wrong, and never shows a key.
+    """
+    if isinstance(client, str):
+        if client.startswith("openai/"):
+            _check(os.environ.get(_ADDRESS), _ADDRESS, os.environ.get(_KEY), _KEY)
+        return
+    sdk: Any = getattr(client, "client", None)
+    url, key = getattr(sdk, "base_url", None), getattr(sdk, "api_key", None)
+    _check(
+        None if url is None else str(url),
+        "base_url of the client",
+        key if isinstance(key, str) else None,
+        "api_key of the client",
+    )
+
+
+def _check(address: str | None, address_name: str, key: str | None, key_name: str) -> None:
+    if address is not None:
+        fault = _fault_of_address(address)
+        if fault is not None:
+            shown = _CREDENTIALS.sub("[hidden]@", address.partition("?")[0])
+            raise ConfigurationError(f"{address_name} is {shown!r}: {fault}; {_LIKE}")
+    if key is not None:
+        fault = _fault_of_key(key)
+        if fault is not None:
+            raise ConfigurationError(
+                f"{key_name} holds {fault}, which HTTP cannot send; set the key alone, ASCII "
+                "letters, digits and signs without spaces around them"
+            )
+
+
+def _fault_of_address(address: str) -> str | None:
+    if any(character.isspace() or not character.isprintable() for character in address):
+        return "it holds a space or a control character"
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError as error:
+        return str(error)
+    if parts.scheme not in ("http", "https"):
+        return "it does not begin with http:// or https://"
+    if not parts.hostname:
+        return "it names no host"
+    if port == 0:
+        return "port 0 cannot be asked"
+    if parts.username is not None or parts.password is not None:
+        return f"it holds a user name or a password; the key belongs into {_KEY}"
+    return None
+
+
+def _fault_of_key(key: str) -> str | None:
+    for place, character in enumerate(key, 1):
+        if character in "\r\n":
+            return f"a line break at place {place} of {len(key)}"
+        if not character.isascii():
+            return f"U+{ord(character):04X} at place {place} of {len(key)}, which is not ASCII"
+        if not character.isprintable():
+            return f"the control character U+{ord(character):04X} at place {place} of {len(key)}"
+    if key != key.strip():
+        return "a space at its start or end"
+    return None

@@ -1,0 +1,112 @@
+"""What is in a reply with status 200? Not always one: a proxy's page, an error, nothing at all.
+
+And where is the JSON in a text? Local models put it into a code fence, behind their thoughts, or
+between words. It is read where only one object can be meant; anything else is asked again.
+"""
+
+import json
+from typing import Any
+
+from rag_evals.errors import GradingError, JudgeRefusedError, JudgeUnavailableError
+
+_OK = 200
+_SHOWN_CHARS = 80
+_THOUGHTS_END = "</think>"
+_MOST_CALLS = 1
+
+
+def fault_of(response: object) -> GradingError | None:
+    """Say what is wrong with a client's reply object, before anyone reads it.
+
+    Returns:
+        None where it holds a message, and for objects of providers that are not known here.
+    """
+    if response is None or isinstance(response, str | bytes):
+        return no_reply(response or "")
+    if not hasattr(response, "choices"):
+        return None
+    choices: Any = response.choices
+    if not isinstance(choices, list) or not choices:
+        return _no_choices(getattr(response, "error", None))
+    message = getattr(choices[0], "message", None)
+    if message is None:
+        return _no_choices(getattr(choices[0], "error", None))
+    if getattr(message, "refusal", None):
+        return JudgeRefusedError(f"the judge refused: {message.refusal}")
+    if getattr(choices[0], "finish_reason", None) == "content_filter":
+        return JudgeRefusedError("the endpoint's content filter stopped the reply")
+    return None
+
+
+def no_reply(body: str | bytes) -> JudgeUnavailableError:
+    """Name a body that is no reply: what it is, and how it begins."""
+    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+    start = " ".join(text[: 4 * _SHOWN_CHARS].split())
+    if not start:
+        return _unusable("nothing in it")
+    kind = "an HTML page" if start.startswith("<") else "no reply of a model"
+    shown = start if len(start) <= _SHOWN_CHARS else start[: _SHOWN_CHARS - 1] + "…"
+    return _unusable(f"{kind} in it: {shown!r}")
+
+
+def _no_choices(error: Any) -> JudgeUnavailableError:
+    said = error.get("message") if isinstance(error, dict) else error
+    return _unusable(f"an error in it: {said}" if said else "no choices in it")
+
+
+def _unusable(what: str) -> JudgeUnavailableError:
+    error = JudgeUnavailableError(
+        f"the endpoint answered with status 200 and {what}; check the address (OPENAI_BASE_URL)"
+    )
+    error.status = _OK
+    return error
+
+
+def one_object(text: str | bytes) -> str | None:
+    """Find the JSON object in a text that holds exactly one, and no other brace.
+
+    Args:
+        text: What a model wrote; thoughts that end with `</think>` are left out.
+
+    Returns:
+        The object as it stands there; None where there is none, or more than one could be meant.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    before, end, after = text.partition(_THOUGHTS_END)
+    said = after if end else before
+    start = said.find("{")
+    # A list around the object, or a piece of a broken one, is not the object that was asked for.
+    if start < 0 or "[" in said[:start] or "}" in said[:start]:
+        return None
+    try:
+        _, length = json.JSONDecoder().raw_decode(said[start:])
+    except (ValueError, RecursionError):
+        return None
+    rest = said[start + length :]
+    return None if "{" in rest or "}" in rest else said[start : start + length]
+
+
+def complete_tool_call(message: Any) -> None:
+    """Put the one JSON object of a message's text where a tool call was asked for and none came.
+
+    Servers without tools answer with text, whatever `tool_choice` says.
+    """
+    text = getattr(message, "content", None)
+    if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
+        return
+    found = one_object(text) if isinstance(text, str) else None
+    if found is not None:
+        from openai.types.chat.chat_completion_message import (  # noqa: PLC0415 - 1.4 s of CPU
+            FunctionCall,
+        )
+
+        message.function_call = FunctionCall(name="", arguments=found)
+
+
+def differing_calls(message: Any) -> int:
+    """Count the different tool calls of a message; instructor reads the first and no other."""
+    calls = getattr(message, "tool_calls", None) or ()
+    if len(calls) <= _MOST_CALLS:
+        return len(calls)
+    return len({getattr(call.function, "arguments", None) for call in calls})
