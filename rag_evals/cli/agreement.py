@@ -2,6 +2,7 @@
 
 from pydantic_core import to_json
 
+from rag_evals.cli.opened import opened_run
 from rag_evals.cli.options import By, Json, LabelColumn, Labels, OneGrader, RunFolder, Threshold
 from rag_evals.cli.screen import echo, echo_json
 from rag_evals.quality import agreement as measure
@@ -27,7 +28,12 @@ def agreement(
       rag-evals agreement runs/before anna.jsonl boris.jsonl --by topic
     """
     measured = measure(
-        run, labels or [], grader=grader, by=by, column=label_column, threshold=threshold
+        opened_run(run),
+        labels or [],
+        grader=grader,
+        by=by,
+        column=label_column,
+        threshold=threshold,
     )
     if json_output:
         echo_json(to_json(measured).decode())

@@ -15,6 +15,7 @@ from rag_evals.cli.gates import (
     exit_when_missed,
     parsed_counts,
 )
+from rag_evals.cli.opened import opened_run
 from rag_evals.cli.options import By, Cluster, Json, Threshold
 from rag_evals.cli.screen import echo, echo_json
 from rag_evals.cli.step_summary import append_step_summary
@@ -22,7 +23,6 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.quality import Comparison, paired_runs, parse_pairs
 from rag_evals.quality import compare as compare_runs
 from rag_evals.report import comparison_html, write_private
-from rag_evals.run import load_run
 
 _FAIL_IF_WORSE = "--fail-if-worse"
 
@@ -104,8 +104,8 @@ def compare(
       rag-evals compare runs/before runs/both --pair faithfulness=faithfulness_two_step
     """
     counted, share = parsed_counts(count), asked_share(min_scored)
-    first = load_run(baseline)
-    second = first if candidate is None else load_run(candidate)
+    first = opened_run(baseline)
+    second = first if candidate is None else opened_run(candidate)
     pairs, only = _asked_pairs(candidate, grader or [], parse_pairs(pair or []))
     first, second = paired_runs(first, second, pairs=pairs, graders=only)
     compared = compare_runs(

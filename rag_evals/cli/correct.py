@@ -2,6 +2,7 @@
 
 from pydantic_core import to_json
 
+from rag_evals.cli.opened import opened_run
 from rag_evals.cli.options import (
     Cluster,
     Json,
@@ -33,7 +34,12 @@ def correct(
       rag-evals correct runs/before labels.jsonl
     """
     found = correct_run(
-        run, labels or [], grader=grader, cluster=cluster, column=label_column, threshold=threshold
+        opened_run(run),
+        labels or [],
+        grader=grader,
+        cluster=cluster,
+        column=label_column,
+        threshold=threshold,
     )
     if json_output:
         echo_json(to_json(found).decode())

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from rag_evals.cli.opened import opened_run
 from rag_evals.cli.options import RunFolder
 from rag_evals.cli.screen import echo
 from rag_evals.errors import DataError
 from rag_evals.report import report_html, rows_to_label, write_private
-from rag_evals.run import load_run
 
 
 def label(
@@ -35,7 +35,7 @@ def label(
 
       rag-evals label runs/first --sample 50 --seed 1
     """
-    stored = load_run(run)
+    stored = opened_run(run)
     chosen = rows_to_label(stored, sample, seed=seed)
     if not chosen:
         raise DataError(f"{str(run)!r} has no verdicts to label")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rag_evals.cli.opened import opened_run
 from rag_evals.cli.options import Bands, By, Cluster, RunFolder, parsed_bands
 from rag_evals.cli.screen import echo, echo_json
 from rag_evals.cli.step_summary import append_step_summary
@@ -17,7 +18,6 @@ from rag_evals.report import (
     report_markdown,
     write_private,
 )
-from rag_evals.run import load_run
 
 
 class Format(StrEnum):
@@ -67,7 +67,7 @@ def report(
       rag-evals report runs/first --format csv -o first.csv
       rag-evals report runs/first --bands "pass=0.8,fail=0"
     """
-    stored = load_run(run)
+    stored = opened_run(run)
     view = View(by, cluster, parsed_bands(bands), language.value)
     append_step_summary(stored, view)
     if output_format is Format.HTML:

@@ -218,7 +218,9 @@ def _band_settings(view: View) -> list[list[Any]]:
 def _facts(run: StoredRun) -> dict[str, Any]:
     """List what a reader may want to know of a run: settings, fingerprints, cost and time."""
     facts: dict[str, Any] = {"run": _name(run)}
-    for name in ("created", "rag_evals", "rows"):
+    if notes := run.notes():
+        facts["note"] = "; ".join(notes)
+    for name in ("created", "finished", "rag_evals", "rows"):
         if run.manifest.get(name) is not None:
             facts["version" if name == "rag_evals" else name] = run.manifest[name]
     for name, value in run.identity.items():

@@ -39,6 +39,7 @@ def report_markdown(run: RunInput, *, view: View | None = None) -> str:
     stored, view = load_run(run), view or View()
     numbers = grader_numbers(stored, view)
     lines = [*_grader_table(numbers), *_group_tables(numbers, view), *_worst_rows(stored)]
+    lines += [line for note in stored.notes() for line in ("", _escaped(note))]
     return "\n".join(lines) + "\n"
 
 
@@ -91,7 +92,12 @@ def report_json(run: RunInput, *, view: View | None = None) -> str:
         }
         for numbers in grader_numbers(stored, view)
     ]
-    told = {"graders": graders, "usage": usage_of(stored), "identity": stored.identity}
+    told = {
+        "graders": graders,
+        "notes": stored.notes(),
+        "usage": usage_of(stored),
+        "identity": stored.identity,
+    }
     return to_json(told, indent=2).decode() + "\n"
 
 

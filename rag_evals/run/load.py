@@ -103,10 +103,18 @@ class StoredRun:
 
     def summary(self) -> Summary:
         """Return means, counts and usage."""
-        summary = Summary(left_out=self.left_out)
+        summary = self._unfilled()
         for record in self.records:
             summary.add(Outcome.from_record(record))
         return summary
+
+    def notes(self) -> list[str]:
+        """Say in lines what a reader must know beside the numbers; mostly nothing."""
+        return self._unfilled().notes()
+
+    def _unfilled(self) -> Summary:
+        unfinished = self.manifest.get("format", 1) > 1 and self.manifest.get("finished") is None
+        return Summary(left_out=self.left_out, unfinished=unfinished)
 
     def _repr_html_(self) -> str:
         return summary_html(self.summary(), self.folder)

@@ -11,6 +11,7 @@ from pydantic_core import to_json
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
 from rag_evals.finding import Finding, findings_of, read_findings
 from rag_evals.judge import Usage
+from rag_evals.run.lines import fault_of
 from rag_evals.run.results import StoredResult, read_result, type_name
 
 Status = Literal["scored", "not_scorable", "failed"]
@@ -149,7 +150,7 @@ def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
     try:
         return read_findings(stored)
     except ValueError as error:
-        raise DataError(f"{where}: the findings cannot be read: {error}") from error
+        raise DataError(f"{where}: the findings cannot be read: {fault_of(error)}") from error
 
 
 def _result(

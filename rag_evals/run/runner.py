@@ -268,7 +268,7 @@ class _Runner:
         }
         self._earlier = ended_earlier(plan, store, self._refusals, keep=keep)
         self._outcomes: list[Outcome] = []
-        self._summary = Summary()
+        self._summary = Summary(unfinished=True)
 
     async def run(self, folder: Path | None) -> Run:
         work = self._open_work()
@@ -300,6 +300,7 @@ class _Runner:
             self._plan.data.require_unchanged()
         gone = self._earlier.left_out()
         self._summary.left_out = len(gone)
+        self._summary.unfinished = False
         if self._store is not None:
             self._store.finish(gone)
 

@@ -71,7 +71,12 @@ class _Identity(TypedDict):
 
     graders: dict[str, str]
     data: NotRequired[str]
+    file: NotRequired[str | None]
     judge: NotRequired[str]
+    address: NotRequired[str | None]
+    models: NotRequired[dict[str, str]]
+    columns: NotRequired[dict[str, str]]
+    limit: NotRequired[int | None]
 
 
 class _StoredManifest(TypedDict):

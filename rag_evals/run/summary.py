@@ -130,6 +130,7 @@ class Summary:
         seconds: Time the run took.
         changed: Rows that were graded again because they are not what they were.
         left_out: Rows that were graded earlier and are not counted: the data has them no more.
+        unfinished: The run ended before all of its data was graded.
     """
 
     graders: dict[str, GraderSummary] = field(default_factory=dict)
@@ -139,6 +140,7 @@ class Summary:
     seconds: float = 0.0
     changed: int = 0
     left_out: int = 0
+    unfinished: bool = False
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
@@ -166,13 +168,16 @@ class Summary:
         return counted_words(kinds)
 
     def notes(self) -> list[str]:
-        """Say what an earlier run in the same folder makes different, in lines; mostly nothing."""
+        """Say in lines what a reader must know beside the numbers; mostly nothing."""
         notes = []
+        if self.unfinished:
+            notes.append("not finished: rows of the data may be missing; the same command goes on")
         if self.changed:
             notes.append(f"{_rows(self.changed)} changed since they were graded: graded again")
         if self.left_out:
             notes.append(
-                f"{_rows(self.left_out)} graded earlier and not counted: the data has no such row"
+                f"{_rows(self.left_out)} graded earlier and not counted: the data has no such row "
+                "now"
             )
         return notes
 

@@ -278,6 +278,30 @@ def test_data_that_changes_while_it_is_read_is_not_a_finished_run(
     with pytest.raises(DataError, match=rf"changed while it was read: 600 rows .*, {rows} \(hash"):
         evaluate("d.jsonl", client="openai/m", out=OUT, concurrency=1)
     assert read_manifest(OUT)["finished"] is None
+    assert "not finished" in str(load_run(OUT).summary())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["report", "out", "--format", "csv"],
+        ["compare", "out", "out"],
+        ["agreement", "out"],
+        ["label", "out"],
+    ],
+)
+def test_every_command_says_what_its_numbers_leave_out(command: list[str]) -> None:
+    """Rows of earlier data, and a run that did not end, are told on standard error."""
+    by_iterable([row(n, label=1) for n in range(4)])
+    by_iterable([row(n, label=1) for n in range(3)])
+    manifest = read_manifest(OUT)
+    Path("out/manifest.json").write_text(json.dumps(manifest | {"finished": None}))
+    ended = CliRunner().invoke(app, command)
+
+    assert ended.exit_code == 0, ended.output
+    assert "out: 1 row graded earlier and not counted" in ended.stderr
+    assert "out: not finished: rows of the data may be missing" in ended.stderr
+    assert "not counted" not in ended.stdout
 
 
 def test_a_finished_run_says_when(scripted: Start) -> None:
