@@ -7,12 +7,12 @@ statement takes the verdict of that statement.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from rag_evals.errors import UnknownNameError
-from rag_evals.finding import Finding
+from rag_evals.finding import About, Finding
 from rag_evals.quality.labels import Label
 from rag_evals.run import Record, StoredRun, findings_in
 from rag_evals.text.words import words_of
@@ -96,23 +96,29 @@ def match_labels(
                 for label in by_row.get(record["sample_id"], [])
                 if label.grader in (None, name)
             ]
-            _match_row(of_grader, record, fitting)
+            # Texts without a grader's name are of the answer, where a run asks about more.
+            alone = grader is not None or len(run.graders) == 1
+            _match_row(of_grader, record, fitting, of_reference=alone)
         if of_grader.statements or of_grader.rows or of_grader.unscored or of_grader.unmatched:
             matched.append(of_grader)
     return matched
 
 
-def _match_row(matched: Matched, record: Record, labels: Sequence[Label]) -> None:
+def _match_row(
+    matched: Matched, record: Record, labels: Sequence[Label], *, of_reference: bool
+) -> None:
     sample_id, score = record["sample_id"], record["score"]
     if score is None:
         if labels:
             matched.unscored.append(sample_id)
         return
     found = findings_in(record)
+    kinds = {one.about for one in found if _is_statement(one)}
     of_statements = [
         label
         for label in labels
-        if not label.of_row and (label.statement is not None or any(map(_is_statement, found)))
+        if label.statement is not None
+        or (not label.of_row and _is_about(label, kinds, of_reference=of_reference))
     ]
     units, used = _statement_units(sample_id, found, of_statements)
     matched.statements += units
@@ -134,6 +140,13 @@ def _match_row(matched: Matched, record: Record, labels: Sequence[Label]) -> Non
 def _is_statement(finding: Finding) -> bool:
     """Say whether a text alone can name it: never a chunk, a citation or the answer as a whole."""
     return finding.about in ("statement", "reference") and finding.verdict is not None
+
+
+def _is_about(label: Label, kinds: Collection[About], *, of_reference: bool) -> bool:
+    """Say whether the text of a label can be one of a result's statements, of these kinds."""
+    if "reference" in kinds and label.grader is None and not of_reference:
+        return False
+    return bool(kinds)
 
 
 def _named(labels: Iterable[Label]) -> dict[Hashable, float]:

@@ -44,7 +44,7 @@ class StoredResult(Result):
         tallies: Tallies,
     ) -> "StoredResult":
         """Make one from the parts of a stored outcome."""
-        stored = cls.model_construct(**fields)
+        stored = cls.model_validate(dict(fields))
         stored._score = 0.0 if score is None else score
         stored._not_scorable = not_scorable
         stored._findings = findings

@@ -14,13 +14,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from rag_evals.quality import compare  # noqa: E402 - the path comes first
+from rag_evals import FaithfulnessResult, StatementEvaluation  # noqa: E402 - the path comes first
+from rag_evals.judge import Usage  # noqa: E402 - as above
+from rag_evals.quality import compare  # noqa: E402 - as above
 from rag_evals.report import write_report  # noqa: E402 - as above
+from rag_evals.run.outcome import Place, ended  # noqa: E402 - as above
 from tests.report.browser import chromium  # noqa: E402 - as above
 
 T = TypeVar("T")
@@ -92,16 +95,16 @@ def write_run(folder: Path, rows: int, seed: int) -> None:
     folder.mkdir()
     rng = random.Random(seed)
     words = random.Random(7)
-    manifest = {"format": 1, "rows": rows, "identity": _IDENTITY}
+    manifest = {"format": 2, "rows": rows, "identity": _IDENTITY}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     with (
-        (folder / "results.jsonl").open("w") as results,
+        (folder / "results.jsonl").open("wb") as results,
         (folder / "samples.jsonl").open("w") as samples,
     ):
         for number in range(rows):
             sentences = [sentence(words) for _ in range(words.randint(2, 8))]
             chunks = [" ".join(sentence(words) for _ in range(5)) for _ in range(5)]
-            results.write(json.dumps(result(number, sentences, rng)) + "\n")
+            results.write(line(number, sentences, rng))
             sample = {
                 "sample_id": f"row-{number}",
                 "question": sentence(words),
@@ -111,24 +114,19 @@ def write_run(folder: Path, rows: int, seed: int) -> None:
             samples.write(json.dumps(sample) + "\n")
 
 
-def result(number: int, sentences: list[str], rng: random.Random) -> dict[str, Any]:
-    """Return an outcome with a verdict on each sentence."""
+def line(number: int, sentences: list[str], rng: random.Random) -> bytes:
+    """Return an outcome with a verdict on each sentence, as a run writes it."""
     statements = [
-        {
-            "statement": text,
-            "reasoning": f"{rng.randint(3, 9)} of 9 content words in chunk {rng.randint(0, 4)}",
-            "supporting_chunk_ids": [rng.randint(0, 4)],
-            "is_supported": rng.random() < 0.8,
-        }
+        StatementEvaluation(
+            statement=text,
+            reasoning=f"{rng.randint(3, 9)} of 9 content words in chunk {rng.randint(0, 4)}",
+            supporting_chunk_ids=[rng.randint(0, 4)],
+            is_supported=rng.random() < 0.8,
+        )
         for text in sentences
     ]
-    score = sum(bool(entry["is_supported"]) for entry in statements) / len(statements)
-    return {
-        "index": number, "sample_id": f"row-{number}", "grader": "faithfulness",
-        "status": "scored", "score": score, "reason": None,
-        "result": {"statements": statements}, "error": None, "attempts": 0, "seconds": 0.01,
-        "usage": {"calls": 0}, "warnings": [],
-    }  # fmt: skip
+    result = FaithfulnessResult(statements=statements)
+    return ended(Place(number, f"row-{number}", "faithfulness"), result, 0.01, Usage()).to_line()
 
 
 def sentence(rng: random.Random) -> str:

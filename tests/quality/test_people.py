@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from rag_evals import ChunkPrecisionResult
+from rag_evals import ChunkPrecisionResult, ContextRecallResult
 from rag_evals.errors import DataError
 from rag_evals.quality import PeopleAgreement, agreement, read_labels
 from rag_evals.run import StoredRun
 from rag_evals.score_precision import GradedChunk
-from tests.quality.runs import graded, scores_run, statements_run
+from rag_evals.score_recall import ReferenceStatement
+from tests.quality.runs import faithfulness, graded, scores_run, statements_run
 
 TOWER = {"a": [("It stands in Paris.", True), ("It opened in 1923.", True)]}
 
@@ -205,6 +206,28 @@ def test_one_grader_can_be_taken() -> None:
     assert [t.grader for t in agreement(run, labels, grader="two").tables] == ["two"]
     with pytest.raises(UnknownNameError, match="no grader 'three'"):
         agreement(run, labels, grader="three")
+
+
+def test_texts_of_the_answer_are_no_labels_of_the_reference() -> None:
+    """Beside another grader, recall takes only labels that name it; alone it takes all."""
+    recall = ContextRecallResult(
+        statements=[ReferenceStatement(statement="It is in Paris.", is_covered=True)]
+    )
+    both = StoredRun(
+        [
+            graded(0, "a", faithfulness([("It is in Paris.", True)])),
+            graded(0, "a", recall, grader="context_recall"),
+        ]
+    )
+    label = {"sample_id": "a", "text": "It is in Paris.", "label": 0}
+    unnamed = write("unnamed.jsonl", label)
+    named = write("named.jsonl", {**label, "grader": "context_recall"})
+
+    assert {t.grader for t in agreement(both, unnamed).tables} == {"faithfulness"}
+    assert {t.grader for t in agreement(both, named).tables} == {"context_recall"}
+    for run, grader in ((both, "context_recall"), (StoredRun(both.records[1:]), None)):
+        found = table(agreement(run, unnamed, grader=grader), "statement")
+        assert found.agreement.confusion.false_positives == 1
 
 
 def test_texts_of_statements_are_no_labels_of_chunks() -> None:

@@ -4,14 +4,20 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from rag_evals import AbstentionResult, AnswerRelevanceResult
+from rag_evals.errors import DataError
 from rag_evals.quality import agreement, compare
 from rag_evals.report import comparison_html, report_html
 from rag_evals.run import StoredRun
-from tests.quality.runs import record, scores_run
+from rag_evals.score_abstention import AbstentionLabel
+from rag_evals.score_relevance import AspectEvaluation
+from tests.quality.runs import graded, record, scores_run, statements_run
 from tests.report.browser import Browser
 from tests.report.pages import stored, write_page
 
@@ -168,6 +174,145 @@ def test_labels_are_given_by_key_kept_and_exported(browser: Browser, tmp_path: P
     browser.open(write_page(tmp_path, other))
     assert browser.texts("#labels") == [""]
     exported.unlink()
+
+
+def labels_of(browser: Browser) -> dict[str, Any]:
+    """Return what the browser keeps, by row id and place of the finding."""
+    kept = browser.run(
+        "return Object.entries(localStorage).find(([name]) => name.startsWith('rag-evals:'))[1]"
+    )
+    entries = json.loads(kept).values()
+    return {f"{entry['sample_id']} {entry['statement']}": entry for entry in entries}
+
+
+def one_statement_rows() -> StoredRun:
+    """Make a run of four rows with one statement each, lowest score first."""
+    return statements_run({name: [(f"{name} is so.", name > "b")] for name in ("a", "b", "c", "d")})
+
+
+def key(browser: Browser, sign: str, code: str, *, repeat: bool = False) -> None:
+    """Press a key of another keyboard: what it writes, and where it lies."""
+    browser.run(
+        "document.body.dispatchEvent(new KeyboardEvent('keydown', "
+        "{key: arguments[0], code: arguments[1], repeat: arguments[2], bubbles: true}))",
+        sign,
+        code,
+        repeat,
+    )
+
+
+def shows(browser: Browser, name: str) -> None:
+    """Wait until a row is open."""
+    browser.wait(f"return document.querySelector('#detail h2').textContent.startsWith('{name} ')")
+
+
+def test_a_key_labels_and_goes_on_to_the_next_row(browser: Browser, tmp_path: Path) -> None:
+    """Rows with one statement too; the last row stays, and the same key again changes nothing."""
+    browser.open(write_page(tmp_path, one_statement_rows()))
+    browser.open_row()
+    for name, pressed in (("a", "a"), ("b", "d"), ("c", "a"), ("d", "d")):
+        shows(browser, name)
+        browser.press(pressed)
+    browser.press("d", "d")
+    said = labels_of(browser)
+
+    assert browser.texts("#labels") == ["4 labels"]
+    assert {name: (e["agrees"], e["label"]) for name, e in said.items()} == {
+        "a 0": (True, False), "b 0": (False, True), "c 0": (True, True), "d 0": (False, False),
+    }  # fmt: skip
+    browser.press("k", "k")
+    shows(browser, "b")
+    browser.press("d")
+    shows(browser, "c")
+    assert labels_of(browser) == said
+    browser.press("k", "c")
+    assert browser.texts("#labels") == ["3 labels"]
+    assert "b 0" not in labels_of(browser)
+
+
+def test_ratings_between_are_passed_over(browser: Browser, tmp_path: Path) -> None:
+    """A key labels the first finding that has a yes or no; a row without any takes no label."""
+    labels = {"answerable": AbstentionLabel(label="yes"), "abstained": AbstentionLabel(label="no")}
+    relevance = AnswerRelevanceResult(
+        topical_match=AspectEvaluation(label="yes"),
+        completeness=AspectEvaluation(label="partly"),
+        conciseness=AspectEvaluation(label="no"),
+    )
+    rows = [
+        graded(0, "a", relevance, grader="answer_relevance"),
+        graded(1, "b", AbstentionResult(**labels), grader="abstention"),
+    ]
+    browser.open(write_page(tmp_path, StoredRun(rows)))
+    browser.open_row(0)
+    assert browser.texts("#detail h2") == ["a · answer_relevance"]
+    assert browser.texts(".item .tag") == ["yes · support 1.00", "partly · support 0.50",
+                                           "no · support 0.00"]  # fmt: skip
+    browser.press("a", "n", "a")
+    assert browser.texts("#labels") == [""]
+    browser.press("j")
+    shows(browser, "b")
+    browser.press("a")
+
+    assert list(labels_of(browser)) == ["b 0"]
+
+
+def test_a_note_alone_is_no_verdict(browser: Browser, tmp_path: Path) -> None:
+    """It is kept and exported, counts as no label, and `agreement` does not take it for one."""
+    run = one_statement_rows()
+    browser.open(write_page(tmp_path, run))
+    browser.open_row()
+    browser.press("e", "Which year?", Keys.TAB)
+    (entry,) = labels_of(browser).values()
+
+    assert (entry["agrees"], entry["label"], entry["note"]) == (None, None, "Which year?")
+    assert browser.texts("#labels") == [""]
+    assert browser.run("return document.querySelectorAll('[aria-pressed=true]').length") == 0
+    exported = tmp_path / "labels.jsonl"
+    exported.write_text(json.dumps(entry) + "\n")
+    with pytest.raises(DataError, match="there are no labels"):
+        agreement(run, exported)
+    browser.choose("verdict", "l")
+    assert browser.ids() == []
+    browser.choose("verdict", "")
+    browser.open_row()
+    browser.press("d")
+    assert [(e["agrees"], e["note"]) for e in labels_of(browser).values()] == [
+        (False, "Which year?")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sign", "code", "agrees"),
+    [
+        ("ф", "KeyA", True), ("в", "KeyD", False),  # Russian
+        ("α", "KeyA", True), ("ش", "KeyA", True),  # Greek, Arabic
+        ("A", "KeyA", True), ("Ф", "KeyA", True),  # with Shift or Caps Lock
+        ("a", "KeyQ", True),  # French: the key with an A on it
+        ("d", "KeyH", False),  # Dvorak
+    ],
+)  # fmt: skip
+def test_keys_work_on_any_keyboard(
+    sign: str, code: str, agrees: bool, browser: Browser, tmp_path: Path
+) -> None:
+    """The letter on the key where it is Latin, else its place."""
+    browser.open(write_page(tmp_path, one_statement_rows()))
+    browser.open_row()
+    key(browser, sign, code)
+
+    assert labels_of(browser)["a 0"]["agrees"] is agrees
+
+
+def test_a_key_held_down_labels_once(browser: Browser, tmp_path: Path) -> None:
+    """Repeats of the keyboard label nothing, nor do keys that mean something else."""
+    browser.open(write_page(tmp_path, one_statement_rows()))
+    browser.open_row()
+    key(browser, "a", "KeyA")
+    shows(browser, "b")
+    for _ in range(5):
+        key(browser, "a", "KeyA", repeat=True)
+    key(browser, "q", "KeyQ")
+
+    assert list(labels_of(browser)) == ["a 0"]
 
 
 def test_twenty_thousand_rows_are_a_handful_of_elements(browser: Browser, tmp_path: Path) -> None:

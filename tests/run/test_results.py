@@ -1,6 +1,7 @@
 """A stored result comes back as its own class, and a run folder cannot run code."""
 
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rag_evals import load_run
+from rag_evals.run import StoredResult
 
 OWN = '''
 """A user's own grader."""
@@ -165,6 +169,19 @@ def test_a_class_inside_another_is_found_too() -> None:
     write_lines({"result_type": "own:OwnResult.Inner", "result": {"good": True}})
 
     assert python(READ).startswith("own OwnResult.Inner 1.0 1\n")
+
+
+@pytest.mark.usefixtures("kept")
+def test_fields_of_any_name_are_kept() -> None:
+    """Names that Python or pydantic use, and those of the contract, are only data."""
+    fields = {"score": 9, "findings": 1, "_fields_set": 2, "cls": 3, "__class__": 4, "_score": 5}
+    write_lines({"result_type": None, "result": fields})
+    (outcome,) = load_run("kept").outcomes
+    assert isinstance(outcome.result, StoredResult)
+
+    assert outcome.result.model_dump() == fields
+    assert (outcome.result.score, len(outcome.result.findings)) == (0.5, 2)
+    assert pickle.loads(pickle.dumps(outcome.result)) == outcome.result
 
 
 @pytest.mark.usefixtures("kept")
