@@ -12,15 +12,19 @@ from functools import cache
 from typing import Any
 
 from rag_evals.sample import Chunk
+from rag_evals.text import LOOK_ALIKES, STROKES
 
 ESCAPED = "&lt;"
 """What stands in data where a forged tag began."""
 
 # The sign itself, its full-width and small forms, and the brackets that look like it.
-_OPENING = re.compile("[<＜﹤‹〈⟨❮]")
-# Cyrillic, Greek and other letters that look like Latin ones; a reader cannot tell them apart.
-_LOOK_ALIKES = str.maketrans("аеорсухіјѕһԁԛԝкмнтвɡοαενρυικτχ", "aeopcyxijshdqwkmhtbgoaevpuiktx")
-_SLASHES = "/⁄∕⧸"
+_OPENING = re.compile("[<＜﹤‹\u2329〈⟨❬❮❰⦑⧼˂ᐸᚲ≺⋖𝈶]")
+# What may stand between the sign and the name, and does not hide it: slashes, strokes, marks.
+_SLASHES = "/⁄∕⧸╱⟋丿ノ〳\\∖⧵⧹⟍|!?"
+# Letters that look like the closing sign; any other sign ends a name anyway.
+_CLOSING = str.maketrans("ᐳ𖼿", ">>")
+# Letters and signs that show nothing, and are no spaces to Unicode.
+_EMPTY = "\u115f\u1160\u2800\ufffc\U0001d159"
 
 
 class TagEscaper:
@@ -115,10 +119,17 @@ def _belongs_to_name(letters: str) -> bool:
 @cache
 def _plain_character(character: str) -> str:
     """Return what a reader sees: nothing for spaces, marks and invisible characters."""
-    seen = unicodedata.normalize("NFKD", character).casefold().translate(_LOOK_ALIKES)
-    return "".join(
-        c for c in seen if not c.isspace() and unicodedata.category(c)[:1] not in ("C", "M")
-    )
+    # Before case is folded: a Greek capital Nu looks like an N, a small one like a v.
+    seen = unicodedata.normalize("NFKD", character).translate(LOOK_ALIKES)
+    small = seen.casefold().translate(LOOK_ALIKES).translate(STROKES).translate(_CLOSING)
+    # A letter in brackets of its own, one character, becomes three.
+    bare = small[1:-1] if small[:1] + small[-1:] == "()" else small
+    return "".join(c for c in bare if not _is_invisible(c))
+
+
+def _is_invisible(character: str) -> bool:
+    hidden = character.isspace() or character in _EMPTY
+    return hidden or unicodedata.category(character)[:1] in ("C", "M")
 
 
 def _plain(text: str) -> str:
