@@ -131,7 +131,7 @@ class Result(JudgeModel):
         """
         super().__init_subclass__(**kwargs)
         declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
-        for name in _RESERVED.keys() & declared:
+        for name in sorted(_RESERVED.keys() & declared):
             raise ConfigurationError(
                 f"{cls.__name__} has a field {name!r}, but {name!r} of a Result is "
                 f"{_RESERVED[name]}; rename the field, as in 'own_{name}'"

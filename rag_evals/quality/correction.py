@@ -57,7 +57,7 @@ class Corrections:
 
     Attributes:
         corrections: For each grader, the mean score, the share of right rows and the share of
-            supported statements, as far as labels of that kind are there.
+            statements (or chunks, citations) with a yes, as far as labels of that kind are there.
     """
 
     corrections: tuple[Correction, ...]
@@ -171,7 +171,7 @@ class _Work:
 
         labelled = _labelled(matched.statements)
         return self._correct(
-            (matched.grader, "share of supported statements"),
+            (matched.grader, f"share of {matched.noun} with a yes"),
             [label for _, label in labelled],
             [unit.judged for unit, _ in labelled],
             [float(verdict) for _, verdict in matched.other_verdicts],

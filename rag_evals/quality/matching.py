@@ -20,6 +20,13 @@ from rag_evals.text.words import words_of
 K = TypeVar("K", str, int)
 # Below this share of common words, two texts are two claims.
 _MIN_OVERLAP = 0.6
+_NOUNS: Mapping[About, str] = {
+    "statement": "statements",
+    "reference": "statements",
+    "citation": "citations",
+    "chunk": "chunks",
+    "answer": "verdicts",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ class Matched:
         unmatched: Statement labels that fit no verdict of the judge.
         unscored: Labelled rows without a score, by id.
         other_verdicts: Verdicts without a label: row and verdict.
+        noun: What its verdicts are about, in words and in the plural.
     """
 
     grader: str
@@ -67,6 +75,7 @@ class Matched:
     unmatched: int = 0
     unscored: list[str] = field(default_factory=list)
     other_verdicts: list[tuple[str, bool]] = field(default_factory=list)
+    noun: str = "statements"
 
 
 def match_labels(
@@ -123,6 +132,7 @@ def _match_row(
     units, used = _statement_units(sample_id, found, of_statements)
     matched.statements += units
     matched.unmatched += len(of_statements) - sum(len(unit.labels) for unit in units)
+    matched.noun = next((_NOUNS[one.about] for one in found), matched.noun)
     verdicts = {n: one.verdict for n, one in enumerate(found) if one.verdict is not None}
     matched.other_verdicts += [
         (sample_id, verdict) for place, verdict in verdicts.items() if place not in used

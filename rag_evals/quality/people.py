@@ -43,6 +43,7 @@ class LevelAgreement:
             label is rare.
         curve: Confusion at every threshold, for rows.
         best: The threshold with the best balanced accuracy on these labels.
+        noun: What was labelled, in words: rows, statements, citations, chunks or verdicts.
     """
 
     grader: str
@@ -57,6 +58,7 @@ class LevelAgreement:
     auroc: Interval | None = None
     curve: tuple[ThresholdPoint, ...] = ()
     best: ThresholdPoint | None = None
+    noun: str = "rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +149,16 @@ class _Measure:
         ]
         for level, units in levels:
             if any(unit.label is not None for unit in units):
-                yield self._table(matched.grader, level, None, units)
+                yield self._table(matched, level, None, units)
             members: dict[str | None, list[Unit]] = {}
             for unit in units if self.groups else ():
                 members.setdefault(self.groups.get(unit.sample_id), []).append(unit)
             for group, of_group in members.items():
                 if any(unit.label is not None for unit in of_group):
-                    yield self._table(matched.grader, level, group or "(none)", of_group)
+                    yield self._table(matched, level, group or "(none)", of_group)
 
     def _table(
-        self, grader: str, level: Level, group: str | None, units: Sequence[Unit]
+        self, matched: Matched, level: Level, group: str | None, units: Sequence[Unit]
     ) -> LevelAgreement:
         counted = [(unit, unit.label) for unit in units]
         known = [(unit, _yes_or_no(unit, label)) for unit, label in counted if label is not None]
@@ -176,7 +178,7 @@ class _Measure:
         both = any(labels) and not all(labels)
         ranked = of_rows and both and min(sum(labels), len(labels) - sum(labels)) > 1
         return LevelAgreement(
-            grader,
+            matched.grader,
             level,
             group,
             units=len(known),
@@ -188,6 +190,7 @@ class _Measure:
             auroc=auroc_interval(labels, scores, confidence=self.confidence) if ranked else None,
             curve=tuple(threshold_curve(labels, scores)) if of_rows else (),
             best=best_threshold(labels, scores) if of_rows and both else None,
+            noun="rows" if of_rows else matched.noun,
         )
 
     def _alpha(self, units: Sequence[Unit]) -> Interval | None:

@@ -160,10 +160,9 @@ def agreement_lines(measured: PeopleAgreement) -> Iterator[str]:
 
 def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
     found, counts = table.agreement, table.agreement.confusion
-    unit = "rows" if table.level == "row" else "statements"
     rule = f", right from a score of {threshold:g}" if table.level == "row" else ""
     behind = "" if table.level == "row" else f" in {table.rows} rows"
-    yield f"{table.grader}, {table.units} labelled {unit}{behind}{rule}"
+    yield f"{table.grader}, {table.units} labelled {table.noun}{behind}{rule}"
     yield "                    judge: yes   judge: no"
     yield f"  people: yes   {counts.true_positives:>14}{counts.false_negatives:>12}"
     yield f"  people: no    {counts.false_positives:>14}{counts.true_negatives:>12}"

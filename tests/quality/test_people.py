@@ -190,8 +190,10 @@ def test_chunk_labels_are_matched_too() -> None:
         *({"sample_id": "r0", "statement": n, "text": f"chunk {n}", "label": 1} for n in (0, 1)),
     )
 
-    counts = table(agreement(run, labels), "statement").agreement.confusion
+    measured = agreement(run, labels)
+    counts = table(measured, "statement").agreement.confusion
     assert (counts.true_positives, counts.false_negatives) == (1, 1)
+    assert str(measured).startswith("chunk_precision, 2 labelled chunks in 1 rows\n")
 
 
 def test_one_grader_can_be_taken() -> None:

@@ -10,6 +10,7 @@ import pytest
 from rag_evals import FaithfulnessResult, Sample, evaluate
 from rag_evals.errors import DataError
 from rag_evals.finding import Finding
+from rag_evals.report import report_csv
 from rag_evals.run import StoredResult, StoredRun, load_run
 from tests.conftest import EIFFEL
 
@@ -173,3 +174,21 @@ def test_the_collector_runs_again_after_a_run_was_read() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_a_run_of_an_earlier_version_says_so_where_findings_are_needed() -> None:
+    """Scores and results can still be read; a report asks for the data to be graded again."""
+    evaluate(ROWS, out="kept")
+    path = Path("kept/results.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        del line["findings"], line["result_type"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    stored = load_run("kept")
+
+    assert stored.summary().graders["faithfulness"].mean() == 0.75
+    result = stored.outcomes[0].result
+    assert isinstance(result, StoredResult)
+    assert (result.score, result.findings) == (0.5, ())
+    with pytest.raises(DataError, match="row 'eiffel', grader 'faithfulness': the run was written"):
+        report_csv(stored)
