@@ -125,12 +125,20 @@ class FileData:
 
     def _numbered(self) -> Iterator[NumberedSample]:
         count, digest = 0, hashlib.sha256()
-        for index, (_, row, sample) in enumerate(self._read()):
+        for index, (_, row, sample) in enumerate(self._read_again()):
             sample_id, fingerprint = sample.id or sample.content_hash(), sample.fingerprint()
             count += 1
             digest.update(_digest_line(sample_id, fingerprint))
             yield NumberedSample(index, sample_id, sample, self._columns.others(row), fingerprint)
         self._readings.append((count, digest.hexdigest()))
+
+    def _read_again(self) -> Iterator[tuple[str, Mapping[str, Any], Sample]]:
+        try:
+            yield from self._read()
+        except DataError as error:
+            raise type(error)(
+                f"{error}; the file was whole when it was checked, so it changed since"
+            ) from error
 
     def _place(self, index: int) -> str:
         return next(islice(read_rows(self.path), index, None)).place

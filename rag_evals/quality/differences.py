@@ -4,7 +4,12 @@ from collections.abc import Iterator
 
 from rag_evals.run import StoredRun
 
-_SETTINGS = {"judge": "the judge", "columns": "the columns", "limit": "the limit"}
+_SETTINGS = {
+    "judge": "the judge",
+    "address": "the judge's address",
+    "columns": "the columns",
+    "limit": "the limit",
+}
 
 
 def named_differences(first: StoredRun, second: StoredRun) -> list[str]:

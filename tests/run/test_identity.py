@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from rag_evals import Sample, evaluate
 from rag_evals.cli.main import app
 from rag_evals.errors import ConfigurationError, DataError, RagEvalsError
-from rag_evals.quality import agreement
+from rag_evals.quality import agreement, compare
 from rag_evals.run import load_run
 from rag_evals.run.store import read_manifest
 from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
@@ -254,6 +254,11 @@ def truncate(path: Path) -> None:
     path.write_bytes(b"".join(whole[:300]))
 
 
+def tear(path: Path) -> None:
+    """Lose the end of the last row."""
+    path.write_bytes(path.read_bytes()[:-20])
+
+
 def append(path: Path) -> None:
     """Write on."""
     with path.open("a") as file:
@@ -302,6 +307,28 @@ def test_every_command_says_what_its_numbers_leave_out(command: list[str]) -> No
     assert "out: 1 row graded earlier and not counted" in ended.stderr
     assert "out: not finished: rows of the data may be missing" in ended.stderr
     assert "not counted" not in ended.stdout
+
+
+def test_data_that_is_torn_while_it_is_read_is_told_apart(scripted: Start) -> None:
+    """A line that was whole and is broken now is no mistake in the data."""
+    scripted(Changing(tear))
+    Path("d.jsonl").write_text("".join(json.dumps(row(n)) + "\n" for n in range(600)))
+
+    with pytest.raises(DataError, match=r"line 600: .*whole when it was checked, so it changed"):
+        evaluate("d.jsonl", client="openai/m", out=OUT, concurrency=1)
+    assert read_manifest(OUT)["finished"] is None
+
+
+def test_the_address_of_a_client_of_ones_own_counts_too(
+    scripted: Start, client_of: Callable[..., Any]
+) -> None:
+    """Also where no environment variable names it; and a comparison tells the two addresses."""
+    for folder in ("one", "two"):
+        evaluate([row(0)], client=client_of(scripted(GOOD)), model="m", out=folder)
+    with pytest.raises(ConfigurationError, match="address was"):
+        evaluate([row(0)], client=client_of(scripted(GOOD)), model="m", out="one")
+
+    assert any("the judge's address differs" in w for w in compare("one", "two").warnings)
 
 
 def test_a_finished_run_says_when(scripted: Start) -> None:
