@@ -21,7 +21,10 @@ def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """
     try:
         typer.echo(printable(str(text)), err=err, nl=nl)
-    except BrokenPipeError:
+    except OSError as error:
+        # Where errors cannot be said, the exit code still can.
+        if not (err or isinstance(error, BrokenPipeError)):
+            raise
         _send_nowhere(sys.stderr if err else sys.stdout)
 
 

@@ -272,9 +272,8 @@ class _Runner:
 
     async def run(self, folder: Path | None) -> Run:
         work = self._open_work()
-        count = self._plan.settings.session.concurrency
-        if self._plan.total is not None:
-            count = min(count, self._plan.total)
+        most = self._plan.settings.session.concurrency
+        count = min(most, self._plan.total or most)
         workers = [asyncio.create_task(self._work(work)) for _ in range(count)]
         waits = asyncio.create_task(self._tell_of_waits())
         try:

@@ -195,6 +195,30 @@ def test_a_gate_counts_though_nobody_reads() -> None:
     assert ended.stdout.strip() == "1"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no full device")
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("graders >/dev/full", 2, "Error: No space left on device\n"),
+        ("prompts show score_faithfulness >/dev/full", 2, "Error: No space left on device\n"),
+        ("graders >&-", 0, ""),
+        ("grade nothing.jsonl 2>/dev/full", 2, ""),
+        ("grade nothing.jsonl 2>&-", 2, ""),
+    ],
+)
+def test_a_full_disk_is_one_line(words: str, code: int, said: str) -> None:
+    """What cannot be written is an error; an error that cannot be said keeps its exit code."""
+    ended = subprocess.run(
+        f"{sys.executable} -m rag_evals {words}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stderr) == (code, said)
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp1251", "latin-1"])
 def test_a_screen_that_knows_few_letters_is_no_error(encoding: str) -> None:
     """What it cannot show is replaced; JSON stays JSON."""
