@@ -177,21 +177,24 @@ def grade(
     if dry_run:
         echo(str(estimate(plan)))
         return
-    run = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
+    run, too_many = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
     _show(run, json_output=json_output, quiet=quiet, count=counted)
     show_more(run, by=by, report=report, on_stderr=json_output)
-    _check_failures(plan, run)
+    if too_many is not None:
+        echo_error(too_many)
+        raise typer.Exit(TOO_MANY_FAILURES)
     if gate is not None:
         exit_when_missed(gate.missed(run.summary()))
 
 
-def _carry_out(plan: Plan, folder: Path, *, progress: bool) -> Run:
+def _carry_out(
+    plan: Plan, folder: Path, *, progress: bool
+) -> tuple[Run, TooManyFailuresError | None]:
+    """Grade; a run with too many failures is shown like any other before the command fails."""
     try:
-        return run_until_signal(aexecute(plan, out=folder, progress=progress))
+        return run_until_signal(aexecute(plan, out=folder, progress=progress)), None
     except TooManyFailuresError as error:
-        show_run(error.run, rows=_ROWS_SHOWN)
-        echo_error(error)
-        raise typer.Exit(TOO_MANY_FAILURES) from None
+        return error.run, error
     except RunInterruptedError as error:
         echo(f"{error}; what was graded is kept in {folder}. The same command goes on.", err=True)
         # As shells have it: 128 and the number of the signal.
@@ -208,13 +211,3 @@ def _show(run: Run, *, json_output: bool, quiet: bool, count: Mapping[str, float
     failed = run.summary().failed
     if failed:
         echo(f"Warning: {failed} gradings failed; the same command tries them again", err=True)
-
-
-def _check_failures(plan: Plan, run: Run) -> None:
-    """Exit with 3 when too many rows failed, also where they were too few to stop early."""
-    summary = run.summary()
-    ended = sum(of_grader.total for of_grader in summary.graders.values())
-    limit = plan.settings.max_failures
-    if summary.failed and limit.is_passed(summary.failed, ended, at_the_end=True):
-        echo_error(f"{summary.failed} of {ended} gradings failed, more than {limit}")
-        raise typer.Exit(TOO_MANY_FAILURES)

@@ -54,6 +54,7 @@ def show_json(run: Run, *, count: Mapping[str, float] | None = None) -> None:
         for name, of_grader in summary.graders.items()
     }
     numbers = {
+        "judge": summary.judge,
         "graders": graders,
         "usage": asdict(summary.usage),
         "cost_usd": summary.cost_usd,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rag_evals.arguments import named_arguments
 from rag_evals.dataset import Columns
-from rag_evals.judge import DEFAULT_TIMEOUT_SECONDS, Client
+from rag_evals.judge import DEFAULT_MAX_WAIT_SECONDS, DEFAULT_TIMEOUT_SECONDS, Client
 from rag_evals.quality.people import PeopleAgreement, agreement
 from rag_evals.run import (
     DEFAULT_MAX_FAILURES,
@@ -53,6 +53,7 @@ def calibrate(
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
     rpm: float | None = None,
     tpm: float | None = None,
+    max_wait: float = DEFAULT_MAX_WAIT_SECONDS,
     max_failures: int | str = DEFAULT_MAX_FAILURES,
     cache: bool | str | Path | None = None,
     restart: bool = False,
@@ -75,6 +76,7 @@ def calibrate(
         timeout: Seconds for all calls of one row.
         rpm: Requests a minute, at most.
         tpm: Tokens a minute, at most.
+        max_wait: Seconds that the endpoint may ask to wait, for one wait.
         max_failures: A number or a share; more failures end the run.
         cache: Where answers are kept.
         restart: Begin anew.
@@ -89,6 +91,7 @@ def calibrate(
         timeout=timeout,
         rpm=rpm,
         tpm=tpm,
+        max_wait=max_wait,
         max_failures=max_failures,
         cache=cache,
         restart=restart,

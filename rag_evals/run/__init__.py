@@ -1,5 +1,6 @@
 """How is a data set graded and kept? Plan, run, outcomes, store and summary."""
 
+from rag_evals.run.collector import collector_paused
 from rag_evals.run.estimate import Estimate, estimate
 from rag_evals.run.gate import (
     DEFAULT_MIN_SCORED,
@@ -13,7 +14,7 @@ from rag_evals.run.gate import (
     require_share,
 )
 from rag_evals.run.interrupt import run_until_signal
-from rag_evals.run.load import StoredRun, collector_paused, load_run
+from rag_evals.run.load import StoredRun, load_run
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status, findings_in
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report

@@ -1,8 +1,6 @@
 """What did an earlier run find? Reads a run folder: the manifest, the outcomes and the samples."""
 
-import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from pydantic_core import from_json
 
 from rag_evals.arguments import named_arguments
 from rag_evals.errors import DataError
+from rag_evals.run.collector import collector_paused
 from rag_evals.run.lines import fault_of
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.results import type_name
@@ -114,7 +113,8 @@ class StoredRun:
 
     def _unfilled(self) -> Summary:
         unfinished = self.manifest.get("format", 1) > 1 and self.manifest.get("finished") is None
-        return Summary(left_out=self.left_out, unfinished=unfinished)
+        judge = self.identity.get("judge")
+        return Summary(left_out=self.left_out, unfinished=unfinished, judge=judge)
 
     def _repr_html_(self) -> str:
         return summary_html(self.summary(), self.folder)
@@ -167,22 +167,6 @@ def _of_the_data(
             others.add((record["sample_id"], record["grader"]))
     others -= {(record["sample_id"], record["grader"]) for record in current}
     return current, len({sample_id for sample_id, _ in others})
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Stop Python's search for unreachable objects for a while.
-
-    Reading and showing a large run makes millions of objects, none of them garbage; walking over
-    them again and again takes a third of the time.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _grader_names(records: Iterable[Record], manifest: Mapping[str, Any]) -> list[str]:

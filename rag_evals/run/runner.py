@@ -1,11 +1,10 @@
 """How is a data set graded? A bounded number of gradings at a time, each kept as it ends."""
 
 import asyncio
-import gc
 import time
 from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from rag_evals.judge import (
     Client,
     Meter,
 )
+from rag_evals.run.collector import settled_heap
 from rag_evals.run.earlier import ended_earlier
 from rag_evals.run.judges import RunJudges
 from rag_evals.run.outcome import Outcome, Place, broken, ended, short_fingerprint
@@ -222,23 +222,9 @@ async def aexecute(
             store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
             stack.enter_context(store)
         report = stack.enter_context(reporting(progress))
-        stack.enter_context(_settled_heap())
+        stack.enter_context(settled_heap())
         runner = _Runner(plan, judge, judges, store, report, keep=keep)
         return await runner.run(folder)
-
-
-@contextmanager
-def _settled_heap() -> Iterator[None]:
-    """Leave what is in memory before a run out of the garbage collector's rounds.
-
-    A run makes objects fast, so the collector runs often, each time through all modules that are
-    loaded: a fifth of the run's CPU.
-    """
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 class _Runner:
@@ -268,7 +254,7 @@ class _Runner:
         }
         self._earlier = ended_earlier(plan, store, self._refusals, keep=keep)
         self._outcomes: list[Outcome] = []
-        self._summary = Summary(unfinished=True)
+        self._summary = Summary(unfinished=True, judge=plan.identity["judge"])
 
     async def run(self, folder: Path | None) -> Run:
         work = self._open_work()
@@ -278,6 +264,8 @@ class _Runner:
         waits = asyncio.create_task(self._tell_of_waits())
         try:
             await asyncio.gather(*workers)
+            self._complete()
+            self._check_failures(at_the_end=True)
         except TooManyFailuresError as error:
             error.run = self._finished(folder)
             raise
@@ -286,7 +274,6 @@ class _Runner:
             for task in (*workers, waits):
                 task.cancel()
             await asyncio.gather(*workers, waits, return_exceptions=True)
-        self._complete()
         return self._finished(folder)
 
     def _complete(self) -> None:
@@ -359,16 +346,16 @@ class _Runner:
                 raise fatal from None
         return replace(outcome, cost_usd=self._plan.cost_usd(grader, meter))
 
-    def _check_failures(self) -> None:
+    def _check_failures(self, *, at_the_end: bool = False) -> None:
         limit = self._plan.settings.max_failures
         failed = self._summary.failed
-        if failed and limit.is_passed(failed, self._done):
+        if failed and limit.is_passed(failed, self._done, at_the_end=at_the_end):
             kept = (
                 "" if self._store is None else f"; what was graded is kept in {self._store.folder}"
             )
             raise TooManyFailuresError(
                 f"{failed} of {self._done} gradings failed, more than {limit} "
-                f"({self._summary.failures()}){kept}"
+                f"({self._summary.failures()}; the first: {self._summary.first_failure}){kept}"
             )
 
     def _count(self, outcome: Outcome) -> None:

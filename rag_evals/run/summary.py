@@ -131,6 +131,8 @@ class Summary:
         changed: Rows that were graded again because they are not what they were.
         left_out: Rows that were graded earlier and are not counted: the data has them no more.
         unfinished: The run ended before all of its data was graded.
+        judge: Who graded; None where a stored run does not say.
+        first_failure: What the first failed outcome said.
     """
 
     graders: dict[str, GraderSummary] = field(default_factory=dict)
@@ -141,6 +143,8 @@ class Summary:
     changed: int = 0
     left_out: int = 0
     unfinished: bool = False
+    judge: str | None = None
+    first_failure: str = ""
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
@@ -151,6 +155,7 @@ class Summary:
             of_grader.not_scorable[str(outcome.reason)] += 1
         else:
             of_grader.failed[outcome.error.type if outcome.error else "unknown"] += 1
+            self.first_failure = self.first_failure or str(outcome.error and outcome.error.message)
         of_grader.warnings += len(outcome.warnings)
         for name, (part, whole) in outcome.tallies.items():
             before = of_grader.tallies.get(name, (0, 0))
@@ -198,7 +203,7 @@ class Summary:
         return f"spent: {', '.join(parts)}; {self.seconds:.1f} s"
 
     def lines(self, count_as: Mapping[str, float] | None = None) -> str:
-        """Two lines for each grader: the mean and what it rests on, then how sure it is.
+        """Say who graded, then two lines for each grader: the mean, and how sure it is.
 
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
@@ -208,7 +213,8 @@ class Summary:
             for of_grader in self.graders.values()
             for line in (of_grader.line(count_as), of_grader.spread_line(count_as))
         )
-        return "\n".join(line for line in [*lines, *self.notes()] if line is not None)
+        judge = None if self.judge is None else f"judge: {self.judge}"
+        return "\n".join(line for line in [judge, *lines, *self.notes()] if line is not None)
 
     def __str__(self) -> str:
         """What `lines` says when no reason counts as a number."""
@@ -220,7 +226,8 @@ def summary_html(summary: Summary, folder: Path | None) -> str:
     head = "".join(f"<th>{name}</th>" for name in ("grader", "score", "95 %", "scored", "bands"))
     rows = "".join(_html_row(of_grader) for of_grader in summary.graders.values())
     kept = "" if folder is None else f"<p>run folder: <code>{escape(str(folder))}</code></p>"
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{kept}"
+    judge = "" if summary.judge is None else f"<caption>judge: {escape(summary.judge)}</caption>"
+    return f"<table>{judge}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{kept}"
 
 
 def _html_row(of_grader: GraderSummary) -> str:

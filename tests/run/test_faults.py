@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rag_evals import evaluate
+from rag_evals import evaluate, load_run
 from rag_evals.errors import TooManyFailuresError
 from rag_evals.testing import (
     EmptyBody,
@@ -153,8 +153,25 @@ def test_the_limit_is_a_number_or_a_share(scripted: Start, limit: int | str, end
         assert run.summary().failed == 3
 
 
-def test_few_rows_that_all_fail_are_a_run(scripted: Start) -> None:
-    """A share says nothing of three rows: they come back as they are."""
-    scripted(HttpError(400))
+def test_few_rows_that_all_fail_are_too_many(scripted: Start) -> None:
+    """Three rows are graded to the end; that all failed is an error, and nothing is lost."""
+    scripted(HttpError(400, "no such thing"))
+    with pytest.raises(TooManyFailuresError, match="3 of 3 gradings failed.*no such thing") as seen:
+        evaluate(rows(3), client="openai/m", out="out")
 
-    assert evaluate(rows(3), client="openai/m").summary().failed == 3
+    assert [outcome.status for outcome in seen.value.run.outcomes] == ["failed"] * 3
+    assert load_run("out").summary().failed == 3
+    assert evaluate(rows(3), client="openai/m", max_failures="100%").summary().failed == 3
+
+
+def test_columns_that_no_row_has_are_an_error() -> None:
+    """A run in which nothing was scored and every row failed does not return as if it were one."""
+    with pytest.raises(TooManyFailuresError, match="the first: row 0: no column 'reply'"):
+        evaluate(rows(3), columns={"answer": "reply"}, client="embedded")
+
+
+def test_fewer_failures_than_allowed_are_a_run() -> None:
+    """One bad row of three is counted, and the run comes back."""
+    run = evaluate([*rows(2), {"answer": 3}], client="embedded")
+
+    assert (run.summary().failed, len(run.outcomes)) == (1, 3)

@@ -37,7 +37,7 @@ def after(seconds: float) -> Callable[[JudgeRequest], Stall]:
 def test_a_rows_time_is_that_of_all_its_calls(scripted: Start, timeout: float, ends: str) -> None:
     """Two calls of less than the row's time, and together of more, are too slow."""
     judge = scripted(after(0.8))
-    run = evaluate(rows(1), ["faithfulness_two_step"], "openai/m", timeout=timeout)
+    run = evaluate(rows(1), "faithfulness_two_step", "openai/m", timeout=timeout, max_failures=1)
 
     assert len(judge.requests) == 2
     assert run.outcomes[0].status == ends
@@ -55,7 +55,7 @@ def test_the_key_itself_is_masked_whatever_it_looks_like(
     with openai.OpenAI(base_url=judge.base_url, api_key=KEY, max_retries=1) as sdk:
         client: Any = instructor.from_openai(sdk, model="m") if own else "openai/m"
         try:
-            run = evaluate(rows(1), client=client, out="out")
+            run = evaluate(rows(1), client=client, out="out", max_failures=1)
         except RagEvalsError as error:
             told = str(error)
         else:

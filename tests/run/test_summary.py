@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_evals import evaluate, load_run
 from rag_evals.run import ErrorRecord, Outcome, Progress, Summary
 from rag_evals.run.progress import reporting
+from tests.conftest import EIFFEL
 
 
 def scored(score: float) -> Outcome:
@@ -85,3 +87,24 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         report(Progress(1, 2, 1, 1.0))
 
     assert "1 failed" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("client", "variable", "judge"),
+    [
+        (None, None, "embedded"),
+        (None, "embedded@strict", "embedded@strict"),
+        ("embedded@0.8", None, "embedded@0.8"),
+    ],
+)
+def test_the_first_line_says_who_graded(
+    monkeypatch: pytest.MonkeyPatch, client: str | None, variable: str | None, judge: str
+) -> None:
+    """Named in the call, in the environment or nowhere: the judge stands first, and is kept."""
+    if variable is not None:
+        monkeypatch.setenv("RAG_EVALS_JUDGE", variable)
+    run = evaluate([EIFFEL], client=client, out="out")
+
+    assert str(run.summary()).splitlines()[0] == f"judge: {judge}"
+    assert str(load_run("out").summary()).splitlines()[0] == f"judge: {judge}"
+    assert f"<caption>judge: {judge}</caption>" in run._repr_html_()
