@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from rag_evals.cli.exits import exit_code_of
 from rag_evals.cli.screen import cell
+from rag_evals.testing import HttpError, Script, ScriptedJudge
 from rag_evals.text import is_obeyed, one_line, printable
 from tests.cli.conftest import Command
 
@@ -150,6 +152,20 @@ def test_no_command_lets_text_of_others_move_the_terminal(
     assert ended.err.count("Error:") == (ended.code == 2)
     if name.endswith("json"):
         assert json.loads(ended.out)
+
+
+@pytest.mark.parametrize("status", [400, 401, 404])
+def test_the_words_of_an_endpoint_are_not_obeyed(
+    command: Command, scripted: Callable[[Script], ScriptedJudge], status: int
+) -> None:
+    """In the error that ends a run, in the table of rows, and in JSON."""
+    scripted(HttpError(status, f"no {EVIL}"))
+    Path("d.jsonl").write_text('{"answer": "a", "context": ["c"]}')
+    for more in ([], ["--json"]):
+        ended = command("grade", "d.jsonl", "--judge", "openai/m", *more)
+        assert harmless(ended.out + ended.err)
+        assert ended.code in (2, 3)
+        assert "Traceback" not in ended.err
 
 
 def test_no_cell_of_a_report_is_a_formula(command: Command, evil_run: str) -> None:
