@@ -108,6 +108,8 @@ def call_in_thread(work: Callable[[], T]) -> "Future[T]":
     from concurrent.futures import Future  # noqa: PLC0415 - only runs and sync judges need it
 
     future: Future[T] = Future()
+    # Nobody may cancel it any more: the thread would have nowhere to put what it gets.
+    future.set_running_or_notify_cancel()
 
     def carry_out() -> None:
         try:

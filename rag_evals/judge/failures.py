@@ -18,6 +18,8 @@ from rag_evals.judge.redact import redact
 from rag_evals.judge.waits import retry_after_seconds
 
 _MAX_MESSAGE_CHARS = 300
+_NO_SERVER = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError"})
+_SERVER_HUNG_UP = frozenset({"ClientOSError", "ServerDisconnectedError", "ConnectionResetError"})
 _NO_MODEL = (
     "no model named: pass model= to grade, or model= to the grader, or use a client that has one, "
     "such as instructor.from_provider('openai/gpt-4o-mini')"
@@ -73,12 +75,15 @@ def _by_connection(cause: BaseException, names: set[str], key: str | None) -> Ra
     if _is_about_the_loop(reason):
         return EventLoopError(_OTHER_LOOP)
     said = _short(str(reason), key)
-    # The aiohttp transport reports a refused connection as a time-out of connecting.
-    if type(reason).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError"):
+    # The aiohttp transport reports every fault of a connection as a time-out of connecting.
+    names_no_server = type(reason).__name__ in _NO_SERVER
+    if names_no_server and type(reason.__cause__).__name__ not in _SERVER_HUNG_UP:
         return JudgeUnreachableError(
             f"no connection to the endpoint: {said}; check its address (OPENAI_BASE_URL) and that "
             "it runs"
         )
+    if names_no_server:
+        return JudgeUnavailableError(f"the connection broke, after all retries: {said}")
     if "APITimeoutError" in names or isinstance(cause, TimeoutError):
         return JudgeUnavailableError("no reply within the time-out, after all retries")
     return JudgeUnavailableError(f"the connection broke, after all retries: {said}")

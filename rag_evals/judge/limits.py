@@ -15,6 +15,8 @@ from rag_evals.judge.waits import parse_duration, read_number, retry_after_secon
 _TOO_MANY_REQUESTS = 429
 # A smaller limit is more likely one of a second or a day; refusals tell which.
 _LEAST_LEARNT_PER_MINUTE = 10
+# Keeps one burst of refusals from being counted many times.
+_PAUSE_WITHOUT_A_WORD = 1.0
 _ROUNDING = 1e-9
 
 
@@ -158,8 +160,7 @@ class Gate:
         now = self._clock()
         if now >= self._paused_until:
             self._allowed = max(1.0, self._allowed / 2)
-        # Without a word of the endpoint, a second keeps one burst from being counted many times.
-        self._pause(1.0 if seconds is None else seconds)
+        self._pause(_PAUSE_WITHOUT_A_WORD if seconds is None else seconds)
 
     def _pause(self, seconds: float) -> None:
         # Longer than that is not waited for: the row fails, and says how long it was asked to wait.

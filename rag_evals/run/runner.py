@@ -381,7 +381,6 @@ class _Runner:
 
     async def _tell_of_waits(self) -> None:
         """Say that the endpoint keeps the run waiting: no row ends meanwhile to say anything."""
-        while True:
-            await asyncio.sleep(1)
+        while not await asyncio.sleep(1, False):
             if self._judges.waiting_seconds >= 1:
                 self._tell()

@@ -1,0 +1,278 @@
+"""What can an endpoint do wrong? A table: what it answers, and how a run of three rows must end."""
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from typing import Any
+
+from rag_evals.testing import Answer, HttpError, Raw, Reply, Reset, Stall
+from tests.conftest import statement
+
+GOOD = {"statements": [statement()]}
+TEXT = json.dumps(GOOD)
+ROWS = 3
+REFUSED, FAILED = 2, 3
+SOON = {"retry-after-ms": "1"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault, and what it leads to.
+
+    Attributes:
+        name: Of the test.
+        first: Answers to the first requests, in order; the rest is answered well.
+        always: Answer to every request, instead of `first`.
+        code: Exit code of `rag-evals grade`.
+        calls: Requests that the server saw, in all.
+        says: What stands on standard error or in the failed rows.
+        scored: Rows with a score.
+        seconds: Within which the run has to end.
+        options: Further options of the command.
+    """
+
+    name: str
+    first: Sequence[Answer] = ()
+    always: Answer | None = None
+    code: int = 0
+    calls: int = ROWS
+    says: str = ""
+    scored: int = ROWS
+    seconds: float = 20.0
+    options: Sequence[str] = field(default_factory=tuple)
+
+
+def message(**fields: Any) -> dict[str, Any]:
+    """Return a completion whose message has these fields."""
+    return completion({"role": "assistant", "content": None, **fields})
+
+
+def completion(said: object, finish: str = "stop", **more: Any) -> dict[str, Any]:
+    """Return a completion with one choice."""
+    choice = {"index": 0, "message": said, "finish_reason": finish}
+    return {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice],
+            **more}  # fmt: skip
+
+
+def passes(name: str, fault: Answer, *, calls: int = ROWS + 1, **more: Any) -> Fault:
+    """Make a fault that occurs once, and is survived."""
+    return Fault(name, first=[fault], calls=calls, **more)
+
+
+def refused(name: str, fault: Answer, says: str, *, calls: int = 1) -> Fault:
+    """Make a fault that ends the run at once: every row would meet it."""
+    return Fault(name, always=fault, code=REFUSED, calls=calls, says=says, scored=0)
+
+
+def fails(name: str, fault: Answer, says: str, *, calls: int = ROWS, **more: Any) -> Fault:
+    """Make a fault that fails each row by itself."""
+    return Fault(name, always=fault, code=FAILED, calls=calls, says=says, scored=0, **more)
+
+
+EACH_TRIED = ROWS * 5
+EACH_ASKED_AGAIN = ROWS * 4
+
+STATUSES = [
+    refused("401", HttpError(401, "no"), "refuses the key"),
+    refused("402", HttpError(402, "pay"), "no quota left"),
+    refused("403", HttpError(403, "no"), "refuses the key or its rights"),
+    refused("404", HttpError(404, "what?"), "does not know this model or path"),
+    refused("405", HttpError(405, "how?"), "does not know this model or path"),
+    refused("410", HttpError(410, "gone"), "does not know this model or path"),
+    refused("429 quota", HttpError(429, "pay", code="insufficient_quota"), "no quota left"),
+    refused("400 schema", HttpError(400, "bad", param="response_format"), "this kind of request"),
+    refused("422 tools", HttpError(422, "bad", param="tools"), "this kind of request"),
+    *(
+        fails(f"{status}", HttpError(status, "no"), f"HTTP {status}")
+        for status in (400, 406, 413, 414, 415, 418, 422, 431, 451)
+    ),
+    *(
+        fails(f"{status}", HttpError(status, "no", SOON), f"HTTP {status}", calls=EACH_TRIED)
+        for status in (408, 409, 429, 500, 501, 502, 503, 504, 520, 529)
+    ),
+    *(
+        passes(f"{status} once", HttpError(status, "no", SOON))
+        for status in (408, 409, 429, 500, 502, 503, 504, 529)
+    ),
+    fails("500 not to be retried", HttpError(500, "no", {"x-should-retry": "false"}), "HTTP 500"),
+    passes("400 to be retried", HttpError(400, "no", {"x-should-retry": "true"} | SOON)),
+    fails("500 HTML", Raw("<html>oops</html>", 500, SOON), "HTTP 500", calls=EACH_TRIED),
+    fails("400 nothing", Raw(b"", 400), "HTTP 400"),
+]
+
+WAITS = [
+    *(
+        passes(f"retry-after {value!r}", HttpError(429, headers={"retry-after": value}))
+        for value in (
+            "0", "0.01", "²", "٣x", "abc", "", "-3", "nan", "inf", "1e3", "1_0", "9" * 400,
+            "Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 99 Foo 2015", formatdate(1, usegmt=True),
+        )
+    ),
+    *(
+        passes(f"retry-after-ms {value!r}", HttpError(429, headers={"retry-after-ms": value}))
+        for value in ("5", "²", "soon", "-1")
+    ),
+    fails(
+        "a wait that is too long",
+        HttpError(429, headers={"retry-after": "601"}),
+        "asks to wait 601 s (HTTP 429), and the limit (max_wait) is 600 s",
+    ),
+    fails(
+        "a wait that is longer than told",
+        HttpError(503, headers={"retry-after": "2"}),
+        "and the limit (max_wait) is 1 s",
+        options=["--max-wait", "1"],
+    ),
+    passes(
+        "a wait longer than the row's time",
+        HttpError(429, headers={"retry-after": "1.2"}),
+        options=["--timeout", "0.6"],
+    ),
+]  # fmt: skip
+
+
+def limits(**headers: str) -> Raw:
+    """Return a good reply with headers about limits."""
+    named = {f"x-ratelimit-{name.replace('_', '-')}": value for name, value in headers.items()}
+    return Raw(message(content=TEXT), headers=named)
+
+
+HEADERS = [
+    *(
+        Fault(f"limit {value!r}", always=limits(limit_requests=value, limit_tokens=value))
+        for value in ("1", "0", "²", "abc", "-5", "9" * 400, "nan", "1000000")
+    ),
+    *(
+        Fault(f"none left, reset {reset!r}", always=limits(remaining_requests="0",
+                                                           reset_requests=reset))
+        for reset in ("10ms", "²", "soon", "", "-5", "nan", "9" * 400)
+    ),
+    Fault(
+        "none left for minutes",
+        always=limits(remaining_tokens="0", reset_tokens="6m0s"),
+        options=["--max-wait", "1"],
+    ),
+    Fault("remaining '²'", always=limits(remaining_requests="²", reset_requests="6m0s")),
+]  # fmt: skip
+
+NO_REPLY = "answered with status 200 and"
+BODIES: dict[str, tuple[Raw, str]] = {
+    "nothing": (Raw(b""), "nothing in it"),
+    "spaces": (Raw(b" \n "), "nothing in it"),
+    "a page": (Raw("<html>Log in</html>", headers={"content-type": "text/html"}), "an HTML page"),
+    "a page that says it is JSON": (Raw("<!doctype html>"), "an HTML page"),
+    "words": (Raw("upstream timeout"), "'upstream timeout'"),
+    "null": (Raw("null"), "'null'"),
+    "a list": (Raw("[]"), "'[]'"),
+    "a number": (Raw("17"), "'17'"),
+    "a string": (Raw('"no"'), "no reply of a model"),
+    "half of it": (Raw(json.dumps(message(content=TEXT))[:60]), "no reply of a model"),
+    "NULs": (Raw(b"\0" * 50), "no reply of a model"),
+    "no UTF-8": (Raw(b"\xff\xfe{}"), "no reply of a model"),
+    "deep JSON": (Raw("[" * 100_000), "no reply of a model"),
+    "an empty object": (Raw({}), "no choices in it"),
+    "an error": (Raw({"error": {"message": "out of memory"}}), "an error in it: out of memory"),
+    "an error in words": (Raw({"error": "out of memory"}), "an error in it: out of memory"),
+    "an error beside choices": (Raw({"error": {"message": "oom"}, "choices": []}), "oom"),
+    "no choices": (Raw({"choices": []}), "no choices in it"),
+    "choices null": (Raw({"choices": None}), "no choices in it"),
+    "choices a word": (Raw({"choices": "x"}), "no choices in it"),
+    "a choice without message": (Raw({"choices": [{"index": 0}]}), "no choices in it"),
+    "message null": (Raw(completion(None)), "no choices in it"),
+}
+REPLIES = [
+    *(passes(f"200: {name}, once", body) for name, (body, _) in BODIES.items()),
+    *(
+        fails(f"200: {name}", body, f"{NO_REPLY} {says}" if says[0] != "'" else says,
+              calls=EACH_TRIED)
+        for name, (body, says) in BODIES.items()
+        if name in ("nothing", "a page", "words", "an error", "no choices", "choices null")
+    ),
+    fails("a key in the error", Raw({"error": {"message": "bad sk-test-SECRET"}}), "[key]",
+          calls=EACH_TRIED),
+    fails("17 MB", Raw(b'{"a": "' + b"x" * 17_000_000 + b'"}'), "longer than 16 MB"),
+    fails("a gzip bomb", Raw(gzip.compress(b"x" * 200_000_000), headers={
+        "content-encoding": "gzip"}), "longer than 16 MB"),
+    passes("gzip", Raw(gzip.compress(json.dumps(message(content=TEXT)).encode()), headers={
+        "content-encoding": "gzip"}), calls=ROWS),
+    fails("cut off", Reply(TEXT[:20], finish_reason="length"), "cut off at the token limit"),
+    fails("refusal", Reply(refusal="I cannot."), "the judge refused: I cannot."),
+    fails("filtered", Raw(completion({"role": "assistant", "content": None}, "content_filter")),
+          "content filter"),
+    fails("content null", Raw(message()), "invalid after 4 attempts", calls=EACH_ASKED_AGAIN),
+    fails("content empty", Reply(""), "invalid after 4 attempts", calls=EACH_ASKED_AGAIN),
+    passes("content null, once", Raw(message())),
+    passes("no usage, no id", Raw({"choices": [{"message": {"content": TEXT}}]}), calls=ROWS),
+]  # fmt: skip
+
+READ_AT_ONCE = {
+    "a fence": f"```json\n{TEXT}\n```",
+    "a fence without a name": f"```\n{TEXT}\n```",
+    "a fence in words": f"Here it is:\n```json\n{TEXT}\n```\nThat is all.",
+    "thoughts": f"<think>Is it so?</think>\n{TEXT}",
+    "thoughts with a draft": '<think>{"statements": []} or not</think>' + TEXT,
+    "thoughts and a fence": f"<think>hm</think>```json\n{TEXT}\n```",
+    "the end of thoughts": f"so it is.</think>{TEXT}",
+    "words around": f"The verdicts are {TEXT} as asked.",
+    "Russian words around": f"Вот ответ: {TEXT}. Готово.",
+    "an end of line and spaces": f"\n\n  {TEXT}  \n",
+    "a mark of byte order": f"\ufeff{TEXT}",
+}
+ASKED_AGAIN = {
+    "two objects": f"{TEXT}\n{TEXT}",
+    "two fences": f"```{TEXT}```\n```{TEXT}```",
+    "a list around": f"[{TEXT}]",
+    "an object that breaks off": TEXT[:-10],
+    "the start of a list": '{"statements": [' + json.dumps(statement()),
+    "braces in words": "use {this} or " + TEXT,
+    "a comma too many": TEXT[:-2] + ",]}",
+    "single quotes": TEXT.replace('"', "'"),
+    "thoughts without end": f"<think>maybe {{so}} {TEXT}",
+    "words alone": "I think it is fine.",
+    "a fence with nothing": "```json\n```",
+}
+TEXTS = [
+    *(Fault(f"read: {name}", always=Reply(text)) for name, text in READ_AT_ONCE.items()),
+    *(passes(f"asked again: {name}", Reply(text)) for name, text in ASKED_AGAIN.items()),
+]
+
+CONNECTIONS = [
+    passes("reset", Reset()),
+    fails("always reset", Reset(), "the connection broke", calls=EACH_TRIED),
+    Fault("hangs", always=Stall(30), code=FAILED, scored=0, says="within the 0.4 s",
+          options=["--timeout", "0.4"], seconds=10),
+    passes("hangs once", Stall(0.2, GOOD), calls=ROWS),
+    passes("closes once", Stall(0.0)),
+]  # fmt: skip
+
+FAULTS: list[Fault] = [*STATUSES, *WAITS, *HEADERS, *REPLIES, *TEXTS, *CONNECTIONS]
+
+ADDRESSES: Mapping[str, str] = {
+    "": "does not begin with http",
+    "ftp://127.0.0.1/v1": "does not begin with http",
+    "127.0.0.1:8000/v1": "does not begin with http",
+    "localhost:8000": "does not begin with http",
+    "file:///etc/passwd": "does not begin with http",
+    "http://": "names no host",
+    "http:///v1": "names no host",
+    "http://127.0.0.1:99999/v1": "Port out of range",
+    "http://127.0.0.1:0/v1": "port 0",
+    "http://127.0.0.1:abc/v1": "Port could not be cast",
+    "http://[::1/v1": "Invalid IPv6",
+    "http://me:hunter2@127.0.0.1:9/v1": "holds a user name or a password",
+    "http://hunter2@127.0.0.1:9/v1": "holds a user name or a password",
+    "http://127.0.0.1:9/v1\n": "a space or a control character",
+    "http://127.0.0.1:9/v 1": "a space or a control character",
+}
+KEYS: Mapping[str, str] = {
+    "sk-hunter2\n": "a line break at place 11 of 11",
+    "sk-\r\nhunter2": "a line break at place 4",
+    "sk-hunter2é": "U+00E9 at place 11",
+    "ключ-hunter2": "U+043A at place 1",
+    "sk-hunter2\t": "the control character U+0009",
+    " sk-hunter2": "a space at its start or end",
+    "sk-hunter2\x7f": "the control character U+007F",
+    "«sk-hunter2»": "U+00AB at place 1",
+}

@@ -1,0 +1,442 @@
+"""An endpoint may do anything: each fault has its exit code, its line, its calls and its bound."""
+
+import asyncio
+import json
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import instructor
+import openai
+import pytest
+
+from rag_evals import Faithfulness, errors, evaluate
+from rag_evals.judge.replies import one_object
+from rag_evals.testing import HttpError, JudgeRequest, Raw, Script, ScriptedJudge, Stall
+from tests.cli.conftest import Command
+from tests.conftest import EIFFEL
+from tests.judge.faults import ADDRESSES, FAULTS, GOOD, KEYS, ROWS, TEXT, Fault, message
+
+pytest_plugins = ["tests.cli.conftest"]
+
+Start = Callable[[Script], ScriptedJudge]
+ClientOf = Callable[..., instructor.Instructor]
+_MEGABYTES = 1024  # ru_maxrss is in kilobytes on Linux
+
+
+@pytest.fixture(autouse=True)
+def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the pauses between tries; how many there are stays."""
+    monkeypatch.setattr("rag_evals.judge.tries._FIRST_WAIT_SECONDS", 0.001)
+    monkeypatch.setattr("rag_evals.judge.limits._PAUSE_WITHOUT_A_WORD", 0.001)
+
+
+@pytest.fixture
+def data() -> str:
+    """Write three rows."""
+    lines = [
+        {"id": f"r{n}", "answer": f"Answer {n} stands in Paris.", "context": ["In Paris."]}
+        for n in range(ROWS)
+    ]
+    Path("d.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return "d.jsonl"
+
+
+def script_of(fault: Fault) -> Callable[[JudgeRequest], Any]:
+    """Answer as the fault says."""
+    return lambda request: (
+        fault.always
+        if fault.always is not None
+        else fault.first[request.number]
+        if request.number < len(fault.first)
+        else GOOD
+    )
+
+
+def grade(command: Command, data: str, *options: str) -> tuple[int, str, Counter[str]]:
+    """Run the command; return its code, what it and its outcomes say, and how rows ended."""
+    ended = command(
+        "grade", data, "--judge", "openai/m", "--concurrency", "1", "--out", "out", "--quiet",
+        "--no-cache", *options,
+    )  # fmt: skip
+    results = Path("out/results.jsonl")
+    kept = results.read_text() if results.exists() else ""
+    outcomes = [json.loads(line) for line in kept.splitlines()]
+    said = ended.err + "".join(str(one.get("error")) for one in outcomes)
+    assert "Traceback" not in said
+    assert "SECRET" not in said + ended.out
+    return ended.code, said, Counter(one["status"] for one in outcomes)
+
+
+def test_the_table_is_long_enough() -> None:
+    """Faults are added here, not tried by hand."""
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 80
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_ends_as_it_should(
+    command: Command, scripted: Start, data: str, fault: Fault
+) -> None:
+    """Exit code, line, calls, scores, time and memory are those of the table."""
+    judge = scripted(script_of(fault))
+    began, memory = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    code, said, ends = grade(command, data, *fault.options)
+
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
+    assert (code, len(judge.requests), ends["scored"]) == (fault.code, fault.calls, fault.scored)
+    assert fault.says in said
+    assert time.monotonic() - began < fault.seconds
+    assert grown < 150 * _MEGABYTES
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_that_is_none(
+    command: Command, data: str, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """One line, exit code 2, no folder, and no password on the screen."""
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-SECRET")
+    code, said, _ = grade(command, data)
+
+    assert (code, len(said.splitlines())) == (2, 1)
+    assert ADDRESSES[address] in said
+    assert "hunter2" not in said
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_that_cannot_be_sent(
+    command: Command, scripted: Start, data: str, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    """As above; nothing is sent."""
+    judge = scripted(GOOD)
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    code, said, _ = grade(command, data)
+
+    assert (code, len(said.splitlines()), judge.requests) == (2, 1, [])
+    assert KEYS[key] in said
+    assert "hunter2" not in said
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_of_a_client_of_ones_own(scripted: Start, key: str) -> None:
+    """It is found before the first call there as well."""
+    judge = scripted(GOOD)
+    with (
+        openai.OpenAI(base_url=judge.base_url, api_key=key) as sdk,
+        pytest.raises(errors.ConfigurationError, match="api_key of the client holds"),
+    ):
+        Faithfulness.grade(**EIFFEL, client=instructor.from_openai(sdk), model="m")
+    assert judge.requests == []
+
+
+def redirect(location: str, status: int = 307) -> Raw:
+    """Return a redirect."""
+    return Raw(b"", status, {"location": location})
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "code", "calls", "says"),
+    [
+        (307, "/elsewhere/chat/completions", 0, 2 * ROWS, ""),
+        (308, "/elsewhere/chat/completions", 0, 2 * ROWS, ""),
+        (301, "/elsewhere/chat/completions", 2, 1, "leaves the prompt behind"),
+        (302, "/elsewhere/chat/completions", 2, 1, "leaves the prompt behind"),
+        (303, "/elsewhere/chat/completions", 2, 1, "leaves the prompt behind"),
+        (307, "/v1/chat/completions", 2, 4, "redirects in a circle"),
+        (307, "", 2, 4, "redirects in a circle"),
+        (307, "http://[", 2, 1, "redirects to another host"),
+        (307, "ftp://127.0.0.1/v1", 2, 1, "redirects to another host, ftp://127.0.0.1"),
+    ],
+)
+def test_redirects_at_home(
+    command: Command, scripted: Start, data: str,
+    status: int, location: str, code: int, calls: int, says: str,
+) -> None:  # fmt: skip
+    """On the same host a redirect is followed when it keeps the prompt, three times at most."""
+    judge = scripted(
+        lambda request: GOOD if "elsewhere" in request.path else redirect(location, status)
+    )
+    ended, said, _ = grade(command, data)
+
+    assert (ended, len(judge.requests)) == (code, calls)
+    assert says in said
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_to_another_host(
+    command: Command, scripted: Start, data: str, status: int
+) -> None:
+    """Both hosts are named, and the other one gets nothing."""
+    other = scripted(GOOD)
+    judge = scripted(redirect(f"{other.base_url}/chat/completions", status))
+    code, said, _ = grade(command, data)
+
+    assert (code, len(judge.requests), other.requests) == (2, 1, [])
+    assert judge.base_url.removesuffix("/v1") in said
+    assert other.base_url.removesuffix("/v1") in said
+
+
+@contextmanager
+def speaking(*pieces: bytes, pause: float = 0.0) -> Iterator[str]:
+    """Run a server that sends these bytes, whatever it is asked; the address to ask it at."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    closing = threading.Event()
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            connection.recv(65536)
+            try:
+                for piece in pieces:
+                    connection.sendall(piece)
+                    closing.wait(pause)
+            except OSError:
+                return
+
+    def serve() -> None:
+        while not closing.is_set():
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    finally:
+        closing.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "pause", "says"),
+    [
+        ([b"SSH-2.0-OpenSSH_9.6\r\n"], 0.0, "the connection broke"),
+        ([b"\x16\x03\x01\x00"], 0.0, "the connection broke"),
+        ([b""], 0.0, "the connection broke"),
+        ([HEAD + b"content-length: 100\r\n\r\n{"], 0.0, "the connection broke"),
+        ([HEAD + b"content-length: -5\r\n\r\n{}"], 0.0, "the connection broke"),
+        ([HEAD + b"transfer-encoding: chunked\r\n\r\nzz\r\n"], 0.0, "the connection broke"),
+        ([HEAD + b"content-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}"], 0.0, "broke"),
+        ([HEAD + b"x: " + b"y" * 200_000 + b"\r\n\r\n"], 0.0, "the connection broke"),
+        ([bytes([byte]) for byte in HEAD], 0.1, "within the 0.6 s"),
+        ([HEAD + b"\r\n", *[b" "] * 100], 0.1, "within the 0.6 s"),
+    ],
+    ids=["ssh", "tls", "nothing", "short", "negative", "chunks", "no-gzip", "long-header",
+         "slow-header", "slow-body"],
+)  # fmt: skip
+def test_what_is_no_http(
+    command: Command, data: str, monkeypatch: pytest.MonkeyPatch,
+    pieces: list[bytes], pause: float, says: str,
+) -> None:  # fmt: skip
+    """Bytes that are no reply, or that never end, fail the rows in time and in words."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-SECRET")
+    began = time.monotonic()
+    with speaking(*pieces, pause=pause) as address:
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+        code, said, ends = grade(command, data, *(["--timeout", "0.6"] if pause else []))
+
+    assert (code, ends["scored"]) == (3, 0)
+    assert says in said
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("seconds", [0.4])
+@pytest.mark.parametrize("own", [True, False])
+def test_one_grading_ends_in_time(
+    scripted: Start, client_of: ClientOf, seconds: float, own: bool
+) -> None:
+    """`grade(timeout=)` ends on a server that hangs, whoever made the client."""
+    judge = scripted(Stall(60))
+    began = time.monotonic()
+    with pytest.raises(errors.JudgeUnavailableError, match=r"within the 0.4 s"):
+        Faithfulness.grade(
+            **EIFFEL, client="openai/m" if own else client_of(judge), model="m", timeout=seconds
+        )
+    assert time.monotonic() - began < 5
+
+
+def test_one_async_grading_ends_in_time(scripted: Start) -> None:
+    """`agrade(timeout=)` as well."""
+    scripted(Stall(60))
+    began = time.monotonic()
+    with pytest.raises(errors.JudgeUnavailableError, match=r"within the 0.4 s"):
+        asyncio.run(Faithfulness.agrade(**EIFFEL, client="openai/m", timeout=0.4))
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
+def test_a_time_that_is_none(seconds: float) -> None:
+    """Refused before anything is sent."""
+    with pytest.raises(errors.ConfigurationError, match="timeout is"):
+        Faithfulness.grade(**EIFFEL, timeout=seconds)
+
+
+def test_one_grading_does_not_wait_longer_than_it_has(scripted: Start) -> None:
+    """An endpoint that asks for more than is left ends it at once, with both numbers."""
+    judge = scripted(HttpError(429, headers={"retry-after": "90"}))
+    began = time.monotonic()
+    with pytest.raises(errors.JudgeUnavailableError, match=r"asks to wait 90 s \(HTTP 429\)"):
+        Faithfulness.grade(**EIFFEL, client="openai/m", timeout=30)
+    assert len(judge.requests) == 1
+    assert time.monotonic() - began < 5
+
+
+def test_a_sync_client_that_hangs_holds_no_run(scripted: Start, client_of: ClientOf) -> None:
+    """Neither the other rows nor the end of the run wait for its threads."""
+    judge = scripted(lambda request: Stall(60) if request.number < 2 else GOOD)
+    rows = [{"answer": f"Answer {n} is here.", "context": ["c"]} for n in range(6)]
+    began = time.monotonic()
+    run = evaluate(rows, client=client_of(judge), model="m", timeout=0.5, concurrency=2)
+
+    assert Counter(o.status for o in run.outcomes) == {"failed": 2, "scored": 4}
+    assert time.monotonic() - began < 10
+
+
+def test_a_window_of_few_requests_loses_no_row(scripted: Start) -> None:
+    """Four requests a window that is longer than the row's time: all rows are scored."""
+    window, allowed = 2.0, 4
+    lock = threading.Lock()
+    state = {"ends": 0.0, "left": 0}
+
+    def script(_: JudgeRequest) -> Any:
+        with lock:
+            now = time.monotonic()
+            if now >= state["ends"]:
+                state.update(ends=now + window, left=allowed)
+            state["left"] -= 1
+            if state["left"] >= 0:
+                return GOOD
+            return HttpError(429, headers={"retry-after": f"{state['ends'] - now:.3f}"})
+
+    scripted(script)
+    rows = [{"answer": f"Answer {n} is here.", "context": ["c"]} for n in range(14)]
+    run = evaluate(rows, client="openai/m", timeout=1.6)
+
+    assert [o.error for o in run.outcomes if o.error] == []
+
+
+def test_a_wait_is_told(command: Command, scripted: Start, data: str) -> None:
+    """Whoever looks at the screen knows why nothing moves."""
+    judge = scripted(
+        lambda request: (
+            HttpError(429, headers={"retry-after": "2.5"}) if request.number == 1 else GOOD
+        )
+    )
+    ended = command("grade", data, "--judge", "openai/m", "--concurrency", "1", "--no-cache")
+
+    assert ended.code == 0
+    assert "rate limit: waiting 1 s" in ended.err or "rate limit: waiting 2 s" in ended.err
+    assert len(judge.requests) == ROWS + 1
+
+
+def test_text_in_place_of_a_tool_call(scripted: Start, client_of: ClientOf) -> None:
+    """A server without tools answers with text: one object in it is read at once."""
+    judge = scripted(Raw(message(content=f"```json\n{TEXT}\n```")))
+    result = Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
+
+    assert (result.score, len(judge.requests)) == (1.0, 1)
+
+
+def test_two_tool_calls_are_asked_again(scripted: Start, client_of: ClientOf) -> None:
+    """Instructor reads the first call only: the statements of the second would be lost."""
+
+    def calls(*texts: str) -> Raw:
+        made = [
+            {"id": f"c{n}", "type": "function", "function": {"name": "x", "arguments": text}}
+            for n, text in enumerate(texts)
+        ]
+        return Raw(message(tool_calls=made))
+
+    judge = scripted([calls(TEXT, json.dumps({"statements": []})), calls(TEXT, TEXT)])
+    result = Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
+
+    assert (result.score, len(judge.requests)) == (1.0, 2)
+    assert "2 different tool calls" in str(judge.requests[1].messages[-1]["content"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (Raw(b""), "nothing in it"),
+        (Raw("<html>", headers={"content-type": "text/html"}), "an HTML page"),
+        (Raw({"error": {"message": "oom"}}), "an error in it: oom"),
+        (Raw({"choices": []}), "no choices"),
+        (Raw({"choices": None}), "no choices"),
+    ],
+)
+@pytest.mark.parametrize("mode", [instructor.Mode.TOOLS, instructor.Mode.JSON_SCHEMA])
+def test_no_reply_to_a_client_of_ones_own(
+    scripted: Start, client_of: ClientOf, mode: instructor.Mode, answer: Raw, says: str
+) -> None:
+    """One call and the words for it; a run tries the call again."""
+    judge = scripted([answer, answer, GOOD])
+    client = client_of(judge, mode)
+    with pytest.raises(errors.JudgeUnavailableError, match=says):
+        Faithfulness.grade(**EIFFEL, client=client, model="m")
+    assert len(judge.requests) == 1
+
+    (outcome,) = evaluate([EIFFEL], client=client, model="m").outcomes
+    assert (outcome.status, len(judge.requests)) == ("scored", 3)
+
+
+TWO_LOOPS = """
+import asyncio, instructor, openai
+from rag_evals import Faithfulness, errors, evaluate
+
+sdk = openai.AsyncOpenAI(http_client=openai.DefaultAioHttpClient())
+client = instructor.from_openai(sdk)
+row = {"answer": "It stands in Paris.", "context": ["It stands in Paris."]}
+
+
+async def once():
+    return (await Faithfulness.agrade(**row, client=client, model="m")).score
+
+
+assert asyncio.run(once()) == 1.0
+for again in (lambda: asyncio.run(once()), lambda: evaluate([row] * 3, client=client, model="m")):
+    try:
+        again()
+    except errors.EventLoopError as error:
+        print(error)
+"""
+
+
+def test_an_async_client_from_another_loop(scripted: Start) -> None:
+    """The connections of an ended loop cannot be used: the error says that, and what to do."""
+    scripted(GOOD)
+    # In a process of its own: aiohttp leaves what belonged to the ended loop behind.
+    ended = subprocess.run(
+        [sys.executable, "-c", TWO_LOOPS], capture_output=True, text=True, check=False
+    )
+    assert ended.stdout.count("was used in another event loop before") == 2, ended.stderr
+
+
+@pytest.mark.parametrize("text", ["", "{", "}", "{}{}", "[{}]", "{" * 5000, "a } {}", "{} }"])
+def test_what_could_mean_two_things_is_not_read(text: str) -> None:
+    """No object, more than one, or a piece of a broken one."""
+    assert one_object(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", b"x {} y", "<think>{</think>{}", "```json\n{}\n```", "\ufeff{}"]
+)
+def test_one_object_is_found(text: str | bytes) -> None:
+    """Whatever stands around it."""
+    assert one_object(text) == "{}"
