@@ -1,6 +1,8 @@
 """`rag-evals grade`: grade every row of a file."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -28,11 +30,11 @@ from rag_evals.cli.options import (
     PromptFile,
     Quiet,
 )
-from rag_evals.cli.screen import echo, echo_error
+from rag_evals.cli.screen import echo, echo_error, echo_json
 from rag_evals.cli.show import announce_columns, show_json, show_run
 from rag_evals.cli.verifying import with_verifying
 from rag_evals.dataset import ColumnMap
-from rag_evals.errors import RunInterruptedError, TooManyFailuresError
+from rag_evals.errors import ConfigurationError, RunInterruptedError, TooManyFailuresError
 from rag_evals.grader import default_judge
 from rag_evals.run import (
     DEFAULT_CONCURRENCY,
@@ -146,6 +148,8 @@ def grade(
     """
     counted = parsed_counts(count)
     gate = asked_gate(fail_under, at, min_scored, counted)
+    if dry_run:
+        _check_dry_run({"a gate": gate, "--by": by, "--report": report, "--restart": restart})
     options: RunOptions = {
         "limit": limit,
         "timeout": timeout,
@@ -175,7 +179,11 @@ def grade(
         announce_columns(dict(plan.checked.taken), data)
     check_group_column(plan, by)
     if dry_run:
-        echo(str(estimate(plan)))
+        estimated = estimate(plan)
+        if json_output:
+            echo_json(json.dumps(asdict(estimated)))
+        else:
+            echo(str(estimated))
         return
     run, too_many = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
     _show(run, json_output=json_output, quiet=quiet, count=counted)
@@ -185,6 +193,16 @@ def grade(
         raise typer.Exit(TOO_MANY_FAILURES)
     if gate is not None:
         exit_when_missed(gate.missed(run.summary()))
+
+
+def _check_dry_run(asked: Mapping[str, object]) -> None:
+    """Refuse what a dry run cannot do, because it grades nothing."""
+    others = [name for name, value in asked.items() if value]
+    if others:
+        raise ConfigurationError(
+            f"--dry-run grades nothing and writes nothing, so it cannot go with "
+            f"{', '.join(others)}; leave one of them out"
+        )
 
 
 def _carry_out(
