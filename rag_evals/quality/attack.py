@@ -4,7 +4,7 @@ Each attack is an answer that its context refutes, and a text that is put into a
 answer. It wins when the judge grades the row much better with the text than without it.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rag_evals.base import JudgedGrader
 from rag_evals.dataset import read_rows
-from rag_evals.errors import ConfigurationError, DataError, TooManyFailuresError
+from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grader import default_judge, resolve
 from rag_evals.judge import Client
 from rag_evals.run import DEFAULT_CONCURRENCY, Outcome, Report, evaluate
@@ -221,7 +221,6 @@ def attack(
     # Attacks share rows; each row is graded once without any.
     by_row = {_row(one): one.clean() for one in chosen}
     clean = graded(list(by_row.values()), grader, "99%")
-    _check_alive(clean.values())
     trials = []
     for hardened in (True, False):
         asked = grader if hardened else grader.without_hardening()
@@ -232,14 +231,6 @@ def attack(
             for one in chosen
         ]
     return AttackReport(grader.name, tuple(trials))
-
-
-def _check_alive(clean: Collection[Outcome]) -> None:
-    if all(outcome.status == "failed" for outcome in clean):
-        raise TooManyFailuresError(
-            f"{len(clean)} of {len(clean)} gradings failed before any attack, so nothing can be "
-            f"said of this judge; the first: {_words(next(iter(clean)))}"
-        )
 
 
 def _row(one: Attack) -> tuple[str, str, tuple[str, ...]]:

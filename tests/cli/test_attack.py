@@ -77,4 +77,4 @@ def test_few_attacks_that_all_fail_are_no_result(command: Command, scripted: Sta
     ended = command("attack", "--judge", "openai/m", "--attacks", "mine.jsonl", "--quiet")
 
     assert ended.code == 3
-    assert "1 of 1 gradings failed before any attack" in ended.err
+    assert "1 of 1 gradings failed" in ended.err
