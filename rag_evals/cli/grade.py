@@ -188,11 +188,15 @@ def grade(
     run, too_many = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
     _show(run, json_output=json_output, quiet=quiet, count=counted)
     show_more(run, by=by, report=report, on_stderr=json_output)
+    _check_failures(too_many)
+    if gate is not None:
+        exit_when_missed(gate.missed(run.summary()))
+
+
+def _check_failures(too_many: TooManyFailuresError | None) -> None:
     if too_many is not None:
         echo_error(too_many)
         raise typer.Exit(TOO_MANY_FAILURES)
-    if gate is not None:
-        exit_when_missed(gate.missed(run.summary()))
 
 
 def _check_dry_run(asked: Mapping[str, object]) -> None:
