@@ -39,6 +39,7 @@ from rag_evals.grader import default_judge
 from rag_evals.run import (
     DEFAULT_CONCURRENCY,
     DEFAULT_MAX_FAILURES,
+    Gate,
     Plan,
     Run,
     RunOptions,
@@ -179,24 +180,28 @@ def grade(
         announce_columns(dict(plan.checked.taken), data)
     check_group_column(plan, by)
     if dry_run:
-        estimated = estimate(plan)
-        if json_output:
-            echo_json(json.dumps(asdict(estimated)))
-        else:
-            echo(str(estimated))
+        _show_estimate(plan, json_output=json_output)
         return
     run, too_many = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
     _show(run, json_output=json_output, quiet=quiet, count=counted)
     show_more(run, by=by, report=report, on_stderr=json_output)
-    _check_failures(too_many)
-    if gate is not None:
-        exit_when_missed(gate.missed(run.summary()))
+    _check(run, too_many, gate)
 
 
-def _check_failures(too_many: TooManyFailuresError | None) -> None:
+def _show_estimate(plan: Plan, *, json_output: bool) -> None:
+    estimated = estimate(plan)
+    if json_output:
+        echo_json(json.dumps(asdict(estimated)))
+    else:
+        echo(str(estimated))
+
+
+def _check(run: Run, too_many: TooManyFailuresError | None, gate: Gate | None) -> None:
     if too_many is not None:
         echo_error(too_many)
         raise typer.Exit(TOO_MANY_FAILURES)
+    if gate is not None:
+        exit_when_missed(gate.missed(run.summary()))
 
 
 def _check_dry_run(asked: Mapping[str, object]) -> None:
