@@ -10,6 +10,7 @@ import openai
 import pytest
 
 from rag_evals import errors, evaluate
+from rag_evals.judge.deadline import call_in_thread
 from rag_evals.judge.retry import CALL_ATTEMPTS, call_retrying
 from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.testing import HttpError, JudgeRequest, Reset, Script, ScriptedJudge, Stall
@@ -168,3 +169,13 @@ def test_errors_carry_what_the_endpoint_asked_for(scripted: Start, client_of: Cl
         Faithfulness.grade(answer="a", context=["c"], client=client_of(judge, retries=0), model="m")
 
     assert (caught.value.status, caught.value.retry_after_seconds) == (429, 0.0)
+
+
+def test_a_call_in_a_thread_that_nobody_awaits_any_more_ends_quietly() -> None:
+    """A run that ends cancels its calls; the thread's late result or error goes nowhere."""
+    go_on = threading.Event()
+    call = call_in_thread(lambda: go_on.wait(10))
+    call.cancel()
+    go_on.set()
+
+    assert call.result(10) is True
