@@ -3,16 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Generic, Literal
 
 from pydantic import BaseModel
 from pydantic_core import to_json
+from typing_extensions import TypeVar
 
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
 from rag_evals.finding import Finding, findings_of, read_findings
 from rag_evals.judge import Usage
 from rag_evals.run.lines import fault_of
 from rag_evals.run.results import StoredResult, read_result, type_name
+
+# The default lets `Outcome` stand alone: its result is then some model.
+R_co = TypeVar("R_co", bound=BaseModel, default=BaseModel, covariant=True)
 
 Status = Literal["scored", "not_scorable", "failed"]
 
@@ -31,7 +35,7 @@ class ErrorRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Generic[R_co]):
     """The end of one grading: one sample, one grader.
 
     Attributes:
@@ -61,7 +65,7 @@ class Outcome:
     status: Status
     score: float | None = None
     reason: NotScorableReason | None = None
-    result: BaseModel | None = None
+    result: R_co | None = None
     result_type: str | None = None
     findings: tuple[Finding, ...] = ()
     error: ErrorRecord | None = None

@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rag_evals.arguments import named_arguments
 from rag_evals.dataset import Columns, Data, FileData, NumberedSample
 from rag_evals.drive import drive_async
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
-from rag_evals.grader import Grader
+from rag_evals.grader import Grader, R
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
     DEFAULT_TIMEOUT_SECONDS,
@@ -54,6 +54,16 @@ class Run:
     def summary(self) -> Summary:
         """Return means, counts, usage and cost."""
         return self._summary
+
+    def of(self, grader: Grader[R]) -> list[Outcome[R]]:
+        """Return the outcomes of one grader, their results typed as it returns them.
+
+        Args:
+            grader: One that graded here; found by its name.
+        """
+        found = [outcome for outcome in self.outcomes if outcome.grader == grader.name]
+        # The name says which grader it was, and so which result it returned.
+        return cast("list[Outcome[R]]", found)
 
     def _repr_html_(self) -> str:
         return summary_html(self._summary, self.folder)

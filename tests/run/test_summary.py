@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals import evaluate, load_run
+from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run
 from rag_evals.run import ErrorRecord, Outcome, Progress, Summary
 from rag_evals.run.progress import reporting
 from tests.conftest import EIFFEL
@@ -108,3 +108,11 @@ def test_the_first_line_says_who_graded(
     assert str(run.summary()).splitlines()[0] == f"judge: {judge}"
     assert str(load_run("out").summary()).splitlines()[0] == f"judge: {judge}"
     assert f"<caption>judge: {judge}</caption>" in run._repr_html_()
+
+
+def test_the_outcomes_of_one_grader_can_be_taken() -> None:
+    """`run.of(grader)` is what that grader found, in the order of the data."""
+    run = evaluate([EIFFEL], [Faithfulness, TwoStepFaithfulness], "embedded")
+
+    assert [outcome.grader for outcome in run.of(TwoStepFaithfulness)] == ["faithfulness_two_step"]
+    assert run.of(Faithfulness) == [run.outcomes[0]]

@@ -22,6 +22,7 @@ from rag_evals import (
     Faithfulness,
     FaithfulnessResult,
     HHEMFaithfulness,
+    Outcome,
     Progress,
     Result,
     Run,
@@ -105,6 +106,8 @@ def runs() -> None:
     run = evaluate("answers.jsonl", graders=[Faithfulness, "chunk_precision"], client="openai/m")
     assert_type(run, Run)
     assert_type(run.outcomes[0].score, float | None)
+    assert_type(run.of(Faithfulness)[0].result, FaithfulnessResult | None)
+    assert_type(run.of(AnswerRelevance), list[Outcome[AnswerRelevanceResult]])
     columns = ColumnMap(answer=lambda row: row["out"], context="docs.list")
     evaluate([{"out": "a"}], [Faithfulness], columns=columns, out=Path("out"), progress=report)
     evaluate((Sample(answer="a", context="c") for _ in range(3)), keep=False)
