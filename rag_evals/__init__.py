@@ -17,149 +17,75 @@ Names are loaded when they are first used, so that importing the package costs n
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rag_evals import base, errors, testing
-    from rag_evals.audit import AuditedFaithfulnessResult, AuditedStatement
-    from rag_evals.base import ContextEvaluation
-    from rag_evals.dataset import ColumnMap
-    from rag_evals.finding import Finding, Quote
-    from rag_evals.grader import Grader
-    from rag_evals.quality import agreement, calibrate, compare, correct
-    from rag_evals.report import write_report
-    from rag_evals.result import Result
-    from rag_evals.run import (
-        Gate,
-        Outcome,
-        Progress,
-        Run,
-        StoredRun,
-        Summary,
-        aevaluate,
-        evaluate,
-        load_run,
-    )
-    from rag_evals.sample import Chunk, Sample
-    from rag_evals.score_abstention import Abstention, AbstentionResult
-    from rag_evals.score_citations import CitationFaithfulness, CitationFaithfulnessResult
-    from rag_evals.score_faithfulness import Faithfulness
-    from rag_evals.score_faithfulness_audited import AuditedFaithfulness
-    from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepFaithfulness
-    from rag_evals.score_precision import ChunkPrecision, ChunkPrecisionResult
-    from rag_evals.score_recall import ContextRecall, ContextRecallResult
-    from rag_evals.score_relevance import AnswerRelevance, AnswerRelevanceResult
-    from rag_evals.score_utility import ChunkUtility, ChunkUtilityResult
-    from rag_evals.statements import FaithfulnessResult, StatementEvaluation
+from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Abstention": "score_abstention",
-    "AbstentionResult": "score_abstention",
-    "AnswerRelevance": "score_relevance",
-    "AnswerRelevanceResult": "score_relevance",
-    "AuditedFaithfulness": "score_faithfulness_audited",
-    "AuditedFaithfulnessResult": "audit",
-    "AuditedStatement": "audit",
-    "Chunk": "sample",
-    "ChunkPrecision": "score_precision",
-    "ChunkPrecisionResult": "score_precision",
-    "ChunkUtility": "score_utility",
-    "ChunkUtilityResult": "score_utility",
-    "CitationFaithfulness": "score_citations",
-    "CitationFaithfulnessResult": "score_citations",
-    "ColumnMap": "dataset",
-    "ContextEvaluation": "base",
-    "ContextRecall": "score_recall",
-    "ContextRecallResult": "score_recall",
-    "Faithfulness": "score_faithfulness",
-    "FaithfulnessResult": "statements",
-    "Finding": "finding",
-    "Gate": "run",
-    "Grader": "grader",
-    "HHEMFaithfulness": "score_faithfulness_two_step",
-    "Outcome": "run",
-    "Progress": "run",
-    "Quote": "finding",
-    "Result": "result",
-    "Run": "run",
-    "Sample": "sample",
-    "StatementEvaluation": "statements",
-    "StoredRun": "run",
-    "Summary": "run",
-    "TwoStepFaithfulness": "score_faithfulness_two_step",
-    "aevaluate": "run",
-    "agreement": "quality",
-    "calibrate": "quality",
-    "compare": "quality",
-    "correct": "quality",
-    "evaluate": "run",
-    "load_run": "run",
-    "write_report": "report",
+HOMES = {
+    "Abstention": "rag_evals.score_abstention",
+    "AbstentionResult": "rag_evals.score_abstention",
+    "AnswerRelevance": "rag_evals.score_relevance",
+    "AnswerRelevanceResult": "rag_evals.score_relevance",
+    "AuditedFaithfulness": "rag_evals.score_faithfulness_audited",
+    "AuditedFaithfulnessResult": "rag_evals.response_models",
+    "AuditedStatement": "rag_evals.response_models",
+    "Chunk": "rag_evals.core",
+    "ChunkPrecision": "rag_evals.score_precision",
+    "ChunkPrecisionResult": "rag_evals.score_precision",
+    "ChunkUtility": "rag_evals.score_utility",
+    "ChunkUtilityResult": "rag_evals.score_utility",
+    "CitationFaithfulness": "rag_evals.score_citations",
+    "CitationFaithfulnessResult": "rag_evals.score_citations",
+    "ColumnMap": "rag_evals.dataset",
+    "ContextEvaluation": "rag_evals.base",
+    "ContextRecall": "rag_evals.score_recall",
+    "ContextRecallResult": "rag_evals.score_recall",
+    "Faithfulness": "rag_evals.score_faithfulness",
+    "FaithfulnessResult": "rag_evals.response_models",
+    "Finding": "rag_evals.core",
+    "Gate": "rag_evals.run",
+    "Grader": "rag_evals.grading",
+    "HHEMFaithfulness": "rag_evals.score_faithfulness_two_step",
+    "Outcome": "rag_evals.run",
+    "Progress": "rag_evals.run",
+    "Quote": "rag_evals.core",
+    "Result": "rag_evals.core",
+    "Run": "rag_evals.run",
+    "Sample": "rag_evals.core",
+    "StatementEvaluation": "rag_evals.response_models",
+    "StoredRun": "rag_evals.run",
+    "Summary": "rag_evals.run",
+    "TwoStepFaithfulness": "rag_evals.score_faithfulness_two_step",
+    "aevaluate": "rag_evals.run",
+    "agreement": "rag_evals.analysis",
+    "base": "rag_evals",
+    "calibrate": "rag_evals.analysis",
+    "compare": "rag_evals.analysis",
+    "correct": "rag_evals.analysis",
+    "errors": "rag_evals",
+    "evaluate": "rag_evals.run",
+    "load_run": "rag_evals.run",
+    "testing": "rag_evals",
+    "write_report": "rag_evals.report",
 }
-_MODULES = ("base", "errors", "testing")
+"""Every public name and its room. `__init__.pyi`, for type checkers, is written from it."""
 
-__all__ = [
-    "Abstention",
-    "AbstentionResult",
-    "AnswerRelevance",
-    "AnswerRelevanceResult",
-    "AuditedFaithfulness",
-    "AuditedFaithfulnessResult",
-    "AuditedStatement",
-    "Chunk",
-    "ChunkPrecision",
-    "ChunkPrecisionResult",
-    "ChunkUtility",
-    "ChunkUtilityResult",
-    "CitationFaithfulness",
-    "CitationFaithfulnessResult",
-    "ColumnMap",
-    "ContextEvaluation",
-    "ContextRecall",
-    "ContextRecallResult",
-    "Faithfulness",
-    "FaithfulnessResult",
-    "Finding",
-    "Gate",
-    "Grader",
-    "HHEMFaithfulness",
-    "Outcome",
-    "Progress",
-    "Quote",
-    "Result",
-    "Run",
-    "Sample",
-    "StatementEvaluation",
-    "StoredRun",
-    "Summary",
-    "TwoStepFaithfulness",
-    "aevaluate",
-    "agreement",
-    "base",
-    "calibrate",
-    "compare",
-    "correct",
-    "errors",
-    "evaluate",
-    "load_run",
-    "testing",
-    "write_report",
-]
+# Computed, so that no name stands twice.
+__all__ = list(HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its home when it is first used (PEP 562)."""
-    if name in _MODULES:
-        return import_module(f"rag_evals.{name}")
-    if name not in _HOMES:
+    """Import a public name from its room when it is first used (PEP 562)."""
+    home = HOMES.get(name)
+    if home is None:
         raise AttributeError(f"module 'rag_evals' has no attribute {name!r}")
-    value = getattr(import_module(f"rag_evals.{_HOMES[name]}"), name)
+    if home == __name__:
+        return import_module(f"{home}.{name}")
+    value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return sorted(__all__)
+    return sorted(HOMES)

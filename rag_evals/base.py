@@ -11,17 +11,20 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
-from rag_evals.arguments import named_arguments
 from rag_evals.cache import StatementCache
+from rag_evals.core import Flow, JudgeCall, Message, Sample, SampleField, Verifier, named_arguments
 from rag_evals.errors import ConfigurationError, PromptError
-from rag_evals.examples import ExampleInput, read_example
-from rag_evals.grader import Grader, R, require_fields
-from rag_evals.judge import JudgeCall, Message
-from rag_evals.prompt import Prompt, PromptHeader
-from rag_evals.rendering import Criterion, Rendering, check_language, sentences_of
-from rag_evals.result import SampleField
-from rag_evals.sample import Sample
-from rag_evals.verify import Flow, Verifier
+from rag_evals.grading import Grader, R, require_fields
+from rag_evals.prompt import (
+    Criterion,
+    ExampleInput,
+    Prompt,
+    PromptHeader,
+    Rendering,
+    check_language,
+    read_example,
+    sentences_of,
+)
 
 __all__ = ["ContextEvaluation", "Criterion", "Grader", "JudgedGrader"]
 
@@ -214,7 +217,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             sample: What is graded.
             sentences: As for `messages`.
             statements: As for `messages`.
-            facts: What validators may know beyond the usual; see `rag_evals.result.facts_of`.
+            facts: What validators may know beyond the usual; see `rag_evals.core.result.facts_of`.
             settings: Of the call, such as `temperature`; None takes the prompt file's.
             sample_index: Keeps apart equal calls whose answers may differ.
         """

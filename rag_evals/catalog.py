@@ -6,10 +6,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from rag_evals.base import ContextEvaluation, Grader, JudgedGrader
+from rag_evals.base import ContextEvaluation, JudgedGrader
 from rag_evals.errors import PromptError, UnknownNameError
+from rag_evals.grading import Grader, VerifiedFaithfulness
 from rag_evals.prompt import Prompt, search_folders
-from rag_evals.rubrics import ChecklistResult, ChunkLabelsResult, PassFailResult, RatingResult
+from rag_evals.response_models import (
+    ChecklistResult,
+    ChunkLabelsResult,
+    FaithfulnessResult,
+    PassFailResult,
+    RatingResult,
+)
 from rag_evals.score_abstention import Abstention
 from rag_evals.score_citations import CitationFaithfulness, CitationGrader
 from rag_evals.score_faithfulness import Faithfulness
@@ -19,8 +26,6 @@ from rag_evals.score_precision import ChunkPrecision
 from rag_evals.score_recall import ContextRecall
 from rag_evals.score_relevance import AnswerRelevance
 from rag_evals.score_utility import ChunkUtility
-from rag_evals.statements import FaithfulnessResult
-from rag_evals.verified import VerifiedFaithfulness
 
 GRADERS: dict[str, Grader[Any]] = {
     "faithfulness": Faithfulness,

@@ -7,23 +7,24 @@ from typing import ClassVar, NamedTuple, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.base import JudgedGrader
-from rag_evals.errors import ConfigurationError, NotScorableReason
-from rag_evals.finding import Finding, yes_or_no
-from rag_evals.grader import require_fields
-from rag_evals.prompt import Prompt
-from rag_evals.result import (
+from rag_evals.core import (
+    Finding,
+    Flow,
     JudgeModel,
     OptionalList,
     Reasoning,
     Result,
+    Sample,
     SampleField,
     Tallies,
     check_one_verdict_each,
     facts_of,
+    yes_or_no,
 )
-from rag_evals.sample import Sample
+from rag_evals.errors import ConfigurationError, NotScorableReason
+from rag_evals.grading import require_fields
+from rag_evals.prompt import Prompt
 from rag_evals.text import citations_of, split_sentences, without_citations
-from rag_evals.verify import Flow
 
 __all__ = [
     "Citation",

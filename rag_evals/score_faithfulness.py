@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from rag_evals.base import ContextEvaluation
+from rag_evals.core import Verifier
 from rag_evals.prompt import Prompt
-from rag_evals.statements import FaithfulnessResult, StatementEvaluation
-from rag_evals.verify import Verifier
+from rag_evals.response_models import FaithfulnessResult, StatementEvaluation
 
 if TYPE_CHECKING:
-    from rag_evals.verified import VerifiedFaithfulness
+    from rag_evals.grading import VerifiedFaithfulness
 
 __all__ = ["Faithfulness", "FaithfulnessResult", "StatementEvaluation"]
 
@@ -16,8 +16,7 @@ __all__ = ["Faithfulness", "FaithfulnessResult", "StatementEvaluation"]
 def _verified(verifier: Verifier) -> "VerifiedFaithfulness":
     """Make the form without a prompt: the answer's own sentences, each decided by a verifier."""
     # Importing the package has a budget, and most graders ask a judge.
-    from rag_evals.extract import SentenceExtractor  # noqa: PLC0415
-    from rag_evals.verified import VerifiedFaithfulness  # noqa: PLC0415
+    from rag_evals.grading import SentenceExtractor, VerifiedFaithfulness  # noqa: PLC0415
 
     return VerifiedFaithfulness(extractor=SentenceExtractor(), verifier=verifier)
 

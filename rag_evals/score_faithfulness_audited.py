@@ -5,7 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, Self, get_args
 
-from rag_evals.audit import (
+from rag_evals.base import ContextEvaluation, JudgedGrader
+from rag_evals.core import Flow, Quote, Sample
+from rag_evals.errors import CanaryError, ConfigurationError
+from rag_evals.grading import Planted, plant, require_fields
+from rag_evals.prompt import Prompt
+from rag_evals.response_models import (
     AuditedClaim,
     AuditedFaithfulnessResult,
     AuditedStatement,
@@ -13,21 +18,13 @@ from rag_evals.audit import (
     CanaryVerdict,
     ClaimedQuote,
     CountsAgainst,
+    NoClaimSentence,
     NumberedVerdict,
     VerdictOfThree,
     VerdictsReply,
     quotes_of,
 )
-from rag_evals.base import ContextEvaluation, JudgedGrader
-from rag_evals.canary import Planted, plant
-from rag_evals.errors import CanaryError, ConfigurationError
-from rag_evals.finding import Quote
-from rag_evals.grader import require_fields
-from rag_evals.prompt import Prompt
-from rag_evals.sample import Sample
-from rag_evals.statements import NoClaimSentence
 from rag_evals.text import split_sentences
-from rag_evals.verify import Flow
 
 __all__ = [
     "AuditReply",

@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from rag_evals.extract import Extractor
-from rag_evals.verified import VerifiedFaithfulness, VerifiedFaithfulnessResult, VerifiedStatement
-from rag_evals.verify import ClassifierVerifier, Verifier
-from rag_evals.verify.classifier import HHEM
+from rag_evals.core import Verifier
+from rag_evals.grading import (
+    Extractor,
+    VerifiedFaithfulness,
+    VerifiedFaithfulnessResult,
+    VerifiedStatement,
+)
+from rag_evals.verify import HHEM, ClassifierVerifier
 from rag_evals.verify.classifier.verifier import DEFAULT_BATCH_SIZE
 
 __all__ = [

@@ -5,18 +5,19 @@ from typing import ClassVar
 from pydantic import Field
 
 from rag_evals.base import ContextEvaluation
-from rag_evals.errors import NotScorableReason
-from rag_evals.finding import Finding, yes_or_no
-from rag_evals.prompt import Prompt
-from rag_evals.result import (
+from rag_evals.core import (
     ChunkId,
+    Finding,
     JudgeModel,
     OptionalList,
     Reasoning,
     Result,
     SampleField,
     StatementText,
+    yes_or_no,
 )
+from rag_evals.errors import NotScorableReason
+from rag_evals.prompt import Prompt
 
 __all__ = ["ContextRecall", "ContextRecallResult", "ReferenceStatement"]
 

@@ -6,9 +6,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from rag_evals.base import ContextEvaluation
-from rag_evals.finding import Finding
+from rag_evals.core import Finding, JudgeModel, Reasoning, Result, SampleField
 from rag_evals.prompt import Prompt
-from rag_evals.result import JudgeModel, Reasoning, Result, SampleField
 
 __all__ = ["AnswerRelevance", "AnswerRelevanceResult", "AspectEvaluation"]
 

@@ -5,17 +5,19 @@ from typing import ClassVar, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.base import ContextEvaluation
-from rag_evals.finding import Finding, chunk_text, yes_or_no
-from rag_evals.prompt import Prompt
-from rag_evals.result import (
+from rag_evals.core import (
     ChunkId,
+    Finding,
     JudgeModel,
     Reasoning,
     Result,
     SampleField,
     check_every_chunk_once,
+    chunk_text,
     facts_of,
+    yes_or_no,
 )
+from rag_evals.prompt import Prompt
 
 __all__ = ["ChunkUse", "ChunkUtility", "ChunkUtilityResult"]
 

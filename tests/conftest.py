@@ -1,15 +1,17 @@
 """What every test has: a scripted judge, rows to grade, a clean environment, no network."""
 
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import instructor
 import openai
 import pytest
 
+from rag_evals.cli.main import run
 from rag_evals.testing import Script, ScriptedJudge
 
 EIFFEL: dict[str, Any] = {
@@ -109,3 +111,31 @@ def statement(
         "supporting_chunk_ids": list(ids),
         "is_supported": supported,
     }
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Ended]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command in this process."""
+
+    def call(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["rag-evals", *arguments])
+        code = 0
+        try:
+            run()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
+        captured = capsys.readouterr()
+        return Ended(code, captured.out, captured.err)
+
+    return call

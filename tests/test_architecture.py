@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from rag_evals.catalog import GRADERS
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
-from rag_evals.verify import EMBEDDED_GRADERS, EmbeddedVerifier
+from rag_evals.verify import EMBEDDED_GRADERS
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "rag_evals").rglob("*.py"))
@@ -48,9 +49,19 @@ def loaded_modules(code: str) -> set[str]:
     return set(ended.stdout.split())
 
 
+# What pydantic, jinja2 and yaml cost to import on the machine for which the budgets were set. A
+# slower or busier machine takes longer for everything, so the budgets grow with it.
+LIBRARIES_CPU_SECONDS = 0.11
+
+
+def slowness() -> float:
+    """Return how many times slower this machine is now; at least 1."""
+    return max(1.0, cpu_seconds("import pydantic.main, jinja2, yaml") / LIBRARIES_CPU_SECONDS)
+
+
 def test_importing_the_package_is_cheap() -> None:
     """`from rag_evals import Faithfulness` costs at most 0.25 s of CPU."""
-    assert cpu_seconds("from rag_evals import Faithfulness") <= 0.25
+    assert cpu_seconds("from rag_evals import Faithfulness") <= 0.25 * slowness()
 
 
 def test_help_is_cheap() -> None:
@@ -61,7 +72,7 @@ def test_help_is_cheap() -> None:
         "try: run()\nexcept SystemExit: pass"
     )
 
-    assert cpu_seconds(code) <= 0.6
+    assert cpu_seconds(code) <= 0.6 * slowness()
 
 
 def test_an_embedded_grade_loads_nothing_heavy() -> None:

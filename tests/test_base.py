@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from rag_evals import Faithfulness, FaithfulnessResult, base
+from rag_evals.core.result import Result, SampleField
+from rag_evals.core.sample import Sample
 from rag_evals.errors import NotScorableError, PromptError
-from rag_evals.result import Result, SampleField
-from rag_evals.sample import Sample
 
 DATA = Sample(question="Where?", answer="In Paris.", context=["It is in Paris.", "It is tall."])
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))

@@ -30,14 +30,14 @@ def test_every_public_name_is_documented(name: str) -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     """Lazy loading fails as a plain module would."""
     with pytest.raises(AttributeError, match="no attribute 'Faithfullness'"):
-        _ = rag_evals.Faithfullness
+        _ = rag_evals.Faithfullness  # type: ignore[attr-defined]  # misspelt on purpose
 
 
 def test_the_owners_import_paths_work() -> None:
     """The names that were fixed stand where they were fixed."""
     from rag_evals import Faithfulness, base
+    from rag_evals.response_models import FaithfulnessResult, StatementEvaluation
     from rag_evals.score_faithfulness import Faithfulness as Same
-    from rag_evals.score_faithfulness import FaithfulnessResult, StatementEvaluation
 
     assert Faithfulness is Same
     assert base.ContextEvaluation is rag_evals.ContextEvaluation

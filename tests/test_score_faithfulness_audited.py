@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 from rag_evals import AuditedFaithfulness, AuditedFaithfulnessResult, FaithfulnessResult
-from rag_evals.errors import (
-    ConfigurationError,
-    JudgeOutputError,
-    NotScorableError,
-)
+from rag_evals.errors import ConfigurationError, JudgeOutputError, NotScorableError
 from rag_evals.judge.ask import DEFAULT_REASKS
 from rag_evals.run import evaluate
 from rag_evals.testing import Script, ScriptedJudge

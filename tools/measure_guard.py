@@ -15,7 +15,7 @@ from pathlib import Path
 from rag_evals import TwoStepFaithfulness, evaluate
 from rag_evals.cache import Embedder, SemanticCache, embedder_from_string, may_share_verdict
 from rag_evals.cache.semantic import cosine, pack_vector
-from rag_evals.extract import SentenceExtractor
+from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.testing import ScriptedJudge
 from rag_evals.verify import LLMVerifier
 

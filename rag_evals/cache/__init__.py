@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING, Any
 from rag_evals.cache.calls import CALLS_TABLE, CachedJudge, open_calls
 from rag_evals.cache.configured import configured_cache
 from rag_evals.cache.database import Database, count_rows, default_path, remove, size_of
-from rag_evals.cache.statements import (
-    STATEMENTS_TABLE,
-    StatementCache,
-    cached,
-)
+from rag_evals.cache.statements import STATEMENTS_TABLE, StatementCache, cached
 
 if TYPE_CHECKING:
     from rag_evals.cache.embed import Embed, Embedder, embedder_from_string
-    from rag_evals.cache.semantic import SemanticCache, may_share_verdict
+    from rag_evals.cache.guard import may_share_verdict
+    from rag_evals.cache.semantic import SemanticCache
 
 _HOMES = {
-    "Embed": "embed",
-    "Embedder": "embed",
-    "SemanticCache": "semantic",
-    "embedder_from_string": "embed",
-    "may_share_verdict": "semantic",
+    "Embed": "rag_evals.cache.embed",
+    "Embedder": "rag_evals.cache.embed",
+    "SemanticCache": "rag_evals.cache.semantic",
+    "embedder_from_string": "rag_evals.cache.embed",
+    "may_share_verdict": "rag_evals.cache.guard",
 }
 
 __all__ = [
@@ -53,4 +50,4 @@ def __getattr__(name: str) -> Any:
     """Import a name from its home when it is first used (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module 'rag_evals.cache' has no attribute {name!r}")
-    return getattr(import_module(f"rag_evals.cache.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

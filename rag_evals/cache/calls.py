@@ -16,7 +16,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rag_evals.cache.database import Database
-from rag_evals.judge import AsyncJudge, JudgeCall, JudgeReply, Meter, Usage
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
+from rag_evals.judge import AsyncJudge
 
 CALLS_TABLE = "calls"
 _SCHEMA = f"""

@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from rag_evals.core import MISSING, fault_of
 from rag_evals.errors import ConfigurationError
-from rag_evals.files import MISSING, fault_of
 
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
 """Environment variable with the folder of the cache file."""

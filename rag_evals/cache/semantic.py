@@ -13,9 +13,8 @@ from pathlib import Path
 from rag_evals.cache.embed import Embed, Embedder, FunctionEmbedder, embedder_from_string
 from rag_evals.cache.guard import may_share_verdict
 from rag_evals.cache.statements import STATEMENTS_TABLE, Found, StatementCache, unpack
+from rag_evals.core import Verdict, require_fraction
 from rag_evals.errors import ConfigurationError
-from rag_evals.verify import Verdict
-from rag_evals.verify.checks import require_fraction
 
 __all__ = ["DEFAULT_THRESHOLD", "SemanticCache", "may_share_verdict"]
 

@@ -13,16 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rag_evals.cache.database import Database
+from rag_evals.core import CacheMode, Evidence, Flow, LocalCall, Verdict, Verifier, check_verdicts
 from rag_evals.judge import endpoint_of
-from rag_evals.verify import (
-    CacheMode,
-    Evidence,
-    Flow,
-    LocalCall,
-    Verdict,
-    Verifier,
-    check_verdicts,
-)
 
 STATEMENTS_TABLE = "statements"
 """Name of the table with the verdicts."""

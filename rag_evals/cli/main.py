@@ -7,20 +7,20 @@ from typing import Annotated
 
 import typer
 
-from rag_evals.cli.agreement import agreement
-from rag_evals.cli.attack import attack
-from rag_evals.cli.cache import cache
-from rag_evals.cli.calibrate import calibrate
-from rag_evals.cli.compare import OptionalMargin, compare
-from rag_evals.cli.correct import correct
-from rag_evals.cli.demo import demo
-from rag_evals.cli.exits import exit_code_of, without_debug
-from rag_evals.cli.grade import grade
-from rag_evals.cli.graders import graders
-from rag_evals.cli.label import label
-from rag_evals.cli.prompts import prompts
-from rag_evals.cli.report import report
-from rag_evals.cli.screen import echo
+from rag_evals.cli.commands.agreement import agreement
+from rag_evals.cli.commands.attack import attack
+from rag_evals.cli.commands.cache import cache
+from rag_evals.cli.commands.calibrate import calibrate
+from rag_evals.cli.commands.compare import OptionalMargin, compare
+from rag_evals.cli.commands.correct import correct
+from rag_evals.cli.commands.demo import demo
+from rag_evals.cli.commands.grade import grade
+from rag_evals.cli.commands.graders import graders
+from rag_evals.cli.commands.label import label
+from rag_evals.cli.commands.prompts import prompts
+from rag_evals.cli.commands.report import report
+from rag_evals.cli.shared.exits import exit_code_of, without_debug
+from rag_evals.report.terminal.screen import echo
 
 app = typer.Typer(
     name="rag-evals",

@@ -4,12 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rag_evals.errors import (
-    ConfigurationError,
-    DataError,
-    MissingColumnError,
-)
-from rag_evals.sample import Sample
+from rag_evals.core import Sample
+from rag_evals.errors import ConfigurationError, DataError, MissingColumnError
 
 Source = str | Callable[[Mapping[str, Any]], Any] | None
 """A column, a dotted path into one, or a function of the row; None looks for the usual names."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
+from rag_evals.core import fault_of
 from rag_evals.dataset.json_text import UnusableJsonError, loaded_json
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.files import fault_of
 
 MAX_LINE_VARIABLE = "RAG_EVALS_MAX_LINE_MB"
 """Environment variable with the most megabytes that are read in one piece: a line, a JSON file."""

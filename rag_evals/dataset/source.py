@@ -9,10 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from rag_evals.core import Sample
 from rag_evals.dataset.columns import ColumnMap
 from rag_evals.dataset.readers import read_rows
 from rag_evals.errors import DataError, DuplicateIdError
-from rag_evals.sample import Sample
 
 # Providers cache a prompt's beginning for minutes; so many rows are graded well within them.
 _WINDOW_ROWS = 256

@@ -3,8 +3,10 @@
 `openai` and `instructor` are imported inside functions here, and nowhere else: they cost 1.4 s.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from rag_evals.judge.ask import AsyncJudge, Judge
-from rag_evals.judge.call import JudgeCall, JudgeReply, Message
 from rag_evals.judge.clients import (
     Client,
     address_of,
@@ -20,20 +22,25 @@ from rag_evals.judge.embeddings import embed_texts
 from rag_evals.judge.endpoint import check_endpoint
 from rag_evals.judge.prices import Price, price_of
 from rag_evals.judge.tries import DEFAULT_MAX_WAIT_SECONDS
-from rag_evals.judge.usage import Meter, Usage
+
+if TYPE_CHECKING:
+    from rag_evals.judge.session import GatedJudge, SessionSettings, judge_session
+
+_HOMES = {
+    "GatedJudge": "rag_evals.judge.session",
+    "SessionSettings": "rag_evals.judge.session",
+    "judge_session": "rag_evals.judge.session",
+}
 
 __all__ = [
     "DEFAULT_MAX_WAIT_SECONDS",
     "DEFAULT_TIMEOUT_SECONDS",
     "AsyncJudge",
     "Client",
+    "GatedJudge",
     "Judge",
-    "JudgeCall",
-    "JudgeReply",
-    "Message",
-    "Meter",
     "Price",
-    "Usage",
+    "SessionSettings",
     "address_of",
     "async_judge_for",
     "check_endpoint",
@@ -42,7 +49,15 @@ __all__ = [
     "endpoint_of",
     "is_async",
     "judge_for",
+    "judge_session",
     "model_of",
     "price_of",
     "split_spec",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name from its home when it is first used (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rag_evals.judge' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

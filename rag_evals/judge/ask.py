@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
 from rag_evals.errors import GradingError
-from rag_evals.judge.call import JudgeCall, JudgeReply
 from rag_evals.judge.deadline import RowTime, call_within
 from rag_evals.judge.failures import cleaned, translate
 from rag_evals.judge.redact import clean_instructor_logs
 from rag_evals.judge.replies import complete_tool_call, differing_calls, fault_of, no_reply
 from rag_evals.judge.schema import Parsed, current_exchange, prepared, strict_response_format
-from rag_evals.judge.usage import Meter, Usage, usage_of
+from rag_evals.judge.tokens import usage_of
 
 if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
@@ -137,10 +137,7 @@ class Exchange:
     ) -> None:
         from instructor.core.hooks import Hooks  # noqa: PLC0415 - loads instructor's runtime
 
-        from rag_evals.judge.retry import (  # noqa: PLC0415 - loads asyncio
-            async_reasking,
-            reasking,
-        )
+        from rag_evals.judge.retry import async_reasking, reasking  # noqa: PLC0415 - loads asyncio
 
         ask_again: Callable[..., Any] = async_reasking if asynchronous else reasking
         self.call = call

@@ -18,7 +18,7 @@ from rag_evals.errors import ConfigurationError, JudgeUnavailableError
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from rag_evals.judge.usage import Meter
+    from rag_evals.core import Meter
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
 

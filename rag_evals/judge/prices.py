@@ -8,8 +8,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from rag_evals.core import Usage
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge.usage import Usage
 
 PRICES_VARIABLE = "RAG_EVALS_PRICES"
 """Environment variable with a file of prices that come before the shipped ones."""

@@ -6,15 +6,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from rag_evals.core import JudgeCall, JudgeReply, Meter
 from rag_evals.errors import JudgeUnavailableError
 from rag_evals.judge.ask import AsyncJudge, Judge
-from rag_evals.judge.call import JudgeCall, JudgeReply
 from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, own_async_judge
 from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
 from rag_evals.judge.limits import Gate
 from rag_evals.judge.retry import call_retrying
 from rag_evals.judge.tries import DEFAULT_MAX_WAIT_SECONDS
-from rag_evals.judge.usage import Meter
 
 # What a reply will hold is not known before; statements with their reasons are about this long.
 _REPLY_TOKENS = 300

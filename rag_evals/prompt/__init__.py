@@ -4,7 +4,10 @@ A prompt is Jinja text, with YAML front matter when it comes from a file. It is 
 variables are checked against the ones that exist, and data enters it as values only.
 """
 
+from rag_evals.prompt.escaping import escape_tags
+from rag_evals.prompt.examples import ExampleInput, read_example
 from rag_evals.prompt.header import PromptHeader, PromptSettings
+from rag_evals.prompt.rendering import Criterion, Rendering, check_language, sentences_of
 from rag_evals.prompt.shipped import (
     FOLDERS_VARIABLE,
     search_folders,
@@ -18,10 +21,17 @@ __all__ = [
     "DATA_VARIABLES",
     "FOLDERS_VARIABLE",
     "VARIABLES",
+    "Criterion",
+    "ExampleInput",
     "Prompt",
     "PromptHeader",
     "PromptSettings",
+    "Rendering",
+    "check_language",
+    "escape_tags",
+    "read_example",
     "search_folders",
+    "sentences_of",
     "shipped_languages",
     "shipped_names",
     "shipped_source",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from rag_evals.core import fault_of
 from rag_evals.errors import PromptError
-from rag_evals.files import fault_of
 from rag_evals.prompt.header import PromptHeader, split_front_matter
 from rag_evals.prompt.shipped import SUFFIX, shipped_folder, shipped_languages, shipped_names
 

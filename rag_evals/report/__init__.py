@@ -1,7 +1,7 @@
 """How is a run shown? One self-contained HTML page, and the same numbers as Markdown, JSON, CSV."""
 
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers
-from rag_evals.report.page import comparison_html, report_html, write_private, write_report
+from rag_evals.report.page.render import comparison_html, report_html, write_private, write_report
 from rag_evals.report.sampling import rows_to_label
 from rag_evals.report.tables import (
     comparison_markdown,

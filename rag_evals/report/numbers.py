@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag_evals.quality import reason_of
+from rag_evals.analysis import reason_of
 from rag_evals.run import Record, StoredRun
 from rag_evals.stats import (
     DEFAULT_BANDS,

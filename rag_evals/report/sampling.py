@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from rag_evals.quality import has_verdicts
+from rag_evals.analysis import has_verdicts
 from rag_evals.run import Record, StoredRun
 
 

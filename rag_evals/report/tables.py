@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic_core import to_json
 
-from rag_evals.finding import Finding
-from rag_evals.quality import (
+from rag_evals.analysis import (
     Comparison,
     RunInput,
     detectable_words,
@@ -18,6 +17,7 @@ from rag_evals.quality import (
     reason_of,
     verdict_words,
 )
+from rag_evals.core import Finding
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
 from rag_evals.run import StoredRun, findings_in, load_run
 from rag_evals.stats import GroupScores

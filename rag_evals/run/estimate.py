@@ -3,13 +3,21 @@
 from dataclasses import dataclass
 from typing import Any
 
+from rag_evals.core import (
+    JudgeCall,
+    LocalCall,
+    LocalReply,
+    Meter,
+    Reply,
+    Sample,
+    Step,
+    Usage,
+    VerifyCall,
+)
 from rag_evals.errors import GradingError, NotScorableError
-from rag_evals.grader import Grader
-from rag_evals.judge import JudgeCall, Meter, Usage
+from rag_evals.grading import Grader
 from rag_evals.run.plan import Plan
-from rag_evals.sample import Sample
 from rag_evals.text import token_counter
-from rag_evals.verify import LocalCall, LocalReply, Reply, Step, VerifyCall
 
 # Measured with the scripted judge of the benchmarks: statements repeat the answer and reason on it.
 _REPLY_PER_ANSWER = 3

@@ -4,8 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack, closing
 
 from rag_evals.cache import CachedJudge
-from rag_evals.judge import AsyncJudge, Client, endpoint_of, model_of
-from rag_evals.judge.session import GatedJudge, judge_session
+from rag_evals.judge import AsyncJudge, Client, GatedJudge, endpoint_of, judge_session, model_of
 from rag_evals.run.plan import Plan
 
 

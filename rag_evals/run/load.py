@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from rag_evals.arguments import named_arguments
+from rag_evals.core import named_arguments
 from rag_evals.errors import DataError
 from rag_evals.run.collector import collector_paused
 from rag_evals.run.lines import fault_of

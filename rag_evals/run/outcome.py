@@ -9,9 +9,8 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 from typing_extensions import TypeVar
 
+from rag_evals.core import Finding, Usage, findings_of, read_findings
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
-from rag_evals.finding import Finding, findings_of, read_findings
-from rag_evals.judge import Usage
 from rag_evals.run.lines import fault_of
 from rag_evals.run.results import StoredResult, read_result, type_name
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.catalog import grader_named
+from rag_evals.core import Meter
 from rag_evals.dataset import CheckedFile, ColumnMap, Columns, Data, FileData, RowData, data_from
 from rag_evals.errors import ConfigurationError
-from rag_evals.grader import Grader, default_judge, resolve
+from rag_evals.grading import Grader, default_judge, resolve
 from rag_evals.judge import (
     Client,
-    Meter,
     Price,
     address_of,
     check_endpoint,

@@ -16,9 +16,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
+from rag_evals.core import Finding, Result, Tallies
 from rag_evals.errors import NotScorableReason
-from rag_evals.finding import Finding
-from rag_evals.result import Result, Tallies
 
 
 class StoredResult(Result):

@@ -13,9 +13,9 @@ from typing import Any, NotRequired, Self
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
 
+from rag_evals.core import Chunk, Sample
 from rag_evals.dataset import NumberedSample
 from rag_evals.run.lines import LineLog, read_lines
-from rag_evals.sample import Chunk, Sample
 
 SAMPLES = "samples.jsonl"
 

@@ -7,8 +7,7 @@ from typing import TypedDict
 
 from rag_evals.cache import Database, default_path, open_calls
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge import DEFAULT_MAX_WAIT_SECONDS, DEFAULT_TIMEOUT_SECONDS
-from rag_evals.judge.session import SessionSettings
+from rag_evals.judge import DEFAULT_MAX_WAIT_SECONDS, DEFAULT_TIMEOUT_SECONDS, SessionSettings
 
 DEFAULT_CONCURRENCY = 16
 # Each grading at work takes memory; no endpoint serves more of them for one client.

@@ -16,8 +16,8 @@ from filelock import FileLock, Timeout
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
 
+from rag_evals.core import Finding
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.finding import Finding
 from rag_evals.run.lines import PRIVATE, LineLog, fault_of, read_lines
 from rag_evals.run.outcome import Outcome, Status
 from rag_evals.run.samples import SAMPLES, SampleLog

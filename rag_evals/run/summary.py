@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from rag_evals.judge import Usage
+from rag_evals.core import Usage
 from rag_evals.run.outcome import Outcome
 from rag_evals.stats import DEFAULT_BANDS, Band, Interval, count_bands, mean_interval
 

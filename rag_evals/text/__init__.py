@@ -4,27 +4,66 @@ Offsets count code points; nothing here changes a text that it was given.
 """
 
 from rag_evals.text.citations import citations_of, without_citations
+from rag_evals.text.lexicon import pairs_in, rivals_in, words_in
 from rag_evals.text.look_alikes import LOOK_ALIKES, STROKES
-from rag_evals.text.numbers import numbers_of
+from rag_evals.text.marks import DENIES, DENIES_SOFTLY, INSISTS, QUANTIFIERS, QUANTIFIES, WEAKENS
+from rag_evals.text.numbers import (
+    expand_dates,
+    may_hold_date,
+    normalise_numbers,
+    numbers_of,
+    unit_at,
+)
 from rag_evals.text.quotes import MIN_QUOTE_LETTERS, Quotable
 from rag_evals.text.screen import is_obeyed, one_line, printable
 from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.surrogates import lone_surrogate
 from rag_evals.text.tokens import token_counter
+from rag_evals.text.words import (
+    Word,
+    is_name_at,
+    may_hold_spaced_number,
+    stem,
+    synonyms,
+    words,
+    words_of,
+    words_of_pieces,
+)
 
 __all__ = [
+    "DENIES",
+    "DENIES_SOFTLY",
+    "INSISTS",
     "LOOK_ALIKES",
     "MIN_QUOTE_LETTERS",
+    "QUANTIFIERS",
+    "QUANTIFIES",
     "STROKES",
+    "WEAKENS",
     "Quotable",
     "Span",
+    "Word",
     "citations_of",
+    "expand_dates",
+    "is_name_at",
     "is_obeyed",
     "lone_surrogate",
+    "may_hold_date",
+    "may_hold_spaced_number",
+    "normalise_numbers",
     "numbers_of",
     "one_line",
+    "pairs_in",
     "printable",
+    "rivals_in",
     "split_sentences",
+    "stem",
+    "synonyms",
     "token_counter",
+    "unit_at",
     "without_citations",
+    "words",
+    "words_in",
+    "words_of",
+    "words_of_pieces",
 ]

@@ -54,7 +54,7 @@ class Word:
         kind: Function words ("stop") and unit signs apart from words and numbers.
         is_capital: It begins with a capital letter.
         low: The surface in lower case, with straight apostrophes and without "ё".
-        marks: What it does to a statement, a mask of `rag_evals.text.polarity`; 0 for most words.
+        marks: What it does to a statement, a mask of `text.marks`; 0 for most words.
     """
 
     surface: str

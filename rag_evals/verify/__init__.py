@@ -1,30 +1,14 @@
 """Do these chunks support this statement? A verifier decides it, with or without a judge.
 
-Names of `prepare` and `classifier` are loaded when they are first used: importing the package has a
-budget, and most programs need neither.
+The names of `classifier` are loaded when they are first used: importing the package has a budget,
+and most programs need none.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rag_evals.verify.cascade import CascadeVerifier
-from rag_evals.verify.embedded import EmbeddedVerifier
-from rag_evals.verify.flow import (
-    Flow,
-    LocalCall,
-    LocalReply,
-    Reply,
-    Step,
-    VerifyCall,
-    VerifyReply,
-    check_verdicts,
-)
-from rag_evals.verify.llm import LLMVerifier
-from rag_evals.verify.protocol import (
-    CacheMode,
-    Verifier,
-)
-from rag_evals.verify.spec import (
+from rag_evals.verify.judge_string import (
     EMBEDDED,
     JudgeSpec,
     from_string,
@@ -33,46 +17,26 @@ from rag_evals.verify.spec import (
     verifier_from_string,
     with_options,
 )
-from rag_evals.verify.verdict import Evidence, Verdict
+from rag_evals.verify.llm import LLMVerifier
 
 if TYPE_CHECKING:
-    from rag_evals.verify.classifier import ClassifierVerifier
-    from rag_evals.verify.prepare import NoClaim, PreparedStatement, claims_of, prepare_answer
+    from rag_evals.verify.classifier.verifier import HHEM, ClassifierVerifier
 
 _HOMES = {
-    "ClassifierVerifier": "classifier",
-    "NoClaim": "prepare",
-    "PreparedStatement": "prepare",
-    "claims_of": "prepare",
-    "prepare_answer": "prepare",
+    "ClassifierVerifier": "rag_evals.verify.classifier.verifier",
+    "HHEM": "rag_evals.verify.classifier.verifier",
 }
 
 __all__ = [
     "EMBEDDED",
     "EMBEDDED_GRADERS",
-    "CacheMode",
+    "HHEM",
     "CascadeVerifier",
     "ClassifierVerifier",
-    "EmbeddedVerifier",
-    "Evidence",
-    "Flow",
     "JudgeSpec",
     "LLMVerifier",
-    "LocalCall",
-    "LocalReply",
-    "NoClaim",
-    "PreparedStatement",
-    "Reply",
-    "Step",
-    "Verdict",
-    "Verifier",
-    "VerifyCall",
-    "VerifyReply",
-    "check_verdicts",
-    "claims_of",
     "from_string",
     "names_classifier",
-    "prepare_answer",
     "read_judge",
     "verifier_from_string",
     "with_options",
@@ -86,4 +50,4 @@ def __getattr__(name: str) -> Any:
     """Import a name from its home when it is first used (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module 'rag_evals.verify' has no attribute {name!r}")
-    return getattr(import_module(f"rag_evals.verify.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

@@ -4,13 +4,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rag_evals.core import CacheMode, Flow, Verdict, Verifier, check_verdicts
 from rag_evals.errors import ConfigurationError
-from rag_evals.verify.flow import Flow, check_verdicts
-from rag_evals.verify.protocol import (
-    CacheMode,
-    Verifier,
-)
-from rag_evals.verify.verdict import Verdict
 
 DEFAULT_UNSURE = (0.2, 0.8)
 

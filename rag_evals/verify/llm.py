@@ -10,22 +10,22 @@ from typing import Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from rag_evals.errors import ConfigurationError
-from rag_evals.hardening import escape_tags
-from rag_evals.judge import JudgeCall, split_spec
-from rag_evals.prompt import Prompt
-from rag_evals.result import (
+from rag_evals.core import (
     ChunkId,
+    Flow,
+    JudgeCall,
     JudgeModel,
     OptionalList,
     Reasoning,
+    Verdict,
+    Verifier,
     check_one_verdict_each,
     facts_of,
+    require_whole,
 )
-from rag_evals.verify.checks import require_whole
-from rag_evals.verify.flow import Flow
-from rag_evals.verify.protocol import Verifier
-from rag_evals.verify.verdict import Verdict
+from rag_evals.errors import ConfigurationError
+from rag_evals.judge import split_spec
+from rag_evals.prompt import Prompt, escape_tags
 
 DEFAULT_BATCH_SIZE = 10
 """Statements in one call; more of them share the tokens of the context, and the judge's care."""

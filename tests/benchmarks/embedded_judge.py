@@ -14,7 +14,7 @@ import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag_evals.verify import EmbeddedVerifier
+from rag_evals.embedded import EmbeddedVerifier
 from tools.train_embedded.rows import Labelled, read_statements
 
 _ROWS = 510

@@ -20,8 +20,8 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from rag_evals import FaithfulnessResult, StatementEvaluation  # noqa: E402 - the path comes first
-from rag_evals.judge import Usage  # noqa: E402 - as above
-from rag_evals.quality import compare  # noqa: E402 - as above
+from rag_evals.analysis import compare  # noqa: E402 - as above
+from rag_evals.core import Usage  # noqa: E402 - as above
 from rag_evals.report import write_report  # noqa: E402 - as above
 from rag_evals.run.outcome import Place, ended  # noqa: E402 - as above
 from tests.report.browser import chromium  # noqa: E402 - as above

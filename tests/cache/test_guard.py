@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.cache.semantic import may_share_verdict
+from rag_evals.cache import may_share_verdict
 
 PAIRS = Path(__file__).parent.parent / "data" / "statement_pairs.tsv"
 

@@ -12,11 +12,12 @@ from rag_evals import TwoStepFaithfulness, errors
 from rag_evals.cache import SemanticCache, StatementCache
 from rag_evals.cache.embed import EndpointEmbedder, LocalEmbedder, embedder_from_string
 from rag_evals.cache.semantic import cosine, pack_vector
+from rag_evals.core import Verdict
 from rag_evals.errors import ConfigurationError
-from rag_evals.extract import SentenceExtractor
+from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import HttpError, Script, ScriptedJudge
-from rag_evals.verify import LLMVerifier, Verdict
+from rag_evals.verify import LLMVerifier
 
 Start = Callable[[Script], ScriptedJudge]
 VERDICT = Verdict(1.0, True, (0,), "said so", decided_by="judge")

@@ -13,19 +13,14 @@ import pytest
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.cache import StatementCache, cached, configured_cache, database
 from rag_evals.cache.statements import group_of
-from rag_evals.drive import drive
+from rag_evals.core import Evidence, Meter, Verdict
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
-from rag_evals.extract import SentenceExtractor
-from rag_evals.judge import Meter
+from rag_evals.grading.drivers import drive
+from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import Script, ScriptedJudge
-from rag_evals.verify import (
-    CascadeVerifier,
-    EmbeddedVerifier,
-    Evidence,
-    LLMVerifier,
-    Verdict,
-)
+from rag_evals.verify import CascadeVerifier, LLMVerifier
 from tests.conftest import EIFFEL
 
 Start = Callable[[Script], ScriptedJudge]

@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 
 from rag_evals import Faithfulness, TwoStepFaithfulness
 from rag_evals.cli.main import app
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
-from rag_evals.extract import SentenceExtractor
+from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.testing import Script, ScriptedJudge
-from rag_evals.verify import CascadeVerifier, ClassifierVerifier, EmbeddedVerifier, LLMVerifier
+from rag_evals.verify import CascadeVerifier, ClassifierVerifier, LLMVerifier
 from tests.classifiers.models import CHUNKS, STATEMENTS, pair
 from tests.conftest import EIFFEL
 

@@ -11,10 +11,10 @@ import pytest
 
 from rag_evals import Faithfulness, evaluate
 from rag_evals.cache import StatementCache, cached
-from rag_evals.drive import drive
+from rag_evals.core import Evidence, Meter
 from rag_evals.errors import ConfigurationError, VerifierError
-from rag_evals.judge import Meter
-from rag_evals.verify import ClassifierVerifier, Evidence
+from rag_evals.grading.drivers import drive
+from rag_evals.verify import ClassifierVerifier
 from rag_evals.verify.classifier import verifier
 from tests.classifiers.models import (
     CHUNKS,

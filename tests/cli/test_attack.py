@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rag_evals.testing import HttpError, Script, ScriptedJudge
-from tests.cli.conftest import Command
-from tests.quality.test_attack import ATTACKS, obeys, resists
+from tests.analysis.test_attack import ATTACKS, obeys, resists
+from tests.conftest import Command
 
 Start = Callable[[Script], ScriptedJudge]
 

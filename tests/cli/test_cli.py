@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from rag_evals.testing import HttpError, Script, ScriptedJudge
-from tests.cli.conftest import Command
-from tests.conftest import EIFFEL, statement
+from tests.conftest import EIFFEL, Command, statement
 
 Start = Callable[[Script], ScriptedJudge]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rag_evals.cli.exits import exit_code_of, without_debug
+from rag_evals.cli.shared.exits import exit_code_of, without_debug
 from rag_evals.errors import ConfigurationError, JudgeRejectedError
-from tests.cli.conftest import Command
+from tests.conftest import Command
 
 
 def _crash() -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from rag_evals import ContextEvaluation, FaithfulnessResult, evaluate
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
-from tests.cli.conftest import Command
-from tests.conftest import statement
+from tests.conftest import Command, statement
 
 Start = Callable[[Script], ScriptedJudge]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.cli.conftest import Command, Ended
+from tests.conftest import Command, Ended
 
 ROWS = [
     {"id": "a", "topic": "towers", "answer": "It is in Paris.", "context": ["It is in Paris."]},

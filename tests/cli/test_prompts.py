@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag_evals.testing import Script, ScriptedJudge
-from tests.cli.conftest import Command
-from tests.conftest import EIFFEL
+from tests.conftest import EIFFEL, Command
 
 Start = Callable[[Script], ScriptedJudge]
 POLITE = """---

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.cli.exits import exit_code_of
-from rag_evals.cli.screen import cell
+from rag_evals.cli.shared.exits import exit_code_of
+from rag_evals.report.terminal.screen import cell
 from rag_evals.testing import HttpError, Script, ScriptedJudge
 from rag_evals.text import is_obeyed, one_line, printable
-from tests.cli.conftest import Command
+from tests.conftest import Command
 
 CLI = Path(__file__).parents[2] / "rag_evals" / "cli"
 EVIL = "\x1b]0;title\x07\x1b[2J\x1b[31m\u202eevil\u2066\x9b1m[red]x[/red] :boom: [/x]\r\u2028"

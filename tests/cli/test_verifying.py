@@ -10,11 +10,10 @@ from typer.testing import CliRunner
 
 from rag_evals.catalog import grader_named
 from rag_evals.cli.main import app
-from rag_evals.cli.verifying import with_verifying
+from rag_evals.cli.shared.verifiers import with_verifying
 from rag_evals.errors import ConfigurationError
 from rag_evals.testing import Script, ScriptedJudge
-from tests.cli.conftest import Command
-from tests.conftest import EIFFEL
+from tests.conftest import EIFFEL, Command
 
 Start = Callable[[Script], ScriptedJudge]
 

@@ -12,7 +12,8 @@ import pytest
 from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rag_evals import Faithfulness, FaithfulnessResult, errors
-from rag_evals.judge import JudgeCall, Meter, judge_for
+from rag_evals.core import JudgeCall, Meter
+from rag_evals.judge import judge_for
 from rag_evals.judge.ask import AskSettings, InstructorJudge
 from rag_evals.testing import (
     EmptyBody,

@@ -13,7 +13,7 @@ from rag_evals import Faithfulness, base, errors
 from rag_evals.judge import judge_for
 from rag_evals.judge.clients import STRICT_HOSTS, split_spec
 from rag_evals.judge.session import SessionSettings, judge_session
-from rag_evals.statements import FaithfulnessResult
+from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import EIFFEL, statement
 

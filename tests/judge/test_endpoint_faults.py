@@ -21,11 +21,8 @@ import pytest
 from rag_evals import Faithfulness, errors, evaluate
 from rag_evals.judge.replies import one_object
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Script, ScriptedJudge, Stall
-from tests.cli.conftest import Command
-from tests.conftest import EIFFEL
+from tests.conftest import EIFFEL, Command
 from tests.judge.faults import ADDRESSES, FAULTS, GOOD, KEYS, ROWS, TEXT, Fault, message
-
-pytest_plugins = ["tests.cli.conftest"]
 
 Start = Callable[[Script], ScriptedJudge]
 ClientOf = Callable[..., instructor.Instructor]

@@ -8,11 +8,12 @@ import instructor
 import pytest
 from pydantic import BaseModel, Field
 
-from rag_evals import Faithfulness, base, catalog, verified
-from rag_evals.audit import AuditReply, VerdictsReply
-from rag_evals.extract import ExtractionReply
+from rag_evals import Faithfulness, base, catalog
+from rag_evals.grading import two_step as verified
+from rag_evals.grading.extract import ExtractionReply
 from rag_evals.judge.lossless import validated, validated_json
-from rag_evals.rubrics import RatingResult
+from rag_evals.response_models.audited import AuditReply, VerdictsReply
+from rag_evals.response_models.rubrics import RatingResult
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import llm
 from tests.conftest import EIFFEL, MODES, statement
@@ -163,7 +164,7 @@ def test_there_are_optional_lists_to_test() -> None:
 
 def test_users_can_say_optional_list_too(scripted: Start, client_of: ClientOf) -> None:
     """A model of a user's own takes `null` where its field is an `OptionalList`."""
-    from rag_evals.result import OptionalList, Result
+    from rag_evals.core.result import OptionalList, Result
 
     class Tagged(Result):
         tags: OptionalList[str] = Field(default_factory=list)

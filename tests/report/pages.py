@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from rag_evals import AnswerRelevanceResult, AuditedFaithfulnessResult, ChunkPrecisionResult
-from rag_evals.audit import AuditedStatement, VerdictOfThree
-from rag_evals.finding import Quote
+from rag_evals.core.finding import Quote
 from rag_evals.report import View, report_html
+from rag_evals.response_models.audited import AuditedStatement, VerdictOfThree
 from rag_evals.run import StoredRun, StoredSample
 from rag_evals.score_precision import GradedChunk
 from rag_evals.score_relevance import AspectEvaluation
-from tests.quality.runs import faithfulness, graded, record
+from tests.analysis.runs import faithfulness, graded, record
 
 TOWER = StoredSample(
     "eiffel",

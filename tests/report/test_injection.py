@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from rag_evals import Result
-from rag_evals.finding import Finding, Quote
-from rag_evals.quality import compare
+from rag_evals.analysis import compare
+from rag_evals.core.finding import Finding, Quote
 from rag_evals.report import View, comparison_html, report_html
 from rag_evals.run import StoredRun, StoredSample
 from rag_evals.stats import build_bands
-from tests.quality.runs import graded, record
+from tests.analysis.runs import graded, record
 from tests.report.browser import Browser
 
 _RUN = "window.pwned=(window.pwned||0)+1"

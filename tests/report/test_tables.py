@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
-from rag_evals.quality import compare
 from rag_evals.report import (
     View,
     comparison_markdown,
@@ -20,7 +20,7 @@ from rag_evals.report import (
     write_report,
 )
 from rag_evals.run import StoredRun, StoredSample
-from tests.quality.runs import faithfulness, graded, record, scores_run, statements_run
+from tests.analysis.runs import faithfulness, graded, record, scores_run, statements_run
 from tests.report.pages import stored
 
 

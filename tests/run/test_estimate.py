@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from rag_evals import Sample, TwoStepFaithfulness, base
+from rag_evals.core import Usage
 from rag_evals.errors import ConfigurationError
-from rag_evals.extract import SentenceExtractor
-from rag_evals.judge import Usage, price_of
+from rag_evals.grading.extract import SentenceExtractor
+from rag_evals.judge import price_of
+from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.run import estimate, make_plan
-from rag_evals.statements import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
 

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from rag_evals import Sample, evaluate
+from rag_evals.analysis import agreement, compare
 from rag_evals.cli.main import app
 from rag_evals.errors import ConfigurationError, DataError, RagEvalsError
-from rag_evals.quality import agreement, compare
 from rag_evals.run import load_run
 from rag_evals.run.store import read_manifest
 from rag_evals.testing import JudgeRequest, Script, ScriptedJudge

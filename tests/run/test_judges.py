@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from rag_evals import TwoStepFaithfulness, evaluate
-from rag_evals.extract import SentenceExtractor
-from rag_evals.judge import Usage, price_of
+from rag_evals.core import Usage
+from rag_evals.grading.extract import SentenceExtractor
+from rag_evals.judge import price_of
 from rag_evals.testing import Answer, JudgeRequest, Reply, Script, ScriptedJudge, Stall
 from rag_evals.testing.fill import fill_by_words
 from rag_evals.verify import LLMVerifier

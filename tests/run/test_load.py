@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rag_evals import FaithfulnessResult, Sample, evaluate
+from rag_evals.core.finding import Finding
 from rag_evals.errors import DataError
-from rag_evals.finding import Finding
 from rag_evals.report import report_csv
 from rag_evals.run import StoredResult, StoredRun, load_run
 from tests.conftest import EIFFEL

@@ -12,6 +12,7 @@ import openai
 import pytest
 
 from rag_evals import ColumnMap, Faithfulness, Progress, Sample, aevaluate, base, evaluate
+from rag_evals.core import Flow
 from rag_evals.errors import (
     ConfigurationError,
     DataError,
@@ -19,10 +20,9 @@ from rag_evals.errors import (
     JudgeUnreachableError,
     UnknownNameError,
 )
-from rag_evals.grader import Grader
-from rag_evals.statements import FaithfulnessResult
+from rag_evals.grading.grader import Grader
+from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.testing import HttpError, JudgeRequest, Reply, Script, ScriptedJudge
-from rag_evals.verify import Flow
 from tests.conftest import EIFFEL, statement
 
 Start = Callable[[Script], ScriptedJudge]

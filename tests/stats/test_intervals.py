@@ -8,11 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
-from rag_evals.stats import (
-    clopper_pearson_interval,
-    mean_interval,
-    wilson_interval,
-)
+from rag_evals.stats import clopper_pearson_interval, mean_interval, wilson_interval
 
 COUNTS = st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)

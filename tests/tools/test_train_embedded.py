@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_evals.verify import EmbeddedVerifier
-from tests.verify.test_embedded_pairs import PAIRS
+from rag_evals.embedded import EmbeddedVerifier
+from tests.embedded.test_pairs import PAIRS
 
 
 @pytest.fixture

@@ -34,11 +34,12 @@ from rag_evals import (
     evaluate,
 )
 from rag_evals.cache import SemanticCache, StatementCache, may_share_verdict
-from rag_evals.rubrics import PassFailResult
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.response_models.rubrics import PassFailResult
 from rag_evals.score_precision import GradedChunk
 from rag_evals.score_recall import ReferenceStatement
 from rag_evals.testing import HttpError, Reply, ScriptedJudge
-from rag_evals.verify import CascadeVerifier, EmbeddedVerifier, LLMVerifier
+from rag_evals.verify import CascadeVerifier, LLMVerifier
 
 
 class Politeness(Result):

@@ -6,19 +6,16 @@ from typing import Any
 import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
-from rag_evals.drive import drive
+from rag_evals.core import Flow, Meter, Verdict, Verifier
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
-from rag_evals.extract import SentenceExtractor
-from rag_evals.judge import Meter
+from rag_evals.grading.drivers import drive
+from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import (
     CascadeVerifier,
     ClassifierVerifier,
-    EmbeddedVerifier,
-    Flow,
     LLMVerifier,
-    Verdict,
-    Verifier,
     from_string,
     read_judge,
     verifier_from_string,

@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rag_evals.verify.embedded.features import FEATURES
-from rag_evals.verify.embedded.model import FORMAT, parse
-from rag_evals.verify.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
+from rag_evals.embedded.features import FEATURES
+from rag_evals.embedded.model import FORMAT, parse
+from rag_evals.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
 from tools.train_embedded import figures
 from tools.train_embedded.background import count_background
 from tools.train_embedded.card import Measured, write_card

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rag_evals.verify.embedded.features import MEANINGS
-from rag_evals.verify.embedded.model import answer_threshold
-from rag_evals.verify.embedded.verifier import EmbeddedVerifier
+from rag_evals.embedded.features import MEANINGS
+from rag_evals.embedded.model import answer_threshold
+from rag_evals.embedded.verifier import EmbeddedVerifier
 from tools.train_embedded import figures
 from tools.train_embedded.figures import Array
 from tools.train_embedded.rows import EVALUATION_ONLY, LICENCES

@@ -12,12 +12,17 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
+from rag_evals.core import (
+    Evidence,
+    Flow,
+    Verdict,
+    Verifier,
+    VerifyCall,
+    require_fraction,
+    require_whole,
+)
 from rag_evals.errors import ConfigurationError, RagEvalsError, VerifierError
-from rag_evals.verify.checks import require_fraction, require_whole
 from rag_evals.verify.classifier.adapters import Adapter, adapter_for, resolve_device
-from rag_evals.verify.flow import Flow, VerifyCall
-from rag_evals.verify.protocol import Verifier
-from rag_evals.verify.verdict import Evidence, Verdict
 
 HHEM = "vectara/hallucination_evaluation_model"
 """HHEM-2.1-Open by Vectara: FLAN-T5-base, 110 million parameters, Apache 2.0."""

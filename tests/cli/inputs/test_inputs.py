@@ -11,9 +11,9 @@ from shutil import copytree
 import pytest
 
 from rag_evals.text import is_obeyed
-from tests.cli.conftest import Command
 from tests.cli.inputs import data_files, options, prompts_and_runs
 from tests.cli.inputs.table import ROW, Content, Entry
+from tests.conftest import Command
 
 ENTRIES = [*data_files.entries(), *options.entries(), *prompts_and_runs.entries()]
 _LONGEST_LINE = 1010
@@ -151,7 +151,7 @@ def test_a_signal_ends_a_command_that_has_not_begun_to_grade(
 ) -> None:
     """While it waits for a slow disk, Ctrl-C ends it in one line, and SIGTERM at once."""
     program = (
-        "import sys, time; from rag_evals.cli.exits import exit_code_of\n"
+        "import sys, time; from rag_evals.cli.shared.exits import exit_code_of\n"
         "sys.exit(exit_code_of(lambda: (print('waits', flush=True), time.sleep(60))))"
     )
     waiting = subprocess.Popen(

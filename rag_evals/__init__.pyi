@@ -1,0 +1,50 @@
+# Written by tools/public_names.py from the table in __init__.py.
+from rag_evals import base as base
+from rag_evals import errors as errors
+from rag_evals import testing as testing
+from rag_evals.analysis import agreement as agreement
+from rag_evals.analysis import calibrate as calibrate
+from rag_evals.analysis import compare as compare
+from rag_evals.analysis import correct as correct
+from rag_evals.base import ContextEvaluation as ContextEvaluation
+from rag_evals.core import Chunk as Chunk
+from rag_evals.core import Finding as Finding
+from rag_evals.core import Quote as Quote
+from rag_evals.core import Result as Result
+from rag_evals.core import Sample as Sample
+from rag_evals.dataset import ColumnMap as ColumnMap
+from rag_evals.grading import Grader as Grader
+from rag_evals.report import write_report as write_report
+from rag_evals.response_models import AuditedFaithfulnessResult as AuditedFaithfulnessResult
+from rag_evals.response_models import AuditedStatement as AuditedStatement
+from rag_evals.response_models import FaithfulnessResult as FaithfulnessResult
+from rag_evals.response_models import StatementEvaluation as StatementEvaluation
+from rag_evals.run import Gate as Gate
+from rag_evals.run import Outcome as Outcome
+from rag_evals.run import Progress as Progress
+from rag_evals.run import Run as Run
+from rag_evals.run import StoredRun as StoredRun
+from rag_evals.run import Summary as Summary
+from rag_evals.run import aevaluate as aevaluate
+from rag_evals.run import evaluate as evaluate
+from rag_evals.run import load_run as load_run
+from rag_evals.score_abstention import Abstention as Abstention
+from rag_evals.score_abstention import AbstentionResult as AbstentionResult
+from rag_evals.score_citations import CitationFaithfulness as CitationFaithfulness
+from rag_evals.score_citations import CitationFaithfulnessResult as CitationFaithfulnessResult
+from rag_evals.score_faithfulness import Faithfulness as Faithfulness
+from rag_evals.score_faithfulness_audited import AuditedFaithfulness as AuditedFaithfulness
+from rag_evals.score_faithfulness_two_step import HHEMFaithfulness as HHEMFaithfulness
+from rag_evals.score_faithfulness_two_step import TwoStepFaithfulness as TwoStepFaithfulness
+from rag_evals.score_precision import ChunkPrecision as ChunkPrecision
+from rag_evals.score_precision import ChunkPrecisionResult as ChunkPrecisionResult
+from rag_evals.score_recall import ContextRecall as ContextRecall
+from rag_evals.score_recall import ContextRecallResult as ContextRecallResult
+from rag_evals.score_relevance import AnswerRelevance as AnswerRelevance
+from rag_evals.score_relevance import AnswerRelevanceResult as AnswerRelevanceResult
+from rag_evals.score_utility import ChunkUtility as ChunkUtility
+from rag_evals.score_utility import ChunkUtilityResult as ChunkUtilityResult
+
+HOMES: dict[str, str]
+__version__: str
+__all__: list[str]

@@ -1,0 +1,76 @@
+"""How far can a run be trusted? Run against run, the judge against people, and under attack."""
+
+from rag_evals.analysis.agreement import LevelAgreement, PeopleAgreement, agreement
+from rag_evals.analysis.attack import (
+    Attack,
+    AttackReport,
+    AttackTrial,
+    attack,
+    read_attacks,
+    shipped_attacks,
+)
+from rag_evals.analysis.calibration import JudgeQuality, calibrate
+from rag_evals.analysis.comparing import RunInput, compare
+from rag_evals.analysis.comparison import (
+    ChangedRow,
+    Comparison,
+    GraderComparison,
+    GroupComparison,
+    PairCoverage,
+    ScoredOnce,
+)
+from rag_evals.analysis.correction import Correction, Corrections, correct
+from rag_evals.analysis.items import has_verdicts, reason_of
+from rag_evals.analysis.labels import Label, read_labels
+from rag_evals.analysis.pairing import paired_runs, parse_pairs
+from rag_evals.analysis.wording import (
+    agreement_lines,
+    comparison_lines,
+    correction_lines,
+    detectable_words,
+    difference_words,
+    group_verdict_words,
+    interval_words,
+    p_words,
+    verdict_words,
+)
+
+__all__ = [
+    "Attack",
+    "AttackReport",
+    "AttackTrial",
+    "ChangedRow",
+    "Comparison",
+    "Correction",
+    "Corrections",
+    "GraderComparison",
+    "GroupComparison",
+    "JudgeQuality",
+    "Label",
+    "LevelAgreement",
+    "PairCoverage",
+    "PeopleAgreement",
+    "RunInput",
+    "ScoredOnce",
+    "agreement",
+    "agreement_lines",
+    "attack",
+    "calibrate",
+    "compare",
+    "comparison_lines",
+    "correct",
+    "correction_lines",
+    "detectable_words",
+    "difference_words",
+    "group_verdict_words",
+    "has_verdicts",
+    "interval_words",
+    "p_words",
+    "paired_runs",
+    "parse_pairs",
+    "read_attacks",
+    "read_labels",
+    "reason_of",
+    "shipped_attacks",
+    "verdict_words",
+]

@@ -1,0 +1,228 @@
+"""How far does the judge agree with people? Measured on labels, by statement and by row."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rag_evals.analysis.comparing import RunInput
+from rag_evals.analysis.labels import Label, read_labels
+from rag_evals.analysis.matching import Matched, Unit, match_labels
+from rag_evals.core import named_arguments
+from rag_evals.errors import DataError
+from rag_evals.run import StoredRun, load_run
+from rag_evals.stats import (
+    Agreement,
+    Interval,
+    ThresholdPoint,
+    auroc_interval,
+    best_threshold,
+    krippendorff_interval,
+    measure_agreement,
+    threshold_curve,
+)
+
+Level = Literal["statement", "row"]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelAgreement:
+    """Judge and people on the statements or the rows of one grader.
+
+    Attributes:
+        grader: Its name.
+        level: What was labelled. A row is True for the judge from the threshold up.
+        group: The group of rows; None for all of them together.
+        units: Labelled statements or rows that count.
+        rows: Rows behind them.
+        agreement: Confusion, rates and kappa, each with its interval.
+        ties: Units on which people are split evenly; they do not count.
+        annotators: People behind the labels, unnamed ones as one.
+        alpha: Krippendorff's alpha among people; None with fewer than two.
+        auroc: How often a right row scores above a wrong one; None for statements, or where one
+            label is rare.
+        curve: Confusion at every threshold, for rows.
+        best: The threshold with the best balanced accuracy on these labels.
+        noun: What was labelled, in words: rows, statements, citations, chunks or verdicts.
+    """
+
+    grader: str
+    level: Level
+    group: str | None
+    units: int
+    rows: int
+    agreement: Agreement
+    ties: int = 0
+    annotators: int = 1
+    alpha: Interval | None = None
+    auroc: Interval | None = None
+    curve: tuple[ThresholdPoint, ...] = ()
+    best: ThresholdPoint | None = None
+    noun: str = "rows"
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleAgreement:
+    """A run measured against people's labels.
+
+    Attributes:
+        tables: For each grader, statements and rows, each as a whole and then by group.
+        threshold: Score from which the judge calls a row right.
+        unmatched: Statement labels that fit no verdict of the judge.
+        unscored: Labelled rows that the judge gave no score.
+        foreign: Labels of rows that the run does not have.
+    """
+
+    tables: tuple[LevelAgreement, ...]
+    threshold: float
+    unmatched: int = 0
+    unscored: int = 0
+    foreign: int = 0
+
+    def __str__(self) -> str:
+        """What a terminal shows."""
+        from rag_evals.analysis.wording import agreement_lines  # noqa: PLC0415 - it needs this file
+
+        return "\n".join(agreement_lines(self))
+
+
+@named_arguments
+def agreement(
+    run: RunInput,
+    labels: str | Path | Sequence[str | Path] = (),
+    *,
+    grader: str | None = None,
+    by: str | None = None,
+    column: str = "label",
+    threshold: float = 1.0,
+    confidence: float = 0.95,
+    resamples: int = 4_000,
+    seed: int = 0,
+) -> PeopleAgreement:
+    """Measure the verdicts of a run against labels from people.
+
+    Args:
+        run: A run folder, or a run in memory.
+        labels: Files, or columns of the data; without any, the data's `label` and `statements`.
+        grader: The only grader to take; None takes all of the run.
+        by: Column of the data to measure each group by.
+        column: The column of a labels file that holds the label.
+        threshold: Score from which the judge calls a row right; the default asks for every
+            statement to be supported.
+        confidence: Coverage of each interval, as a fraction.
+        resamples: Draws behind the intervals of balanced accuracy and kappa.
+        seed: Same seed, same intervals.
+
+    Raises:
+        DataError: The labels cannot be read, or none is of a row that the run has.
+    """
+    stored = load_run(run)
+    given = read_labels(labels, stored, column=column)
+    groups = {} if by is None else stored.column(by)
+    measure = _Measure(groups, threshold, confidence, resamples, seed)
+    matched = match_labels(stored, given, grader)
+    tables = tuple(table for of_grader in matched for table in measure.tables(of_grader))
+    foreign = _foreign(stored, given)
+    if not tables:
+        raise DataError(_nothing_fits(given, foreign, matched))
+    return PeopleAgreement(
+        tables,
+        threshold,
+        unmatched=sum(of_grader.unmatched for of_grader in matched),
+        unscored=sum(len(of_grader.unscored) for of_grader in matched),
+        foreign=foreign,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    groups: Mapping[str, str | None]
+    threshold: float
+    confidence: float
+    resamples: int
+    seed: int
+
+    def tables(self, matched: Matched) -> Iterator[LevelAgreement]:
+        levels: list[tuple[Level, list[Unit]]] = [
+            ("statement", matched.statements),
+            ("row", matched.rows),
+        ]
+        for level, units in levels:
+            if any(unit.label is not None for unit in units):
+                yield self._table(matched, level, None, units)
+            members: dict[str | None, list[Unit]] = {}
+            for unit in units if self.groups else ():
+                members.setdefault(self.groups.get(unit.sample_id), []).append(unit)
+            for group, of_group in members.items():
+                if any(unit.label is not None for unit in of_group):
+                    yield self._table(matched, level, group or "(none)", of_group)
+
+    def _table(
+        self, matched: Matched, level: Level, group: str | None, units: Sequence[Unit]
+    ) -> LevelAgreement:
+        counted = [(unit, unit.label) for unit in units]
+        known = [(unit, _yes_or_no(unit, label)) for unit, label in counted if label is not None]
+        labels = [label for _, label in known]
+        scores = [unit.judged for unit, _ in known]
+        of_rows = level == "row"
+        limit = self.threshold if of_rows else 0.5
+        measured = measure_agreement(
+            labels,
+            [score >= limit for score in scores],
+            clusters=None if of_rows else [unit.sample_id for unit, _ in known],
+            confidence=self.confidence,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+        people = list(dict.fromkeys(who for unit in units for who in unit.labels))
+        both = any(labels) and not all(labels)
+        ranked = of_rows and both and min(sum(labels), len(labels) - sum(labels)) > 1
+        return LevelAgreement(
+            matched.grader,
+            level,
+            group,
+            units=len(known),
+            rows=len({unit.sample_id for unit, _ in known}),
+            agreement=measured,
+            ties=len(units) - len(known),
+            annotators=len(people),
+            alpha=self._alpha(units) if len(people) > 1 else None,
+            auroc=auroc_interval(labels, scores, confidence=self.confidence) if ranked else None,
+            curve=tuple(threshold_curve(labels, scores)) if of_rows else (),
+            best=best_threshold(labels, scores) if of_rows and both else None,
+            noun="rows" if of_rows else matched.noun,
+        )
+
+    def _alpha(self, units: Sequence[Unit]) -> Interval | None:
+        return krippendorff_interval(
+            [list(unit.labels.values()) for unit in units],
+            confidence=self.confidence,
+            seed=self.seed,
+        )
+
+
+def _yes_or_no(unit: Unit, label: float) -> bool:
+    if 0 < label < 1:
+        raise DataError(
+            f"row {unit.sample_id!r} has the label {label:g}; agreement needs yes or no, "
+            "correct takes scores too"
+        )
+    return label == 1
+
+
+def _foreign(run: StoredRun, labels: Sequence[Label]) -> int:
+    there = {record["sample_id"] for record in run.records}
+    return sum(label.sample_id not in there for label in labels)
+
+
+def _nothing_fits(labels: Sequence[Label], foreign: int, matched: Sequence[Matched]) -> str:
+    if foreign == len(labels):
+        return (
+            f"none of the {len(labels)} labels is of a row of this run; "
+            f"the first is of {labels[0].sample_id!r}"
+        )
+    unscored = sum(len(of_grader.unscored) for of_grader in matched)
+    return (
+        f"no label fits a verdict: {foreign} are of other rows, {unscored} labelled rows have no "
+        "score, the rest are of statements that the judge did not find"
+    )

@@ -1,0 +1,263 @@
+"""Is one run better than another? Pairs their rows by sample id, and says how sure that is."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from rag_evals.analysis.comparison import (
+    ChangedRow,
+    Comparison,
+    GraderComparison,
+    GroupComparison,
+    PairCoverage,
+    ScoredOnce,
+)
+from rag_evals.analysis.differences import named_differences
+from rag_evals.analysis.items import reason_of
+from rag_evals.analysis.pairing import paired_runs
+from rag_evals.core import named_arguments
+from rag_evals.errors import ConfigurationError, UnpairedScoresError
+from rag_evals.run import Record, Run, StoredRun, load_run, require_counts
+from rag_evals.stats import (
+    Interval,
+    PairedComparison,
+    compare_paired,
+    holm_adjusted,
+    largest_changes,
+    mcnemar_exact,
+    mean_interval,
+)
+
+RunInput = str | Path | Run | StoredRun
+"""A run folder, or a run in memory."""
+
+_CHANGES_KEPT = 20
+_Compare = Callable[[Sequence[str], "_Pair"], PairedComparison]
+
+
+@named_arguments
+def compare(
+    baseline: RunInput,
+    candidate: RunInput | None = None,
+    *,
+    pairs: Mapping[str, str] | None = None,
+    graders: Sequence[str] = (),
+    count: Mapping[str, float] | None = None,
+    by: str | None = None,
+    cluster: str | None = None,
+    threshold: float = 1.0,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two runs, or two graders of one run, row by row.
+
+    Args:
+        baseline: The run to compare with.
+        candidate: The run that should be better; None compares `pairs` of graders of the first.
+        pairs: Graders of other names that belong together, the baseline's first, as in
+            `{"strict": "mild"}`; graders of one name are paired by themselves.
+        graders: Names that both runs have, to compare no others; none compares all of them.
+        count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`.
+        by: Column of the data to compare each group by; None compares all rows together only.
+        cluster: Column that rows from one document or conversation share; None takes rows as
+            independent.
+        threshold: Score from which a row passes, for McNemar's test.
+        confidence: Coverage of each interval, as a fraction.
+        resamples: Random sign patterns, where the test draws any.
+        seed: Same seed, same p-values.
+
+    Raises:
+        ConfigurationError: One run without a pair of its graders, or an unknown grader or reason.
+        DataError: A folder holds no run, or a column is not in the data.
+        UnpairedScoresError: No grader scored one and the same row in both runs.
+    """
+    if candidate is None and not pairs:
+        raise ConfigurationError(
+            "one run is compared by two of its graders, as in pairs={'strict': 'mild'}; "
+            "or give a second run"
+        )
+    require_counts(count or {})
+    first = load_run(baseline)
+    second = first if candidate is None else load_run(candidate)
+    first, second = paired_runs(first, second, pairs=pairs, graders=graders)
+    groups = {} if by is None else {**second.column(by), **first.column(by)}
+    clusters = {} if cluster is None else {**second.column(cluster), **first.column(cluster)}
+    common = [grader for grader in first.graders if grader in second.graders]
+    every = [_Pair(grader, first, second, count or {}, clusters) for grader in common]
+    pairs_with_rows = [pair for pair in every if pair.rows]
+    if not pairs_with_rows:
+        raise UnpairedScoresError(_no_pair(first, second))
+    paired = partial(_paired, confidence=confidence, resamples=resamples, seed=seed)
+    overall = [paired(pair.rows, pair) for pair in pairs_with_rows]
+    adjusted = holm_adjusted([each.significance.p_value for each in overall])
+    return Comparison(
+        _name(first),
+        _name(second),
+        tuple(
+            pair.compared(each, p_value, threshold, _by_group(pair, groups, paired))
+            for pair, each, p_value in zip(pairs_with_rows, overall, adjusted, strict=True)
+        ),
+        tuple(pair.coverage() for pair in every if not pair.rows),
+        tuple(named_differences(first, second)),
+        threshold,
+    )
+
+
+def _paired(
+    rows: Sequence[str], pair: "_Pair", *, confidence: float, resamples: int, seed: int
+) -> PairedComparison:
+    compared = compare_paired(
+        pair.scores(0, rows),
+        pair.scores(1, rows),
+        clusters=pair.clusters_of(rows),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    if pair.same:
+        # What a run says about itself is no sample of anything: the difference is 0, surely.
+        itself = Interval(0.0, 0.0, 0.0, confidence, "the same outcomes")
+        compared = replace(compared, difference=itself)
+    return compared
+
+
+class _Pair:
+    """One grader's outcomes in both runs."""
+
+    def __init__(
+        self,
+        grader: str,
+        first: StoredRun,
+        second: StoredRun,
+        count: Mapping[str, float],
+        clusters: Mapping[str, str | None],
+    ) -> None:
+        self.grader = grader
+        self._runs: tuple[dict[str, Record], dict[str, Record]] = (
+            {record["sample_id"]: record for record in first.of_grader(grader)},
+            {record["sample_id"]: record for record in second.of_grader(grader)},
+        )
+        self._scores = tuple(
+            {row: _score(record, count) for row, record in run.items()} for run in self._runs
+        )
+        self._clusters = clusters
+        one, other = self._scores
+        self.same = self._runs[0] == self._runs[1]
+        self._common = [row for row in one if row in other]
+        self.rows = [row for row in self._common if one[row] is not None and other[row] is not None]
+
+    def scores(self, run: int, rows: Sequence[str]) -> list[float]:
+        return [score for row in rows if (score := self._scores[run][row]) is not None]
+
+    def clusters_of(self, rows: Sequence[str]) -> list[str | None] | None:
+        return [self._clusters.get(row) for row in rows] if self._clusters else None
+
+    def coverage(self) -> PairCoverage:
+        one, other = self._scores
+        missing = Counter(map(self._why, dict.fromkeys([*one, *other])))
+        scored = missing.pop(None, 0)
+        reasons = {why: number for why, number in missing.items() if why is not None}
+        return PairCoverage(self.grader, scored + sum(reasons.values()), scored, reasons, self.same)
+
+    def _why(self, row: str) -> str | None:
+        one, other = self._scores
+        if row not in other:
+            return "only in the baseline"
+        if row not in one:
+            return "only in the candidate"
+        reasons = [
+            None if scores[row] is not None else reason_of(run[row])
+            for scores, run in zip(self._scores, self._runs, strict=True)
+        ]
+        if reasons[0] is not None and reasons[0] == reasons[1]:
+            return f"{reasons[0]} in both"
+        if reasons[1] is not None:
+            return f"{reasons[1]} in the candidate"
+        return None if reasons[0] is None else f"{reasons[0]} in the baseline"
+
+    def compared(
+        self,
+        paired: PairedComparison,
+        adjusted_p: float,
+        threshold: float,
+        groups: tuple[GroupComparison, ...],
+    ) -> GraderComparison:
+        one, other = self._runs
+        old, new = self.scores(0, self.rows), self.scores(1, self.rows)
+        old_passed = [score >= threshold for score in old]
+        new_passed = [score >= threshold for score in new]
+        estimated = partial(
+            mean_interval,
+            clusters=self.clusters_of(self.rows),
+            confidence=paired.difference.confidence,
+        )
+        return GraderComparison(
+            grader=self.grader,
+            coverage=self.coverage(),
+            baseline=estimated(old),
+            candidate=estimated(new),
+            paired=paired,
+            adjusted_p=adjusted_p,
+            passes=mcnemar_exact(old_passed, new_passed),
+            passed=(sum(old_passed), sum(new_passed)),
+            changed=tuple(
+                ChangedRow(self.rows[place], old[place], new[place])
+                for place in largest_changes(old, new, limit=_CHANGES_KEPT)
+            ),
+            scored_once=tuple(self._scored_once()),
+            only_baseline=tuple(row for row in one if row not in other),
+            only_candidate=tuple(row for row in other if row not in one),
+            groups=groups,
+        )
+
+    def _scored_once(self) -> list[ScoredOnce]:
+        found = []
+        for row in self._common:
+            has_score = [scores[row] is not None for scores in self._scores]
+            if has_score[0] != has_score[1]:
+                which = "baseline" if has_score[0] else "candidate"
+                why = reason_of(self._runs[1 if has_score[0] else 0][row])
+                found.append(ScoredOnce(row, which, why or ""))
+        return found
+
+
+def _score(record: Record, count: Mapping[str, float]) -> float | None:
+    score: float | None = record["score"]
+    return score if score is not None else count.get(record.get("reason") or "")
+
+
+def _by_group(
+    pair: _Pair, groups: Mapping[str, str | None], paired: _Compare
+) -> tuple[GroupComparison, ...]:
+    if not groups:
+        return ()
+    members: dict[str | None, list[str]] = {}
+    for row in pair.rows:
+        members.setdefault(groups.get(row), []).append(row)
+    compared = [paired(rows, pair) for rows in members.values()]
+    adjusted = holm_adjusted([each.significance.p_value for each in compared])
+    return tuple(
+        GroupComparison(group, each, p_value)
+        for group, each, p_value in zip(members, compared, adjusted, strict=True)
+    )
+
+
+def _name(run: StoredRun) -> str:
+    return "a run in memory" if run.folder is None else str(run.folder)
+
+
+def _no_pair(first: StoredRun, second: StoredRun) -> str:
+    names = f"{', '.join(first.graders) or 'none'} and {', '.join(second.graders) or 'none'}"
+    if not set(first.graders) & set(second.graders):
+        one, other = (run.graders[0] if run.graders else "NAME" for run in (first, second))
+        return (
+            f"the runs have no grader in common: {names}; say which belong together, as in "
+            f"--pair {one}={other} (in Python pairs={{{one!r}: {other!r}}})"
+        )
+    return (
+        "no row has a score in both runs; rows are paired by id, so both data files need an id "
+        "column with the same values (without one, an id is made from the row's content)"
+    )

@@ -1,0 +1,255 @@
+"""What would the score be without the judge's bias? Corrected from a few labels, or refused."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from rag_evals.analysis.comparing import RunInput
+from rag_evals.analysis.labels import read_labels
+from rag_evals.analysis.matching import Matched, Unit, match_labels
+from rag_evals.core import named_arguments
+from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
+from rag_evals.run import StoredRun, load_run
+from rag_evals.stats import (
+    CorrectedMean,
+    CorrectedRate,
+    Interval,
+    mean_interval,
+    prediction_powered_mean,
+    rogan_gladen_rate,
+)
+
+T = TypeVar("T")
+_ALL_LABELLED = "every row has a label, so their mean is the answer; nothing is left to correct"
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """One number of a run as people would have given it.
+
+    Attributes:
+        grader: Its name.
+        target: What the number is, in words.
+        labelled: Labelled rows or statements.
+        unlabelled: Rows or statements that only the judge saw.
+        judged: The judge's own number over all of them, 0 to 1.
+        labels_only: The number from the labels alone.
+        prediction_powered: Corrected by PPI++; None where refused.
+        rogan_gladen: Corrected by the judge's error rates; None where refused, or no rate.
+        refusals: Why a correction is missing, one sentence each.
+    """
+
+    grader: str
+    target: str
+    labelled: int
+    unlabelled: int
+    judged: float
+    labels_only: Interval
+    prediction_powered: CorrectedMean | None
+    rogan_gladen: CorrectedRate | None
+    refusals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """The numbers of a run, corrected.
+
+    Attributes:
+        corrections: For each grader, the mean score, the share of right rows and the share of
+            statements (or chunks, citations) with a yes, as far as labels of that kind are there.
+    """
+
+    corrections: tuple[Correction, ...]
+
+    def __str__(self) -> str:
+        """What a terminal shows."""
+        from rag_evals.analysis.wording import correction_lines  # noqa: PLC0415 - it needs this file
+
+        return "\n".join(correction_lines(self))
+
+
+@named_arguments
+def correct(
+    run: RunInput,
+    labels: str | Path | Sequence[str | Path] = (),
+    *,
+    grader: str | None = None,
+    cluster: str | None = None,
+    column: str = "label",
+    threshold: float = 1.0,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Corrections:
+    """Correct the numbers of a run by labels of a random part of its rows.
+
+    Args:
+        run: A run folder, or a run in memory.
+        labels: Files, or columns of the data; without any, the data's `label` and `statements`.
+            The labelled rows must be a random sample, as `rag-evals label` draws it.
+        grader: The only grader to take; None takes all of the run.
+        cluster: Column that rows from one document or conversation share.
+        column: The column of a labels file that holds the label.
+        threshold: Score from which the judge calls a row right.
+        confidence: Coverage of each interval, as a fraction.
+        seed: Same seed, same intervals.
+
+    Raises:
+        DataError: The labels cannot be read.
+        TooFewLabelsError: Every correction is refused; the message says why.
+    """
+    stored = load_run(run)
+    given = read_labels(labels, stored, column=column)
+    clusters = {} if cluster is None else stored.column(cluster)
+    work = _Work(stored, clusters, threshold, confidence, seed)
+    found = [
+        c for matched in match_labels(stored, given, grader) for c in work.corrections(matched)
+    ]
+    if not found:
+        raise TooFewLabelsError("no label fits a scored row of this run; see rag-evals agreement")
+    if not any(c.prediction_powered or c.rogan_gladen or not c.unlabelled for c in found):
+        raise TooFewLabelsError(
+            "; ".join(dict.fromkeys(reason for c in found for reason in c.refusals))
+        )
+    return Corrections(tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    run: StoredRun
+    clusters: dict[str, str | None]
+    threshold: float
+    confidence: float
+    seed: int
+
+    def corrections(self, matched: Matched) -> list[Correction]:
+        scores = {
+            record["sample_id"]: float(record["score"])
+            for record in self.run.of_grader(matched.grader)
+            if record["score"] is not None
+        }
+        found = []
+        shares = _labelled(matched.scored_rows)
+        graded = [(unit, label) for unit, label in _labelled(matched.rows) if 0 < label < 1]
+        if graded:
+            shares = _labelled(matched.rows)
+        if shares:
+            found.append(self._of_rows(matched.grader, "mean score", shares, scores, None))
+        if matched.rows and not graded:
+            target = f"share of rows with a score of at least {self.threshold:g}"
+            rows = _labelled(matched.rows)
+            found.append(self._of_rows(matched.grader, target, rows, scores, self.threshold))
+        if matched.statements:
+            found.append(self._of_statements(matched))
+        return found
+
+    def _of_rows(
+        self,
+        grader: str,
+        target: str,
+        labelled: Sequence[tuple[Unit, float]],
+        scores: dict[str, float],
+        threshold: float | None,
+    ) -> Correction:
+        def seen(score: float) -> float:
+            return score if threshold is None else float(score >= threshold)
+
+        ids = {unit.sample_id for unit, _ in labelled}
+        others = [sample_id for sample_id in scores if sample_id not in ids]
+        return self._correct(
+            (grader, target),
+            [label for _, label in labelled],
+            [seen(unit.judged) for unit, _ in labelled],
+            [seen(scores[sample_id]) for sample_id in others],
+            [self.clusters.get(unit.sample_id) for unit, _ in labelled] if self.clusters else None,
+            [self.clusters.get(sample_id) for sample_id in others] if self.clusters else None,
+        )
+
+    def _of_statements(self, matched: Matched) -> Correction:
+        def cluster(sample_id: str) -> str:
+            return self.clusters.get(sample_id) or f"row {sample_id}"
+
+        labelled = _labelled(matched.statements)
+        return self._correct(
+            (matched.grader, f"share of {matched.noun} with a yes"),
+            [label for _, label in labelled],
+            [unit.judged for unit, _ in labelled],
+            [float(verdict) for _, verdict in matched.other_verdicts],
+            [cluster(unit.sample_id) for unit, _ in labelled],
+            [cluster(sample_id) for sample_id, _ in matched.other_verdicts],
+        )
+
+    def _correct(
+        self,
+        names: tuple[str, str],
+        labels: list[float],
+        judged: list[float],
+        others: list[float],
+        label_clusters: Sequence[str | None] | None,
+        other_clusters: Sequence[str | None] | None,
+    ) -> Correction:
+        known = _Known(labels, judged, others, label_clusters, other_clusters, self.confidence)
+        refusals: list[str] = [_ALL_LABELLED] if len(others) < 2 else []
+        powered = rated = None
+        if not refusals:
+            powered = _unless_refused(known.prediction_powered, refusals)
+            if {*labels, *judged, *others} <= {0.0, 1.0}:
+                rated = _unless_refused(lambda: known.rogan_gladen(self.seed), refusals)
+        everyone = [*judged, *others]
+        return Correction(
+            *names,
+            labelled=len(labels),
+            unlabelled=len(others),
+            judged=sum(everyone) / len(everyone),
+            labels_only=mean_interval(labels, clusters=label_clusters, confidence=self.confidence),
+            prediction_powered=powered,
+            rogan_gladen=rated,
+            refusals=tuple(dict.fromkeys(refusals)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What people and the judge say about one number."""
+
+    labels: list[float]
+    judged: list[float]
+    others: list[float]
+    label_clusters: Sequence[str | None] | None
+    other_clusters: Sequence[str | None] | None
+    confidence: float
+
+    def prediction_powered(self) -> CorrectedMean:
+        return prediction_powered_mean(
+            self.labels,
+            self.judged,
+            self.others,
+            label_clusters=self.label_clusters,
+            unlabelled_clusters=self.other_clusters,
+            confidence=self.confidence,
+        )
+
+    def rogan_gladen(self, seed: int) -> CorrectedRate:
+        return rogan_gladen_rate(
+            [label == 1 for label in self.labels],
+            [verdict == 1 for verdict in self.judged],
+            [verdict == 1 for verdict in self.others],
+            label_clusters=self.label_clusters,
+            unlabelled_clusters=self.other_clusters,
+            confidence=self.confidence,
+            seed=seed,
+        )
+
+
+def _labelled(units: Sequence[Unit]) -> list[tuple[Unit, float]]:
+    """Return what people agree on, with their label; evenly split ones are left out."""
+    pairs = [(unit, unit.label) for unit in units]
+    return [(unit, label) for unit, label in pairs if label is not None]
+
+
+def _unless_refused(correction: Callable[[], T], refusals: list[str]) -> T | None:
+    try:
+        return correction()
+    except (TooFewLabelsError, WeakJudgeError, InvalidScoresError) as error:
+        refusals.append(str(error))
+        return None

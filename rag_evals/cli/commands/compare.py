@@ -1,0 +1,157 @@
+"""`rag-evals compare`: is one run better than another?"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic_core import from_json, to_json
+from typer.core import TyperCommand
+
+from rag_evals.analysis import Comparison, paired_runs, parse_pairs
+from rag_evals.analysis import compare as compare_runs
+from rag_evals.cli.shared.gates import (
+    GATE_PANEL,
+    Counts,
+    MinScored,
+    asked_share,
+    exit_when_missed,
+    parsed_counts,
+)
+from rag_evals.cli.shared.opened import opened_run
+from rag_evals.cli.shared.options import By, Cluster, Json, Threshold
+from rag_evals.cli.shared.step_summary import append_step_summary
+from rag_evals.errors import ConfigurationError
+from rag_evals.report import comparison_html, write_private
+from rag_evals.report.terminal.screen import echo, echo_json
+
+_FAIL_IF_WORSE = "--fail-if-worse"
+
+
+class OptionalMargin(TyperCommand):
+    """Reads `--fail-if-worse` without a number as with 0; options here always take a value."""
+
+    # Any: the base class takes a type that typer does not export.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the number in where it was left out."""
+        filled: list[str] = []
+        for place, word in enumerate(args):
+            filled.append(word)
+            following = args[place + 1] if place + 1 < len(args) else ""
+            if word == _FAIL_IF_WORSE and not _is_number(following):
+                filled.append("0")
+        return super().parse_args(ctx, filled)
+
+
+def compare(
+    baseline: Annotated[Path, typer.Argument(metavar="BASELINE", help="Run folder.")],
+    candidate: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[CANDIDATE]",
+            help="Run folder to compare with it. Without one, two graders of the first run.",
+        ),
+    ] = None,
+    grader: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="The only graders to compare; with one run, the two to compare."
+        ),
+    ] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BASELINE=CANDIDATE",
+            help="Graders of other names that belong together; may be repeated.",
+        ),
+    ] = None,
+    by: By = None,
+    cluster: Cluster = None,
+    threshold: Threshold = 1.0,
+    fail_if_worse: Annotated[
+        float | None,
+        typer.Option(
+            _FAIL_IF_WORSE,
+            metavar="[MARGIN]",
+            min=0,
+            max=1,
+            help="Exit with 1 when the candidate is worse by more than this, its whole interval "
+            "below. Without a number: 0.",
+            rich_help_panel=GATE_PANEL,
+        ),
+    ] = None,
+    min_scored: MinScored = None,
+    count: Counts = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Also write a page with both runs side by side."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same p-values.")] = 0,
+    json_output: Json = False,
+) -> None:
+    """Compare two runs row by row: the difference, its interval, and whether it could be chance.
+
+    Rows are paired by id. The first run is the baseline, the second the candidate.
+
+    [bold]Examples[/bold]
+
+      rag-evals compare runs/before runs/after
+      rag-evals compare runs/before runs/after --by topic
+      rag-evals compare runs/before runs/after -o compared.html
+      rag-evals compare runs/before runs/after --fail-if-worse 0.02
+      rag-evals compare runs/both --grader faithfulness --grader faithfulness_two_step
+      rag-evals compare runs/before runs/both --pair faithfulness=faithfulness_two_step
+    """
+    counted, share = parsed_counts(count), asked_share(min_scored)
+    first = opened_run(baseline)
+    second = first if candidate is None else opened_run(candidate)
+    pairs, only = _asked_pairs(candidate, grader or [], parse_pairs(pair or []))
+    first, second = paired_runs(first, second, pairs=pairs, graders=only)
+    compared = compare_runs(
+        first, second, count=counted, by=by, cluster=cluster, threshold=threshold, seed=seed
+    )
+    if json_output:
+        echo_json(comparison_json(compared))
+    else:
+        echo(compared)
+    append_step_summary(compared)
+    if out is not None:
+        path = write_private(out, comparison_html(compared, first, second))
+        echo(f"report: {path}", err=json_output)
+    if fail_if_worse is not None or min_scored is not None:
+        exit_when_missed(compared.missed(margin=fail_if_worse, min_scored=share))
+
+
+def _asked_pairs(
+    candidate: Path | None, graders: list[str], pairs: dict[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the pairs of graders that are asked for, and the only graders of one name."""
+    if candidate is not None:
+        return pairs, graders
+    if len(set(graders)) == 2 and not pairs:
+        return {graders[0]: graders[1]}, []
+    if pairs and not graders:
+        return pairs, []
+    raise ConfigurationError(
+        "one run is compared by two of its graders, --grader A --grader B, or by --pair A=B; "
+        "or give the folder of a second run"
+    )
+
+
+def comparison_json(compared: Comparison) -> str:
+    """Write a comparison as JSON, with the verdicts that code derives."""
+    numbers = from_json(to_json(compared))
+    for written, grader in zip(numbers["graders"], compared.graders, strict=True):
+        written["verdict"] = grader.verdict
+        for written_group, group in zip(written["groups"], grader.groups, strict=True):
+            written_group["verdict"] = group.verdict
+    return to_json(numbers).decode()
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,240 @@
+"""`rag-evals grade`: grade every row of a file."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag_evals.cli.shared.after_run import check_group_column, show_more
+from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
+from rag_evals.cli.shared.gates import (
+    AtOption,
+    Counts,
+    FailUnder,
+    MinScored,
+    asked_gate,
+    exit_when_missed,
+    parsed_counts,
+)
+from rag_evals.cli.shared.graders import LanguageCode, PromptFolders, chosen_graders
+from rag_evals.cli.shared.options import (
+    By,
+    Columns,
+    GraderNames,
+    JsonForTable,
+    Limit,
+    OutFolder,
+    PromptFile,
+    Quiet,
+)
+from rag_evals.cli.shared.verifiers import with_verifying
+from rag_evals.dataset import ColumnMap
+from rag_evals.errors import ConfigurationError, RunInterruptedError, TooManyFailuresError
+from rag_evals.grading import default_judge
+from rag_evals.report.terminal.run import announce_columns, show_json, show_run
+from rag_evals.report.terminal.screen import echo, echo_error, echo_json
+from rag_evals.run import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_MAX_FAILURES,
+    Gate,
+    Plan,
+    Run,
+    RunOptions,
+    aexecute,
+    estimate,
+    make_plan,
+    run_until_signal,
+)
+
+_ROWS_SHOWN = 20
+
+_LIMITS = "Limits"
+
+
+def grade(
+    data: Annotated[Path, typer.Argument(help="JSONL, JSON or CSV file, also with .gz.")],
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="embedded|PROVIDER/MODEL|hf:MODEL|A>B",
+            help="Who decides; embedded@strict or embedded@0.8 set its threshold. "
+            "Default: $RAG_EVALS_JUDGE, else embedded.",
+        ),
+    ] = None,
+    grader: GraderNames = None,
+    prompt: PromptFile = None,
+    prompts: PromptFolders = None,
+    language: LanguageCode = None,
+    verifier: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGE", help="Who verifies, for faithfulness_two_step. Default: the judge."
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="cpu|cuda:N|mps|auto", help="Where classifiers run. Default: cpu."),
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
+    ] = None,
+    column: Columns = None,
+    out: OutFolder = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin anew; a run in the folder is set aside.")
+    ] = False,
+    limit: Limit = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")
+    ] = False,
+    fail_under: FailUnder = None,
+    at: AtOption = None,
+    min_scored: MinScored = None,
+    count: Counts = None,
+    by: By = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Also write report.html into the run folder.")
+    ] = False,
+    json_output: JsonForTable = False,
+    quiet: Quiet = False,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Gradings at a time, at most 4096.", rich_help_panel=_LIMITS)
+    ] = DEFAULT_CONCURRENCY,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds for all calls of one row.", rich_help_panel=_LIMITS)
+    ] = 120.0,
+    rpm: Annotated[
+        float | None,
+        typer.Option(help="Requests a minute, at most.", rich_help_panel=_LIMITS),
+    ] = None,
+    tpm: Annotated[
+        float | None, typer.Option(help="Tokens a minute, at most.", rich_help_panel=_LIMITS)
+    ] = None,
+    max_wait: Annotated[
+        float,
+        typer.Option(
+            help="Seconds that the endpoint may ask to wait, for one wait.", rich_help_panel=_LIMITS
+        ),
+    ] = 600.0,
+    max_failures: Annotated[
+        str,
+        typer.Option(
+            metavar="N|N%", help="End the run when more rows failed.", rich_help_panel=_LIMITS
+        ),
+    ] = DEFAULT_MAX_FAILURES,
+    no_cache: Annotated[
+        bool,
+        typer.Option(
+            "--no-cache", help="Ask again what was asked before.", rich_help_panel=_LIMITS
+        ),
+    ] = False,
+) -> None:
+    """Grade every row of a file, and keep the outcomes in a run folder.
+
+    An interrupted run goes on where it stopped when the same command is given again.
+
+    [bold]Examples[/bold]
+
+      rag-evals grade answers.jsonl
+      rag-evals grade answers.csv --judge openai/gpt-4o-mini --column answer=response
+      rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --prompt my_strict.jinja
+      rag-evals grade answers.jsonl --judge "embedded>openai/gpt-4o-mini"
+      rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --dry-run
+      rag-evals grade answers.jsonl --fail-under 0.9 --json
+      rag-evals grade answers.jsonl --fail-under 0.8 --at lower --count empty_context=0
+      rag-evals grade answers.jsonl --report
+    """
+    counted = parsed_counts(count)
+    gate = asked_gate(fail_under, at, min_scored, counted)
+    if dry_run:
+        _check_dry_run({"a gate": gate, "--by": by, "--report": report, "--restart": restart})
+    options: RunOptions = {
+        "limit": limit,
+        "timeout": timeout,
+        "rpm": rpm,
+        "tpm": tpm,
+        "max_wait": max_wait,
+        "max_failures": max_failures,
+        "cache": not (no_cache or dry_run),
+        "restart": restart,
+    }
+    graders, asked = with_verifying(
+        chosen_graders(grader or [], prompt, prompts or [], language),
+        judge or default_judge(),
+        verifier=verifier,
+        device=device,
+        batch_size=batch_size,
+    )
+    plan = make_plan(
+        data,
+        graders,
+        asked,
+        columns=ColumnMap.parse(column or []),
+        concurrency=concurrency,
+        options=options,
+    )
+    if plan.checked is not None and not quiet:
+        announce_columns(dict(plan.checked.taken), data)
+    check_group_column(plan, by)
+    if dry_run:
+        _show_estimate(plan, json_output=json_output)
+        return
+    run, too_many = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
+    _show(run, json_output=json_output, quiet=quiet, count=counted)
+    show_more(run, by=by, report=report, on_stderr=json_output)
+    _check(run, too_many, gate)
+
+
+def _show_estimate(plan: Plan, *, json_output: bool) -> None:
+    estimated = estimate(plan)
+    if json_output:
+        echo_json(json.dumps(asdict(estimated)))
+    else:
+        echo(str(estimated))
+
+
+def _check(run: Run, too_many: TooManyFailuresError | None, gate: Gate | None) -> None:
+    if too_many is not None:
+        echo_error(too_many)
+        raise typer.Exit(TOO_MANY_FAILURES)
+    if gate is not None:
+        exit_when_missed(gate.missed(run.summary()))
+
+
+def _check_dry_run(asked: Mapping[str, object]) -> None:
+    """Refuse what a dry run cannot do, because it grades nothing."""
+    others = [name for name, value in asked.items() if value]
+    if others:
+        raise ConfigurationError(
+            f"--dry-run grades nothing and writes nothing, so it cannot go with "
+            f"{', '.join(others)}; leave one of them out"
+        )
+
+
+def _carry_out(
+    plan: Plan, folder: Path, *, progress: bool
+) -> tuple[Run, TooManyFailuresError | None]:
+    """Grade; a run with too many failures is shown like any other before the command fails."""
+    try:
+        return run_until_signal(aexecute(plan, out=folder, progress=progress)), None
+    except TooManyFailuresError as error:
+        return error.run, error
+    except RunInterruptedError as error:
+        echo(f"{error}; what was graded is kept in {folder}. The same command goes on.", err=True)
+        # As shells have it: 128 and the number of the signal.
+        raise typer.Exit(128 + error.signal_number) from None
+
+
+def _show(run: Run, *, json_output: bool, quiet: bool, count: Mapping[str, float]) -> None:
+    if not run.graded and not quiet:
+        echo("nothing left to do: every row was graded before", err=True)
+    if json_output:
+        show_json(run, count=count)
+    else:
+        show_run(run, rows=_ROWS_SHOWN, count=count)
+    failed = run.summary().failed
+    if failed:
+        echo(f"Warning: {failed} gradings failed; the same command tries them again", err=True)

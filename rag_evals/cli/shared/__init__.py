@@ -1,0 +1,1 @@
+"""What commands have in common: options, and what they choose and show."""

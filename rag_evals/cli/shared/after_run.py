@@ -1,0 +1,59 @@
+"""What else does a finished run give? Groups, the HTML report, and the summary of a build step."""
+
+import os
+
+from rich.table import Column, Table
+
+from rag_evals.cli.shared.step_summary import VARIABLE, append_step_summary
+from rag_evals.errors import MissingColumnError
+from rag_evals.report import View, grader_numbers, group_cells, report_html, write_private
+from rag_evals.report.terminal.screen import cell, echo, screen
+from rag_evals.run import Plan, Run, StoredRun, load_run
+
+
+def check_group_column(plan: Plan, by: str | None) -> None:
+    """Refuse a column to group by that no row has, before any row is paid for.
+
+    Raises:
+        MissingColumnError: The message lists the columns.
+    """
+    if by is None or plan.checked is None or by == "language":
+        return
+    # What is graded is kept as the sample; groups are made of the columns beside it.
+    columns = set(plan.checked.columns) - set(plan.checked.taken.values())
+    if by not in columns and by.split(".")[0] not in columns:
+        raise MissingColumnError(
+            f"no column {by!r} to group by; beside what is graded the data has "
+            f"{', '.join(sorted(columns)) or 'none'}"
+        )
+
+
+def show_more(run: Run, *, by: str | None, report: bool, on_stderr: bool) -> None:
+    """Show groups, write the report and add to the summary of a build step, as far as asked for.
+
+    Args:
+        run: A finished run that was kept.
+        by: Column to show groups by, or None.
+        report: Whether to write `report.html` into its folder.
+        on_stderr: Whether standard output holds JSON that must stay alone.
+    """
+    if not (by or report or os.environ.get(VARIABLE)):
+        return
+    stored, view = load_run(run), View(by)
+    if by is not None:
+        show_groups(stored, view, on_stderr=on_stderr)
+    append_step_summary(stored, view)
+    if report and stored.folder is not None:
+        path = write_private(stored.folder / "report.html", report_html(stored, view=view))
+        echo(f"report: {path}", err=on_stderr)
+
+
+def show_groups(run: StoredRun, view: View, *, on_stderr: bool) -> None:
+    """Print one table of groups for each grader."""
+    for numbers in grader_numbers(run, view):
+        names = ("score", "95 %", "scored", "not scored")
+        title = cell(f"{numbers.grader} by {view.by}")
+        table = Table(Column(cell(view.by)), *names, title=title, header_style="bold")
+        for group in numbers.groups:
+            table.add_row(*map(cell, group_cells(group)))
+        screen(err=on_stderr).print(table)

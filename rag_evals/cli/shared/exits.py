@@ -1,0 +1,91 @@
+"""How does a command end? The exit codes, and one line on standard error for what went wrong."""
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from rag_evals.errors import GradingError, RagEvalsError, TooManyFailuresError
+from rag_evals.report.terminal.screen import echo_error
+
+DONE = 0
+GATE_MISSED = 1
+USAGE_ERROR = 2
+TOO_MANY_FAILURES = 3
+# As sysexits.h has it: an error inside the program. 4 is kept for a gate that is not decided.
+CRASH = 70
+# As shells have it: 128 and the number of the signal.
+INTERRUPTED = 130
+
+_DEBUG = "--debug"
+_MAX_MESSAGE_CHARS = 300
+# What typer raises for a command line that it cannot read; it has no public name there.
+_UsageError: type[Any] = typer.BadParameter.__mro__[1]
+
+
+def without_debug(words: list[str]) -> tuple[list[str], bool]:
+    """Take `--debug` out of a command line, wherever it stands before a bare `--`.
+
+    Args:
+        words: The command line without the program's name.
+
+    Returns:
+        The other words, and whether `--debug` was among them.
+    """
+    end = words.index("--") if "--" in words else len(words)
+    options = [word for word in words[:end] if word != _DEBUG]
+    return [*options, *words[end:]], len(options) < end
+
+
+def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
+    """Carry out a command and say how it ended; no error leaves a traceback by itself.
+
+    Args:
+        command: What to do; its own `SystemExit` passes through.
+        debug: Whether to show the traceback of an error as well.
+
+    Returns:
+        The exit code that the command returned, 0 when it returned none.
+    """
+    try:
+        code = command()
+    except SystemExit as stop:
+        # rich prints the help; it ends with 1 when the reader (`| head`) has gone.
+        if isinstance(stop.__context__, BrokenPipeError):
+            return DONE
+        raise
+    except (KeyboardInterrupt, typer.Abort):
+        echo_error("ended by SIGINT")
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last resort: each error ends in one line
+        if debug:
+            traceback.print_exception(error)
+        message, code = _last_words(error)
+        # Without a command typer shows its help, and says nothing more.
+        if message:
+            echo_error(message)
+        return code
+    return code if isinstance(code, int) else DONE
+
+
+def _last_words(error: Exception) -> tuple[str, int]:
+    if isinstance(error, RagEvalsError):
+        kind = f"{type(error).__name__}: " if isinstance(error, GradingError) else ""
+        hopeless = isinstance(error, TooManyFailuresError)
+        return f"{kind}{error}", TOO_MANY_FAILURES if hopeless else USAGE_ERROR
+    if isinstance(error, _UsageError):
+        return error.format_message(), USAGE_ERROR
+    if isinstance(error, OSError):
+        # The machine's fault, such as a full disk, not ours.
+        place = "" if error.filename is None else f"{str(error.filename)!r}: "
+        return f"{place}{error.strerror or error}", USAGE_ERROR
+    if isinstance(error, MemoryError):
+        return "the memory does not suffice; grade fewer or shorter rows at a time", USAGE_ERROR
+    message = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+    if len(message) > _MAX_MESSAGE_CHARS:
+        message = message[: _MAX_MESSAGE_CHARS - 1] + "…"
+    return (
+        f"this is a bug in rag_evals: {message}; run again with {_DEBUG} for the traceback",
+        CRASH,
+    )

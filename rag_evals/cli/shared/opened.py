@@ -1,0 +1,18 @@
+"""Which run does a command read? Its folder, with what a reader must know before the numbers."""
+
+from pathlib import Path
+
+from rag_evals.report.terminal.screen import echo
+from rag_evals.run import StoredRun, load_run
+
+
+def opened_run(folder: Path) -> StoredRun:
+    """Read a run folder, and say on standard error what its numbers leave out.
+
+    Raises:
+        DataError: The folder holds no run, or a broken one.
+    """
+    stored = load_run(folder)
+    for note in stored.notes():
+        echo(f"{folder}: {note}", err=True)
+    return stored

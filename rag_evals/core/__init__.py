@@ -1,0 +1,91 @@
+"""What words does everyone use? Samples, results, findings, steps, verdicts, verifiers; no I/O."""
+
+from rag_evals.core.arguments import named_arguments, require_fraction, require_whole
+from rag_evals.core.calls import JudgeCall, JudgeReply, Message
+from rag_evals.core.files import MISSING, fault_of
+from rag_evals.core.finding import (
+    CONTRADICTED,
+    About,
+    Finding,
+    Quote,
+    chunk_text,
+    findings_of,
+    read_findings,
+    yes_or_no,
+)
+from rag_evals.core.flow import (
+    Flow,
+    LocalCall,
+    LocalReply,
+    Reply,
+    Step,
+    VerifyCall,
+    VerifyReply,
+    check_verdicts,
+)
+from rag_evals.core.result import (
+    ChunkId,
+    JudgeModel,
+    OptionalList,
+    Reasoning,
+    Result,
+    SampleField,
+    SentenceId,
+    StatementText,
+    Tallies,
+    check_every_chunk_once,
+    check_one_verdict_each,
+    facts_of,
+)
+from rag_evals.core.sample import Chunk, ContextInput, Sample
+from rag_evals.core.usage import Meter, Usage
+from rag_evals.core.verdict import Evidence, Verdict
+from rag_evals.core.verifier import CacheMode, Verifier
+
+__all__ = [
+    "CONTRADICTED",
+    "MISSING",
+    "About",
+    "CacheMode",
+    "Chunk",
+    "ChunkId",
+    "ContextInput",
+    "Evidence",
+    "Finding",
+    "Flow",
+    "JudgeCall",
+    "JudgeModel",
+    "JudgeReply",
+    "LocalCall",
+    "LocalReply",
+    "Message",
+    "Meter",
+    "OptionalList",
+    "Quote",
+    "Reasoning",
+    "Reply",
+    "Result",
+    "Sample",
+    "SampleField",
+    "SentenceId",
+    "StatementText",
+    "Step",
+    "Tallies",
+    "Usage",
+    "Verdict",
+    "Verifier",
+    "VerifyCall",
+    "VerifyReply",
+    "check_every_chunk_once",
+    "check_one_verdict_each",
+    "check_verdicts",
+    "chunk_text",
+    "facts_of",
+    "fault_of",
+    "findings_of",
+    "named_arguments",
+    "read_findings",
+    "require_fraction",
+    "require_whole",
+    "yes_or_no",
+]

@@ -1,0 +1,256 @@
+"""What does a grader return? Models that a judge fills, with a score computed from its labels."""
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import core_schema
+
+from rag_evals.core.finding import Finding, default_findings
+from rag_evals.errors import ConfigurationError, NotScorableReason
+
+SampleField = Literal["question", "answer", "context", "reference"]
+"""The parts of a sample that a grader may show to a judge."""
+
+
+def _require_every_property(schema: dict[str, Any]) -> None:
+    """Tell the judge that no field may be left out, whatever Python code may leave out."""
+    properties = schema.get("properties", {})
+    for entry in properties.values():
+        entry.pop("default", None)
+        # The property's own name says it; every call would pay for the repetition.
+        entry.pop("title", None)
+    schema["required"] = list(properties)
+    # Docstrings are for people; what a judge needs stands in the prompt and in the fields.
+    for name in ("title", "description"):
+        schema.pop(name, None)
+
+
+Tallies = Mapping[str, tuple[int, int]]
+"""Parts of wholes by name, such as `{"contradicted": (1, 4)}`; a run adds them up."""
+
+
+class JudgeModel(BaseModel):
+    """A model that a judge fills: in a reply, every field is required, defaults or not.
+
+    In Python the defaults hold, so that a result can be written by hand.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_require_every_property)
+
+    @model_validator(mode="after")
+    def _filled(self, info: ValidationInfo) -> Self:
+        if facts_of(info) is not None:
+            missing = [
+                name for name in type(self).model_fields if name not in self.model_fields_set
+            ]
+            if missing:
+                raise ValueError(f"missing: {', '.join(missing)}")
+        return self
+
+
+def _given_in_a_reply(value: str | None, info: ValidationInfo) -> str | None:
+    if value is None and facts_of(info) is not None:
+        raise ValueError("reasoning is null; give it in words")
+    return value
+
+
+Reasoning = Annotated[
+    str | None, AfterValidator(_given_in_a_reply), WithJsonSchema({"type": "string"})
+]
+"""Words before a verdict: required of a judge, None by default in Python."""
+
+
+def _or_empty(items: Any) -> Any:
+    return [] if items is None else items
+
+
+class _NullIsEmpty:
+    """Makes `null` for a list mean an empty one; the schema goes on asking for a list."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        # Not a function before the list: it would have strict replies read as Python, not as JSON.
+        nullable = core_schema.nullable_schema(handler(source))
+        return core_schema.no_info_after_validator_function(_or_empty, nullable)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        of_list, _null = handler(schema)["anyOf"]
+        return of_list  # type: ignore[no-any-return]  # JSON
+
+
+T = TypeVar("T")
+
+OptionalList = Annotated[list[T], _NullIsEmpty()]
+"""A list that may be empty: in a reply and in Python, None is an empty one."""
+
+
+_RESERVED = {
+    "score": "a property that is computed from the labels",
+    "findings": "a property that says what was found, one by one",
+    "not_scorable": "a property that says why there is no score",
+    "warnings": "a property that lists oddities",
+    "tallies": "a property that counts parts of wholes",
+}
+
+
+class Result(JudgeModel):
+    """What a grader returns.
+
+    A field of a subclass cannot be named as one of its properties.
+
+    Attributes:
+        requires: Fields without which there is nothing to grade.
+        accepts: Further fields that the judge sees when the sample has them.
+        numbered_sentences: The data block shows the answer sentence by sentence, each with its id.
+    """
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question", "context", "reference")
+    numbered_sentences: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse fields whose names are taken.
+
+        Raises:
+            ConfigurationError: There is one; the message says how to rename it.
+        """
+        super().__init_subclass__(**kwargs)
+        declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
+        for name in sorted(_RESERVED.keys() & declared):
+            raise ConfigurationError(
+                f"{cls.__name__} has a field {name!r}, but {name!r} of a Result is "
+                f"{_RESERVED[name]}; rename the field, as in 'own_{name}'"
+            )
+
+    @property
+    @abstractmethod
+    def score(self) -> float:
+        """A number from 0 to 1, computed from the labels; higher is better."""
+
+    @property
+    def not_scorable(self) -> NotScorableReason | None:
+        """Why the score of this result means nothing, or None when it counts."""
+        return None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, one by one: reports, tables, labels and agreement read only this.
+
+        Without a property of its own, a model's one list of labelled things is read; see
+        `rag_evals.core.finding.default_findings`.
+        """
+        return default_findings(self)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Oddities in the reply that are not errors, in words."""
+        return []
+
+    @property
+    def tallies(self) -> Tallies:
+        """Parts of wholes that a run adds up beside the score."""
+        return {}
+
+
+def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
+    """Return what a validator may know of the call, or None when no judge was asked.
+
+    The keys are `question`, `answer`, `reference` (text or None), `chunks` (a list of texts),
+    `chunk_count`, `sentences` (those of the answer, texts) and `criteria` (names); a grader may
+    add its own.
+    """
+    context = info.context
+    return context if isinstance(context, Mapping) and "chunk_count" in context else None
+
+
+def _check_id(noun: str, number: int, count: int) -> int:
+    if not 0 <= number < count:
+        there_are = f"ids run from 0 to {count - 1}" if count else f"there are no {noun}s"
+        raise ValueError(f"{noun} id {number} does not exist; {there_are}")
+    return number
+
+
+def _shown_chunk(chunk_id: int, info: ValidationInfo) -> int:
+    facts = facts_of(info)
+    return chunk_id if facts is None else _check_id("chunk", chunk_id, facts["chunk_count"])
+
+
+ChunkId = Annotated[int, AfterValidator(_shown_chunk)]
+"""Place of a chunk in the context, from 0; the id of one that was not shown is asked again."""
+
+
+def _shown_sentence(sentence_id: int, info: ValidationInfo) -> int:
+    facts = facts_of(info)
+    return (
+        sentence_id
+        if facts is None
+        else _check_id("sentence", sentence_id, len(facts["sentences"]))
+    )
+
+
+SentenceId = Annotated[int, AfterValidator(_shown_sentence)]
+"""Place of a sentence in the answer, from 0; one that does not exist is asked again."""
+
+
+def _not_empty(statement: str, info: ValidationInfo) -> str:
+    if facts_of(info) is not None and not statement.strip():
+        raise ValueError("a statement is empty; every statement needs its text")
+    return statement
+
+
+StatementText = Annotated[str, AfterValidator(_not_empty)]
+"""One claim in words; an empty one is asked again."""
+
+
+def check_every_chunk_once(chunk_ids: Sequence[int], facts: Mapping[str, Any]) -> None:
+    """Refuse a reply that leaves a chunk out or labels one twice.
+
+    Raises:
+        ValueError: The judge is told which.
+    """
+    counts = Counter(chunk_ids)
+    missing = sorted(set(range(facts["chunk_count"])) - set(counts))
+    repeated = sorted(chunk_id for chunk_id, count in counts.items() if count > 1)
+    if missing:
+        raise ValueError(f"chunks {missing} are not graded; grade every chunk exactly once")
+    if repeated:
+        raise ValueError(f"chunks {repeated} are graded twice; grade every chunk exactly once")
+
+
+def check_one_verdict_each(noun: str, ids: Iterable[int], count: int) -> None:
+    """Refuse a reply that does not decide each of `count` numbered things exactly once.
+
+    Args:
+        noun: What is decided, in the singular.
+        ids: The numbers that the reply names, in any order.
+        count: How many there are, numbered from 0.
+
+    Raises:
+        ValueError: Numbers that are missing, do not exist, or come twice; the judge is told which.
+    """
+    counts = Counter(ids)
+    wanted = set(range(count))
+    for faulty, fault in (
+        (wanted - set(counts), "have no verdict"),
+        (set(counts) - wanted, "do not exist"),
+        ({number for number, times in counts.items() if times > 1}, "have two verdicts"),
+    ):
+        if faulty:
+            raise ValueError(
+                f"{noun}s {sorted(faulty)} {fault}; give each {noun} exactly one verdict"
+            )

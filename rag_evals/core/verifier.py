@@ -1,0 +1,76 @@
+"""What is a verifier? A name, a fingerprint and a flow; what else it may say has defaults."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Literal
+
+from rag_evals.core.flow import Flow
+from rag_evals.core.verdict import Verdict
+
+CacheMode = Literal["exact", "semantic"]
+"""Which statements share a verdict: equal ones, or also ones that say the same."""
+
+
+class Verifier(ABC):
+    """Decides statements against chunks; its flow says what it needs for that.
+
+    Attributes:
+        name: What results and manifests call it.
+    """
+
+    name: str
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Return a hash of all that can change a verdict, the client that grades left out."""
+
+    @abstractmethod
+    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Describe the work; returns one verdict for each statement, in order."""
+
+    @property
+    def asks_judge(self) -> bool:
+        """True when it needs the client that grades; False for most."""
+        return False
+
+    @property
+    def deciders(self) -> list[str]:
+        """Names of the verifiers that share the work; empty for one that does it alone."""
+        return []
+
+    @property
+    def endpoints(self) -> list[str]:
+        """Judges of its own that it asks, such as `openai/gpt-4o`; empty for most."""
+        return []
+
+    @property
+    def cache_mode(self) -> CacheMode | None:
+        """How it looks for verdicts before it decides; None where none are kept."""
+        return None
+
+    @property
+    def threshold(self) -> float | None:
+        """Support from which a statement counts as supported, 0 to 1; None where it has none."""
+        return None
+
+    def calls_for(self, statements: int) -> int:
+        """Return the judge calls that so many statements take at most; 0 for local verifiers."""
+        del statements
+        return 0
+
+    def in_language(self, language: str) -> "Verifier":
+        """Return the verifier that asks in a language; one that asks nobody stays as it is."""
+        del language
+        return self
+
+    def for_statement_count(self, statements: int) -> "Verifier":
+        """Return the verifier for an answer of so many statements; most stay as they are."""
+        del statements
+        return self
+
+    def check(self) -> None:  # noqa: B027 - most have nothing to check
+        """Find out before the first call whether it can work; nothing to find out for most.
+
+        Raises:
+            ConfigurationError: It cannot.
+        """

@@ -1,0 +1,311 @@
+"""How does a statement differ from its evidence, word by word?
+
+The statement's words are aligned to the best evidence sentence; what stands at the place of a
+missing word (a number for a number, a name for a name, an opposite) is found between the words
+that both share.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from rag_evals.embedded.evidence import Chosen, Ground
+from rag_evals.embedded.passage import Sentence
+from rag_evals.text import Word
+
+_WIDEST_GAP = 8
+_NUMBER_REACH = 3
+_SHORTEST_HEAD = 4
+_OPPOSITE_REACH = 3
+# Names of things end so as subject and as object alike.
+_ALIKE_ENDINGS = tuple("бвгджзклмнпрстфхцчшщьйоеи")
+_DETERMINERS = frozenset("the a an his her its their has have had also".split())
+_TITLES = frozenset("mr mrs ms dr sir".split())
+_SAME_HEAD = 3
+_PASSIVE = frozenset(("by", "was", "were", "been", "был", "была", "были", "было"))
+
+
+@dataclass(slots=True)
+class Comparison:
+    """A statement beside its evidence; positions count the statement's words from 0.
+
+    `missing` holds positions of content words that the evidence lacks, `lost` their keys.
+    """
+
+    statement: Sentence
+    weights: Mapping[str, float]
+    total: float
+    content: list[int]
+    chosen: Chosen
+    held: set[str] = field(default_factory=set)
+    chunk_keys: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    missing: list[int] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    near: dict[str, str] = field(default_factory=dict)
+    replaced: dict[str, str] = field(default_factory=dict)
+    replaced_wide: set[str] = field(default_factory=set)
+    wide: set[str] = field(default_factory=set)
+    anchors: list[tuple[int, int]] = field(default_factory=list)
+    name_inversions: int = 0
+    name_rivals: dict[int, str] = field(default_factory=dict)
+    opposites: list[tuple[str, str]] = field(default_factory=list)
+    number_rivals: dict[int, tuple[str, int]] = field(default_factory=dict)
+    wrong_units: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+def compare(statement: Sentence, ground: Ground, excluded: Collection[int]) -> Comparison:
+    """Compare a statement with the chunks.
+
+    Args:
+        statement: The prepared statement.
+        ground: The chunks as the statement sees them.
+        excluded: Ids of chunks not to read.
+
+    Returns:
+        The evidence chosen and what it shares with the statement; `find_differences` adds the rest.
+    """
+    chosen = ground.choose(excluded)
+    content = ground.content
+    result = Comparison(statement, ground.weights, ground.total, content, chosen)
+    places = chosen.places
+    held = result.held
+    for place in places:
+        held.update(place.sentence.last)
+    keys = statement.keys
+    result.missing = [i for i in content if keys[i] not in held]
+    result.lost = list(dict.fromkeys([keys[i] for i in result.missing]))
+    if not places:
+        return result
+    result.chunk_keys = ground.passages[places[0].chunk_id].index
+    result.wide = ground.wide_keys(excluded)
+    _find_near(result)
+    _find_acronyms(result)
+    return result
+
+
+def find_differences(result: Comparison) -> None:
+    """Find what the evidence says otherwise; without evidence it says nothing.
+
+    Args:
+        result: What `compare` returned; it is filled in.
+    """
+    if not result.chosen.places:
+        return
+    primary = result.chosen.places[0].sentence
+    _align(result, primary)
+    _compare_gaps(result, primary)
+    _find_opposites(result, primary)
+    _compare_units(result)
+    _find_number_rivals(result)
+
+
+def _find_near(result: Comparison) -> None:
+    """Find what stands for missing words: a synonym, or a word of the same beginning."""
+    tables = [place.sentence.heads for place in result.chosen.places]
+    table, held = result.statement.synonyms, result.held
+    for key in result.lost:
+        same = table.get(key)
+        if same and not same.isdisjoint(held):
+            result.replaced[key] = min(same & held)
+            continue
+        head = key[:_SHORTEST_HEAD]
+        is_near = False
+        for heads in tables:
+            # A year of the same century is no other form of a year.
+            if head in heads and not key[0].isdigit():
+                result.near[key] = heads[head]
+                is_near = True
+                break
+        if same and not is_near and not result.chunk_keys.keys().isdisjoint(same):
+            result.replaced_wide.add(key)
+
+
+def _find_acronyms(result: Comparison) -> None:
+    """Let "EU" stand for "European Union", in either direction."""
+    statement, held = result.statement, result.held
+    initials, acronyms = statement.initials, statement.acronyms
+    if not (initials or acronyms):
+        return
+    if not any(statement.sequence[i].is_capital for i in result.missing):
+        return
+    for place in result.chosen.places:
+        theirs = place.sentence
+        for letters, keys in initials.items():
+            if letters in theirs.acronyms:
+                lost = (key for key in keys if key in result.weights and key not in held)
+                result.replaced.update((key, theirs.acronyms[letters]) for key in lost)
+        for letters, key in acronyms.items():
+            if key not in held and letters in theirs.initials:
+                result.replaced[key] = theirs.initials[letters][0]
+
+
+def _align(result: Comparison, primary: Sentence) -> None:
+    keys, other, where = result.statement.keys, primary.keys, primary.last
+    last = -1
+    is_turned = False
+    for i in result.content:
+        key = keys[i]
+        if key not in where:
+            continue
+        # The next place behind the word before, else the last of all.
+        j = where[key]
+        if j > last:
+            j = other.index(key, last + 1)
+        elif j < last:
+            is_turned = True
+        result.anchors.append((i, j))
+        last = j
+    if is_turned and _is_passive(result.statement) == _is_passive(primary):
+        result.name_inversions = _name_inversions(result, primary)
+
+
+def _name_inversions(result: Comparison, primary: Sentence) -> int:
+    """Count words between the same two names in turned order ("A beat B", "B beat A")."""
+    sequence, other = result.statement.sequence, primary.sequence
+    # The first word of a sentence may be a name that only the other text shows as one.
+    names = result.statement.names.keys() | primary.names.keys()
+    anchors = result.anchors
+    is_name = [sequence[i].key in names for i, _ in anchors]
+    turned = 0
+    for position, (_, middle) in enumerate(anchors):
+        if is_name[position]:
+            continue
+        before = next((anchors[k] for k in range(position - 1, -1, -1) if is_name[k]), None)
+        after = next((anchors[k] for k in range(position + 1, len(anchors)) if is_name[k]), None)
+        if before is None or after is None or not after[1] < middle < before[1]:
+            continue
+        ours, theirs = sequence[before[0] + 1 : after[0]], other[after[1] + 1 : before[1]]
+        turned += (
+            _is_same_relation(ours, theirs)
+            and _is_role_changed(sequence[before[0]], other[before[1]])
+            and _is_role_changed(sequence[after[0]], other[after[1]])
+        )
+    return turned
+
+
+def _is_same_relation(ours: Sequence[Word], theirs: Sequence[Word]) -> bool:
+    # "X is by Y" may turn round as "Y's X"; the same words between the names may not.
+    links, their_links = (
+        {word.low for word in found if word.kind == "stop" and word.low not in _DETERMINERS}
+        for found in (ours, theirs)
+    )
+    told, their_told = ({word.key for word in w if word.kind != "stop"} for w in (ours, theirs))
+    return links == their_links and told <= their_told
+
+
+def _is_role_changed(ours: Word, theirs: Word) -> bool:
+    # Russian marks roles by case, not by order: only changed forms are changed roles, and forms
+    # that are alike in both cases, where the order decides.
+    if ours.surface[0] < "А" or ours.surface != theirs.surface:
+        return True
+    return ours.low.endswith(_ALIKE_ENDINGS)
+
+
+def _is_passive(sentence: Sentence) -> bool:
+    return any(word.surface in _PASSIVE for word in sentence.sequence)
+
+
+def _compare_gaps(result: Comparison, primary: Sentence) -> None:
+    """Find what the evidence says between two shared words where the statement says another."""
+    sequence, other = result.statement.sequence, primary.sequence
+    names = result.statement.names
+    missing = [
+        i
+        for i in result.missing
+        if sequence[i].key in names and sequence[i].key not in result.replaced
+    ]
+    if not missing or not primary.names:
+        return
+    bounds = [(-1, -1), *result.anchors, (len(sequence), len(other))]
+    for (i0, j0), (i1, j1) in pairwise(bounds):
+        if not 0 < j1 - j0 <= _WIDEST_GAP:
+            continue
+        lost = [i for i in missing if i0 < i < i1]
+        for word in other[j0 + 1 : j1] if lost else ():
+            key = word.key
+            if (
+                word.kind != "stop"
+                and key not in result.weights
+                and key in primary.names
+                and word.low not in _TITLES
+            ):
+                # "Hawaii" and "Hawaiʻi" are spellings of one name.
+                strange = [i for i in lost if sequence[i].key[:_SAME_HEAD] != key[:_SAME_HEAD]]
+                result.name_rivals.update((i, word.surface) for i in strange)
+                break
+
+
+def _find_opposites(result: Comparison, primary: Sentence) -> None:
+    statement, held = result.statement, result.held
+    sequence, ours = statement.sequence, statement.last
+    theirs, turned = primary.last, primary.turned
+    if turned and not turned.keys().isdisjoint(ours):
+        words = statement.first_words
+    elif statement.rivals.isdisjoint(theirs):
+        return
+    else:
+        words = statement.opposable
+    for i, key, listed, forms in words:
+        if key in held:
+            continue
+        other = (
+            min([other for other in listed if other in theirs], default=None)
+            or turned.get(key)
+            or next((form for form in forms if form in theirs), None)
+        )
+        if other is None or other in ours:
+            continue
+        j = theirs[other]
+        # Opposites clash only where both speak of the same thing: a shared word stands beside both.
+        if _around(sequence, [i], _OPPOSITE_REACH) & _around(
+            primary.sequence, [j], 2 * _OPPOSITE_REACH
+        ):
+            result.opposites.append((sequence[i].surface, primary.sequence[j].surface))
+
+
+def _compare_units(result: Comparison) -> None:
+    for number, unit in result.statement.numbers.items():
+        if not unit or number not in result.held:
+            continue
+        units = {
+            place.sentence.numbers.get(number, "")
+            for place in result.chosen.places
+            if number in place.sentence.last
+        }
+        if unit not in units and "" not in units:
+            result.wrong_units.append((number, unit, min(units)))
+
+
+def _find_number_rivals(result: Comparison) -> None:
+    """Pair missing numbers and months with those in like surroundings in the evidence."""
+    figures = result.statement.figures
+    missing = [i for i in result.missing if i in figures] if figures else []
+    for place in result.chosen.places if missing else ():
+        other = place.sentence.sequence
+        free = [j for j in place.sentence.figures if other[j].key not in result.statement.last]
+        for i in missing if free else ():
+            j = _number_rival(result.statement.sequence, i, other, free)
+            if j is not None and i not in result.number_rivals:
+                result.number_rivals[i] = (other[j].surface, place.chunk_id)
+                free.remove(j)
+
+
+def _number_rival(
+    sequence: Sequence[Word], i: int, other: Sequence[Word], free: Sequence[int]
+) -> int | None:
+    ours = _around(sequence, [i], _NUMBER_REACH)
+    is_number = sequence[i].kind == "number"
+    for j in free:
+        same_kind = is_number == (other[j].kind == "number")
+        if same_kind and ours & _around(other, [j], 2 * _NUMBER_REACH):
+            return j
+    return None
+
+
+def _around(sequence: Sequence[Word], positions: Sequence[int], reach: int) -> set[str]:
+    return {
+        word.key
+        for position in positions
+        for word in sequence[max(0, position - reach) : position + reach + 1]
+        if word.kind in ("word", "unit")
+    }

@@ -1,0 +1,126 @@
+"""How is one statement decided? Prepare, compare, weigh, explain."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rag_evals.core import Evidence, Verdict
+from rag_evals.embedded.compare import Comparison, compare
+from rag_evals.embedded.evidence import Ground
+from rag_evals.embedded.features import difference_features, shared_features
+from rag_evals.embedded.model import Model, probability
+from rag_evals.embedded.passage import Passage, Sentence, prepare, statement_sentence
+from rag_evals.embedded.reasons import reason
+
+_MOST_READINGS = 6
+_LEAST_RIVAL = 0.3
+_LEAST_EQUAL = 0.8
+_ROUNDING = 1e-9
+
+
+def decide(
+    model: Model, threshold: float, statements: Sequence[str], chunks: Sequence[str]
+) -> list[Verdict]:
+    """Decide statements against chunks.
+
+    Args:
+        model: The weights.
+        threshold: Support from which a statement counts as supported, 0 to 1.
+        statements: Sentences or claims.
+        chunks: Texts; ids in the verdicts are their places, from 0.
+
+    Returns:
+        One verdict for each statement, in order.
+    """
+    passages = [prepare(chunk) for chunk in chunks]
+    return [_verdict(model, threshold, text, passages) for text in statements]
+
+
+def readings(
+    statement: Sentence, model: Model, passages: Sequence[Passage]
+) -> Iterator[Comparison]:
+    """Compare a statement with all chunks, then without the best one, and so on.
+
+    A chunk that contradicts must not hide another that supports, so the reading that supports most
+    counts; for the same reason a chunk taken away cannot raise support.
+
+    Yields:
+        At most six comparisons, ending with the first whose best sentence says little of what
+        that of the first reading does; then one without any chunk, so that a contradiction
+        counts no less than silence.
+    """
+    ground = Ground(statement, model.key_weights(statement), passages)
+    excluded: set[int] = set()
+    least = 0.0
+    for _ in range(_MOST_READINGS):
+        result = compare(statement, ground, excluded)
+        yield result
+        if not result.chosen.places:
+            return
+        if result.chosen.cover < least:
+            break
+        least = least or _LEAST_RIVAL * result.chosen.cover
+        excluded.add(result.chosen.places[0].chunk_id)
+    yield compare(statement, ground, range(len(passages)))
+
+
+def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:
+    """Return the chunks that carry the evidence, best first.
+
+    Args:
+        readings: For each reading of a statement the chunks of its evidence, best first, and its
+            support.
+
+    Returns:
+        All chunks of the best reading, then the best chunk of each reading that supports the
+        statement nearly as well by itself.
+    """
+    best, highest = max(readings, key=lambda reading: reading[1])
+    others = [ids[0] for ids, support in readings if ids and support >= _LEAST_EQUAL * highest]
+    return tuple(dict.fromkeys([*best, *others]))
+
+
+def _weigh(
+    comparisons: Iterable[Comparison], model: Model, threshold: float
+) -> list[tuple[Comparison, float]]:
+    """Return readings with their support, without those that can change nothing.
+
+    What the evidence says otherwise only speaks against support, and costs most of the time. It is
+    not looked for where what is shared leaves a reading below the best, and too low to be cited.
+    """
+    found: list[tuple[Comparison, float]] = []
+    highest = least_cited = -1.0
+    for comparison in comparisons:
+        shared = shared_features(comparison)
+        if found:
+            # The margin stands for what sums and exponents round away.
+            most = probability(model.log_odds(shared)) + _ROUNDING
+            if most < highest and most < least_cited and model.never_adds(len(shared)):
+                continue
+        support = model.support([*shared, *difference_features(comparison)])
+        found.append((comparison, support))
+        highest = max(highest, support)
+        least_cited = _LEAST_EQUAL * max(highest, threshold)
+    return found
+
+
+def _verdict(model: Model, threshold: float, text: str, passages: Sequence[Passage]) -> Verdict:
+    statement = statement_sentence(text)
+    found = _weigh(readings(statement, model, passages), model, threshold)
+    best, support = max(found, key=lambda reading: reading[1])
+    is_supported = support >= threshold and bool(best.chosen.places)
+    if not is_supported:
+        # What is nearest to the statement explains best why it is not supported.
+        best = found[0][0]
+    cited: tuple[int, ...] = ()
+    if is_supported:
+        cited = cited_chunks(
+            [([place.chunk_id for place in c.chosen.places], value) for c, value in found]
+        )
+    return Verdict(
+        support=support,
+        is_supported=is_supported,
+        chunk_ids=cited,
+        reason=reason(best, passages, is_supported=is_supported),
+        evidence=tuple(
+            [Evidence(place.chunk_id, *place.sentence.span) for place in best.chosen.places]
+        ),
+    )

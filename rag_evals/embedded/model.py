@@ -1,0 +1,170 @@
+"""How do features become a calibrated support? The weights file and the sum it stands for."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from rag_evals.embedded.features import FEATURES
+from rag_evals.embedded.passage import Sentence
+from rag_evals.embedded.vague import vague_factors
+from rag_evals.errors import ConfigurationError
+
+FORMAT = 1
+_LEAST_IDF = 0.5
+_MOST_NUMBER_IDF = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Fitted weights: a logistic regression over `FEATURES`, and a background count of words.
+
+    `answer_allowance` is what the balanced threshold gives way by, in log odds, for each factor of
+    e in the number of statements of an answer.
+    """
+
+    coefficients: tuple[float, ...]
+    intercept: float
+    thresholds: Mapping[str, float]
+    idf: Mapping[str, float]
+    unseen_idf: Mapping[str, float]
+    digest: str
+    answer_allowance: float = 0.0
+
+    def key_weights(self, statement: Sentence) -> dict[str, float]:
+        """Weigh the content words of a statement by how rare they are."""
+        idf = self.idf
+        weights: dict[str, float] = {}
+        for word in statement.sequence:
+            if word.kind == "stop":
+                continue
+            key = word.key
+            weight = idf.get(key)
+            if weight is None:
+                weight = self.unseen_idf["ru" if "а" <= key[0] <= "я" else "en"]
+            if word.kind == "number":
+                weight = min(weight, _MOST_NUMBER_IDF)
+            weights[key] = weight
+        return weights
+
+    def log_odds(self, values: Sequence[float]) -> float:
+        """Weigh features; of the first few alone, this is their part of the sum."""
+        total = self.intercept
+        for coefficient, value in zip(self.coefficients, values, strict=False):
+            total += coefficient * value
+        return total
+
+    def support(self, values: Sequence[float]) -> float:
+        """Turn features into a calibrated probability, 0 to 1."""
+        return probability(self.log_odds(values))
+
+    def never_adds(self, first: int) -> bool:
+        """Say whether no feature from a place in `FEATURES` on can speak for support."""
+        return all(coefficient <= 0.0 for coefficient in self.coefficients[first:])
+
+
+def probability(log_odds: float) -> float:
+    """Turn log odds into a probability; beyond 40 they say no more."""
+    return 1.0 / (1.0 + exp(-max(-40.0, min(40.0, log_odds))))
+
+
+def answer_threshold(threshold: float, allowance: float, statements: int) -> float:
+    """Return the threshold for each statement of an answer.
+
+    An answer is called unsupported for the worst of its statements: with one threshold for all, the
+    longer it is, the surer it fails by accident.
+
+    Args:
+        threshold: For a statement by itself, over 0 and below 1.
+        allowance: What the threshold gives way by, in log odds; 0 or more.
+        statements: How many the answer has, at least 1.
+
+    Returns:
+        At most `threshold`.
+    """
+    odds = threshold / (1 - threshold) * exp(-allowance * log(statements))
+    return odds / (1 + odds)
+
+
+def load(path: Path) -> Model:
+    """Read a weights file.
+
+    Args:
+        path: A file made by `python -m tools.train_embedded`.
+
+    Returns:
+        The model; the same file is read once per process while it does not change.
+
+    Raises:
+        ConfigurationError: The file is missing, is not JSON, or was made for other features.
+    """
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError as error:
+        raise ConfigurationError(f"no weights file {str(path)!r}: {error}") from error
+    return _load(path, changed)
+
+
+@lru_cache(maxsize=8)
+def _load(place: Path, changed: int) -> Model:
+    raw = place.read_bytes()
+    try:
+        data = json.loads(raw)
+    except ValueError as error:
+        raise ConfigurationError(f"{str(place)!r} is not a JSON weights file: {error}") from error
+    return parse(data, hashlib.sha256(raw).hexdigest())
+
+
+def parse(data: Mapping[str, Any], digest: str) -> Model:
+    """Build a model from the content of a weights file.
+
+    Args:
+        data: The JSON object.
+        digest: Hash of the file's bytes.
+
+    Returns:
+        The model.
+
+    Raises:
+        ConfigurationError: The object lacks a part, or its features are not those of this version.
+    """
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ConfigurationError(f"weights of format {FORMAT} expected")
+    try:
+        named = data["coefficients"]
+        idf, unseen = read_idf(data["background"])
+        coefficients = tuple(float(named[name]) for name in FEATURES)
+        intercept = float(data["intercept"])
+        thresholds = {name: float(value) for name, value in data["thresholds"].items()}
+        allowance = float(data["answer_allowance"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigurationError(f"weights file lacks or misstates {error}") from error
+    return Model(coefficients, intercept, thresholds, idf, unseen, digest, allowance)
+
+
+def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
+    """Turn background counts into idf weights.
+
+    Args:
+        background: Per language "chunks" (how many were counted) and "words": a count of chunks
+            to the keys that occur in so many, separated by spaces.
+
+    Returns:
+        The idf of each key, and per language that of a key never seen.
+    """
+    idf: dict[str, float] = {}
+    unseen: dict[str, float] = {}
+    for language, table in background.items():
+        top = log(table["chunks"] + 1)
+        unseen[language] = max(_LEAST_IDF, top)
+        for count, keys in table["words"].items():
+            weight = max(_LEAST_IDF, top - log(int(count) + 1))
+            for key in keys.split():
+                idf[key] = weight
+    for key, factor in vague_factors().items():
+        idf[key] = factor * idf.get(key, unseen.get("en", _LEAST_IDF))
+    return idf, unseen

@@ -1,0 +1,162 @@
+"""Which settings does the embedded judge take, and how is it called?
+
+The engine (word lists, comparison, weights) is imported with the first verdict, not before: most
+programs that import the package ask a model.
+"""
+
+import copy
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from rag_evals.core import Flow, Verdict, Verifier, VerifyCall, require_fraction
+from rag_evals.errors import ConfigurationError, UnknownNameError
+
+if TYPE_CHECKING:
+    from rag_evals.embedded.model import Model
+
+THRESHOLDS = ("balanced", "screen", "strict")
+"""Names of thresholds that every weights file holds."""
+
+SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
+_DEFAULT = "balanced"
+# Raise it when the same weights may give another verdict.
+_ENGINE = 4
+
+
+class EmbeddedVerifier(Verifier):
+    """A trained groundedness screen: no key, no network, no model to download.
+
+    It says whether a statement is said in the chunks, and finds changed numbers, dates, names,
+    negations and opposites. It does not reason: see the model card in the documentation.
+
+    Args:
+        threshold: Support from which a statement counts as supported, 0 to 1, or a name:
+            `"balanced"` weighs both kinds of error alike, and is lower for the statements of a
+            long answer (see `for_statement_count`); `"screen"` lets about one unsupported
+            statement in ten pass, `"strict"` one in thirty. None takes `"balanced"`.
+        weights: A file made by the training command; None takes the shipped one.
+
+    Raises:
+        ConfigurationError: The threshold or the weights file cannot be used.
+    """
+
+    def __init__(
+        self,
+        threshold: float | Literal["balanced", "screen", "strict"] | None = None,
+        weights: str | Path | None = None,
+    ) -> None:
+        if isinstance(threshold, str):
+            if threshold not in THRESHOLDS:
+                raise UnknownNameError.of("threshold", threshold, THRESHOLDS)
+        elif threshold is not None:
+            names = ", ".join(map(repr, THRESHOLDS))
+            threshold = require_fraction("threshold", threshold, otherwise=f", or one of {names}")
+        self._threshold = _DEFAULT if threshold is None else threshold
+        self._statements = 1
+        self._weights = None if weights is None else Path(weights)
+        self.name = "embedded" if self._weights is None else f"embedded:{self._weights}"
+        if self._weights is not None:
+            self._model()
+
+    @property
+    def threshold(self) -> float:
+        """Support from which a statement counts as supported, 0 to 1."""
+        if not isinstance(self._threshold, str):
+            return float(self._threshold)
+        model = self._model()
+        threshold = model.thresholds[self._threshold]
+        if self._threshold != _DEFAULT or self._statements == 1:
+            return threshold
+        # As below.
+        from rag_evals.embedded.model import answer_threshold  # noqa: PLC0415
+
+        return answer_threshold(threshold, model.answer_allowance, self._statements)
+
+    def for_statement_count(self, statements: int) -> "EmbeddedVerifier":
+        """Return the verifier for the statements of one answer.
+
+        Supports stay as they are. Only the balanced threshold changes: with one threshold for all,
+        an answer of ten supported sentences would nearly always fail by one of them.
+
+        Args:
+            statements: How many the answer has.
+        """
+        changed = copy.copy(self)
+        changed._statements = max(1, statements)
+        return changed
+
+    def fingerprint(self) -> str:
+        """Return a hash of the engine, the weights and the threshold."""
+        settings = f"{self._threshold!r} {self._statements}"
+        packed = f"{_ENGINE} {self._model().digest} {settings}"
+        return hashlib.sha256(packed.encode()).hexdigest()
+
+    def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
+        """Decide each statement against all chunks.
+
+        Args:
+            statements: Sentences or claims; citation marks and leads such as "Based on the
+                context," are not read.
+            chunks: Texts; ids in the verdicts are their places, from 0.
+
+        Returns:
+            One verdict for each statement, in order.
+
+        Raises:
+            ConfigurationError: One text was given where several belong.
+        """
+        for name, texts in (("statements", statements), ("chunks", chunks)):
+            if isinstance(texts, str):
+                # A text is a sequence of its letters, each of which would get a verdict.
+                raise ConfigurationError(f"{name} is one text; expected a list, as in [{name}]")
+        # The word lists would cost every import of the package.
+        from rag_evals.embedded.claims import strip_lead  # noqa: PLC0415
+        from rag_evals.embedded.decide import decide  # noqa: PLC0415
+
+        claims = [strip_lead(statement) for statement in statements]
+        return decide(self._model(), self.threshold, claims, chunks)
+
+    def verify_answer(
+        self, answer: str, chunks: Sequence[str], question: str | None = None
+    ) -> list[tuple[str, Verdict]]:
+        """Decide each sentence of an answer that claims something.
+
+        `rag_evals.verify.prepare_answer` says which sentences do not, and why.
+
+        Args:
+            answer: The whole answer.
+            chunks: Texts, as for `verify`.
+            question: Not read: the chunks must support the answer, whatever was asked.
+
+        Returns:
+            Pairs of sentence and verdict, in order; empty for an answer that claims nothing.
+        """
+        # As above.
+        from rag_evals.embedded.claims import claims_of  # noqa: PLC0415
+
+        del question
+        statements = claims_of(answer)
+        verifier = self.for_statement_count(len(statements))
+        verdicts = verifier.verify([statement.claim for statement in statements], chunks)
+        return [
+            (statement.text, verdict)
+            for statement, verdict in zip(statements, verdicts, strict=True)
+        ]
+
+    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Describe the work as one local step."""
+        call = VerifyCall(self, statements, chunks)
+        (reply,) = yield [call]
+        return call.read(reply)
+
+    @property
+    def _file(self) -> Path:
+        return self._weights or SHIPPED_WEIGHTS
+
+    def _model(self) -> "Model":
+        # As above.
+        from rag_evals.embedded.model import load  # noqa: PLC0415
+
+        return load(self._file)

@@ -1,0 +1,222 @@
+"""What does an answer claim? Its own sentences, or statements that a judge makes of them."""
+
+import copy
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from rag_evals.core import (
+    Flow,
+    JudgeCall,
+    JudgeModel,
+    OptionalList,
+    Sample,
+    SentenceId,
+    StatementText,
+    facts_of,
+)
+from rag_evals.prompt import Prompt, escape_tags
+from rag_evals.response_models import NoClaimSentence, PassedOverSentence, check_every_sentence
+from rag_evals.text import Span, split_sentences
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedStatement:
+    """One claim, and the sentence of the answer that it comes from.
+
+    Attributes:
+        text: What results show: the sentence itself, or what a judge made of it.
+        claim: What is verified: the text, without a lead such as "Based on the context,".
+        sentence_id: Number of the sentence in the answer, from 0.
+        span: The sentence: `answer[span.start:span.end] == span.text`.
+    """
+
+    text: str
+    claim: str
+    sentence_id: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What an answer claims; every sentence is in one of the two.
+
+    Attributes:
+        statements: In the order of the answer.
+        passed_over: Sentences without a statement.
+    """
+
+    statements: tuple[ExtractedStatement, ...]
+    passed_over: tuple[PassedOverSentence, ...] = ()
+
+
+class Extractor(ABC):
+    """Finds the statements of an answer; its flow says what it needs for that."""
+
+    asks_judge: bool = False
+    """True when it needs the client that grades."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Return a hash of all that can change a statement, the client that grades left out."""
+
+    @abstractmethod
+    def flow(self, sample: Sample) -> Flow[Extraction]:
+        """Describe the work on the answer of one sample."""
+
+    def in_language(self, language: str) -> "Extractor":
+        """Return the extractor that asks in a language; one that asks nobody stays as it is."""
+        del language
+        return self
+
+
+class SentenceExtractor(Extractor):
+    """Takes the answer's own sentences, word for word; asks nobody."""
+
+    def fingerprint(self) -> str:
+        """Return a hash that names the way; it has no settings."""
+        return hashlib.sha256(b"sentences 2").hexdigest()
+
+    def flow(self, sample: Sample) -> Flow[Extraction]:
+        """Return at once."""
+        # Its patterns take a while to build; most programs that import the package ask a model.
+        from rag_evals.embedded import prepare_answer  # noqa: PLC0415
+
+        statements, passed_over = [], []
+        for number, one in enumerate(prepare_answer(sample.answer or "")):
+            if one.no_claim is None:
+                span = Span(one.start, one.end, one.text)
+                statements.append(ExtractedStatement(one.text, one.claim, number, span))
+            else:
+                passed_over.append(
+                    PassedOverSentence(sentence_id=number, reason=one.no_claim, text=one.text)
+                )
+        # A flow without steps is a generator all the same.
+        yield from ()
+        return Extraction(tuple(statements), tuple(passed_over))
+
+
+class StatementOfSentence(JudgeModel):
+    """One claim that the judge found in a sentence."""
+
+    sentence_id: SentenceId = Field(description="Id of the sentence that it comes from.")
+    statement: StatementText = Field(
+        description="One claim that can be checked by itself, with names in place of pronouns."
+    )
+
+
+class ExtractionReply(JudgeModel):
+    """Every sentence of the answer, broken into statements or set aside."""
+
+    statements: list[StatementOfSentence] = Field(
+        description="All statements, in the order of the answer."
+    )
+    no_claim_sentences: OptionalList[NoClaimSentence] = Field(
+        default_factory=list, description="The sentences that claim nothing."
+    )
+
+    @model_validator(mode="after")
+    def _every_sentence_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            claimed = {one.sentence_id for one in self.statements}
+            check_every_sentence(claimed, self.no_claim_sentences, facts)
+        return self
+
+
+class StatementExtractor(Extractor):
+    """Has a judge break every numbered sentence of the answer into statements.
+
+    Args:
+        model: Model to ask; None leaves it to the client.
+        language: Language of samples that name none, such as `ru`; None is English.
+        prompt: A template that shows `sentences`, a list of texts, and may show `question` (text or
+            None); None takes the shipped one.
+
+    Raises:
+        PromptError: The prompt does not parse, or does not show the sentences.
+    """
+
+    asks_judge = True
+
+    def __init__(
+        self,
+        *,
+        model: str | None = None,
+        language: str | None = None,
+        prompt: str | Path | Prompt | None = None,
+    ) -> None:
+        self.model = model
+        self.language = language
+        self.prompt = _shipped() if prompt is None else Prompt.load(prompt)
+        self.prompt.require_variables("sentences")
+
+    def in_language(self, language: str) -> Self:
+        """Return the same extractor for samples that do not name their language."""
+        changed = copy.copy(self)
+        changed.language = language
+        return changed
+
+    def fingerprint(self) -> str:
+        """Return a hash of prompt, reply schema, model and language."""
+        parts = [
+            self.prompt.sources_by_language(),
+            ExtractionReply.model_json_schema(),
+            self.model,
+            self.language,
+        ]
+        packed = json.dumps(parts, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(packed.encode()).hexdigest()
+
+    def flow(self, sample: Sample) -> Flow[Extraction]:
+        """Ask one call; an answer without sentences needs none."""
+        sentences = split_sentences(sample.answer or "")
+        if not sentences:
+            return Extraction(())
+        prompt = self.prompt.in_language(sample.language or self.language)
+        call = self._call(prompt, sample.question, [span.text for span in sentences])
+        (reply,) = yield [call]
+        found = call.read(reply)
+        # Stable: the statements of one sentence stay in the judge's order.
+        statements = sorted(found.statements, key=lambda one: one.sentence_id)
+        passed_over = sorted(found.no_claim_sentences, key=lambda one: one.sentence_id)
+        return Extraction(
+            tuple(_extracted(one, sentences[one.sentence_id]) for one in statements),
+            tuple(
+                PassedOverSentence(**dict(one), text=sentences[one.sentence_id].text)
+                for one in passed_over
+            ),
+        )
+
+    def _call(
+        self, prompt: Prompt, question: str | None, sentences: Sequence[str]
+    ) -> JudgeCall[ExtractionReply]:
+        content = prompt.render(
+            {
+                "question": None if question is None else escape_tags(question, prompt.tags),
+                "sentences": [escape_tags(text, prompt.tags) for text in sentences],
+            }
+        )
+        return JudgeCall(
+            ({"role": "user", "content": content},),
+            ExtractionReply,
+            {"chunks": [], "chunk_count": 0, "sentences": sentences},
+            model=self.model,
+        )
+
+
+def _extracted(found: StatementOfSentence, span: Span) -> ExtractedStatement:
+    text = found.statement.strip()
+    return ExtractedStatement(text, text, found.sentence_id, span)
+
+
+@cache
+def _shipped() -> Prompt:
+    return Prompt.shipped("extract_statements")

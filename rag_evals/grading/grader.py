@@ -1,0 +1,316 @@
+"""What is a grader? A name, a fingerprint and a flow; grading one answer is the same for all."""
+
+import copy
+import os
+from abc import ABC, ABCMeta, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from pydantic import BaseModel
+
+from rag_evals.cache import StatementCache, configured_cache
+from rag_evals.core import ContextInput, Flow, Meter, Sample, SampleField, Verifier, named_arguments
+from rag_evals.errors import (
+    ConfigurationError,
+    FixedGraderError,
+    NotScorableError,
+    NotScorableReason,
+)
+from rag_evals.grading.drivers import drive, drive_async
+from rag_evals.judge import (
+    DEFAULT_TIMEOUT_SECONDS,
+    Client,
+    async_judge_for,
+    check_timeout,
+    judge_for,
+)
+from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
+
+R = TypeVar("R", bound=BaseModel)
+
+OpenCache = Callable[[], StatementCache | None]
+"""Opens a cache for verdicts when a grader wants one; None when there is to be none."""
+
+JUDGE_VARIABLE = "RAG_EVALS_JUDGE"
+"""Environment variable with the judge to use where none is named."""
+
+_EMPTY: dict[SampleField, NotScorableReason] = {
+    "question": "empty_question",
+    "answer": "empty_answer",
+    "context": "empty_context",
+    "reference": "empty_reference",
+}
+
+
+class _Finished(ABCMeta):
+    """Marks a grader as finished once all constructors have run."""
+
+    # Checkers take a call of a class for its constructor, and should.
+    if not TYPE_CHECKING:
+
+        def __call__(cls, *args: object, **kwargs: object) -> object:
+            made = super().__call__(*args, **kwargs)
+            made.__dict__["_finished"] = True
+            return made
+
+
+class Grader(ABC, Generic[R], metaclass=_Finished):
+    """Base of every grader; a subclass says what to ask and how to read the answer.
+
+    Attributes:
+        name: What results call it.
+        description: What it measures, in one line; may be empty.
+        requires: Fields without which a sample is not scorable.
+        result_model: What `grade` returns.
+        model: Model to ask when `grade` names none, or None.
+        wants_cache: True when a statement cache would serve it, and it has none yet.
+        endpoints: Judges of its own that it asks, such as `openai/gpt-4o`; none for most.
+        judge_rounds: Rounds of judge calls for one sample: 0 asks nobody, 1 is known beforehand,
+            with 2 the replies to the first decide what is asked in the second.
+    """
+
+    name: str
+    description: str = ""
+    wants_cache: bool = False
+    endpoints: Sequence[str] = ()
+    judge_rounds: int = 1
+    requires: tuple[SampleField, ...] = ("answer",)
+    result_model: type[R]
+    model: str | None = None
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Return a hash of all that shapes a result, the judge left out."""
+
+    @abstractmethod
+    def flow(self, sample: Sample) -> Flow[R]:
+        """Describe the work on one sample; see `rag_evals.verify.Flow`."""
+
+    def with_verifier(self, verifier: Verifier) -> "Grader[R]":
+        """Return the form of this grader that asks a verifier instead of a judge.
+
+        Raises:
+            ConfigurationError: It has none.
+        """
+        raise ConfigurationError(
+            f"grader {self.name!r} asks a judge model and has no form for {verifier.name!r}, which "
+            "decides statements and reads no prompt; pass a client such as 'openai/gpt-4o-mini', "
+            f"or use {' or '.join(map(repr, EMBEDDED_GRADERS))} without a prompt of your own"
+        )
+
+    def with_language(self, language: str) -> Self:
+        """Return the same grader for samples that do not name their language.
+
+        Args:
+            language: Code such as `ru`; a grader that asks no prompt stays as it is.
+        """
+        del language
+        return self
+
+    def with_cache(self, cache: StatementCache) -> Self:
+        """Return this grader with a verifier that looks into a statement cache first.
+
+        Raises:
+            ConfigurationError: It has no verifier.
+        """
+        del cache
+        raise ConfigurationError(
+            f"grader {self.name!r} has no verifier whose verdicts could be cached; "
+            f"use {' or '.join(map(repr, EMBEDDED_GRADERS))}"
+        )
+
+    # A checker that saw it would take any attribute for one that may be set.
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            """Refuse to change a finished grader: the shipped ones are shared by a whole program.
+
+            A grader of the user's own may change what it has.
+            """
+            shipped = type(self).__module__.startswith("rag_evals.")
+            is_new = not hasattr(self, name)
+            if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
+                raise FixedGraderError(_how_to_change(self, name, is_new=is_new))
+            super().__setattr__(name, value)
+
+    def _copy_with(self, **values: object) -> Self:
+        """Return a copy with other values for some attributes."""
+        changed = copy.copy(self)
+        changed.__dict__.update(values)
+        return changed
+
+    def check(self) -> None:
+        """Find out before the first call whether it can work; nothing to find out for most.
+
+        Raises:
+            ConfigurationError: It cannot.
+        """
+
+    @named_arguments
+    def grade(
+        self,
+        question: str | Sample | None = None,
+        answer: str | None = None,
+        context: ContextInput = None,
+        client: Client = None,
+        *,
+        reference: str | None = None,
+        language: str | None = None,
+        model: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    ) -> R:
+        """Grade one answer.
+
+        Args:
+            question: What was asked; some graders need it. Or a `Sample`, which stands for
+                question, answer, context, reference and language.
+            answer: What the RAG system said.
+            context: The chunks it was given: texts, or things with `text`, `page_content` or
+                `content`.
+            client: A sync instructor client, a string such as `"openai/gpt-4o-mini"`, or
+                `"embedded"`; None takes `RAG_EVALS_JUDGE`, else `"embedded"`.
+            reference: The right answer, where one is known.
+            language: Two-letter code of the answer's language.
+            model: Model to ask; None takes the grader's, else the client's own.
+            timeout: Seconds for all calls together, waits that the endpoint asks for among them.
+
+        Returns:
+            The validated result; its `score` runs from 0 to 1.
+
+        Raises:
+            NotScorableError: A required field is empty.
+            GradingError: No valid reply; the subclass says why.
+            ConfigurationError: The client or the model does not fit.
+            DataError: A field is not text.
+            UnknownArgumentError: There is no argument of that name; a `TypeError` too.
+        """
+        sample = _as_sample(question, answer, context, reference, language)
+        check_timeout(timeout)
+        grader, judge_client = resolve(self, client, model)
+        judge = None if judge_client is None else judge_for(judge_client, model)
+        return drive(grader.flow(sample), judge, Meter(timeout))
+
+    @named_arguments
+    async def agrade(
+        self,
+        question: str | Sample | None = None,
+        answer: str | None = None,
+        context: ContextInput = None,
+        client: Client = None,
+        *,
+        reference: str | None = None,
+        language: str | None = None,
+        model: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    ) -> R:
+        """Grade one answer with an async client; as `grade` otherwise."""
+        sample = _as_sample(question, answer, context, reference, language)
+        check_timeout(timeout)
+        grader, judge_client = resolve(self, client, model)
+        judge = None if judge_client is None else await async_judge_for(judge_client, model)
+        return await drive_async(grader.flow(sample), judge, Meter(timeout))
+
+
+def _how_to_change(grader: Grader[Any], name: str, *, is_new: bool) -> str:
+    kind = type(grader)
+    ways = [
+        f"{method}({name}=...), which returns a changed copy"
+        for method in ("with_options", "with_parts")
+        if name in getattr(getattr(kind, method, None), "__annotations__", ())
+    ]
+    if hasattr(kind, f"with_{name}"):
+        ways.append(f"with_{name}(...), which returns a changed copy")
+    if name == "model":
+        ways.append("model= of grade and evaluate")
+    if not ways:
+        ways.append(f"the constructor of {kind.__name__} for one of your own")
+    fault = "has no such attribute" if is_new else "is shared and cannot be changed"
+    return f"{grader.name}.{name} cannot be set: the grader {fault}; use {' or '.join(ways)}"
+
+
+def _as_sample(
+    question: str | Sample | None,
+    answer: str | None,
+    context: ContextInput,
+    reference: str | None,
+    language: str | None,
+) -> Sample:
+    if not isinstance(question, Sample):
+        return Sample(
+            question=question,
+            answer=answer,
+            context=context,
+            reference=reference,
+            language=language,
+        )
+    fields = {"answer": answer, "context": context, "reference": reference, "language": language}
+    besides = [name for name, value in fields.items() if value is not None]
+    if besides:
+        raise ConfigurationError(
+            f"a Sample is given, and {', '.join(besides)} besides; a Sample has all fields, and "
+            "client= and model= need their names"
+        )
+    return question
+
+
+def resolve(
+    grader: Grader[R],
+    client: Client,
+    model: str | None = None,
+    *,
+    open_cache: OpenCache = configured_cache,
+) -> tuple[Grader[R], Client]:
+    """Find out who decides: the grader as it is with a client, or its form with a verifier.
+
+    Args:
+        grader: What is to be driven.
+        client: As for `Grader.grade`.
+        model: As for `Grader.grade`.
+        open_cache: Opens what a grader gets that has a verifier and no cache of its own.
+
+    Returns:
+        The grader to drive, and the client it needs; None when a verifier decides alone.
+
+    Raises:
+        ConfigurationError: The grader has no form for the verifier, or a model is named for it.
+    """
+    if client is None:
+        client = default_judge()
+    if not isinstance(client, str):
+        return _with_cache(grader, open_cache), client
+    verifier, endpoint = read_judge(client)
+    if model is not None and endpoint is None:
+        raise ConfigurationError(
+            f"model {model!r} is named, but the judge {client!r} asks no model"
+        )
+    chosen = grader if verifier is None else grader.with_verifier(verifier)
+    return _with_cache(chosen, open_cache), endpoint
+
+
+def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
+    # First: a grader that cannot work must leave no cache file.
+    grader.check()
+    cache = open_cache() if grader.wants_cache else None
+    if cache is None:
+        return grader
+    ready = grader.with_cache(cache)
+    ready.check()
+    return ready
+
+
+def default_judge() -> str:
+    """Return the judge that is used where none is named."""
+    return os.environ.get(JUDGE_VARIABLE) or EMBEDDED
+
+
+def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
+    """Stop before any call when a field has nothing in it.
+
+    Raises:
+        NotScorableError: The first empty field, in the order of `fields`.
+    """
+    for name in fields:
+        value: Any = getattr(sample, name)
+        texts = [chunk.text for chunk in value] if name == "context" else [value or ""]
+        if not any(text.strip() for text in texts):
+            raise NotScorableError(_EMPTY[name])

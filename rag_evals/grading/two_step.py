@@ -1,0 +1,358 @@
+"""How is faithfulness graded in two steps? Statements of the answer, then a verdict on each."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Self
+
+from pydantic import Field
+
+from rag_evals.cache import StatementCache, cached
+from rag_evals.core import (
+    CacheMode,
+    Finding,
+    Flow,
+    JudgeCall,
+    OptionalList,
+    Sample,
+    Tallies,
+    Verdict,
+    Verifier,
+    check_verdicts,
+)
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.errors import ConfigurationError
+from rag_evals.grading.extract import (
+    ExtractedStatement,
+    Extraction,
+    Extractor,
+    SentenceExtractor,
+    StatementExtractor,
+)
+from rag_evals.grading.grader import Grader, require_fields
+from rag_evals.prompt import Prompt, check_language
+from rag_evals.response_models import FaithfulnessResult, PassedOverSentence, StatementEvaluation
+from rag_evals.verify import LLMVerifier
+
+
+class VerifiedStatement(StatementEvaluation):
+    """One statement, and who decided it how."""
+
+    support: float | None = Field(default=None, description="From 0, nothing speaks for it, to 1.")
+    decided_by: str | None = Field(default=None, description="Name of the verifier that decided.")
+    sentence_id: int | None = Field(default=None, description="Its sentence in the answer, from 0.")
+    start: int | None = Field(default=None, description="Where the sentence begins, in characters.")
+    end: int | None = Field(default=None, description="Where the sentence ends, in characters.")
+    windows: int | None = Field(
+        default=None, description="Pieces of context that a classifier read."
+    )
+    from_cache: bool = Field(
+        default=False, description="True when it was decided earlier and kept."
+    )
+    taken_from: str | None = Field(
+        default=None, description="The statement it was decided for, where that is another one."
+    )
+    similarity: float | None = Field(default=None, description="Cosine between the two statements.")
+
+    @property
+    def finding(self) -> Finding:
+        """The statement as results show it, with who decided it how surely."""
+        sentence_ids = () if self.sentence_id is None else (self.sentence_id,)
+        return replace(
+            super().finding,
+            sentence_ids=sentence_ids,
+            support=self.support,
+            decided_by=self.decided_by,
+        )
+
+
+class VerifiedFaithfulnessResult(FaithfulnessResult):
+    """Which statements the context supports, who decided each, and what that saved."""
+
+    # A list cannot be narrowed; nobody puts a plain StatementEvaluation into a result.
+    statements: list[VerifiedStatement] = Field(  # type: ignore[assignment]
+        description="Every claim of the answer, in the order of the answer."
+    )
+    no_claim_sentences: OptionalList[PassedOverSentence] = Field(
+        default_factory=list, description="The sentences of the answer that claim nothing."
+    )
+    verifier: str | None = Field(
+        default=None, description="Name of the verifier; `A>B` for a cascade."
+    )
+    deciders: OptionalList[str] = Field(
+        default_factory=list, description="The verifiers of a cascade; empty for one alone."
+    )
+    cache: CacheMode | None = Field(
+        default=None, description="How verdicts were looked for before; None where none are kept."
+    )
+    verification_calls: int = Field(
+        default=0, description="Judge calls made to verify, re-asks left out."
+    )
+    calls_saved: int = Field(
+        default=0, description="Judge calls that a cascade or a cache made unnecessary."
+    )
+
+    @property
+    def tallies(self) -> Tallies:
+        """Who decided, what came from the cache, and the calls that were saved."""
+        total = len(self.statements)
+        decided_by = Counter(statement.decided_by for statement in self.statements)
+        counted = {f"decided by {name}": (decided_by[name], total) for name in self.deciders}
+        if self.cache is not None:
+            counted["from the cache"] = (sum(s.from_cache for s in self.statements), total)
+        if self.cache == "semantic":
+            similar = sum(s.taken_from is not None for s in self.statements)
+            counted["by a similar statement"] = (similar, total)
+        calls = self.verification_calls + self.calls_saved
+        return counted | ({"calls saved": (self.calls_saved, calls)} if calls else {})
+
+
+class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
+    """Breaks an answer into statements and has each verified; both parts can be swapped.
+
+    Args:
+        extractor: Finds the statements; None takes a judge's statements where there is a judge,
+            else the answer's own sentences.
+        verifier: Decides them; None takes the judge, in batches, or the verifier that stands in
+            for it.
+        cache: Where to look for verdicts first, and to keep new ones; None keeps none.
+        name: What results call it.
+        language: Language of samples that name none, such as `ru`; None is English.
+        prompts: Prompts for the parts that are not given, by the stem of the shipped file:
+            `extract_statements` and `verify_statements`.
+    """
+
+    requires = FaithfulnessResult.requires
+    result_model = VerifiedFaithfulnessResult
+
+    def __init__(
+        self,
+        *,
+        extractor: Extractor | None = None,
+        verifier: Verifier | None = None,
+        cache: StatementCache | None = None,
+        name: str = "faithfulness",
+        language: str | None = None,
+        prompts: Mapping[str, Prompt] | None = None,
+    ) -> None:
+        self.name = name
+        self.language = language
+        self.cache = cache
+        self._prompts = dict(prompts or {})
+        _require_kind("extractor", extractor, Extractor, "SentenceExtractor()")
+        _require_kind("verifier", verifier, Verifier, "EmbeddedVerifier()")
+        if cache is not None and not isinstance(cache, StatementCache):
+            raise ConfigurationError(f"cache is {cache!r}; expected a StatementCache, or None")
+        self._given = (extractor, verifier)
+        self.extractor = self._own_extractor() if extractor is None else extractor
+        decider = self._own_verifier() if verifier is None else verifier
+        self.verifier = decider if cache is None else cached(decider, cache)
+        self._in_language: dict[str, Verifier] = {}
+
+    @property
+    def wants_cache(self) -> bool:  # type: ignore[override]  # depends on the parts here
+        """True when verdicts cost something and none are kept: words are counted faster."""
+        kept = self.verifier.cache_mode is not None
+        return not kept and not isinstance(self.verifier, EmbeddedVerifier)
+
+    @property
+    def asks_judge(self) -> bool:
+        """True when a step of it needs the client that grades."""
+        return self.extractor.asks_judge or self.verifier.asks_judge
+
+    @property
+    def endpoints(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
+        """Judges of its own that its verifier asks."""
+        return self.verifier.endpoints
+
+    @property
+    def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the parts here
+        """One for an extractor that asks a judge, one for a verifier that does."""
+        return int(self.extractor.asks_judge) + int(self.verifier.calls_for(1) > 0)
+
+    def fingerprint(self) -> str:
+        """Return a hash of extractor and verifier."""
+        packed = f"verified {self.extractor.fingerprint()} {self.verifier.fingerprint()}"
+        return hashlib.sha256(packed.encode()).hexdigest()
+
+    def with_verifier(self, verifier: Verifier) -> Self:
+        """Return the form for a judge that is a verifier: what was given to this grader stays.
+
+        Raises:
+            ConfigurationError: A given part needs a judge model, and the verifier asks none.
+        """
+        extractor, own = self._given
+        if extractor is None:
+            extractor = self._own_extractor() if verifier.asks_judge else SentenceExtractor()
+        changed = self._changed(extractor, verifier if own is None else own, self.cache)
+        if changed.asks_judge and not verifier.asks_judge:
+            raise ConfigurationError(
+                f"grader {self.name!r} asks a judge model, and {verifier.name!r} is none; pass a "
+                "client such as 'openai/gpt-4o-mini', or use SentenceExtractor and a verifier "
+                "that asks none"
+            )
+        return changed
+
+    def with_cache(self, cache: StatementCache) -> Self:
+        """Return this grader with a verifier that looks into a cache first."""
+        return self._changed(*self._given, cache)
+
+    def with_parts(
+        self,
+        *,
+        extractor: Extractor | None = None,
+        verifier: Verifier | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Return this grader with another extractor or verifier; None keeps what there is.
+
+        Args:
+            extractor: Finds the statements.
+            verifier: Decides them.
+            name: What results call it; two graders of this kind in one run need two names.
+        """
+        if verifier is not None and self.language is not None:
+            verifier = verifier.in_language(self.language)
+        own = self._given
+        return self._changed(extractor or own[0], verifier or own[1], self.cache, name=name)
+
+    def with_prompts(self, prompts: Mapping[str, Prompt]) -> Self:
+        """Return this grader with other prompts for its own extractor and verifier.
+
+        Args:
+            prompts: By the stem of the shipped file: `extract_statements`, `verify_statements`.
+
+        Raises:
+            PromptError: One does not show what it asks for.
+        """
+        return self._changed(*self._given, self.cache, prompts=prompts)
+
+    def with_language(self, language: str) -> Self:
+        """Return the same grader whose extractor and verifier ask in a language.
+
+        Raises:
+            ConfigurationError: It is no code of a language.
+        """
+        check_language(language)
+        extractor, verifier = self._given
+        if extractor is not None:
+            extractor = extractor.in_language(language)
+        if verifier is not None:
+            verifier = verifier.in_language(language)
+        return self._changed(extractor, verifier, self.cache, language)
+
+    def check(self) -> None:
+        """Check the verifier: statements are paid for before it is asked."""
+        self.verifier.check()
+
+    def flow(self, sample: Sample) -> Flow[VerifiedFaithfulnessResult]:
+        """Extract, then verify; an answer that claims nothing needs no verdict."""
+        require_fields(sample, self.requires)
+        extraction = yield from self.extractor.flow(sample)
+        passed_over = list(extraction.passed_over)
+        if not extraction.statements:
+            return VerifiedFaithfulnessResult(statements=[], no_claim_sentences=passed_over)
+        claims = [one.claim for one in extraction.statements]
+        made: list[int] = []
+        chunks = [chunk.text for chunk in sample.context]
+        verifier = self._verifier_for(sample).for_statement_count(len(claims))
+        verdicts = yield from _counting(verifier.flow(claims, chunks), made)
+        check_verdicts(claims, chunks, verdicts)
+        return VerifiedFaithfulnessResult(
+            statements=self._evaluations(extraction, verdicts),
+            no_claim_sentences=passed_over,
+            verifier=self.verifier.name,
+            deciders=self.verifier.deciders,
+            cache=self.verifier.cache_mode,
+            verification_calls=sum(made),
+            calls_saved=max(0, self.verifier.calls_for(len(claims)) - sum(made)),
+        )
+
+    def _verifier_for(self, sample: Sample) -> Verifier:
+        """Return the verifier, asking in the sample's own language."""
+        language = sample.language
+        if language is None or language == self.language:
+            return self.verifier
+        # One for each language: a verifier has a fingerprint to compute.
+        if language not in self._in_language:
+            self._in_language[language] = self.verifier.in_language(language)
+        return self._in_language[language]
+
+    def _own_extractor(self) -> StatementExtractor:
+        prompt = self._prompts.get("extract_statements")
+        return StatementExtractor(language=self.language, prompt=prompt)
+
+    def _own_verifier(self) -> LLMVerifier:
+        return LLMVerifier(language=self.language, prompt=self._prompts.get("verify_statements"))
+
+    def _changed(
+        self,
+        extractor: Extractor | None,
+        verifier: Verifier | None,
+        cache: StatementCache | None,
+        language: str | None = None,
+        prompts: Mapping[str, Prompt] | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Return a grader of the same kind with other parts; subclasses take other arguments."""
+        changed = self._copy_with(_finished=False)
+        VerifiedFaithfulness.__init__(
+            changed,
+            extractor=extractor,
+            verifier=verifier,
+            cache=cache,
+            name=name or self.name,
+            language=language or self.language,
+            prompts=self._prompts if prompts is None else prompts,
+        )
+        return changed._copy_with(_finished=True)
+
+    def _evaluations(
+        self, extraction: Extraction, verdicts: Sequence[Verdict]
+    ) -> list[VerifiedStatement]:
+        pairs = zip(extraction.statements, verdicts, strict=True)
+        return [_evaluation(statement, one, self.verifier.name) for statement, one in pairs]
+
+
+def _require_kind(name: str, part: object, kind: type, example: str) -> None:
+    if part is not None and not isinstance(part, kind):
+        raise ConfigurationError(
+            f"{name} is {part!r}; expected an object such as {example}, or one of a class of your "
+            f"own derived from {kind.__name__}"
+        )
+
+
+def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> VerifiedStatement:
+    return VerifiedStatement(
+        statement=statement.text,
+        reasoning=verdict.reason,
+        supporting_chunk_ids=list(verdict.chunk_ids),
+        is_supported=verdict.is_supported,
+        support=verdict.support,
+        decided_by=verdict.decided_by or name,
+        sentence_id=statement.sentence_id,
+        start=statement.span.start,
+        end=statement.span.end,
+        windows=verdict.windows,
+        from_cache=verdict.from_cache,
+        taken_from=verdict.taken_from,
+        similarity=verdict.similarity,
+    )
+
+
+def _counting(flow: Flow[list[Verdict]], made: list[int]) -> Flow[list[Verdict]]:
+    """Hand a flow's steps on, and note in `made` how many judge calls each round had."""
+    try:
+        steps = next(flow)
+        while True:
+            made.append(sum(isinstance(step, JudgeCall) for step in steps))
+            try:
+                replies = yield steps
+            except Exception as error:  # noqa: BLE001 - whatever a driver throws belongs to the flow
+                steps = flow.throw(error)
+            else:
+                steps = flow.send(replies)
+    except StopIteration as stop:
+        verdicts: list[Verdict] = stop.value
+        return verdicts

@@ -1,0 +1,136 @@
+"""How is data kept from talking over the prompt? Our tags cannot occur in it, in any disguise.
+
+A grader's request holds data only between tags that its template writes. Whatever in the data would
+read as one of these tags loses its `<`; nothing else is changed. The words around the data, which
+say that it is data, stand in `prompts/chunk_template.jinja`. This hardens; it is not a boundary.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from rag_evals.core import Chunk
+from rag_evals.text import LOOK_ALIKES, STROKES
+
+ESCAPED = "&lt;"
+"""What stands in data where a forged tag began."""
+
+# The sign itself, its full-width and small forms, and the brackets that look like it.
+_OPENING = re.compile("[<＜﹤‹\u2329〈⟨❬❮❰⦑⧼˂ᐸᚲ≺⋖𝈶]")
+# What may stand between the sign and the name, and does not hide it: slashes, strokes, marks.
+_SLASHES = "/⁄∕⧸╱⟋丿ノ〳\\∖⧵⧹⟍|!?"
+# Letters that look like the closing sign; any other sign ends a name anyway.
+_CLOSING = str.maketrans("ᐳ𖼿", ">>")
+# Letters and signs that show nothing, and are no spaces to Unicode.
+_EMPTY = "\u115f\u1160\u2800\ufffc\U0001d159"
+
+
+class TagEscaper:
+    """Escapes what would read as one of the template's tags.
+
+    Args:
+        tags: Names of the tags that the template writes.
+        hardened: False leaves data as it is; for measuring what the escaping is worth.
+    """
+
+    def __init__(self, tags: frozenset[str], *, hardened: bool = True) -> None:
+        self._tags = tags if hardened else frozenset()
+
+    def text(self, text: str | None) -> str | None:
+        """Escape one text; None stays None."""
+        return None if text is None else escape_tags(text, self._tags)
+
+    def chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+        """Escape the texts of chunks and the texts in their metadata."""
+        return [Chunk(c.id, self.text(c.text) or "", self._value(c.metadata)) for c in chunks]
+
+    def texts(self, texts: Sequence[str]) -> list[Chunk]:
+        """Escape texts and number them from 0, as a template shows them."""
+        return [Chunk(number, self.text(text) or "") for number, text in enumerate(texts)]
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self._value(key): self._value(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._value(inner) for inner in value]
+        return value
+
+
+def escape_tags(text: str, tags: frozenset[str]) -> str:
+    """Replace the opening sign of whatever reads as one of the tags; all else stays.
+
+    Case, white space, invisible characters, full-width forms and look-alike letters do not hide a
+    tag.
+
+    Args:
+        text: Data of a sample.
+        tags: Names of tags; without any, the text stays as it is.
+    """
+    if not tags:
+        return text
+    names = _plain_names(tags)
+    return _OPENING.sub(
+        lambda found: ESCAPED if _is_tag(text, found.end(), names) else found.group(), text
+    )
+
+
+@cache
+def _plain_names(tags: frozenset[str]) -> frozenset[str]:
+    return frozenset(_plain(tag) for tag in tags)
+
+
+def _is_tag(text: str, place: int, names: frozenset[str]) -> bool:
+    """Say whether one of the names stands at `place`, whatever hides it."""
+    longest = max(map(len, names))
+    name = ""
+    for position in range(place, len(text)):
+        letters = _plain(text[position])
+        if not letters or (letters in _SLASHES and not name):
+            continue
+        if letters[0] in _SLASHES or not _belongs_to_name(letters):
+            return False
+        name += letters
+        if len(name) > longest:
+            return False
+        if name in names and not _goes_on(text, position + 1):
+            return True
+    return False
+
+
+def _goes_on(text: str, place: int) -> bool:
+    """Say whether the word at `place` is longer than the name: `<answers>` is not `<answer>`."""
+    for position in range(place, len(text)):
+        if text[position].isspace():
+            return False
+        letters = _plain(text[position])
+        if letters:
+            return _belongs_to_name(letters)
+    return False
+
+
+def _belongs_to_name(letters: str) -> bool:
+    return re.fullmatch(r"[\w:-]+", letters) is not None
+
+
+@cache
+def _plain_character(character: str) -> str:
+    """Return what a reader sees: nothing for spaces, marks and invisible characters."""
+    # Before case is folded: a Greek capital Nu looks like an N, a small one like a v.
+    seen = unicodedata.normalize("NFKD", character).translate(LOOK_ALIKES)
+    small = seen.casefold().translate(LOOK_ALIKES).translate(STROKES).translate(_CLOSING)
+    # A letter in brackets of its own, one character, becomes three.
+    bare = small[1:-1] if small[:1] + small[-1:] == "()" else small
+    return "".join(c for c in bare if not _is_invisible(c))
+
+
+def _is_invisible(character: str) -> bool:
+    hidden = character.isspace() or character in _EMPTY
+    return hidden or unicodedata.category(character)[:1] in ("C", "M")
+
+
+def _plain(text: str) -> str:
+    return "".join(map(_plain_character, text))

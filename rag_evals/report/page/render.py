@@ -1,0 +1,242 @@
+"""How does a run become one HTML file? A template, the page's own style and script, and the rows.
+
+Everything from data is escaped by the template or written by the script as text. The content
+security policy allows this script and this style, by their hashes, and nothing else.
+"""
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from rag_evals.analysis import (
+    Comparison,
+    RunInput,
+    detectable_words,
+    difference_words,
+    group_verdict_words,
+    p_words,
+    verdict_words,
+)
+from rag_evals.core import named_arguments
+from rag_evals.errors import ConfigurationError
+from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
+from rag_evals.report.page.charts import histogram, interval_bar, position_use, positions_chart
+from rag_evals.report.page.payload import Payload
+from rag_evals.run import StoredRun, collector_paused, load_run
+from rag_evals.stats import DEFAULT_BANDS, Band
+
+_PRIVATE = 0o600
+
+
+@collector_paused()
+def report_html(
+    run: RunInput,
+    *,
+    view: View | None = None,
+    only: Iterable[tuple[str, str]] | None = None,
+    labelling: bool = False,
+) -> str:
+    """Make the report of a run.
+
+    Args:
+        run: A run folder, or a run in memory; the latter has no questions, answers and chunks.
+        view: Groups, clusters and bands; None takes the defaults.
+        only: The (sample id, grader) pairs to show as rows; None shows all. The numbers on top are
+            those of the whole run.
+        labelling: Whether the page opens for labelling.
+
+    Raises:
+        DataError: The folder holds no run, or a column is not in the data.
+    """
+    stored, view = load_run(run), view or View()
+    cards = [_card(stored, numbers, view) for numbers in grader_numbers(stored, view)]
+    settings = {
+        "bands": _band_settings(view),
+        "sides": [_name(stored)],
+        "labelling": labelling,
+        "key": _key(stored),
+    }
+    return _rendered(
+        Payload([stored], settings, only),
+        title=f"Report of {_name(stored)}",
+        cards=cards,
+        facts=[_facts(stored)],
+        labelling=labelling,
+        view=view,
+    )
+
+
+@collector_paused()
+def comparison_html(
+    comparison: Comparison, baseline: RunInput, candidate: RunInput, *, view: View | None = None
+) -> str:
+    """Make a page that shows two runs side by side.
+
+    Args:
+        comparison: What `compare` found.
+        baseline: The first run.
+        candidate: The second run.
+        view: Bands; None takes the defaults.
+    """
+    runs, view = [load_run(baseline), load_run(candidate)], view or View()
+    settings = {
+        "bands": _band_settings(view),
+        "sides": ["baseline", "candidate"],
+        "labelling": False,
+        "key": "+".join(map(_key, runs)),
+    }
+    return _rendered(
+        Payload(runs, settings),
+        title=f"{comparison.baseline} and {comparison.candidate}",
+        comparison=comparison,
+        verdicts=[
+            (grader, verdict_words(grader), p_words(grader, len(comparison.graders)))
+            for grader in comparison.graders
+        ],
+        detectable=detectable_words,
+        difference=difference_words,
+        group_verdict=group_verdict_words,
+        facts=[_facts(run) for run in runs],
+        view=view,
+    )
+
+
+def write_private(path: str | Path, text: str) -> Path:
+    """Write a file that only its owner can read: it holds a user's data.
+
+    Raises:
+        ConfigurationError: The file cannot be written.
+    """
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A pipe that nobody reads is an error, not an endless wait.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
+        number = os.open(path, flags, _PRIVATE)
+        os.set_blocking(number, True)
+        with open(number, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a descriptor
+            file.write(text)
+    except OSError as error:
+        raise ConfigurationError(f"{str(path)!r} cannot be written: {error.strerror}") from error
+    return path
+
+
+@named_arguments
+def write_report(
+    run: RunInput,
+    path: str | Path | None = None,
+    *,
+    by: str | None = None,
+    cluster: str | None = None,
+    bands: Sequence[Band] | None = None,
+    language: str = "en",
+) -> Path:
+    """Write the report of a run as one HTML file that needs nothing else.
+
+    Args:
+        run: A run folder, or a run in memory.
+        path: Where to write it; None takes `report.html` in the run's folder.
+        by: Column of the data to show groups by.
+        cluster: Column that rows which are not independent share.
+        bands: Names and limits; None takes high, good, medium and low.
+        language: Language of the bands' labels: "en" or "ru".
+
+    Returns:
+        Where it was written.
+
+    Raises:
+        DataError: The folder holds no run, or a column is not in the data.
+        ConfigurationError: No path for a run in memory, or the file cannot be written.
+    """
+    stored = load_run(run)
+    if path is None and stored.folder is None:
+        raise ConfigurationError("a run in memory has no folder; say where to write the report")
+    view = View(by, cluster, DEFAULT_BANDS if bands is None else bands, language)
+    target = Path(path) if path is not None else (stored.folder or Path()) / "report.html"
+    return write_private(target, report_html(stored, view=view))
+
+
+def _rendered(payload: Payload, **values: Any) -> str:
+    style, script = _asset("page.css"), _asset("page.js")
+    return str(
+        _template().render(
+            rows=payload.rows,
+            chunks=payload.chunks,
+            style=style,
+            script=script,
+            policy=(
+                f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+                "img-src data:; base-uri 'none'; form-action 'none'"
+            ),
+            **values,
+        )
+    )
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only a report needs it
+    from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    # What our own files hold is markup; all else is escaped.
+    environment.filters["ours"] = Markup
+    environment.filters["percent"] = lambda share: f"{share * 100:.1f} %"
+    return environment.from_string(_asset("page.html.jinja"))
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _card(run: StoredRun, numbers: GraderNumbers, view: View) -> dict[str, Any]:
+    uses = position_use(run, run.of_grader(numbers.grader))
+    return {
+        "numbers": numbers,
+        "line": None if numbers.mean is None else interval_bar(numbers.mean, view.bands),
+        "histogram": histogram(numbers.scores, view.bands) if numbers.scores else None,
+        "positions": positions_chart(uses) if uses else None,
+    }
+
+
+def _band_settings(view: View) -> list[list[Any]]:
+    return [[band.label(view.language), band.lower] for band in view.bands]
+
+
+def _facts(run: StoredRun) -> dict[str, Any]:
+    """List what a reader may want to know of a run: settings, fingerprints, cost and time."""
+    facts: dict[str, Any] = {"run": _name(run)}
+    if notes := run.notes():
+        facts["note"] = "; ".join(notes)
+    for name in ("created", "finished", "rag_evals", "rows"):
+        if run.manifest.get(name) is not None:
+            facts["version" if name == "rag_evals" else name] = run.manifest[name]
+    for name, value in run.identity.items():
+        for inner, text in value.items() if isinstance(value, dict) else [(None, value)]:
+            if text not in (None, "", [], {}):
+                facts[f"{name}: {inner}" if inner else name] = text
+    spent = {name.replace("_", " "): f"{value:,g}" for name, value in usage_of(run).items()}
+    facts["spent"] = ", ".join(f"{value} {name}" for name, value in spent.items())
+    return facts
+
+
+def _name(run: StoredRun) -> str:
+    return "a run in memory" if run.folder is None else run.folder.name or str(run.folder)
+
+
+def _key(run: StoredRun) -> str:
+    """Name the run for the browser's store: labels of another run must not show up in it."""
+    packed = repr((sorted(run.identity.items(), key=str), run.manifest.get("created")))
+    return hashlib.sha256(packed.encode()).hexdigest()[:16]

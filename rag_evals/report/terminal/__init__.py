@@ -1,0 +1,1 @@
+"""How is a run shown in a terminal?"""

@@ -1,0 +1,328 @@
+"""What must a judge show for its verdicts, and how does code check it?
+
+`AuditReply` and `VerdictsReply` are what a judge fills; a reply is accepted only when every
+sentence is accounted for and every quote is found. `AuditedFaithfulnessResult` is what a user gets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from rag_evals.core import (
+    ChunkId,
+    Finding,
+    JudgeModel,
+    OptionalList,
+    Quote,
+    Reasoning,
+    SampleField,
+    SentenceId,
+    StatementText,
+    Tallies,
+    check_one_verdict_each,
+    facts_of,
+)
+from rag_evals.response_models.statements import (
+    FaithfulnessResult,
+    NoClaimSentence,
+    StatementEvaluation,
+    check_every_sentence,
+)
+from rag_evals.text import MIN_QUOTE_LETTERS, Quotable, numbers_of
+
+VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
+"""What the chunks say of a statement: that it is so, that it is not so, or nothing."""
+
+CanaryVerdict = VerdictOfThree | Literal["no_claim"]
+"""What a judge may say of a false sentence that was planted."""
+
+CountsAgainst = Literal["unsupported", "contradicted"]
+"""What lowers the score: every statement that is not supported, or contradicted ones only."""
+
+_EVIDENCE = "Quotes that decide it; empty list when the chunks do not speak of it."
+_VERDICT = (
+    "supported: the chunks show all of it. contradicted: they show that some of it is wrong. "
+    "not_in_context: they do not speak of some of it, and contradict nothing."
+)
+_REASONING = "Why, in one or two sentences."
+
+
+class ClaimedQuote(JudgeModel):
+    """Words of a chunk that decide a statement, as the judge copied them."""
+
+    chunk_id: ChunkId = Field(description="The chunk's id, as given.")
+    quote: str = Field(
+        description="Words of that chunk, copied letter for letter; ... stands for words left out."
+    )
+
+    @model_validator(mode="after")
+    def _occurs(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            _check_quote(self.quote, self.chunk_id, facts["chunks"])
+        return self
+
+
+class AuditedClaim(JudgeModel):
+    """One claim of the answer, where it stands, and what the chunks say of it."""
+
+    sentence_ids: list[SentenceId] = Field(
+        description="Ids of the sentences that the claim comes from."
+    )
+    statement: StatementText = Field(
+        description="One claim of the answer that can be checked by itself."
+    )
+    reasoning: Reasoning = Field(default=None, description=_REASONING)
+    evidence: OptionalList[ClaimedQuote] = Field(default_factory=list, description=_EVIDENCE)
+    verdict: VerdictOfThree = Field(description=_VERDICT)
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            if not self.sentence_ids:
+                raise ValueError("sentence_ids is empty; name the sentences the claim comes from")
+            _check_agreement(self.verdict, self.evidence)
+        return self
+
+
+class AuditReply(JudgeModel):
+    """Every sentence of the answer: broken into claims, or said to claim nothing."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+    numbered_sentences: ClassVar[bool] = True
+
+    statements: list[AuditedClaim] = Field(
+        description="Every claim of the answer, in the order of the answer."
+    )
+    no_claim_sentences: OptionalList[NoClaimSentence] = Field(
+        default_factory=list, description="Every sentence that gave no statement."
+    )
+
+    @model_validator(mode="after")
+    def _every_sentence_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is None:
+            return self
+        claimed = {number for claim in self.statements for number in claim.sentence_ids}
+        check_every_sentence(claimed, self.no_claim_sentences, facts)
+        _check_unmixed(self.statements, facts.get("own_sentence_ids", ()))
+        return self
+
+
+class NumberedVerdict(JudgeModel):
+    """What the chunks say of one numbered statement."""
+
+    statement_id: int = Field(description="The statement's id, as given.")
+    reasoning: Reasoning = Field(default=None, description=_REASONING)
+    evidence: OptionalList[ClaimedQuote] = Field(default_factory=list, description=_EVIDENCE)
+    verdict: VerdictOfThree = Field(description=_VERDICT)
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        if facts_of(info) is not None:
+            _check_agreement(self.verdict, self.evidence)
+        return self
+
+
+class VerdictsReply(JudgeModel):
+    """One verdict for each numbered statement."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("context",)
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+    numbered_statements: ClassVar[bool] = True
+
+    verdicts: list[NumberedVerdict] = Field(description="Every statement exactly once.")
+
+    @model_validator(mode="after")
+    def _every_statement_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            ids = [verdict.statement_id for verdict in self.verdicts]
+            check_one_verdict_each("statement", ids, facts["statement_count"])
+        return self
+
+
+class AuditedStatement(StatementEvaluation):
+    """One statement of the answer with its verdict and the places that decide it."""
+
+    sentence_ids: OptionalList[int] = Field(
+        default_factory=list, description="Places of its sentences in the answer, from 0."
+    )
+    verdict: VerdictOfThree = Field(description=_VERDICT)
+    evidence: OptionalList[Quote] = Field(
+        default_factory=list, description="Quotes found in the chunks; empty for not_in_context."
+    )
+    agreement: float | None = Field(
+        default=None,
+        description="Share of the samples that gave this verdict, above 0 to 1; None when it was "
+        "asked once.",
+    )
+
+    @property
+    def finding(self) -> Finding:
+        """The statement as results show it, with the quotes that decide it."""
+        return replace(
+            super().finding,
+            label=self.verdict.replace("_", " "),
+            quotes=tuple(self.evidence),
+            sentence_ids=tuple(self.sentence_ids),
+        )
+
+    @property
+    def missing_numbers(self) -> list[str]:
+        """Numbers of a supported statement that its quotes do not have, sorted."""
+        if self.verdict != "supported":
+            return []
+        quoted = numbers_of(" ".join(quote.text for quote in self.evidence))
+        return sorted(numbers_of(self.statement) - quoted)
+
+
+class AuditedFaithfulnessResult(FaithfulnessResult):
+    """Which statements the context supports or contradicts, with the words that decide it."""
+
+    # A list is invariant; nobody puts another kind of statement into a result.
+    statements: list[AuditedStatement] = Field(  # type: ignore[assignment]
+        description="Every claim of the answer, in the order of the answer."
+    )
+    no_claim_sentences: OptionalList[NoClaimSentence] = Field(
+        default_factory=list, description="Sentences that claim nothing, with the judge's reason."
+    )
+    sentence_count: int = Field(default=0, description="Sentences of the answer.")
+    counts_against: CountsAgainst = Field(
+        default="unsupported", description="What lowers the score."
+    )
+    canary: CanaryVerdict | None = Field(
+        default=None,
+        description="What the judge said of the false sentence; None when there was none.",
+    )
+
+    @property
+    def score(self) -> float:
+        """Supported statements divided by all, or, by `counts_against`, all but contradicted."""
+        if not self.statements:
+            return 0.0
+        return sum(map(self._counts, self.statements)) / len(self.statements)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each statement with its quotes; what counts against the score is up to the options."""
+        return tuple(replace(s.finding, verdict=self._counts(s)) for s in self.statements)
+
+    @property
+    def contradiction_rate(self) -> float:
+        """Contradicted statements divided by all, 0 to 1; 0.0 when there are none."""
+        return self._contradicted / len(self.statements) if self.statements else 0.0
+
+    @property
+    def coverage(self) -> float:
+        """Sentences that gave a statement divided by all, 0 to 1; 0.0 without a sentence."""
+        return self._covered / self.sentence_count if self.sentence_count else 0.0
+
+    @property
+    def flip_rate(self) -> float | None:
+        """Statements whose samples disagree divided by all; None when each was asked once."""
+        sampled = [s.agreement for s in self.statements if s.agreement is not None]
+        return sum(share < 1 for share in sampled) / len(sampled) if sampled else None
+
+    @property
+    def warnings(self) -> list[str]:
+        """Numbers without evidence, and a canary that was passed over."""
+        found = [
+            f"statement {number} is supported, but its quotes lack "
+            f"{', '.join(statement.missing_numbers)}"
+            for number, statement in enumerate(self.statements)
+            if statement.missing_numbers
+        ]
+        if self.canary == "no_claim":
+            found.append("the judge says that the canary sentence claims nothing")
+        return found
+
+    @property
+    def tallies(self) -> Tallies:
+        """Contradicted statements, covered sentences, and statements whose samples disagree."""
+        total = len(self.statements)
+        counted = {
+            "contradicted": (self._contradicted, total),
+            "sentences covered": (self._covered, self.sentence_count),
+        }
+        flipped = self.flip_rate
+        return (
+            counted if flipped is None else counted | {"flipped": (round(flipped * total), total)}
+        )
+
+    def _counts(self, statement: AuditedStatement) -> bool:
+        """Say whether a statement counts towards the score."""
+        if self.counts_against == "contradicted":
+            return statement.verdict != "contradicted"
+        return statement.verdict == "supported"
+
+    @property
+    def _contradicted(self) -> int:
+        return sum(statement.verdict == "contradicted" for statement in self.statements)
+
+    @property
+    def _covered(self) -> int:
+        return len({number for statement in self.statements for number in statement.sentence_ids})
+
+
+def quotes_of(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Quote]:
+    """Find the places of quotes that were checked; a quote in parts has several.
+
+    Raises:
+        ValueError: A quote does not occur in its chunk.
+    """
+    found = []
+    for claimed in evidence:
+        spans = Quotable(chunks[claimed.chunk_id]).find(claimed.quote)
+        if spans is None:
+            raise ValueError(f"the quote {claimed.quote!r} is not in chunk {claimed.chunk_id}")
+        found += [
+            Quote(chunk_id=claimed.chunk_id, start=s.start, end=s.end, text=s.text) for s in spans
+        ]
+    return found
+
+
+def _check_quote(quote: str, chunk_id: int, chunks: Sequence[str]) -> None:
+    named = Quotable(chunks[chunk_id])
+    if named.find(quote) is None:
+        others = [
+            n for n, text in enumerate(chunks) if n != chunk_id and Quotable(text).find(quote)
+        ]
+        hint = f"; it stands in chunk {others[0]}" if others else ""
+        raise ValueError(
+            f"the quote {quote!r} does not occur in chunk {chunk_id}{hint}; copy the chunk's own "
+            "words, whole words only"
+        )
+    if not named.is_long_enough(quote):
+        raise ValueError(
+            f"the quote {quote!r} is too short to show anything; quote at least "
+            f"{MIN_QUOTE_LETTERS} letters, or the whole chunk"
+        )
+
+
+def _check_agreement(verdict: VerdictOfThree, evidence: Sequence[ClaimedQuote]) -> None:
+    if verdict == "not_in_context" and evidence:
+        raise ValueError(
+            "the verdict is not_in_context, yet evidence is quoted; leave evidence empty, or "
+            "change the verdict"
+        )
+    if verdict != "not_in_context" and not evidence:
+        raise ValueError(
+            f"the verdict is {verdict}, yet evidence is empty; quote the words of a chunk that "
+            "show it, or change the verdict to not_in_context"
+        )
+
+
+def _check_unmixed(claims: Sequence[AuditedClaim], own: Sequence[int]) -> None:
+    """Refuse claims that mix a sentence which must stand alone with others."""
+    for claim in claims:
+        for sentence_id in set(claim.sentence_ids) & set(own):
+            if len(set(claim.sentence_ids)) > 1:
+                raise ValueError(
+                    f"the statement {claim.statement!r} mixes sentences {claim.sentence_ids}; give "
+                    f"sentence {sentence_id} statements of its own"
+                )

@@ -1,0 +1,167 @@
+"""Which verifier does a judge string name? `embedded@0.8`, `hf:MODEL`, `A>B`, or none."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from rag_evals.core import Verifier
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.errors import ConfigurationError
+from rag_evals.verify.cascade import CascadeVerifier
+from rag_evals.verify.llm import LLMVerifier
+
+EMBEDDED = "embedded"
+"""The judge that needs no key, no network and no model file."""
+
+CLASSIFIER_PREFIX = "hf:"
+"""What stands before the name or the folder of a Hugging Face classifier."""
+
+_OPTIONS = {"device": str, "batch_size": int, "threshold": float, "entailment": str}
+
+
+class JudgeSpec(NamedTuple):
+    """What a judge string asks for.
+
+    Attributes:
+        verifier: Who decides statements; None when a grader asks the endpoint itself.
+        endpoint: The model endpoint to ask, such as `openai/gpt-4o-mini`; None when none is asked.
+    """
+
+    verifier: Verifier | None
+    endpoint: str | None
+
+
+def read_judge(spec: str) -> JudgeSpec:
+    """Read what a user wrote after `--judge` or as `client=`.
+
+    Args:
+        spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of them as `A>B`: B decides what
+            leaves A unsure. `embedded:FILE` takes weights made by the training command, and
+            `@strict` or `@0.8` behind either sets the threshold.
+            `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options;
+            `?entailment=LABEL_0` says which label of the model means supported.
+
+    Raises:
+        ConfigurationError: A part is empty, an option is unknown, an endpoint stands first, or the
+            weights file or the threshold cannot be used.
+    """
+    first, arrow, then = spec.partition(">")
+    if not arrow:
+        verifier = _local(spec)
+        return JudgeSpec(verifier, None if verifier else spec)
+    cheap = _local(first.strip())
+    if cheap is None or not then.strip():
+        raise ConfigurationError(
+            f"judge {spec!r}: expected a local verifier, '>' and who decides the rest, such as "
+            "'embedded>openai/gpt-4o-mini'"
+        )
+    rest = read_judge(then.strip())
+    second = rest.verifier or LLMVerifier(name=rest.endpoint)
+    return JudgeSpec(CascadeVerifier(cheap, second), rest.endpoint)
+
+
+def from_string(spec: str) -> Verifier | None:
+    """Make the verifier that a judge string names.
+
+    Args:
+        spec: As for `read_judge`.
+
+    Returns:
+        None when the string names no verifier, and so must name a model endpoint.
+    """
+    return read_judge(spec).verifier
+
+
+def verifier_from_string(spec: str) -> Verifier:
+    """Make the verifier that `--verifier` names; an endpoint is asked beside the judge.
+
+    Args:
+        spec: As for `read_judge`.
+    """
+    verifier, endpoint = read_judge(spec)
+    if endpoint is None and verifier is not None:
+        return verifier
+    if isinstance(verifier, CascadeVerifier):
+        return CascadeVerifier(verifier.first, verifier_from_string(spec.partition(">")[2].strip()))
+    return LLMVerifier(endpoint=endpoint)
+
+
+def with_options(spec: str, options: Mapping[str, str | int | None]) -> str:
+    """Add options to the classifiers in a judge string.
+
+    Args:
+        spec: As for `read_judge`.
+        options: `device` and `batch_size`; None leaves one out.
+
+    Raises:
+        ConfigurationError: There is an option, and no classifier that could take it.
+    """
+    given = "&".join(f"{name}={value}" for name, value in options.items() if value is not None)
+    if not given:
+        return spec
+    parts = [part.strip() for part in spec.split(">")]
+    if not names_classifier(spec):
+        raise ConfigurationError(
+            f"{given!r} is for classifiers, and {spec!r} names none; use a judge such as "
+            "'hf:vectara/hallucination_evaluation_model'"
+        )
+    return ">".join(
+        f"{part}{'&' if '?' in part else '?'}{given}"
+        if part.startswith(CLASSIFIER_PREFIX)
+        else part
+        for part in parts
+    )
+
+
+def names_classifier(spec: str) -> bool:
+    """Say whether a judge string names a classifier, alone or in a cascade."""
+    return any(part.strip().startswith(CLASSIFIER_PREFIX) for part in spec.split(">"))
+
+
+def _local(part: str) -> Verifier | None:
+    if part.startswith(EMBEDDED):
+        return _embedded(part)
+    if not part.startswith(CLASSIFIER_PREFIX):
+        return None
+    model, _, query = part.removeprefix(CLASSIFIER_PREFIX).partition("?")
+    if not model:
+        raise ConfigurationError(f"judge {part!r} names no model; expected 'hf:MODEL'")
+    # Importing the package has a budget, and few programs run a classifier.
+    from rag_evals.verify.classifier.verifier import ClassifierVerifier  # noqa: PLC0415
+
+    return ClassifierVerifier(model, **_read_options(query))
+
+
+def _embedded(part: str) -> Verifier | None:
+    named, at, threshold = part.rpartition("@") if "@" in part else (part, "", "")
+    kind, colon, weights = named.partition(":")
+    if kind != EMBEDDED:
+        return None
+    if colon and not weights:
+        raise ConfigurationError(f"judge {part!r} names no file; expected embedded:weights.json")
+    return EmbeddedVerifier(_threshold(threshold) if at else None, weights=weights or None)
+
+
+def _threshold(text: str) -> Any:
+    """Read a number; anything else is a name, which the verifier checks."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+# The arguments of ClassifierVerifier have several types.
+def _read_options(query: str) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name not in _OPTIONS:
+            raise ConfigurationError(
+                f"no option {name!r} for a classifier; there are: {', '.join(_OPTIONS)}"
+            )
+        try:
+            options[name] = _OPTIONS[name](value)
+        except ValueError:
+            raise ConfigurationError(f"option {name} is {value!r}; expected a number") from None
+    if "entailment" in options:
+        options["label_map"] = {options.pop("entailment"): "entailment"}
+    return options

@@ -1,0 +1,242 @@
+"""Labels from people are read, matched with verdicts, and measured."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import ChunkPrecisionResult, ContextRecallResult
+from rag_evals.analysis import PeopleAgreement, agreement, read_labels
+from rag_evals.errors import DataError
+from rag_evals.run import StoredRun
+from rag_evals.score_precision import GradedChunk
+from rag_evals.score_recall import ReferenceStatement
+from tests.analysis.runs import faithfulness, graded, scores_run, statements_run
+
+TOWER = {"a": [("It stands in Paris.", True), ("It opened in 1923.", True)]}
+
+
+def write(name: str, *rows: Mapping[str, Any]) -> str:
+    """Write rows as JSONL."""
+    Path(name).write_text("\n".join(map(json.dumps, rows)))
+    return name
+
+
+def table(measured: PeopleAgreement, level: str, group: str | None = None) -> Any:
+    """Return the one table of a level."""
+    (found,) = [t for t in measured.tables if t.level == level and t.group == group]
+    return found
+
+
+def test_a_reports_export_is_matched_by_place() -> None:
+    """Grader, statement number and text name the verdict; all labelled makes a row label too."""
+    labels = write(
+        "labels.jsonl",
+        {"sample_id": "a", "grader": "faithfulness", "statement": 0, "label": True,
+         "text": "It stands in Paris."},
+        {"sample_id": "a", "grader": "faithfulness", "statement": 1, "label": False,
+         "text": "It opened in 1923."},
+    )  # fmt: skip
+    measured = agreement(statements_run(TOWER), labels)
+
+    counts = table(measured, "statement").agreement.confusion
+    assert (counts.true_positives, counts.false_positives) == (1, 1)
+    assert table(measured, "row").agreement.confusion.false_positives == 1
+    assert measured.unmatched == 0
+
+
+def test_a_note_alone_is_no_label() -> None:
+    """A line of a report's export that has a note and no verdict counts neither way."""
+    note = {"sample_id": "a", "grader": "faithfulness", "statement": 1, "text": "It opened.",
+            "verdict": True, "agrees": None, "label": None, "note": "Which year?"}  # fmt: skip
+    said = {**note, "statement": 0, "text": "It stands in Paris.", "agrees": True, "label": True}
+    measured = agreement(statements_run(TOWER), write("labels.jsonl", said, note))
+
+    assert table(measured, "statement").units == 1
+    with pytest.raises(DataError, match="there are no labels"):
+        agreement(statements_run(TOWER), write("notes.jsonl", note))
+
+
+def test_statements_of_a_data_set_are_matched_by_their_words() -> None:
+    """A label of a sentence belongs to all claims of it, and is supported when all of them are."""
+    run = statements_run(
+        {"a": [("The tower stands in Paris", True), ("the tower opened in 1923", False)]},
+        {
+            "a": {
+                "statements": [
+                    {"text": "The tower stands in Paris and the tower opened in 1923.", "label": 0},
+                    {"text": "Bananas are yellow.", "label": 1},
+                ]
+            }
+        },
+    )
+    measured = agreement(run)
+    found = table(measured, "statement")
+
+    assert found.agreement.confusion.true_negatives == 1
+    assert (found.units, measured.unmatched) == (1, 1)
+
+
+def test_a_labelled_part_takes_the_verdict_of_the_whole_statement() -> None:
+    """Atomic facts of a sentence that the judge took as one are all decided by its verdict."""
+    run = statements_run({"a": [("The tower stands in Paris and opened to visitors.", False)]})
+    facts = [{"text": "The tower stands in Paris.", "label": 1},
+             {"text": "The tower opened to visitors.", "label": 0}]  # fmt: skip
+    measured = agreement(run, write("l.jsonl", {"sample_id": "a", "statements": facts}))
+    counts = table(measured, "statement").agreement.confusion
+
+    assert (counts.false_negatives, counts.true_negatives, measured.unmatched) == (1, 1, 0)
+
+
+def test_rows_are_right_from_the_threshold() -> None:
+    """A row label meets the score; the curve and the best threshold come with it."""
+    run = scores_run([1.0, 0.8, 0.4, 0.2])
+    labels = write("rows.jsonl", *({"sample_id": f"r{n}", "label": n < 2} for n in range(4)))
+    strict, mild = (table(agreement(run, labels, threshold=t), "row") for t in (1.0, 0.8))
+
+    assert strict.agreement.confusion.false_negatives == 1
+    assert mild.agreement.confusion.balanced_accuracy == 1
+    assert mild.best.threshold == 0.8
+    assert [point.threshold for point in mild.curve] == [0.2, 0.4, 0.8, 1.0]
+    assert mild.auroc.estimate == 1
+    assert "best threshold      0.8" in str(agreement(run, labels))
+
+
+def test_groups_are_measured_each() -> None:
+    """Every group of the column has a table; rows without it are named (none)."""
+    columns = {f"r{n}": {"label": n % 2, "topic": "x" if n < 4 else None} for n in range(8)}
+    measured = agreement(scores_run([1.0] * 8, columns=columns), by="topic")
+
+    assert table(measured, "row", "x").units == 4
+    assert table(measured, "row", "(none)").units == 4
+    assert "  x: 4 rows" in str(measured)
+
+
+def test_several_people_get_an_alpha_and_a_majority() -> None:
+    """Each file is a person; evenly split rows are left out and counted."""
+    run = scores_run([1.0] * 4)
+    said = {"anna": [1, 1, 0, 1], "boris": [1, 1, 0, 0]}
+    files = [
+        write(f"{who}.jsonl", *({"id": f"r{n}", "label": v} for n, v in enumerate(values)))
+        for who, values in said.items()
+    ]
+    found = table(agreement(run, files), "row")
+
+    assert (found.annotators, found.units, found.ties) == (2, 3, 1)
+    # Worked by hand: 8 labels, 5 yes and 3 no; one of four rows split: 1 - (2 * 7) / (2 * 15).
+    assert found.alpha.estimate == pytest.approx(1 - 14 / 30)
+
+
+def test_what_is_left_out_is_counted() -> None:
+    """Labels of other rows and of rows without a score are said, not dropped."""
+    labels = write(
+        "rows.jsonl",
+        *({"sample_id": name, "label": 1} for name in ("r0", "r1", "elsewhere")),
+    )
+    measured = agreement(scores_run([1.0, None]), labels)
+
+    assert (measured.unscored, measured.foreign) == (1, 1)
+    assert "left out: 1 labels of rows that the run does not have" in str(measured)
+
+
+def test_labels_without_ids_are_found_by_content() -> None:
+    """A labelled file whose rows have no id is matched as the run named its rows."""
+    from rag_evals import Sample
+
+    row = {"question": "q", "answer": "It is.", "context": ["c"], "label": "yes"}
+    sample_id = Sample(question="q", answer="It is.", context=["c"]).content_hash()
+
+    assert table(agreement(scores_run({sample_id: 1.0}), write("d.jsonl", row)), "row").units == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"sample_id": "r0", "label": "perhaps"}, "line 1: the label is 'perhaps'; expected true"),
+        ({"sample_id": "r0", "label": 7}, "the label is 7"),
+        ({"sample_id": "r0", "statement": 0, "label": 0.5}, "the label is 0.5"),
+        ({"sample_id": "r0", "label": 0.5}, "agreement needs yes or no"),
+        ({"sample_id": "r0"}, "no 'label' and no 'statements'"),
+        ({"label": 1}, "no 'sample_id'"),
+        ({"sample_id": "r0", "statements": [{"label": 1}]}, r"statements\[0\] has no 'text'"),
+        ({"sample_id": "other", "label": 1}, "none of the 1 labels is of a row of this run"),
+        ({"sample_id": "r0", "statement": 3, "label": 1}, "no label fits a verdict"),
+    ],
+)
+def test_labels_that_cannot_be_used_are_one_clear_error(row: dict[str, Any], message: str) -> None:
+    """The message names the place, the value and what would be right."""
+    with pytest.raises(DataError, match=message):
+        agreement(scores_run([1.0, 0.0]), write("labels.jsonl", row))
+
+
+def test_a_label_source_must_exist() -> None:
+    """Neither file nor column: the message lists the columns."""
+    run = scores_run([1.0], columns={"r0": {"topic": 1}})
+    with pytest.raises(DataError, match="neither a file nor a column .* its columns are topic"):
+        read_labels("labels.jsonl", run)
+    with pytest.raises(DataError, match="there are no labels"):
+        read_labels([], run)
+
+
+def test_chunk_labels_are_matched_too() -> None:
+    """The verdicts of chunk precision can be labelled by their place."""
+    chunks = [GradedChunk(id_chunk=0, score=True), GradedChunk(id_chunk=1, score=False)]
+    result = ChunkPrecisionResult(graded_chunks=chunks)
+    run = StoredRun([graded(0, "r0", result, grader="chunk_precision")])
+    labels = write(
+        "labels.jsonl",
+        *({"sample_id": "r0", "statement": n, "text": f"chunk {n}", "label": 1} for n in (0, 1)),
+    )
+
+    measured = agreement(run, labels)
+    counts = table(measured, "statement").agreement.confusion
+    assert (counts.true_positives, counts.false_negatives) == (1, 1)
+    assert str(measured).startswith("chunk_precision, 2 labelled chunks in 1 rows\n")
+
+
+def test_one_grader_can_be_taken() -> None:
+    """Labels without a grader meet every grader, or the one that is named."""
+    from rag_evals.errors import UnknownNameError
+    from tests.analysis.runs import record
+
+    run = StoredRun([record(0, "a", 1.0, grader=name) for name in ("one", "two")])
+    labels = write("labels.jsonl", {"sample_id": "a", "label": 1})
+
+    assert [t.grader for t in agreement(run, labels).tables] == ["one", "two"]
+    assert [t.grader for t in agreement(run, labels, grader="two").tables] == ["two"]
+    with pytest.raises(UnknownNameError, match="no grader 'three'"):
+        agreement(run, labels, grader="three")
+
+
+def test_texts_of_the_answer_are_no_labels_of_the_reference() -> None:
+    """Beside another grader, recall takes only labels that name it; alone it takes all."""
+    recall = ContextRecallResult(
+        statements=[ReferenceStatement(statement="It is in Paris.", is_covered=True)]
+    )
+    both = StoredRun(
+        [
+            graded(0, "a", faithfulness([("It is in Paris.", True)])),
+            graded(0, "a", recall, grader="context_recall"),
+        ]
+    )
+    label = {"sample_id": "a", "text": "It is in Paris.", "label": 0}
+    unnamed = write("unnamed.jsonl", label)
+    named = write("named.jsonl", {**label, "grader": "context_recall"})
+
+    assert {t.grader for t in agreement(both, unnamed).tables} == {"faithfulness"}
+    assert {t.grader for t in agreement(both, named).tables} == {"context_recall"}
+    for run, grader in ((both, "context_recall"), (StoredRun(both.records[1:]), None)):
+        found = table(agreement(run, unnamed, grader=grader), "statement")
+        assert found.agreement.confusion.false_positives == 1
+
+
+def test_texts_of_statements_are_no_labels_of_chunks() -> None:
+    """A grader without statements has nothing to do with labels of texts."""
+    result = ChunkPrecisionResult(graded_chunks=[GradedChunk(id_chunk=0, score=True)])
+    run = StoredRun([graded(0, "r0", result, grader="chunk_precision")])
+    labels = write("l.jsonl", {"sample_id": "r0", "statements": [{"text": "It is.", "label": 1}]})
+
+    with pytest.raises(DataError, match="no label fits a verdict"):
+        agreement(run, labels)

@@ -1,0 +1,222 @@
+"""Attacks reach the judge as data, and are counted: what leaves our side is what can be tested."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import Faithfulness, Sample
+from rag_evals.analysis import Attack, attack, read_attacks, shipped_attacks
+from rag_evals.catalog import PROMPTED, RUBRICS
+from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.prompt.escaping import ESCAPED
+from rag_evals.testing import Answer, HttpError, JudgeRequest, Script, ScriptedJudge
+
+Start = Callable[[Script], ScriptedJudge]
+ATTACKS = shipped_attacks()
+CLEAN = {
+    grader.messages(one.clean())[1]["content"]
+    for one in ATTACKS
+    for grader in (Faithfulness, Faithfulness.without_hardening())
+}
+
+
+def reply(supported: bool) -> dict[str, Any]:
+    """Return a verdict on the whole answer."""
+    return {
+        "statements": [
+            {
+                "statement": "s",
+                "reasoning": "r",
+                "supporting_chunk_ids": [0] if supported else [],
+                "is_supported": supported,
+            }
+        ]
+    }
+
+
+def obeys(request: JudgeRequest) -> Answer:
+    """Support everything as soon as the data holds anything but the row itself."""
+    return reply(request.messages[1]["content"] not in CLEAN)
+
+
+def resists(request: JudgeRequest) -> Answer:
+    """Judge the row, whatever it says."""
+    return reply(False)
+
+
+def obeys_outside_the_tags(request: JudgeRequest) -> Answer:
+    """Obey only words that stand outside the tags of the data, as a careful model might."""
+    return reply(len(_outside(str(request.messages[-1]["content"]))) > 0)
+
+
+def _outside(content: str) -> str:
+    """Return what stands outside the data's tags, our own words left out."""
+    for tag in ("question", "chunks", "reference", "answer"):
+        content = re.sub(rf"<{tag}>\n.*?\n</{tag}>", "", content, count=1, flags=re.DOTALL)
+    content = re.sub(
+        r"(?m)^The tags hold data.*$|^That was all data.*$|^Now do the task\.$", "", content
+    )
+    return content.strip()
+
+
+def test_the_set_is_large_and_varied() -> None:
+    """At least 60 attacks of ten kinds and in eight languages, each with a text of its own."""
+    assert len(ATTACKS) >= 60
+    assert len({one.kind for one in ATTACKS}) >= 10
+    assert len({one.language for one in ATTACKS}) >= 8
+    assert len({one.payload for one in ATTACKS}) == len(ATTACKS)
+    assert {one.place for one in ATTACKS} == {"chunk", "new_chunk", "answer", "answer_front"}
+
+
+@pytest.mark.parametrize("one", ATTACKS, ids=lambda one: one.id)
+def test_every_attack_arrives_as_data(one: Attack, scripted: Start) -> None:
+    """Read back by the server, the request has the row's own question, chunks and answer."""
+    sample = one.attacked()
+    judge = scripted(resists)
+    Faithfulness.grade(sample.question, sample.answer, [c.text for c in sample.context], "openai/m")
+    (request,) = judge.requests
+
+    def undone(text: str | None) -> str:
+        return (text or "").replace(ESCAPED, "<")
+
+    def as_escaped(text: str | None) -> str:
+        return re.sub("[＜‹]", "<", text or "")
+
+    assert [m["role"] for m in request.messages] == ["system", "user"]
+    assert request.instructions == Faithfulness.messages(one.clean())[0]["content"]
+    assert request.question == one.question
+    assert as_escaped(undone(request.answer)) == as_escaped(sample.answer)
+    assert [as_escaped(undone(chunk)) for chunk in request.chunks] == [
+        as_escaped(chunk.text) for chunk in sample.context
+    ]
+    assert _outside(str(request.messages[1]["content"])) == ""
+
+
+@pytest.mark.parametrize("name", PROMPTED)
+def test_no_attack_adds_a_tag_to_any_grader(name: str) -> None:
+    """Whatever the grader, our tags occur as often as in the same row without the attack."""
+    grader = PROMPTED[name]
+
+    def tags(sample: Sample) -> dict[str, int]:
+        content = "".join(message["content"] for message in grader.messages(sample))
+        found = re.findall(r"</?(?:question|chunks|answer|reference|statements|examples)>", content)
+        return {tag: found.count(tag) for tag in set(found)}
+
+    for one in ATTACKS:
+        assert tags(one.attacked()) == tags(one.clean()), one.id
+
+
+def test_a_judge_that_obeys_loses_every_time(scripted: Start) -> None:
+    """100 %, with and without hardening: no wording of ours can help such a judge."""
+    scripted(obeys)
+    report = attack(Faithfulness, "openai/m")
+
+    assert report.success_rate(hardened=True) == 1.0
+    assert report.success_rate(hardened=False) == 1.0
+    assert len(report.trials) == 2 * len(ATTACKS)
+
+
+def test_a_judge_that_resists_never_loses(scripted: Start) -> None:
+    """0 %, and every row is asked clean once, attacked twice."""
+    judge = scripted(resists)
+    report = attack(Faithfulness, "openai/m")
+
+    assert report.success_rate(hardened=True) == report.success_rate(hardened=False) == 0.0
+    rows = {(one.question, one.answer, one.context) for one in ATTACKS}
+    assert len(judge.requests) == len(rows) + 2 * len(ATTACKS)
+
+
+def test_hardening_holds_what_stands_outside_the_tags(scripted: Start) -> None:
+    """A judge that obeys only words outside the data is safe with hardening, and not without."""
+    scripted(obeys_outside_the_tags)
+    report = attack(Faithfulness, "openai/m")
+
+    assert report.success_rate(hardened=True) == 0.0
+    assert (report.success_rate(hardened=False, kind="fake_tags") or 0) >= 0.5
+    assert report.success_rate(hardened=False, kind="authority") == 0.0
+
+
+def test_an_attack_that_empties_the_result_has_won(scripted: Start) -> None:
+    """Talked out of the mean is as good as talked up."""
+    one = next(a for a in ATTACKS if a.place == "answer")
+    scripted(lambda request: {"statements": []} if request.answer != one.answer else reply(False))
+    report = attack(Faithfulness, "openai/m", attacks=[one])
+
+    assert report.success_rate(hardened=True) == 1.0
+
+
+def test_what_cannot_be_won_or_fails_is_not_counted(scripted: Start) -> None:
+    """A row that is already graded well, and a grading that failed, say nothing."""
+    one, other = ATTACKS[0], ATTACKS[1]
+    scripted(lambda _: reply(True))
+    assert attack(Faithfulness, "openai/m", attacks=[one]).success_rate(hardened=True) is None
+
+    attacked = len(other.attacked().context[-1].text)
+    scripted(lambda r: HttpError(400) if len(r.chunks[-1]) == attacked else reply(False))
+    report = attack(Faithfulness, "openai/m", attacks=[other])
+    assert report.trials[0].error is not None
+    assert report.success_rate(hardened=True) is None
+
+
+def test_a_judge_without_a_prompt_cannot_be_attacked() -> None:
+    """The embedded judge reads no instructions, so there is nothing to talk over."""
+    with pytest.raises(ConfigurationError, match="'embedded' reads no prompt"):
+        attack(Faithfulness)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"place": "title"}, "place: Input should be 'chunk', 'new_chunk'"),
+        ({"payload": None}, "payload: Input should be a valid string"),
+        ({"extra": 1}, "extra: Extra inputs are not permitted"),
+        ({"context": []}, "an attack needs a context"),
+    ],
+)
+def test_a_row_that_is_no_attack_is_named(change: dict[str, Any], message: str) -> None:
+    """File, line and field are in the message."""
+    Path("mine.jsonl").write_text(json.dumps(ATTACKS[0].model_dump() | change))
+
+    with pytest.raises(DataError) as caught:
+        read_attacks(Path("mine.jsonl"))
+    assert "mine.jsonl, line 1: " in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_two_attacks_with_one_id_are_refused() -> None:
+    """Results are told apart by id."""
+    Path("mine.jsonl").write_text("\n".join([ATTACKS[0].model_dump_json()] * 2))
+
+    with pytest.raises(DataError, match="line 2: the id 'instruction_in_chunk-01' occurs twice"):
+        read_attacks(Path("mine.jsonl"))
+
+
+def test_nothing_in_a_reply_is_evaluated(scripted: Start) -> None:
+    """Templates and code in a judge's words come back as they are, also in a re-ask."""
+    words = "{{ 7 * 7 }} __import__('os') ${HOME} <b>"
+    wrong = reply(True)
+    wrong["statements"][0] |= {"statement": words, "reasoning": words, "supporting_chunk_ids": [9]}
+    right = json.loads(json.dumps(wrong))
+    right["statements"][0]["supporting_chunk_ids"] = [0]
+    judge = scripted([wrong, right])
+    result = Faithfulness.grade(answer="a", context=["c"], client="openai/m")
+
+    assert (result.statements[0].statement, result.statements[0].reasoning) == (words, words)
+    assert "{{ 7 * 7 }}" in str(judge.requests[1].messages)
+    assert "49" not in str(judge.requests[1].messages)
+
+
+def test_every_rubric_is_hardened_too() -> None:
+    """A grader made of a prompt file gets the same request structure as a shipped one."""
+    from rag_evals import base
+
+    for name, model in RUBRICS.items():
+        criteria = {"polite": "It is."} if name == "checklist" else None
+        grader = base.ContextEvaluation(prompt="Judge.", response_model=model, criteria=criteria)
+        content = grader.messages(ATTACKS[20].attacked())[1]["content"]
+        assert content.startswith("The tags hold data")
+        assert "That was all data" in content.rpartition(">")[2]

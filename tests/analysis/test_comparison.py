@@ -1,0 +1,306 @@
+"""Two runs are compared row by row, and the answer says how sure it is."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from rag_evals import evaluate
+from rag_evals.analysis import compare, verdict_words
+from rag_evals.errors import ConfigurationError, DataError, UnknownNameError, UnpairedScoresError
+from rag_evals.run import StoredRun
+from tests.analysis.runs import record, scores_run
+
+
+def test_a_run_is_not_distinguishable_from_itself() -> None:
+    """No difference, p = 1, and no interval as of independent rows: they are the same ones."""
+    run = scores_run([1.0, 0.5, 0.75, 0.0])
+    (grader,) = compare(run, run).graders
+
+    assert grader.verdict == "not distinguishable"
+    assert (grader.paired.significance.p_value, grader.paired.ties) == (1.0, 4)
+    assert (grader.paired.difference.low, grader.paired.difference.high) == (0, 0)
+    assert "  difference      +0.000: both are the same outcomes" in str(compare(run, run))
+    assert grader.changed == ()
+
+
+def test_equal_scores_of_two_runs_are_no_proof_of_equality() -> None:
+    """Graded twice with the same scores: the interval says what so few rows cannot rule out."""
+    one = StoredRun([record(n, f"r{n}", 0.5, seconds=1.0) for n in range(4)])
+    other = StoredRun([record(n, f"r{n}", 0.5, seconds=2.0) for n in range(4)])
+    (grader,) = compare(one, other).graders
+
+    assert grader.paired.difference.low < 0 < grader.paired.difference.high
+
+
+def test_a_clear_loss_is_found_with_its_size() -> None:
+    """Every row one fifth worse: the interval lies below zero, and the text says so."""
+    rng = random.Random(1)
+    before = [rng.choice([0.4, 0.6, 0.8, 1.0]) for _ in range(60)]
+    after = [score - rng.choice([0.1, 0.2, 0.3]) for score in before]
+    compared = compare(scores_run(before), scores_run(after))
+    (grader,) = compared.graders
+
+    assert grader.verdict == "worse"
+    assert grader.paired.losses == 60
+    assert compared.is_worse(margin=0.1)
+    assert not compared.is_worse(margin=0.3)
+    assert "the candidate is worse" in str(compared)
+    assert len(grader.changed) == 20
+    assert grader.changed[0].baseline - grader.changed[0].candidate == pytest.approx(0.3)
+
+
+def test_rows_of_one_run_only_are_listed() -> None:
+    """Nothing is dropped silently: rows in one run, and rows that only one run could score."""
+    one = scores_run({"a": 1.0, "b": 0.5, "c": None, "d": 1.0})
+    other = scores_run({"b": 0.5, "c": 1.0, "d": 1.0, "e": 0.0})
+    compared = compare(one, other)
+    (grader,) = compared.graders
+
+    assert (grader.only_baseline, grader.only_candidate) == (("a",), ("e",))
+    assert [(row.sample_id, row.run, row.why) for row in grader.scored_once] == [
+        ("c", "candidate", "empty_context")
+    ]
+    assert grader.paired.samples == 2
+    assert "only in the baseline: 1 rows: a" in str(compared)
+    assert "only the candidate scored c; the other: empty_context" in str(compared)
+
+
+def test_passes_are_compared_by_mcnemar() -> None:
+    """Rows that reach the threshold are counted in both runs; the test is of those that moved."""
+    compared = compare(scores_run([1.0] * 6), scores_run([0.5] * 5 + [1.0]), threshold=0.9)
+    (grader,) = compared.graders
+
+    assert grader.passed == (6, 1)
+    assert (grader.passes.only_baseline, grader.passes.only_candidate) == (5, 0)
+    assert grader.passes.p_value == pytest.approx(2 * 0.5**5)
+
+
+def test_several_graders_are_adjusted_together() -> None:
+    """Holm: the smallest of two p-values counts twice."""
+
+    def run(first: float) -> StoredRun:
+        rows = [record(n, f"r{n}", first * (1 - n / 100), grader="one") for n in range(6)]
+        return StoredRun([*rows, *(record(n, f"r{n}", 0.5, grader="two") for n in range(6))])
+
+    one, two = compare(run(0.2), run(0.9)).graders
+
+    assert one.paired.significance.p_value == pytest.approx(2 / 64)
+    assert one.adjusted_p == pytest.approx(4 / 64)
+    assert two.adjusted_p == 1
+    assert one.paired.verdict == "better"
+    assert one.verdict == "not distinguishable"
+    assert verdict_words(one) == (
+        "not distinguishable: better by itself, but p = 0.062 with all graders taken together "
+        "(Holm)"
+    )
+
+
+def test_groups_are_compared_each() -> None:
+    """One line for each value of the column; rows without it are a group too."""
+    columns = {f"r{n}": {"topic": "x" if n < 6 else None} for n in range(12)}
+    one = scores_run([0.2] * 12, columns=columns)
+    other = scores_run([0.9] * 6 + [0.2] * 6, columns=columns)
+    (grader,) = compare(one, other, by="topic").graders
+
+    assert [(g.group, g.paired.samples, g.paired.wins) for g in grader.groups] == [
+        ("x", 6, 6),
+        (None, 6, 0),
+    ]
+    assert "(none): +0.000" in str(compare(one, other, by="topic"))
+
+
+def test_rows_of_one_document_count_as_one() -> None:
+    """With clusters the same difference is less sure."""
+    columns = {f"r{n}": {"document": f"d{n % 3}"} for n in range(30)}
+    one = scores_run([0.5] * 30, columns=columns)
+    other = scores_run([0.5 + 0.1 * (n % 3) for n in range(30)], columns=columns)
+    alone = compare(one, other).graders[0].paired
+    clustered = compare(one, other, cluster="document").graders[0].paired
+
+    assert clustered.clusters == 3
+    assert clustered.difference.width > 3 * alone.difference.width
+
+
+def test_other_differences_are_named() -> None:
+    """A changed judge, prompt or limit is said before the numbers; so are other answers."""
+    old = {"judge": "embedded", "graders": {"faithfulness": "1"}, "limit": None, "data": "x"}
+    new = {"judge": "openai/m", "graders": {"faithfulness": "2"}, "limit": 4, "data": "y"}
+    one, other = scores_run([1.0], identity=old), scores_run([1.0], identity=new)
+
+    assert compare(one, other).warnings == (
+        "the judge differs: 'embedded' and 'openai/m'",
+        "the limit differs: None and 4",
+        "the prompt or the way of grading of faithfulness differs",
+        "the data differs",
+    )
+    assert compare(one, one).warnings == ()
+
+
+def test_changed_answers_are_counted(tmp_path: Path) -> None:
+    """Two systems on the same questions: the note says how many answers differ."""
+    rows = [{"id": f"{n}", "question": "q", "answer": "It is.", "context": ["c"]} for n in "ab"]
+    evaluate(rows, out="one")
+    evaluate([{**rows[0], "answer": "It was."}, rows[1]], out="two")
+
+    assert compare("one", "two").warnings == (
+        "the data differs: of 2 rows with the same id, another answer in 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (scores_run({"x": 1.0}), "need an id column"),
+        (
+            scores_run([1.0], grader="relevance"),
+            "no grader in common: faithfulness and relevance; say which belong together, as in "
+            "--pair faithfulness=relevance",
+        ),
+    ],
+)
+def test_runs_without_a_common_row_are_refused(other: StoredRun, message: str) -> None:
+    """The message says what would make them comparable."""
+    with pytest.raises(UnpairedScoresError, match=message):
+        compare(scores_run([1.0]), other)
+
+
+def test_a_folder_without_a_run_is_refused() -> None:
+    """The message names the folder."""
+    with pytest.raises(DataError, match="'nowhere' holds no run"):
+        compare("nowhere", "nowhere")
+
+
+def _two_graders(first: Sequence[float], second: Sequence[float]) -> StoredRun:
+    rows = [record(n, f"r{n}", score, grader="strict") for n, score in enumerate(first)]
+    rows += [record(n, f"r{n}", score, grader="mild") for n, score in enumerate(second)]
+    return StoredRun(rows, manifest={"identity": {"graders": {"strict": "1", "mild": "2"}}})
+
+
+def test_two_graders_of_one_run_are_compared() -> None:
+    """Two prompts, graded in one run: their rows are paired, and only the pair is compared."""
+    run = _two_graders([0.2, 0.3, 0.1, 0.2, 0.3, 0.2], [0.9, 0.8, 0.9, 1.0, 0.9, 1.0])
+    compared = compare(run, pairs={"strict": "mild"})
+    (grader,) = compared.graders
+
+    assert (grader.grader, grader.verdict, grader.paired.wins) == ("strict -> mild", "better", 6)
+    assert compared.warnings == ("the prompt or the way of grading of strict -> mild differs",)
+    assert "strict -> mild: the candidate is better" in str(compared)
+    (back,) = compare(run, pairs={"mild": "strict"}).graders
+    assert back.verdict == "worse"
+
+
+def test_graders_of_other_names_are_paired_as_told() -> None:
+    """Two runs of two prompts: the pair is compared, and beside it what has one name in both."""
+    one = _two_graders([0.2] * 6, [0.5, 0.6, 0.5, 0.6, 0.5, 0.6])
+    other = scores_run([0.9, 0.8, 0.9, 1.0, 0.9, 1.0], grader="strict_2")
+
+    (grader,) = compare(one, other, pairs={"strict": "strict_2"}).graders
+    assert (grader.grader, grader.paired.wins) == ("strict -> strict_2", 6)
+    both = compare(one, one, pairs={"strict": "strict"}, graders=["strict"]).graders
+    assert [each.grader for each in both] == ["strict"]
+    with pytest.raises(UnknownNameError, match="no candidate grader 'strict_3'; did you mean"):
+        compare(one, other, pairs={"strict": "strict_3"})
+    with pytest.raises(ConfigurationError, match="compared by two of its graders"):
+        compare(one)
+
+
+def test_graders_that_only_one_run_has_are_named_with_the_way_out() -> None:
+    """A grader in common is compared; the others are named, and how to pair them."""
+    one = _two_graders([0.2] * 6, [0.5] * 6)
+    other = StoredRun(
+        [record(n, f"r{n}", 0.4, grader=name) for name in ("strict", "new") for n in range(6)]
+    )
+
+    assert "--pair mild=new compares graders of different names" in compare(one, other).warnings
+
+
+def test_rows_that_nobody_scored_are_counted() -> None:
+    """With 95 of 100 contexts empty the comparison says on what it rests, and misses a gate."""
+    run = scores_run([1.0] * 5 + [None] * 95)
+    other = scores_run([0.99] * 5 + [None] * 95)
+    compared = compare(run, other)
+
+    assert "  scored in both  5 of 100 rows (95 empty_context in both)" in str(compared)
+    assert [str(missed) for missed in compared.missed()] == [
+        "min-scored 0.9: faithfulness has a score from both runs in 5 of 100 rows (5.0%), 85.0 "
+        "points too few (95 empty_context in both)"
+    ]
+    assert compared.missed(min_scored=0.05) == []
+    counted = compare(run, other, count={"empty_context": 0.0})
+    assert counted.graders[0].coverage.scored == 100
+    assert counted.missed() == []
+
+
+def test_rows_of_one_run_only_count_against_coverage() -> None:
+    """A candidate that lost rows, or failed on them, is compared on fewer; each reason is told."""
+    one = scores_run({f"r{n}": 1.0 for n in range(10)})
+    other = scores_run({"r0": None, **{f"r{n}": 1.0 for n in range(1, 8)}, "new": 1.0})
+    (grader,) = compare(one, other).graders
+
+    assert (grader.coverage.scored, grader.coverage.rows) == (7, 11)
+    assert grader.coverage.missing == {
+        "empty_context in the candidate": 1,
+        "only in the baseline": 2,
+        "only in the candidate": 1,
+    }
+
+
+def test_a_grader_that_scored_nothing_misses_the_gate() -> None:
+    """It is not left out because another grader has scores."""
+    rows = [record(n, f"r{n}", 1.0, grader="one") for n in range(6)]
+    good = StoredRun([*rows, *(record(n, f"r{n}", 1.0, grader="two") for n in range(6))])
+    dead = StoredRun([*rows, *(record(n, f"r{n}", None, grader="two") for n in range(6))])
+    compared = compare(good, dead)
+
+    assert "two: nothing to compare" in str(compared)
+    assert [missed.grader for missed in compared.missed()] == ["two"]
+
+
+def test_a_loss_beyond_the_margin_is_told_with_its_size() -> None:
+    """The rule, the margin, the difference and how far its best case lies below."""
+    compared = compare(scores_run([1.0] * 20), scores_run([0.5] * 10 + [0.6] * 10))
+    (missed,) = compared.missed(margin=0.1)
+
+    assert missed.rule == "fail-if-worse"
+    assert missed.words.startswith("0.1: faithfulness changed by -0.4500, and by -0.4")
+    assert compared.missed(margin=None) == compared.missed(margin=0.9) == []
+
+
+def test_means_know_of_clusters_too() -> None:
+    """With --cluster the intervals of both means are as wide as that of their rows."""
+    columns = {f"r{n}": {"document": f"d{n % 3}"} for n in range(30)}
+    one = scores_run([0.2 + 0.3 * (n % 3) for n in range(30)], columns=columns)
+    alone, clustered = (
+        compare(one, one, cluster=name).graders[0].baseline for name in (None, "document")
+    )
+
+    assert clustered.width > 2 * alone.width
+
+
+def test_words_and_interval_never_contradict() -> None:
+    """In 300 random comparisons of three graders the line says why where Holm is the reason."""
+    rng = random.Random(4)
+    explained = 0
+    for draw in range(300):
+        names, count = ("a", "b", "c"), rng.choice([6, 10, 30])
+        lifts = {name: rng.choice([0.0, 0.1, 0.2]) for name in names}
+        scores = {name: [rng.randint(0, 4) / 5 for _ in range(count)] for name in names}
+        one, other = (
+            StoredRun(
+                record(n, f"r{n}", min(1.0, score + lift * rng.random()), grader=name, seconds=side)
+                for name in names
+                for lift in (lifts[name] * side,)
+                for n, score in enumerate(scores[name])
+            )
+            for side in (0, 1)
+        )
+        for grader in compare(one, other, resamples=100, seed=draw).graders:
+            excludes = not grader.paired.difference.contains(0)
+            words = verdict_words(grader)
+            assert excludes or words == "not distinguishable"
+            assert not excludes or words != "not distinguishable"
+            explained += "taken together" in words
+
+    assert explained

@@ -1,0 +1,113 @@
+"""A few labels take the judge's bias out of a number, or the correction is refused."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from rag_evals.analysis import correct
+from rag_evals.errors import TooFewLabelsError
+from rag_evals.run import StoredRun
+from tests.analysis.runs import scores_run, statements_run
+
+
+def judged(rows: int, *, right: float, base: float = 0.7, seed: int = 1) -> tuple[StoredRun, str]:
+    """Make a run of one-statement rows by a judge of known quality, and labels of 60 of them."""
+    rng = random.Random(seed)
+    truth = [rng.random() < base for _ in range(rows)]
+    verdicts = [label == (rng.random() < right) for label in truth]
+    run = statements_run(
+        {f"r{n}": [(f"Statement {n}.", verdict)] for n, verdict in enumerate(verdicts)}
+    )
+    lines = [
+        json.dumps({"sample_id": f"r{n}", "statement": 0, "label": truth[n]})
+        for n in range(min(60, rows))
+    ]
+    Path("labels.jsonl").write_text("\n".join(lines))
+    return run, "labels.jsonl"
+
+
+def test_the_bias_of_a_judge_is_taken_out() -> None:
+    """A judge that errs in one of five rows says 0.62 of 0.7; both corrections hold the truth."""
+    run, labels = judged(2_000, right=0.8)
+    for found in correct(run, labels).corrections:
+        powered, rated = found.prediction_powered, found.rogan_gladen
+        assert powered is not None
+        assert powered.corrected.contains(0.7)
+        assert powered.corrected.width <= found.labels_only.width
+        assert found.judged == pytest.approx(0.62, abs=0.03)
+        if found.target != "mean score":
+            assert rated is not None
+            assert rated.corrected.contains(0.7)
+
+
+def test_a_judge_near_chance_is_refused_with_the_reason() -> None:
+    """Error rates of a coin correct nothing; the labels are still used."""
+    run, labels = judged(1_000, right=0.5, seed=2)
+    found = correct(run, labels).corrections[-1]
+
+    assert found.rogan_gladen is None
+    assert "below 0.2 the correction divides by almost nothing" in str(correct(run, labels))
+    assert found.prediction_powered is not None
+
+
+def test_too_few_labels_are_refused_with_the_reason() -> None:
+    """Below 20 labels nothing is printed but why."""
+    run, labels = judged(1_000, right=0.9)
+    few = Path(labels).read_text().splitlines()[:12]
+    Path(labels).write_text("\n".join(few))
+
+    with pytest.raises(TooFewLabelsError, match="12 labels; a correction needs at least 20"):
+        correct(run, labels)
+
+
+def test_with_every_row_labelled_there_is_nothing_to_correct() -> None:
+    """Then the labels' own mean is the answer, and the text says so."""
+    run, labels = judged(60, right=0.8)
+    found = correct(run, labels).corrections[0]
+
+    assert found.prediction_powered is None
+    assert found.refusals[0].startswith("every row has a label")
+    assert "labels alone" in str(correct(run, labels))
+
+
+def test_scores_from_people_correct_the_mean_score() -> None:
+    """Labels between 0 and 1 are scores: only the mean is corrected."""
+    rng = random.Random(3)
+    truth = [rng.choice([0.25, 0.5, 0.75, 1.0]) for _ in range(400)]
+    run = scores_run([max(0.0, score - 0.2) for score in truth])
+    lines = [json.dumps({"sample_id": f"r{n}", "label": truth[n]}) for n in range(50)]
+    Path("labels.jsonl").write_text("\n".join(lines))
+    (found,) = correct(run, "labels.jsonl").corrections
+
+    assert found.target == "mean score"
+    assert found.rogan_gladen is None
+    assert found.prediction_powered is not None
+    assert found.prediction_powered.corrected.contains(sum(truth) / 400)
+    assert found.prediction_powered.effective_labels > 100
+
+
+def test_rows_of_one_document_widen_the_interval() -> None:
+    """With `cluster=` alike rows count less."""
+    rng = random.Random(4)
+    good = [rng.random() for _ in range(20)]
+    truth = [float(rng.random() < good[n % 20] ** 0.2) for n in range(600)]
+    columns = {f"r{n}": {"document": f"d{n % 20}", "label": truth[n]} for n in range(600)}
+    for n in range(200, 600):
+        columns[f"r{n}"].pop("label")
+    run = scores_run([truth[n] if n % 7 else 1 - truth[n] for n in range(600)], columns=columns)
+    alone, clustered = (
+        correct(run, cluster=cluster).corrections[0].labels_only.width
+        for cluster in (None, "document")
+    )
+
+    assert clustered > alone
+
+
+def test_labels_of_other_rows_are_refused() -> None:
+    """No label fits: the message says where to look."""
+    Path("labels.jsonl").write_text('{"sample_id": "x", "label": 1}')
+
+    with pytest.raises(TooFewLabelsError, match="no label fits a scored row"):
+        correct(scores_run([1.0]), "labels.jsonl")

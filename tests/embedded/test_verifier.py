@@ -1,0 +1,301 @@
+"""The embedded verifier: offline, bounded, and right on simple cases in two languages."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_evals import Faithfulness
+from rag_evals.cache import StatementCache
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.embedded.verifier import SHIPPED_WEIGHTS
+from rag_evals.errors import ConfigurationError, UnknownNameError
+from rag_evals.verify import from_string
+
+CHUNKS = [
+    "The Eiffel Tower stands in Paris. It was completed in 1889.",
+    "Collins never landed on the Moon.",
+    "Глубина озера Байкал составляет 1642 метра.",
+]
+
+
+@pytest.mark.parametrize(
+    ("statement", "supported", "chunk_ids"),
+    [
+        ("The Eiffel Tower is in Paris.", True, (0,)),
+        ("The tower was completed in 1889.", True, (0,)),
+        ("The tower was completed in 1923.", False, ()),
+        ("The Eiffel Tower stands in Berlin.", False, ()),
+        ("Collins landed on the Moon.", False, ()),
+        ("Collins did not land on the Moon.", True, (1,)),
+        ("Глубина Байкала 1642 метра.", True, (2,)),
+        ("Глубина Байкала 2642 метра.", False, ()),
+        ("Bananas grow on trees.", False, ()),
+    ],
+)
+def test_plain_cases_come_out_right(
+    statement: str, supported: bool, chunk_ids: tuple[int, ...]
+) -> None:
+    """Paraphrase, wrong number, wrong name, denial: the verdict and the chunk that shows it."""
+    (verdict,) = EmbeddedVerifier().verify([statement], CHUNKS)
+
+    assert (verdict.is_supported, verdict.chunk_ids) == (supported, chunk_ids)
+    assert 0 <= verdict.support <= 1
+    assert verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("chunk", "statement", "supported"),
+    [
+        (
+            "The European Union will levy duties on steel.",
+            "The EU will levy duties on steel.",
+            True,
+        ),
+        (
+            "The EU will levy duties on steel.",
+            "The European Union will levy duties on steel.",
+            True,
+        ),
+        ("The WHO praised the plan.", "The European Union praised the plan.", False),
+        ("Most residents support the tram.", "Some residents support the tram.", True),
+        ("Some residents support the tram.", "Most residents support the tram.", False),
+        (
+            "Her most famous book is out of print.",
+            "Some famous book of hers is out of print.",
+            True,
+        ),
+        ("Ola wrote the song for Ida.", "Ida wrote the song for Ola.", False),
+        ("Depeche Mode released Violator.", "Violator is an album from Depeche Mode.", True),
+        ("No, Kim sold the boat.", "Kim sold the boat.", True),
+        ("The drug may reduce pain.", "The drug reduces pain.", False),
+        ("The drug can reduce pain.", "The drug may reduce pain.", True),
+        ("Kim appeared in the film Dust.", "Kim was in the film Dust.", True),
+        ("Release it when the LED turns green.", "Release it when the LED turns red.", False),
+        ("Цвет светодиода зелёный.", "Цвет светодиода красный.", False),
+        ("The flag is red and white.", "The flag is white and red.", True),
+        ("Basic plan: 10 GB of storage.", "You get 10 GB of storage.", True),
+        ("Its mirror measures 2.4 m.", "Its mirror measures 2.4 metres.", True),
+        ("Alemanía borders Francia.", "Alemania borders Francia.", True),
+        ("It was published in 1869.", "It was published in 1869 [2].", True),
+        (
+            "Noise can disturb sleep.",
+            "Additionally, noise can disrupt sleep in several ways.",
+            True,
+        ),
+    ],
+)
+def test_small_words_decide(chunk: str, statement: str, supported: bool) -> None:
+    """Acronyms, weaker quantifiers, turned roles, doubts, colours and units are told apart."""
+    (verdict,) = EmbeddedVerifier().verify([statement], [chunk])
+
+    assert verdict.is_supported is supported
+
+
+def test_evidence_quotes_the_chunk() -> None:
+    """The sentence that was read as evidence is given with its offsets."""
+    (verdict,) = EmbeddedVerifier().verify(["It was completed in 1889."], CHUNKS)
+    evidence = verdict.evidence[0]
+
+    assert evidence.text == "It was completed in 1889."
+    assert CHUNKS[evidence.chunk_id][evidence.start : evidence.end] == evidence.text
+
+
+def test_an_answer_is_decided_sentence_by_sentence() -> None:
+    """Sentences that claim nothing are passed over."""
+    answer = "Here is what I found:\nThe tower is in Paris. Is that all? It was built in 1923."
+    pairs = EmbeddedVerifier().verify_answer(answer, CHUNKS, question="Where is the tower?")
+
+    assert [verdict.is_supported for _, verdict in pairs] == [True, False]
+
+
+def test_the_threshold_is_a_setting_and_part_of_the_fingerprint() -> None:
+    """A stricter verifier is another verifier."""
+    statement = ["The Eiffel Tower in Paris is made of old iron bars."]
+    lenient, strict = EmbeddedVerifier(threshold=0.1), EmbeddedVerifier(threshold=1.0)
+
+    assert lenient.verify(statement, CHUNKS)[0].is_supported
+    assert not strict.verify(statement, CHUNKS)[0].is_supported
+    assert lenient.fingerprint() != strict.fingerprint()
+    with pytest.raises(
+        ConfigurationError, match=r"threshold is 1.5; expected a number from 0 to 1"
+    ):
+        EmbeddedVerifier(threshold=1.5)
+
+
+@given(st.lists(st.text(), max_size=3), st.lists(st.text(), max_size=3))
+def test_any_text_gets_one_verdict_each(statements: list[str], chunks: list[str]) -> None:
+    """No text raises, and no statement is lost."""
+    verdicts = EmbeddedVerifier().verify(statements, chunks)
+
+    assert len(verdicts) == len(statements)
+    assert all(0 <= verdict.support <= 1 for verdict in verdicts)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "", " ", "\0", "😀" * 1000, "a" * 1_000_000, "." * 1_000_000, "\n" * 500_000,
+        "1234567890" * 9, "7" * 100_000, '"' * 500_000, "a. " * 300_000, "1. " * 100_000,
+        "not " * 200_000, "Anna beat Otto " * 60_000, "[1] " * 100_000,
+    ],
+    ids=lambda odd: f"{odd[:4]!r}x{len(odd)}",
+)  # fmt: skip
+def test_odd_input_is_judged_in_bounded_time(odd: str) -> None:
+    """A megabyte of one word, NULs, digits or stops neither raises nor takes long."""
+    began = time.process_time()
+    verifier = EmbeddedVerifier()
+    verifier.verify([odd, "A tower."], [odd, "A tower."])
+
+    assert len(verifier.verify_answer("A tower.", [odd, "A tower."])) == 1
+    assert time.process_time() - began < 5
+
+
+def test_a_huge_answer_takes_time_in_proportion() -> None:
+    """Twice as many sentences take about twice as long."""
+
+    def seconds(sentences: int) -> float:
+        began = time.process_time()
+        EmbeddedVerifier().verify_answer("The tower is in Paris. " * sentences, CHUNKS)
+        return time.process_time() - began
+
+    seconds(10)
+    assert seconds(2000) < 6 * max(seconds(1000), 0.05)
+
+
+def test_one_text_is_no_list() -> None:
+    """Its letters would be judged one by one."""
+    with pytest.raises(ConfigurationError, match="statements is one text; expected a list"):
+        EmbeddedVerifier().verify("abc", CHUNKS)
+    with pytest.raises(ConfigurationError, match="chunks is one text; expected a list"):
+        EmbeddedVerifier().verify(["abc"], "It is so.")
+
+
+def test_named_thresholds_are_ordered() -> None:
+    """`screen` asks for more support than `balanced`, `strict` for more than `screen`."""
+    levels = [
+        EmbeddedVerifier("balanced").threshold,
+        EmbeddedVerifier("screen").threshold,
+        EmbeddedVerifier("strict").threshold,
+    ]
+
+    assert levels == sorted(set(levels))
+    assert EmbeddedVerifier().threshold == levels[0]
+    with pytest.raises(UnknownNameError, match="no threshold 'mild'; .*balanced, screen, strict"):
+        EmbeddedVerifier("mild")  # type: ignore[arg-type]  # a name that does not exist
+
+
+def test_reasons_say_what_differs() -> None:
+    """The changed number is named beside the one in its place, also in Russian."""
+    english, denied, russian = EmbeddedVerifier().verify(
+        ["It was completed in 1923.", "Collins landed on the Moon.", "Глубина Байкала 2642 метра."],
+        CHUNKS,
+    )
+
+    assert "'1923' is not in any chunk; chunk 0 says '1889'" in english.reason
+    assert "negated in chunk 1" in denied.reason
+    assert "'2642' нет ни в одном фрагменте; фрагмент 2: '1642'" in russian.reason
+
+
+def test_weights_of_ones_own(tmp_path: Path) -> None:
+    """A file is a judge of its own name and fingerprint; its content decides."""
+    document = json.loads(SHIPPED_WEIGHTS.read_text(encoding="utf-8"))
+    document["intercept"] = -40.0
+    own = tmp_path / "mine.json"
+    own.write_text(json.dumps(document), encoding="utf-8")
+    verifier = from_string(f"embedded:{own}")
+
+    assert isinstance(verifier, EmbeddedVerifier)
+    assert verifier.name == f"embedded:{own}"
+    assert verifier.fingerprint() != EmbeddedVerifier().fingerprint()
+    assert not verifier.verify(["The Eiffel Tower stands in Paris."], CHUNKS)[0].is_supported
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (None, "no weights file"),
+        ("{", "is not a JSON weights file"),
+        ("[]", "weights of format 1 expected"),
+        ('{"format": 1}', "lacks or misstates 'coefficients'"),
+    ],
+)
+def test_wrong_weights_are_refused(tmp_path: Path, content: str | None, fault: str) -> None:
+    """A file that is missing or holds something else is one clear error before any grading."""
+    own = tmp_path / "mine.json"
+    if content is not None:
+        own.write_text(content, encoding="utf-8")
+
+    with pytest.raises(ConfigurationError, match=fault):
+        from_string(f"embedded:{own}")
+    with pytest.raises(ConfigurationError, match="names no file"):
+        from_string("embedded:")
+
+
+def test_the_judge_string_names_it() -> None:
+    """`embedded` is a verifier; anything else is for an endpoint."""
+    assert isinstance(from_string("embedded"), EmbeddedVerifier)
+    assert from_string("openai/gpt-4o-mini") is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "threshold"), [("embedded@0.8", 0.8), ("embedded@1", 1.0), ("embedded@strict", None)]
+)
+def test_the_judge_string_may_set_the_threshold(spec: str, threshold: float | None) -> None:
+    """A number or a name behind `@`; another threshold is another verifier."""
+    verifier = from_string(spec)
+
+    assert isinstance(verifier, EmbeddedVerifier)
+    assert threshold is None or verifier.threshold == threshold
+    assert verifier.fingerprint() != EmbeddedVerifier().fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("embedded@1.5", "threshold is 1.5; expected a number from 0 to 1"),
+        ("embedded@strikt", "did you mean 'strict'"),
+        ("embedded@", "no threshold ''"),
+    ],
+)
+def test_a_wrong_threshold_is_explained(spec: str, message: str) -> None:
+    """Out of range, or no such name."""
+    with pytest.raises(ConfigurationError, match=message):
+        from_string(spec)
+
+
+def test_an_answer_of_many_statements_has_a_lower_threshold() -> None:
+    """Supports stay as they are; a threshold of one's own, or for recall, stays as well."""
+    alone = EmbeddedVerifier()
+    thresholds = [alone.for_statement_count(count).threshold for count in (1, 2, 6, 20)]
+
+    assert thresholds == sorted(thresholds, reverse=True)
+    assert thresholds[0] == alone.threshold
+    assert thresholds[-1] > 0.2
+    assert EmbeddedVerifier(0.6).for_statement_count(9).threshold == 0.6
+    strict = EmbeddedVerifier("strict")
+    assert strict.for_statement_count(9).threshold == strict.threshold
+    assert alone.for_statement_count(6).fingerprint() != alone.fingerprint()
+
+
+def test_grader_and_verify_answer_decide_alike() -> None:
+    """Also the statement that the number of statements decides, cached or not."""
+    unsure, chunk = "Anna Field ran the old mill near Leeds for years.", "Anna Field ran the mill."
+    (verdict,) = EmbeddedVerifier().verify([unsure], [chunk])
+    count = next(n for n in range(2, 99) if verdict.support >= threshold_among(n))
+    answer = " ".join([unsure, *["Anna Field ran the mill."] * (count - 1)])
+    found = [v.is_supported for _, v in EmbeddedVerifier().verify_answer(answer, [chunk])]
+    graded = Faithfulness.grade(answer=answer, context=[chunk], client="embedded")
+    cached = Faithfulness.with_cache(StatementCache())
+
+    assert not verdict.is_supported
+    assert found == [True] * count
+    assert [s.is_supported for s in graded.statements] == found
+    assert cached.grade(answer=answer, context=[chunk], client="embedded").score == 1.0
+
+
+def threshold_among(statements: int) -> float:
+    return EmbeddedVerifier().for_statement_count(statements).threshold

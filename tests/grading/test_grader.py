@@ -1,0 +1,160 @@
+"""A grader is used as it is, and changed by asking for a changed copy."""
+
+import copy
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import (
+    AuditedFaithfulness,
+    ContextEvaluation,
+    Faithfulness,
+    FaithfulnessResult,
+    HHEMFaithfulness,
+    TwoStepFaithfulness,
+    errors,
+    evaluate,
+)
+from rag_evals.cache import StatementCache
+from rag_evals.catalog import GRADERS
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.grading.extract import SentenceExtractor
+from rag_evals.grading.grader import Grader
+from rag_evals.score_faithfulness_two_step import HHEMGrader, TwoStepGrader
+from rag_evals.testing import ScriptedJudge
+from rag_evals.verify import ClassifierVerifier
+from tests.conftest import EIFFEL
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[StatementCache]:
+    """Open a statement cache of its own."""
+    opened = StatementCache(tmp_path / "verdicts.sqlite3")
+    yield opened
+    opened.close()
+
+
+def test_the_two_steps_are_an_instance_like_the_others() -> None:
+    """`TwoStepFaithfulness.grade` works at once; the class has a name of its own."""
+    assert isinstance(TwoStepFaithfulness, TwoStepGrader)
+    assert TwoStepFaithfulness.grade(**EIFFEL, client="embedded").score == 0.5
+    assert GRADERS["faithfulness_two_step"] is TwoStepFaithfulness
+    assert GRADERS["faithfulness_hhem"] is HHEMFaithfulness
+
+
+def test_parts_are_changed_in_a_copy() -> None:
+    """`with_parts` takes extractor, verifier and name, and leaves the shared grader alone."""
+    before = TwoStepFaithfulness.fingerprint()
+    quick = TwoStepFaithfulness.with_parts(
+        extractor=SentenceExtractor(), verifier=EmbeddedVerifier(), name="quick"
+    )
+
+    assert isinstance(quick, TwoStepGrader)
+    assert (quick.name, quick.verifier.name) == ("quick", "embedded")
+    assert TwoStepFaithfulness.fingerprint() == before != quick.fingerprint()
+
+
+def test_options_of_hhem_are_changed_in_a_copy() -> None:
+    """`with_options` keeps what it is not told, also over several changes and other parts."""
+    changed = HHEMFaithfulness.with_options(batch_size=3).with_parts(extractor=SentenceExtractor())
+    strict = changed.with_options(threshold=0.9)
+    verifier = strict.verifier
+
+    assert isinstance(strict, HHEMGrader)
+    assert isinstance(verifier, ClassifierVerifier)
+    assert (verifier.batch_size, verifier.threshold) == (3, 0.9)
+    assert isinstance(strict.extractor, SentenceExtractor)
+    assert strict.name == "faithfulness_hhem"
+
+
+@pytest.mark.parametrize("grader", GRADERS.values(), ids=GRADERS)
+@pytest.mark.parametrize("name", ["threshold", "modle", "name", "requires", "result_model"])
+def test_a_shipped_grader_is_not_changed(grader: Grader[Any], name: str) -> None:
+    """What would do nothing, or would change the grader for a whole program, is refused."""
+    before = copy.copy(vars(grader))
+    with pytest.raises(
+        errors.FixedGraderError, match=f"{grader.name}.{name} cannot be set"
+    ) as seen:
+        setattr(grader, name, 3)
+
+    assert isinstance(seen.value, AttributeError)
+    assert vars(grader) == before
+
+
+@pytest.mark.parametrize(
+    ("grader", "name", "way"),
+    [
+        (Faithfulness, "model", "use model= of grade and evaluate"),
+        (Faithfulness, "language", "with_language(...), which returns a changed copy"),
+        (Faithfulness, "name", "the constructor of ContextEvaluation for one of your own"),
+        (Faithfulness, "threshold", "has no such attribute"),
+        (AuditedFaithfulness, "samples", "with_options(samples=...), which returns a changed copy"),
+        (TwoStepFaithfulness, "verifier", "with_parts(verifier=...)"),
+        (TwoStepFaithfulness, "cache", "with_cache(...)"),
+        (HHEMFaithfulness, "device", "with_options(device=...)"),
+    ],
+)
+def test_the_way_that_works_is_named(grader: Grader[Any], name: str, way: str) -> None:
+    """The message says how to get a changed grader."""
+    with pytest.raises(errors.FixedGraderError) as seen:
+        setattr(grader, name, None)
+
+    assert way in str(seen.value)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        AuditedFaithfulness.with_options(samples=3),
+        TwoStepFaithfulness.with_parts(verifier=EmbeddedVerifier()),
+        Faithfulness.with_language("ru"),
+        pickle.loads(pickle.dumps(AuditedFaithfulness)),
+    ],
+)
+def test_copies_are_as_fixed_as_the_original(changed: Grader[Any]) -> None:
+    """A copy that `with_…` or pickle made is refused the same."""
+    with pytest.raises(errors.FixedGraderError):
+        changed.treshold = 3  # type: ignore[attr-defined]  # a user's mistake
+
+
+class Counting(ContextEvaluation[FaithfulnessResult]):
+    """A grader of a user's own, which counts."""
+
+    def __init__(self) -> None:
+        super().__init__("Count it.", FaithfulnessResult)
+        self.graded = 0
+
+
+def test_a_users_own_grader_may_change_what_it_has() -> None:
+    """State of its own stays possible; a name that it never had is a slip."""
+    counting = Counting()
+    counting.graded += 1
+    counting._seen = {}  # type: ignore[attr-defined]  # made when first used
+
+    assert counting.graded == 1
+    with pytest.raises(errors.FixedGraderError, match="faithfulness.grdaed"):
+        counting.grdaed = 2  # type: ignore[attr-defined]  # a user's mistake
+
+
+def test_a_statement_cache_that_cannot_be_used_is_refused(
+    cache: StatementCache, scripted: Any
+) -> None:
+    """A judge that grades the answer in one call looks nothing up: said before the first call."""
+    judge: ScriptedJudge = scripted(None)
+    grader = Faithfulness.with_cache(cache)
+
+    with pytest.raises(errors.ConfigurationError, match=r"use TwoStepFaithfulness\.with_cache"):
+        grader.grade(**EIFFEL, client="openai/m")
+    with pytest.raises(errors.ConfigurationError, match=r"evaluate\(cache=True\)"):
+        evaluate([EIFFEL], grader, "openai/m")
+    assert judge.requests == []
+
+
+def test_a_statement_cache_serves_where_a_verifier_decides(cache: StatementCache) -> None:
+    """With the embedded judge, or a cascade, the same grader uses its cache."""
+    result = Faithfulness.with_cache(cache).grade(**EIFFEL, client="embedded")
+
+    assert result.score == 0.5
