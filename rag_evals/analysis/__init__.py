@@ -18,21 +18,18 @@ from rag_evals.analysis.comparison import (
     GroupComparison,
     PairCoverage,
     ScoredOnce,
+    group_verdict_words,
+    p_words,
+    verdict_words,
 )
 from rag_evals.analysis.correction import Correction, Corrections, correct
 from rag_evals.analysis.items import has_verdicts, reason_of
 from rag_evals.analysis.labels import Label, read_labels
 from rag_evals.analysis.pairing import paired_runs, parse_pairs
 from rag_evals.analysis.wording import (
-    agreement_lines,
-    comparison_lines,
-    correction_lines,
     detectable_words,
     difference_words,
-    group_verdict_words,
     interval_words,
-    p_words,
-    verdict_words,
 )
 
 __all__ = [
@@ -53,13 +50,10 @@ __all__ = [
     "RunInput",
     "ScoredOnce",
     "agreement",
-    "agreement_lines",
     "attack",
     "calibrate",
     "compare",
-    "comparison_lines",
     "correct",
-    "correction_lines",
     "detectable_words",
     "difference_words",
     "group_verdict_words",

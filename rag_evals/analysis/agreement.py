@@ -8,6 +8,7 @@ from typing import Literal
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.labels import Label, read_labels
 from rag_evals.analysis.matching import Matched, Unit, match_labels
+from rag_evals.analysis.wording import interval_words
 from rag_evals.core import named_arguments
 from rag_evals.errors import DataError
 from rag_evals.run import StoredRun, load_run
@@ -23,6 +24,8 @@ from rag_evals.stats import (
 )
 
 Level = Literal["statement", "row"]
+
+_CURVE_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +84,7 @@ class PeopleAgreement:
 
     def __str__(self) -> str:
         """What a terminal shows."""
-        from rag_evals.analysis.wording import agreement_lines  # noqa: PLC0415 - it needs this file
-
-        return "\n".join(agreement_lines(self))
+        return "\n".join(_agreement_lines(self))
 
 
 @named_arguments
@@ -225,4 +226,85 @@ def _nothing_fits(labels: Sequence[Label], foreign: int, matched: Sequence[Match
     return (
         f"no label fits a verdict: {foreign} are of other rows, {unscored} labelled rows have no "
         "score, the rest are of statements that the judge did not find"
+    )
+
+
+def _agreement_lines(measured: PeopleAgreement) -> Iterator[str]:
+    """Say how far the judge agrees with people."""
+    for table in measured.tables:
+        if table.group is not None:
+            yield _group_line(table)
+            continue
+        yield from _level_lines(table, measured.threshold)
+    left_out = {
+        "labels of statements that the judge did not find": measured.unmatched,
+        "labelled rows without a score": measured.unscored,
+        "labels of rows that the run does not have": measured.foreign,
+    }
+    for label, count in left_out.items():
+        if count:
+            yield f"left out: {count} {label}"
+
+
+def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
+    found, counts = table.agreement, table.agreement.confusion
+    rule = f", right from a score of {threshold:g}" if table.level == "row" else ""
+    behind = "" if table.level == "row" else f" in {table.rows} rows"
+    yield f"{table.grader}, {table.units} labelled {table.noun}{behind}{rule}"
+    yield "                    judge: yes   judge: no"
+    yield f"  people: yes   {counts.true_positives:>14}{counts.false_negatives:>12}"
+    yield f"  people: no    {counts.false_positives:>14}{counts.true_negatives:>12}"
+    rows = {
+        "balanced accuracy": found.balanced_accuracy,
+        "Cohen's kappa": found.kappa,
+        "sensitivity": found.sensitivity,
+        "specificity": found.specificity,
+        "precision": found.precision,
+        "raw agreement": found.raw_agreement,
+        "base rate": found.base_rate,
+        "judge says yes": found.judged_rate,
+        "AUROC of the score": table.auroc,
+    }
+    for label, interval in rows.items():
+        if interval is not None:
+            yield f"  {label:<19} {interval_words(interval)}"
+        elif label != "AUROC of the score":
+            yield f"  {label:<19} unknown: one of the two labels is missing"
+    yield from _curve_lines(table)
+    if table.best is not None:
+        accuracy = table.best.confusion.balanced_accuracy or 0.0
+        yield (
+            f"  best threshold      {table.best.threshold:.3g} (balanced accuracy {accuracy:.3f} "
+            "on the labels that chose it)"
+        )
+    if table.annotators > 1:
+        shown = "unknown" if table.alpha is None else interval_words(table.alpha)
+        split = f"; {table.ties} evenly split, left out" if table.ties else ""
+        yield f"  alpha of {table.annotators} people   {shown}{split}"
+
+
+def _curve_lines(table: LevelAgreement) -> Iterator[str]:
+    """Show the curve of thresholds, thinned to a few lines from the lowest to the highest."""
+    points = [point for point in table.curve if point.confusion.balanced_accuracy is not None]
+    if len(points) < 2:
+        return
+    steps = min(len(points), _CURVE_LINES)
+    yield "  threshold   sensitivity  specificity  balanced accuracy"
+    for step in range(steps):
+        point = points[step * (len(points) - 1) // (steps - 1)]
+        rates = point.confusion
+        yield (
+            f"  {point.threshold:<12.3f}{rates.sensitivity or 0:<13.3f}"
+            f"{rates.specificity or 0:<13.3f}{rates.balanced_accuracy or 0:.3f}"
+        )
+
+
+def _group_line(table: LevelAgreement) -> str:
+    found = table.agreement
+    accuracy = found.balanced_accuracy or found.raw_agreement
+    name = "balanced accuracy" if found.balanced_accuracy else "raw agreement"
+    kappa = "unknown" if found.kappa is None else f"{found.kappa.estimate:.2f}"
+    return (
+        f"  {table.group}: {table.units} {table.level}s, {name} {interval_words(accuracy)}, "
+        f"kappa {kappa}"
     )

@@ -1,8 +1,9 @@
 """What does a comparison of two runs say? Differences, verdicts, and on how many rows they rest."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rag_evals.analysis.wording import detectable_words, difference_words, interval_words
 from rag_evals.run import (
     DEFAULT_MIN_SCORED,
     Missed,
@@ -12,6 +13,8 @@ from rag_evals.run import (
     require_share,
 )
 from rag_evals.stats import Interval, PairedComparison, PassFailTest, Verdict
+
+_ROWS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +198,107 @@ class Comparison:
 
     def __str__(self) -> str:
         """What a terminal shows."""
-        from rag_evals.analysis.wording import comparison_lines  # noqa: PLC0415 - it needs this file
-
-        return "\n".join(comparison_lines(self))
+        return "\n".join(_comparison_lines(self))
 
 
 def _verdict(paired: PairedComparison, adjusted_p: float) -> Verdict:
     if adjusted_p > 1 - paired.difference.confidence:
         return "not distinguishable"
     return paired.verdict
+
+
+def verdict_words(grader: GraderComparison) -> str:
+    """Say whether the candidate is better, worse, or cannot be told from the baseline."""
+    if grader.verdict != "not distinguishable":
+        return f"the candidate is {grader.verdict}"
+    return _adjusted_words(grader.paired, grader.adjusted_p, "all graders")
+
+
+def group_verdict_words(group: GroupComparison) -> str:
+    """Say the verdict on one group."""
+    if group.verdict != "not distinguishable":
+        return group.verdict
+    return _adjusted_words(group.paired, group.adjusted_p, "all groups")
+
+
+def _adjusted_words(paired: PairedComparison, adjusted_p: float, together: str) -> str:
+    """Say that nothing can be told, and why where the interval alone says otherwise."""
+    if paired.verdict == "not distinguishable":
+        return paired.verdict
+    return (
+        f"not distinguishable: {paired.verdict} by itself, but p = {adjusted_p:.2g} with "
+        f"{together} taken together (Holm)"
+    )
+
+
+def _coverage_words(found: PairCoverage) -> str:
+    """Say on how many rows a comparison rests: "5 of 100 rows (95 empty_context in both)"."""
+    if found.scored == found.rows:
+        return f"{found.rows} rows"
+    return f"{found.scored} of {found.rows} rows ({found.why})"
+
+
+def p_words(grader: GraderComparison, graders: int) -> str:
+    """Say the p-value, the test behind it, and the adjustment where there are several graders."""
+    test = grader.paired.significance
+    drawn = "" if test.resamples is None else f", {test.resamples:,} patterns"
+    adjusted = f"; {grader.adjusted_p:.2g} after Holm over {graders} graders" if graders > 1 else ""
+    return f"{test.p_value:.2g} ({test.test}{drawn}){adjusted}"
+
+
+def _comparison_lines(comparison: Comparison) -> Iterator[str]:
+    """Say what two runs say about each other."""
+    yield f"baseline:  {comparison.baseline}"
+    yield f"candidate: {comparison.candidate}"
+    for warning in comparison.warnings:
+        yield f"note: {warning}"
+    for grader in comparison.graders:
+        yield ""
+        yield from _grader_lines(grader, comparison.threshold, len(comparison.graders))
+    for found in comparison.unscored:
+        yield ""
+        yield f"{found.grader}: nothing to compare"
+        yield f"  scored in both  {_coverage_words(found)}"
+
+
+def _grader_lines(grader: GraderComparison, threshold: float, graders: int) -> Iterator[str]:
+    paired, passes = grader.paired, grader.passes
+    yield f"{grader.grader}: {verdict_words(grader)}"
+    yield f"  scored in both  {_coverage_words(grader.coverage)}{_clusters(paired)}"
+    yield f"  baseline        {interval_words(grader.baseline)}"
+    yield f"  candidate       {interval_words(grader.candidate)}"
+    yield f"  difference      {difference_words(paired)}"
+    yield f"  p               {p_words(grader, graders)}"
+    yield f"  rows            {paired.wins} better, {paired.ties} the same, {paired.losses} worse"
+    yield (
+        f"  passed          {grader.passed[0]} and {grader.passed[1]} rows score {threshold:g} or "
+        f"more; p = {passes.p_value:.2g} (McNemar, exact)"
+    )
+    yield f"  minimum detectable effect {detectable_words(paired)}"
+    for group in grader.groups:
+        yield (
+            f"  {group.group or '(none)'}: {difference_words(group.paired)}, "
+            f"{group.paired.samples} rows, {group_verdict_words(group)}"
+        )
+    yield from _row_lines(grader)
+
+
+def _row_lines(grader: GraderComparison) -> Iterator[str]:
+    if grader.changed:
+        yield "  changed most:"
+        for row in grader.changed[:_ROWS_SHOWN]:
+            yield f"    {row.sample_id}: {row.baseline:.2f} -> {row.candidate:.2f}"
+    for row_once in grader.scored_once[:_ROWS_SHOWN]:
+        yield f"  only the {row_once.run} scored {row_once.sample_id}; the other: {row_once.why}"
+    yield from _listed("only in the baseline", grader.only_baseline)
+    yield from _listed("only in the candidate", grader.only_candidate)
+
+
+def _clusters(paired: PairedComparison) -> str:
+    return "" if paired.clusters == paired.samples else f" in {paired.clusters} clusters"
+
+
+def _listed(label: str, ids: Sequence[str]) -> Iterator[str]:
+    if ids:
+        more = f" and {len(ids) - _ROWS_SHOWN} more" if len(ids) > _ROWS_SHOWN else ""
+        yield f"  {label}: {len(ids)} rows: {', '.join(ids[:_ROWS_SHOWN])}{more}"

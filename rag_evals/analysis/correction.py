@@ -1,6 +1,6 @@
 """What would the score be without the judge's bias? Corrected from a few labels, or refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -8,6 +8,7 @@ from typing import TypeVar
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.labels import read_labels
 from rag_evals.analysis.matching import Matched, Unit, match_labels
+from rag_evals.analysis.wording import interval_words
 from rag_evals.core import named_arguments
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
 from rag_evals.run import StoredRun, load_run
@@ -64,9 +65,8 @@ class Corrections:
 
     def __str__(self) -> str:
         """What a terminal shows."""
-        from rag_evals.analysis.wording import correction_lines  # noqa: PLC0415 - it needs this file
-
-        return "\n".join(correction_lines(self))
+        lines = (line for one in self.corrections for line in _correction_lines(one))
+        return "\n".join(lines)
 
 
 @named_arguments
@@ -253,3 +253,26 @@ def _unless_refused(correction: Callable[[], T], refusals: list[str]) -> T | Non
     except (TooFewLabelsError, WeakJudgeError, InvalidScoresError) as error:
         refusals.append(str(error))
         return None
+
+
+def _correction_lines(correction: Correction) -> Iterator[str]:
+    yield (
+        f"{correction.grader}, {correction.target}: "
+        f"{correction.labelled} labelled, {correction.unlabelled} not"
+    )
+    yield f"  judge           {correction.judged:.3f}"
+    yield f"  labels alone    {interval_words(correction.labels_only)}"
+    powered = correction.prediction_powered
+    if powered is not None:
+        yield (
+            f"  PPI++           {interval_words(powered.corrected)}, as good as "
+            f"{powered.effective_labels:.0f} labels"
+        )
+    rated = correction.rogan_gladen
+    if rated is not None:
+        yield (
+            f"  Rogan-Gladen    {interval_words(rated.corrected)}, sensitivity "
+            f"{rated.sensitivity:.2f}, specificity {rated.specificity:.2f}"
+        )
+    for refusal in correction.refusals:
+        yield f"  no correction: {refusal}"

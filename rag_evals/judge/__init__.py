@@ -21,7 +21,7 @@ from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS, check_timeout
 from rag_evals.judge.embeddings import embed_texts
 from rag_evals.judge.endpoint import check_endpoint
 from rag_evals.judge.prices import Price, price_of
-from rag_evals.judge.tries import DEFAULT_MAX_WAIT_SECONDS
+from rag_evals.judge.wait_headers import DEFAULT_MAX_WAIT_SECONDS
 
 if TYPE_CHECKING:
     from rag_evals.judge.session import GatedJudge, SessionSettings, judge_session

@@ -1,20 +1,17 @@
 """How is a judge asked? The only place that calls an instructor client, sync and async alike."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from json import JSONDecodeError
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
 from rag_evals.errors import GradingError
 from rag_evals.judge.deadline import RowTime, call_within
+from rag_evals.judge.exchange import Exchange, current_exchange
 from rag_evals.judge.failures import cleaned, translate
 from rag_evals.judge.redact import clean_instructor_logs
-from rag_evals.judge.replies import complete_tool_call, differing_calls, fault_of, no_reply
-from rag_evals.judge.schema import Parsed, current_exchange, prepared, strict_response_format
-from rag_evals.judge.tokens import usage_of
+from rag_evals.judge.schema import Parsed, prepared, strict_response_format
 
 if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
@@ -83,9 +80,10 @@ class InstructorJudge:
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: No model is named.
         """
-        with _exchange(call, meter, self._client, self._settings, asynchronous=False) as exchange:
-            arguments = exchange.arguments
-            return exchange.finish(call_within(meter, lambda: self._client.create(**arguments)))
+        with _exchange(call, meter, self._client) as exchange:
+            arguments = _arguments(exchange, self._settings, asynchronous=False)
+            returned = call_within(meter, lambda: self._client.create(**arguments))
+            return _reply(returned, exchange.usage)
 
 
 class AsyncInstructorJudge:
@@ -108,143 +106,19 @@ class AsyncInstructorJudge:
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: No model is named.
         """
-        with _exchange(call, meter, self._client, self._settings, asynchronous=True) as exchange:
+        with _exchange(call, meter, self._client) as exchange:
+            arguments = _arguments(exchange, self._settings, asynchronous=True)
             if meter.row_seconds is None:
-                return exchange.finish(await self._client.create(**exchange.arguments))
+                return _reply(await self._client.create(**arguments), exchange.usage)
             async with RowTime(meter, meter.row_seconds):
-                return exchange.finish(await self._client.create(**exchange.arguments))
-
-
-class Exchange:
-    """One call while it is being made: what instructor is told, and what its hooks saw.
-
-    Attributes:
-        call: What is asked.
-        fault: What makes the last reply none that could be asked again, or None.
-        requests: HTTP requests that were sent, where the transport is watched.
-        arguments: Keyword arguments of `client.create`.
-        usage: Sum over the replies so far; each is counted once, where instructor accumulates.
-    """
-
-    def __init__(
-        self,
-        call: JudgeCall[Any],
-        settings: AskSettings,
-        *,
-        asynchronous: bool,
-        mode: str,
-        seconds: float | None,
-    ) -> None:
-        from instructor.core.hooks import Hooks  # noqa: PLC0415 - loads instructor's runtime
-
-        from rag_evals.judge.retry import async_reasking, reasking  # noqa: PLC0415 - loads asyncio
-
-        ask_again: Callable[..., Any] = async_reasking if asynchronous else reasking
-        self.call = call
-        self.fault: GradingError | None = None
-        self.requests = 0
-        self._is_answered = False
-        self._calls_made = 1
-        self._mode = mode
-        self._ends_at = None if seconds is None else time.monotonic() + seconds
-        self.usage = Usage()
-        hooks = Hooks()
-        hooks.on("completion:response", self._on_response)
-        self.arguments: dict[str, Any] = {
-            "response_model": prepared(call.reply_model, lean=settings.lean),  # type: ignore[arg-type]  # mypy: a class is hashable
-            # A list of its own: instructor appends re-ask messages.
-            "messages": [dict(message) for message in call.messages],
-            "max_retries": ask_again(settings.reasks, self.may_ask_again),
-            "hooks": hooks,
-            **call.settings,
-        }
-        model = settings.model or call.model or settings.default_model
-        if model is not None:
-            self.arguments["model"] = model
-        strict = (
-            strict_response_format(call.reply_model)  # type: ignore[arg-type]  # as above
-            if settings.strict
-            else None
-        )
-        if strict is not None:
-            self.arguments["extra_body"] = {"response_format": strict}
-
-    def _on_response(self, response: Any) -> None:
-        reask = Usage(reasks=1) if self.usage.calls else Usage()
-        self.usage = self.usage + usage_of(response) + reask
-        self._is_answered = True
-        self.fault = fault_of(response)
-        choices = getattr(response, "choices", None)
-        if self.fault is not None or not choices:
-            return
-        if self._mode == "TOOLS":
-            complete_tool_call(choices[0].message)
-        self._calls_made = differing_calls(choices[0].message)
-
-    def may_ask_again(self, error: BaseException) -> bool:
-        """Say whether the judge can do better: what it sent was a reply."""
-        if isinstance(error, JSONDecodeError) and not self._is_answered:
-            # The client itself could not read the body.
-            self.fault = no_reply(error.doc)
-        self._is_answered = False
-        return self.fault is None
-
-    def check_one_call(self) -> None:
-        """Refuse a reply whose parts contradict each other: instructor would read the first.
-
-        Raises:
-            ResponseParsingError: It is asked again with these words.
-        """
-        if self._calls_made > 1:
-            from instructor.core.exceptions import (  # noqa: PLC0415 - as above
-                ResponseParsingError,
-            )
-
-            raise ResponseParsingError(
-                f"{self._calls_made} different tool calls; make exactly one that holds everything",
-                mode=self._mode,
-                raw_response=None,
-            )
-
-    @property
-    def seconds_left(self) -> float | None:
-        """What the row has left; None where nobody said how much it has."""
-        return None if self._ends_at is None else self._ends_at - time.monotonic()
-
-    def count_request(self) -> bool:
-        """Count one HTTP request; True when it repeats one that failed."""
-        self.requests += 1
-        # Every reply, a re-ask among them, needs one request; what is more was sent again.
-        is_retry = self.requests > self.usage.calls + self.usage.retries + 1
-        if is_retry:
-            self.usage = replace(self.usage, retries=self.usage.retries + 1)
-        return is_retry
-
-    def finish(self, returned: Any) -> JudgeReply:
-        """Take the plain instance out of what instructor returned."""
-        if not isinstance(returned, Parsed):
-            raise GradingError(f"the client returned {type(returned).__name__}, not a parsed reply")
-        return JudgeReply(returned.value, self.usage)
+                return _reply(await self._client.create(**arguments), exchange.usage)
 
 
 @contextmanager
-def _exchange(
-    call: JudgeCall[Any],
-    meter: Meter,
-    client: Any,
-    settings: AskSettings,
-    *,
-    asynchronous: bool,
-) -> Iterator[Exchange]:
+def _exchange(call: JudgeCall[Any], meter: Meter, client: Any) -> Iterator[Exchange]:
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
-    exchange = Exchange(
-        call,
-        settings,
-        asynchronous=asynchronous,
-        mode=client.mode.name,
-        seconds=meter.seconds_left,
-    )
+    exchange = Exchange(call, mode=client.mode.name, seconds=meter.seconds_left)
     token = current_exchange.set(exchange)
     try:
         yield exchange
@@ -257,6 +131,41 @@ def _exchange(
     finally:
         current_exchange.reset(token)
         meter.add(exchange.usage, endpoint=call.endpoint, model=call.model)
+
+
+def _arguments(exchange: Exchange, settings: AskSettings, *, asynchronous: bool) -> dict[str, Any]:
+    """Return the keyword arguments of `client.create`."""
+    from instructor.core.hooks import Hooks  # noqa: PLC0415 - loads instructor's runtime
+
+    from rag_evals.judge.retry import async_reasking, reasking  # noqa: PLC0415 - loads asyncio
+
+    call = exchange.call
+    ask_again: Callable[..., Any] = async_reasking if asynchronous else reasking
+    hooks = Hooks()
+    hooks.on("completion:response", exchange.take_response)
+    arguments: dict[str, Any] = {
+        "response_model": prepared(call.reply_model, lean=settings.lean),  # type: ignore[arg-type]  # mypy: a class is hashable
+        # A list of its own: instructor appends re-ask messages.
+        "messages": [dict(message) for message in call.messages],
+        "max_retries": ask_again(settings.reasks, exchange.may_ask_again),
+        "hooks": hooks,
+        **call.settings,
+    }
+    model = settings.model or call.model or settings.default_model
+    if model is not None:
+        arguments["model"] = model
+    if settings.strict:
+        strict = strict_response_format(call.reply_model)  # type: ignore[arg-type]  # as above
+        if strict is not None:
+            arguments["extra_body"] = {"response_format": strict}
+    return arguments
+
+
+def _reply(returned: Any, usage: Usage) -> JudgeReply:
+    """Take the plain instance out of what instructor returned."""
+    if not isinstance(returned, Parsed):
+        raise GradingError(f"the client returned {type(returned).__name__}, not a parsed reply")
+    return JudgeReply(returned.value, usage)
 
 
 def _identity(client: Any, settings: AskSettings) -> str:

@@ -15,7 +15,7 @@ from rag_evals.errors import (
     RagEvalsError,
 )
 from rag_evals.judge.redact import redact
-from rag_evals.judge.waits import retry_after_seconds
+from rag_evals.judge.wait_headers import retry_after_seconds
 
 _MAX_MESSAGE_CHARS = 300
 _NO_SERVER = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError"})

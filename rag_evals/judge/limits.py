@@ -9,8 +9,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from rag_evals.judge.tries import DEFAULT_MAX_WAIT_SECONDS
-from rag_evals.judge.waits import parse_duration, read_number, retry_after_seconds
+from rag_evals.judge.wait_headers import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    parse_duration,
+    read_number,
+    retry_after_seconds,
+)
 
 _TOO_MANY_REQUESTS = 429
 # A smaller limit is more likely one of a second or a day; refusals tell which.

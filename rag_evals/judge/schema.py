@@ -6,20 +6,14 @@ user's own class.
 """
 
 import copy
-from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from rag_evals.judge.exchange import current_exchange
 from rag_evals.judge.lossless import validated, validated_json
 from rag_evals.judge.replies import one_object
-
-if TYPE_CHECKING:
-    from rag_evals.judge.ask import Exchange
-
-current_exchange: "ContextVar[Exchange | None]" = ContextVar("current_exchange", default=None)
-"""The exchange whose reply is being validated, in this thread or task."""
 
 
 class Parsed:

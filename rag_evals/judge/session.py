@@ -13,7 +13,7 @@ from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for
 from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
 from rag_evals.judge.limits import Gate
 from rag_evals.judge.retry import call_retrying
-from rag_evals.judge.tries import DEFAULT_MAX_WAIT_SECONDS
+from rag_evals.judge.wait_headers import DEFAULT_MAX_WAIT_SECONDS
 
 # What a reply will hold is not known before; statements with their reasons are about this long.
 _REPLY_TOKENS = 300

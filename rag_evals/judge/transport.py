@@ -14,9 +14,10 @@ from pydantic_core import from_json, to_json
 
 from rag_evals.errors import JudgeUnavailableError
 from rag_evals.judge.deadline import held
+from rag_evals.judge.exchange import current_exchange
 from rag_evals.judge.replies import fault_of, no_reply
-from rag_evals.judge.schema import current_exchange
-from rag_evals.judge.tries import DEFAULT_MAX_WAIT_SECONDS, TRANSPORT_RETRIES, Tries
+from rag_evals.judge.tries import TRANSPORT_RETRIES, Tries
+from rag_evals.judge.wait_headers import DEFAULT_MAX_WAIT_SECONDS
 from rag_evals.judge.wire import async_http_client, http_client
 
 if TYPE_CHECKING:

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rag_evals.errors import JudgeUnavailableError, RagEvalsError
-from rag_evals.judge.waits import retry_after_seconds
+from rag_evals.judge.wait_headers import retry_after_seconds
 
 if TYPE_CHECKING:
     from rag_evals.judge.limits import Gate
 
 TRANSPORT_RETRIES = 4
-DEFAULT_MAX_WAIT_SECONDS = 600.0
 
 _FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 8.0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.judge.limits import Budget, Gate
-from rag_evals.judge.waits import parse_duration, retry_after_seconds
+from rag_evals.judge.wait_headers import parse_duration, retry_after_seconds
 
 
 class Clock:

@@ -5,6 +5,9 @@ import re
 import time
 from collections.abc import Mapping
 
+DEFAULT_MAX_WAIT_SECONDS = 600.0
+"""The longest single wait that an endpoint may ask of a run."""
+
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 # `float` takes more than headers may hold: "nan", "1_000", digits of any script.
