@@ -129,7 +129,12 @@ def _match_row(
         if label.statement is not None
         or (not label.of_row and _is_about(label, kinds, of_reference=of_reference))
     ]
-    units, used = _statement_units(sample_id, found, of_statements)
+    fitting = _fitting(found, of_statements)
+    units = [
+        Unit(sample_id, _named(given), float(all(found[place].verdict for place in places)))
+        for given, places in fitting
+    ]
+    used = {place for _, places in fitting for place in places}
     matched.statements += units
     matched.unmatched += len(of_statements) - sum(len(unit.labels) for unit in units)
     matched.noun = next((_NOUNS[one.about] for one in found), matched.noun)
@@ -138,7 +143,10 @@ def _match_row(
         (sample_id, verdict) for place, verdict in verdicts.items() if place not in used
     ]
     row_labels = _named(label for label in labels if label.of_row)
-    shares = _shares(of_statements, len(verdicts))
+    # What is left out counts nowhere, unless a data set says that these are all its statements.
+    fit = {label for given, _ in fitting for label in given}
+    counted = [label for label in of_statements if label.complete or label in fit]
+    shares = _shares(counted, len(verdicts))
     if shares:
         matched.scored_rows.append(Unit(sample_id, shares, score))
     if not row_labels:
@@ -176,10 +184,10 @@ def _shares(labels: Sequence[Label], verdicts: int) -> dict[Hashable, float]:
     }
 
 
-def _statement_units(
-    sample_id: str, found: Sequence[Finding], labels: Sequence[Label]
-) -> tuple[list[Unit], set[int]]:
-    """Return what was labelled with the judge's verdicts, and the places of those used."""
+def _fitting(
+    found: Sequence[Finding], labels: Sequence[Label]
+) -> list[tuple[list[Label], list[int]]]:
+    """Return the labels that fit a verdict, those of one thing together, and the places of it."""
     groups: dict[Hashable, list[Label]] = {}
     texts: list[str] = []
     for label in labels:
@@ -190,14 +198,11 @@ def _statement_units(
         elif place is not None:
             groups.setdefault(place, []).append(label)
     assigned = _assign(found, list(dict.fromkeys(texts)))
-    units, used = [], set()
-    for key, given in groups.items():
-        places = [key] if isinstance(key, int) else assigned.get(str(key), [])
-        if places:
-            verdict = all(found[place].verdict for place in places)
-            units.append(Unit(sample_id, _named(given), float(verdict)))
-            used.update(places)
-    return units, used
+    pairs = (
+        (given, [key] if isinstance(key, int) else assigned.get(str(key), []))
+        for key, given in groups.items()
+    )
+    return [(given, places) for given, places in pairs if places]
 
 
 def _place(label: Label, found: Sequence[Finding]) -> int | None:

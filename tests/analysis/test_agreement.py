@@ -79,6 +79,21 @@ def test_statements_of_a_data_set_are_matched_by_their_words() -> None:
     assert (found.units, measured.unmatched) == (1, 1)
 
 
+@pytest.mark.parametrize("lost", [{"statement": 99}, {"statement": 99, "text": "Bananas."}])
+def test_a_label_of_a_statement_that_is_not_there_is_no_label_of_the_row(
+    lost: dict[str, Any],
+) -> None:
+    """It is left out, and makes nothing of the row, be it alone or beside another label."""
+    run = statements_run({"a": [("It is in Paris.", True)], "b": [("It is in Rome.", True)]})
+    rows = ({"sample_id": "a", "label": 0} | lost, {"sample_id": "b", "statement": 0, "label": 1})
+
+    measured = agreement(run, write("labels.jsonl", *rows))
+    assert measured.unmatched == 1
+    assert table(measured, "row").rows == 1
+    with pytest.raises(DataError, match="no label fits a verdict"):
+        agreement(run, write("lost.jsonl", rows[0]))
+
+
 def test_a_labelled_part_takes_the_verdict_of_the_whole_statement() -> None:
     """Atomic facts of a sentence that the judge took as one are all decided by its verdict."""
     run = statements_run({"a": [("The tower stands in Paris and opened to visitors.", False)]})

@@ -126,8 +126,8 @@ LABELS: list[tuple[str, Content, int, str]] = [
     (
         "a superscript statement",
         '{"sample_id": "a", "label": 1, "statement": "²"}',
-        0,
-        "left out: 1 labels",
+        2,
+        "no label fits a verdict",
     ),
     (
         "a statement of 5,000 digits",
@@ -156,8 +156,8 @@ LABELS: list[tuple[str, Content, int, str]] = [
     (
         "a statement too far",
         '{"sample_id": "a", "label": 1, "statement": 99}',
-        0,
-        "left out: 1 labels",
+        2,
+        "no label fits a verdict",
     ),
     (
         "statements without text",
