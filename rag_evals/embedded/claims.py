@@ -27,6 +27,8 @@ _STATES = (
     r"stated|said|mentioned|explained|noted|indicated|reported|tells? us|specif(?:y|ies)|confirms?|"
     r"clarif(?:y|ies)|impl(?:y|ies))"
 )
+# "Based on the provided context, it is tall." → "It is tall."
+# "В тексте говорится, что башня высокая." → "Башня высокая."
 _LEADS = re.compile(
     rf"^(?:(?:so|yes|no|well|sure|certainly|in summary|overall|in short|to summarize|in conclusion|additionally|"
     rf"however|also|therefore|furthermore)[,.!]\s+)?(?:"
@@ -48,6 +50,7 @@ _LEADS = re.compile(
     r")",
     re.IGNORECASE,
 )
+# "It is tall [1, 2] (see passage 2) (Smith et al., 2019)." → "It is tall."
 # Bounded white space before it: an unbounded run is tried from each of its places.
 _CITATION = re.compile(
     r"\s{0,4}(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*)?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?)s?\s*"
@@ -58,6 +61,7 @@ _SPEAK = (
     r"(?:mention|sa[yi]d?|contain|provide|state|specif|include|discuss|give|address|explain|answer|describe|"
     r"cover|indicate|offer|reveal|tell|refer|clarif|list|elaborate|detail|have|seem|appear)"
 )
+# "The context does not mention it.", "There is no information about it.", "I cannot answer."
 _ABSENCE = re.compile(
     rf"^(?:(?:however|unfortunately|but|although|also|therefore|so|additionally)\b,?\s*)?(?:"
     r"there (?:is|are|was) (?:no|not|little)(?: (?:specific|further|enough|other|direct|clear|additional|any|explicit))* ?"
@@ -81,12 +85,14 @@ _ABSENCE = re.compile(
     r")",
     re.IGNORECASE,
 )
+# "В контексте нет информации об этом.", "Невозможно ответить."
 _ABSENCE_RU = re.compile(
     rf"^(?:(?:однако|к сожалению|но|также),?\s*)?(?:(?:в\s+)?{_SOURCE_RU}\s+(?:\w+\s+){{0,2}}(?:нет|не|отсутству\w+)\b"
     rf"|ни (?:в )?одн\w+ из {_SOURCE_RU}\b|(?:я )?не (?:могу|знаю|смог\w*|наш[её]л|нашла|удалось|указано|упоминается|сказано)\b|нет (?:информации|данных|сведений)\b"
     r"|невозможно (?:ответить|определить|сказать)|информаци\w+ (?:\w+\s+){0,2}(?:нет|отсутству\w+|не ))",
     re.IGNORECASE,
 )
+# "Hope this helps!", "Спасибо за вопрос."
 _TALK = re.compile(
     r"^(?:(?:i )?hope (?:this|that)|as an ai\b|let me know|feel free|please (?:let|feel|note|see|refer|provide|consult)\b(?! that)"
     r"|sure[,!.]|of course[,!.]|certainly[,!.]|great question|thank(?:s| you)|you'?re welcome|i(?:'m| am) (?:happy|glad|an ai)"
@@ -95,23 +101,27 @@ _TALK = re.compile(
     r"|если у вас)",
     re.IGNORECASE,
 )
+# "Here are the steps:", "Ниже список:"
 _ANNOUNCES = re.compile(
     r"^(?:here (?:are|is)|below (?:are|is)|the following|these (?:are|include)|some (?:of the )?|there are several|"
     r"to (?:answer|do this)|follow these|this (?:includes|means)|вот\b|ниже\b|к ним относятся|это\b|следующ\w+)",
     re.IGNORECASE,
 )
+# "Sorry, I do not know.", "Прошу прощения."
 _SORRY = re.compile(
     r"^(?:(?:i'm |i am |we are )?(?:very |so )?sorry\b|my apologies|i apologi[sz]e|извините|простите|к сожалению, я\b|прошу прощения)",
     re.IGNORECASE,
 )
-# "The passages do not mention it; however, passage 2 says that …" claims what follows.
+# "The context does not mention it; however, it stands in Paris." → "It stands in Paris."
 _BUT = re.compile(
     r"(?:[;,]\s+(?:however|but|though|although|yet|nevertheless)|\bhowever),?\s+(?=(?:\S+\s+){3,}\S)"
     r"|[;,]\s+(?:однако|но|хотя),?\s+(?=(?:\S+\s+){3,}\S)",
     re.IGNORECASE,
 )
+# The signs in front of a heading: "## " of "## Opening hours".
 _HEADING_BEFORE = re.compile(r"^[ \t>]*#{1,6}[ \t]+$")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+# Behind the head of a table: the line "|---|---|" after "| year | seats |".
 _TABLE_RULE = re.compile(r"[ \t]*\r?\n[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?(?:\r?\n|\Z)")
 _BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
 _ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")

@@ -2,7 +2,7 @@
 
 The statement's words are aligned to the best evidence sentence; what stands at the place of a
 missing word (a number for a number, a name for a name, an opposite) is found between the words
-that both share.
+that both share. Examples below read: statement | evidence → what is found.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -100,7 +100,10 @@ def find_differences(result: Comparison) -> None:
 
 
 def _find_near(result: Comparison) -> None:
-    """Find what stands for missing words: a synonym, or a word of the same beginning."""
+    """Find what stands for missing words: a synonym, or a word of the same beginning.
+
+    "The tower's architecture" | "The tower's architects" → near {"architectur": "architect"}
+    """
     tables = [place.sentence.heads for place in result.chosen.places]
     table, held = result.statement.synonyms, result.held
     for key in result.lost:
@@ -121,7 +124,10 @@ def _find_near(result: Comparison) -> None:
 
 
 def _find_acronyms(result: Comparison) -> None:
-    """Let "EU" stand for "European Union", in either direction."""
+    """Let "EU" stand for "European Union", in either direction.
+
+    "The EU agreed." | "The European Union agreed." → replaced {"eu": "europ"}
+    """
     statement, held = result.statement, result.held
     initials, acronyms = statement.initials, statement.acronyms
     if not (initials or acronyms):
@@ -160,7 +166,10 @@ def _align(result: Comparison, primary: Sentence) -> None:
 
 
 def _name_inversions(result: Comparison, primary: Sentence) -> int:
-    """Count words between the same two names in turned order ("A beat B", "B beat A")."""
+    """Count words between the same two names in turned order.
+
+    "Rome beat Carthage." | "Carthage beat Rome." → 1
+    """
     sequence, other = result.statement.sequence, primary.sequence
     # The first word of a sentence may be a name that only the other text shows as one.
     names = result.statement.names.keys() | primary.names.keys()
@@ -206,7 +215,10 @@ def _is_passive(sentence: Sentence) -> bool:
 
 
 def _compare_gaps(result: Comparison, primary: Sentence) -> None:
-    """Find what the evidence says between two shared words where the statement says another."""
+    """Find another name of the evidence between the shared words around a missing name.
+
+    "The tower in Paris is tall." | "The tower in London is tall." → name_rivals {3: "London"}
+    """
     sequence, other = result.statement.sequence, primary.sequence
     names = result.statement.names
     missing = [
@@ -236,6 +248,10 @@ def _compare_gaps(result: Comparison, primary: Sentence) -> None:
 
 
 def _find_opposites(result: Comparison, primary: Sentence) -> None:
+    """Find words of the evidence that say the opposite of a missing one.
+
+    "Prices rose in May." | "Prices fell in May." → opposites [("rose", "fell")]
+    """
     statement, held = result.statement, result.held
     sequence, ours = statement.sequence, statement.last
     theirs, turned = primary.last, primary.turned
@@ -264,6 +280,10 @@ def _find_opposites(result: Comparison, primary: Sentence) -> None:
 
 
 def _compare_units(result: Comparison) -> None:
+    """Find shared numbers with another unit.
+
+    "It weighs 5 kg." | "It weighs 5 tons." → wrong_units [("5", "kg", "t")]
+    """
     for number, unit in result.statement.numbers.items():
         if not unit or number not in result.held:
             continue
@@ -277,7 +297,10 @@ def _compare_units(result: Comparison) -> None:
 
 
 def _find_number_rivals(result: Comparison) -> None:
-    """Pair missing numbers and months with those in like surroundings in the evidence."""
+    """Pair missing numbers and months with those beside the same words in the evidence.
+
+    "It opened in 1923." | "It opened in 1889." → number_rivals {3: ("1889", 0)}, from chunk 0
+    """
     figures = result.statement.figures
     missing = [i for i in result.missing if i in figures] if figures else []
     for place in result.chosen.places if missing else ():

@@ -64,7 +64,7 @@ def escape_tags(text: str, tags: frozenset[str]) -> str:
     """Replace the opening sign of whatever reads as one of the tags; all else stays.
 
     Case, white space, invisible characters, full-width forms and look-alike letters do not hide a
-    tag.
+    tag: "< / ⓒHUNK > <chunky>" → "&lt; / ⓒHUNK > <chunky>" for the tag `chunk`.
 
     Args:
         text: Data of a sample.
@@ -118,7 +118,10 @@ def _belongs_to_name(letters: str) -> bool:
 
 @cache
 def _plain_character(character: str) -> str:
-    """Return what a reader sees: nothing for spaces, marks and invisible characters."""
+    """Return what a reader sees: nothing for spaces, marks and invisible characters.
+
+    "Ｃ", "ⓒ", "⒞" and the Cyrillic "с" → "c".
+    """
     # Before case is folded: a Greek capital Nu looks like an N, a small one like a v.
     seen = unicodedata.normalize("NFKD", character).translate(LOOK_ALIKES)
     small = seen.casefold().translate(LOOK_ALIKES).translate(STROKES).translate(_CLOSING)

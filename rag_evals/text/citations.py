@@ -2,7 +2,9 @@
 
 import re
 
+# "It is tall [1, 3-5], see [2](address)." → "1, 3-5"; the link is no mark.
 _MARK = re.compile(r"[\[【]\s*(\d{1,3}(?:\s*[,;–—-]\s*\d{1,3})*)\s*[\]】](?!\()")
+# "1, 3-5" → ("1", "") and ("3", "5").
 _RANGE = re.compile(r"(\d{1,3})(?:\s*[–—-]\s*(\d{1,3}))?")
 
 

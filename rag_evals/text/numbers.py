@@ -98,6 +98,7 @@ _UNIT_NAMES = {
     }.items()
     for form in forms.split()
 }
+# "On 2019-03-05 and 05.03.2019" → "On 5 March 2019 and 5 March 2019".
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
 _MAY_BE_DATE = re.compile(r"\d[-.]\d\d?[-.]\d")
 _NUMBER_WORDS = frozenset(_SMALL) | frozenset(_TENS) | frozenset(_SCALES) | frozenset(_ORDINALS)
@@ -135,7 +136,8 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
 
     Returns:
         The same words, numbers with `kind` "number" and a plain decimal as key; a run such as
-        "two and a half million" stays several words, "2.5 million" becomes one.
+        "two and a half million" stays several words, "2.5 million" becomes one. Keys of "two
+        hundred and five people, 1,500 seats, in May" → 205, person, 1500, seat, in, month5.
     """
     figures = [
         i for i, word in enumerate(sequence) if word.kind == "number" or word.low in _FIGURES

@@ -16,6 +16,7 @@ MIN_QUOTE_LETTERS = 8
 
 _MIN_PART_LETTERS = 3
 _QUOTATION_MARKS = frozenset("\"'`´«»‹›“”„‟‘’‚‛′″‵‶＂＇「」『』")
+# "the tower [...] was built" → "the tower", "was built"; "…" is "..." after `_fold`.
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
 
 
@@ -116,7 +117,10 @@ def _is_unspaced(character: str) -> bool:
 
 
 def _fold(text: str) -> _Folded:
-    """Write a text in one way: compatible forms decomposed, one kind of space, quote and dash."""
+    """Write a text in one way: compatible forms decomposed, one kind of space, quote and dash.
+
+    “Red”  –  ﬁne… → "Red" - fine...
+    """
     letters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

@@ -33,6 +33,7 @@ _MAY_END = frozenset("etc т.д т.п др н.э руб млн млрд тыс i
 # After a number these are years and centuries ("в 1961 г. Затем"), else places ("в г. Москве").
 _YEARS = frozenset("г гг в вв".split())
 
+# "яблоки и т. д" before its last stop: a capital letter behind it begins a sentence.
 _AND_SO_ON = re.compile(r"\bт\.\s?[дп]$")
 
 _CLOSERS = "\"'»”’)]}›"
@@ -44,8 +45,11 @@ _STOP = re.compile(
     r"(?P<stop>[.!?…。！？｡](?:(?<=[.!?…])[.!?…]*|[。！？｡]*))"
     rf"(?P<closers>[{re.escape(_CLOSERS)}*_`]*{_CITATIONS})"
 )
+# Before a stop: "Ask Dr" → "Dr", "at 9 a.m" → "a.m".
 _WORD_BEFORE = re.compile(r"[^\W\d_](?:[\w’'-]|\.(?=[^\W\d_]))*$")
+# "- one", "2) one" and "b) one" → "one".
 _LIST_MARKER = re.compile(r"[ \t>]*(?:[-*+•–—▪◦·]|\(?\d{1,3}[.)]|\(?[a-zа-яA-ZА-Я][)])[ \t]+")
+# "## Opening hours" → "Opening hours".
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+")
 _MAY_BE_MARKED = re.compile(r"[ \t>]*(?:[^\w\s]|\d|[^\W\d_]\))")
 _LINE = re.compile(r"[^\n\r\u2028\u2029]+")

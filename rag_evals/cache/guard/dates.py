@@ -37,6 +37,7 @@ _NEXT = (
     r"(?=$|[.,;:?)](?![0-9])| (?:the|he|she|they|it|his|her|its|in|at|on|by|was|were|is|to|until|"
     r"and|в|на|из|и)(?!\w))"
 )
+# "the 5th of March, 2019", "March 5, 2019", "2019-03-05" → 2019-03-05; "March 2019" → 2019-03-
 _DATES = (
     re.compile(rf"\b(?:the )?{_DAY}(?:st|nd|rd|th)?(?: of)? {_MONTH},? {_YEAR}{_NEXT}"),
     re.compile(rf"\b{_MONTH} {_DAY}(?:st|nd|rd|th)?,? {_YEAR}{_NEXT}"),
@@ -47,6 +48,7 @@ _DATES = (
         r"(?<![\w.\ue000-])(?P<year>[12][0-9]{3})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})(?![\w-])"
     ),
 )
+# "5 марта 2019 года", "05.03.2019 г." → 2019-03-05.
 _RUSSIAN_DATES = (
     re.compile(rf"\b{_DAY} {_MONTH} {_YEAR} ?(?:года|году|г(?:\.|$))(?!\w)"),
     re.compile(
@@ -54,7 +56,8 @@ _RUSSIAN_DATES = (
         r"(?: ?(?:года|г(?:\.|$))(?!\w))?"
     ),
 )
-# "банка в 1500 г." may be grams; after what happens once, or before a name, it is a year.
+# "Он родился в 1879 г." → "Он родился в 1879 году". "банка в 1500 г." may be grams; after what
+# happens once, or before a name, it is a year.
 _SHORT_YEARS = (
     re.compile(
         r"\b((?:родил|умер|погиб|скончал|основа|построи|построе|достроил|возвел|откры)[а-я]* в "

@@ -26,21 +26,31 @@ from rag_evals.cache.guard.lexicon import (
 from rag_evals.cache.guard.numbers import GLUED_UNITS, as_percent, number_of, with_numbers
 
 _CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
-# With a plain space "В школе 5 300 учеников" may be school number 5.
+# A hard space only: with a plain one "В школе 5 300 учеников" may be school number 5.
 _HARD_THOUSANDS = re.compile(r"(?<![\w.,])([0-9]{1,3})((?:[\u00a0\u202f][0-9]{3})+)(?![\w])")
+# "в школе более 5 300 учеников" → "в школе более 5300 учеников": here it is one number.
 _BOUND_THOUSANDS = re.compile(
     r"(?<=\s)(более|менее|свыше|почти|примерно) ([0-9]{1,3}(?: [0-9]{3})+)(?![\w.,])"
 )
+# "The U.S. army left" → "The US army left".
 _US = re.compile(r"\bU\.\s?S\.(?:\s?A\.)?(?=\s[a-z]|$)")
+# "J. R. Tolkien" → "J.R. Tolkien".
 _INITIALS = re.compile(r"\b([A-ZА-Я]\.) (?=[A-ZА-Я]\. [A-ZА-Я][\w-]+)")
+# "Dr. Smith" → "Dr Smith".
 _TITLE = re.compile(r"\b(Dr|Mr|Mrs|Ms|Prof)\.(?= [A-Z])")
+# "5 тыс. рублей" → "5 тыс рублей".
 _SHORT = re.compile(r"(?<=[0-9] )(тыс|млн|млрд|трлн|руб|approx)\.(?= [a-zа-яё%])")
+# "at 9 a.m. daily" → "at 9 am daily".
 _HALVES_OF_DAY = re.compile(r"(?<=[0-9] )([ap])\.m\.(?=$|[ ,])")
+# "The tower – a landmark" → "The tower — a landmark"; "5 - 6" may be a sum and stays.
 _SPACED_DASH = re.compile(r" [-–−] (?![0-9$€£₽.(])")
+# "A$5" → "Adollar 5", so that it never equals "$5".
 _OTHER_DOLLARS = re.compile(r"\b([A-Z]{1,3})\$")
+# "In 2019, it was built" → "In 2019 it was built".
 _COMMA_AFTER_DATE = re.compile(
     rf"^((?:In|On|in|on) +(?:{DATE_MARK}[0-9-]+|1[0-9]{{3}}|20[0-9]{{2}})) ?, (?! ?[0-9])"
 )
+# "The 5-year plan cost $5.50." → The, 5-year, plan, cost, $, 5.50, .
 _TOKEN = re.compile(
     rf"(?P<date>{DATE_MARK}[0-9-]+)"
     r"|(?P<compound>(?<![\w.,])[0-9]+(?:[.,][0-9]+)*[^\W_]*(?:-[^\W\d_]+)+)"
@@ -50,7 +60,9 @@ _TOKEN = re.compile(
     r"|(?P<sign>\S)"
 )
 _PLACED_SIGNS = frozenset(".,:;-–/")
+# "organised" → "organized".
 _IZE = re.compile(r"([a-z]{4,})is(e|es|ed|ing|ation|ations)")
+# "the share of women is 0.12" → "the share of women is 12 %".
 _SHARE = re.compile(
     r"^((?:the )?(?:share of (?:women|men|people|children|students|users|voters|patients)"
     r"|(?:proportion|probability)(?: of [a-z]+)?) (?:is|was)"
@@ -58,6 +70,7 @@ _SHARE = re.compile(
     r" (?:составляет|составила|равна|была равна))"
     r" (0\.[0-9]+)$"
 )
+# "the capital of France is Paris" → "France 's capital is Paris".
 _OF_NAME = re.compile(
     rf"(?:(?<=^)|(?<=(?<!\band)(?<!\bor)(?<![,;:]) ))the ({RELATIONAL_NOUNS}) of "
     rf"({NAME_WORD}(?: {NAME_WORD})*)(?= (?:{AFTER_POSSESSIVE}) |$)"

@@ -111,7 +111,10 @@ _IS_NUMBER = re.compile(r"-?\.?[0-9][0-9.,:]*")
 
 
 def with_numbers(words: Sequence[str], *, russian: bool) -> list[str]:
-    """Write numbers with their scales and units in one way; a currency goes behind its number."""
+    """Write numbers with their scales and units in one way; a currency goes behind its number.
+
+    "cost $ 2.5 million" → "cost 2500000 dollars"; "twelve percent" → "12 %".
+    """
     result: list[str] = []
     place = 0
     while place < len(words):

@@ -33,7 +33,9 @@ _VERB = (
 )
 _PLACE = rf"(?: (?:in|at|on) (?:the )?{_NAME})?"
 _WHEN = rf"(?:in|on) {DATE}"
+# "in 2019 the tower was built" → "the tower was built in 2019".
 _FRONTED = re.compile(rf"({_WHEN}) ({_VERB}{_PLACE})")
+# "he was born in 1879 in Ulm" → "he was born in Ulm in 1879".
 _INSIDE = re.compile(rf"({_VERB}) ({_WHEN})({_PLACE})")
 
 _RU_WORD = r"[А-ЯЁ][а-яё-]+"
@@ -46,6 +48,7 @@ _RU_VERB = (
 )
 _RU_PLACE = rf"(?: в {_RU_NAME})?"
 _RU_WHEN = rf"в {DATE} году"
+# "в 1879 году он родился" → "он родился в 1879 году".
 _RU_FRONTED = re.compile(rf"({_RU_WHEN}) ({_RU_VERB}{_RU_PLACE})")
 _RU_INSIDE = re.compile(rf"({_RU_VERB}) ({_RU_WHEN})({_RU_PLACE})")
 
@@ -70,6 +73,7 @@ _NO_AGENT = re.compile(
     r"Saturday|Sunday|January|February|March|April|May|June|July|August|September|October|"
     r"November|December|Christmas|Easter|Day|Night|Hand|Chance|Accident|Law|Heart)\b"
 )
+# "the song was written by Lennon" → "Lennon wrote the song".
 _PASSIVE = re.compile(
     rf"(?P<patient>(?!(?:It|He|She|They|This|That)\b){_NAME}|the (?:{_NAME}|[a-z]+)) (?:was|were) "
     rf"(?P<verb>{'|'.join(_ACTIVE)})(?P<early> {_WHEN})? by (?P<agent>{_NAME})(?P<late> {_WHEN})?"
@@ -78,16 +82,19 @@ _CREATED = re.compile(
     rf"(?P<when>{_WHEN}) (?P<what>{_NAME} (?:wrote|invented|founded|composed|designed|built) "
     r"the [a-z]+)"
 )
+# "the club is owned by Gazprom" → "Gazprom owns the club".
 _OWNED = re.compile(rf"(?P<patient>the [a-z]+) is owned by (?P<agent>{_NAME})")
 
 _THE_ONE = (
     rf"(?:the (?:[a-z-]+ ){{0,2}}[a-z-]+(?: (?:of|in) (?:(?:the )?{_NAME}|the [a-z]+)"
     rf"| for [a-z]+)?|{_NAME} 's (?:[a-z]+ )?[a-z]+)"
 )
+# "Paris is the capital of France" → "the capital of France is Paris".
 _IS_THE = re.compile(rf"({_NAME}) (is|was) ({_THE_ONE})")
 
 _KINDS = "cities|countries|towns|rivers|states|planets|lakes|brothers|sisters|scientists|villages"
-# One word each: in "New York and Jersey" the first word may belong to both.
+# "Rome and Milan are cities" → "Milan and Rome are cities". One word each: in "New York and
+# Jersey" the first word may belong to both.
 _TWO_NAMES = re.compile(
     rf"(?P<first>{NAME_WORD}) (?P<and>and) (?P<second>{NAME_WORD}) "
     rf"(?P<rest>(?:were born|died) (?:in|on) (?:{DATE}|{_NAME})"
@@ -95,6 +102,7 @@ _TWO_NAMES = re.compile(
     rf"|(?P<ru_first>{_RU_WORD}) (?P<ru_and>и) (?P<ru_second>{_RU_WORD}) "
     rf"(?P<ru_rest>(?:родились|умерли)(?: в (?:{DATE} году|{_RU_NAME})))"
 )
+# "the distance between Rome and Milan" → "the distance between Milan and Rome".
 _BETWEEN = re.compile(
     rf"(?P<start>[^,;]*\b(?:distance|border|runs|lies|road) between) (?P<first>{NAME_WORD}) and "
     rf"(?P<second>{NAME_WORD})(?P<rest>(?: is [0-9.]+ \S+)?)"
