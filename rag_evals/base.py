@@ -1,7 +1,5 @@
 """How do a prompt and a response model make a grader? `ContextEvaluation` puts them together."""
 
-import hashlib
-import json
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +10,16 @@ from typing import Any, Generic, Self, TypeVar
 from pydantic import BaseModel
 
 from rag_evals.cache import StatementCache
-from rag_evals.core import Flow, JudgeCall, Message, Sample, SampleField, Verifier, named_arguments
+from rag_evals.core import (
+    Flow,
+    JudgeCall,
+    Message,
+    Sample,
+    SampleField,
+    Verifier,
+    fingerprint,
+    named_arguments,
+)
 from rag_evals.errors import ConfigurationError, PromptError
 from rag_evals.grading import Grader, R, require_fields
 from rag_evals.prompt import (
@@ -133,8 +140,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             "language": self.language,
             "hardened": self._hardened,
         }
-        packed = json.dumps(parts, sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()
+        return fingerprint(parts)
 
     def with_language(self, language: str) -> Self:
         """Return the same grader for samples that do not name their language.

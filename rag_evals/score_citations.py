@@ -1,6 +1,5 @@
 """Does each cited chunk support the sentence that cites it? For answers with marks such as [1]."""
 
-import hashlib
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Self
 
@@ -19,6 +18,7 @@ from rag_evals.core import (
     Tallies,
     check_one_verdict_each,
     facts_of,
+    fingerprint,
     yes_or_no,
 )
 from rag_evals.errors import ConfigurationError, NotScorableReason
@@ -171,7 +171,7 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
 
     def fingerprint(self) -> str:
         """Return a hash of prompt, reply schema and the number of the first chunk."""
-        return hashlib.sha256(f"{super().fingerprint()} {self.first_number}".encode()).hexdigest()
+        return fingerprint(super().fingerprint(), self.first_number)
 
     def flow(self, sample: Sample) -> Flow[CitationFaithfulnessResult]:
         """Ask for the citations that lead to a chunk; an answer without any needs no call."""

@@ -1,12 +1,11 @@
 """Does the context support what the answer says, and can the judge show it? Quotes, checked."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, Self, get_args
 
 from rag_evals.base import ContextEvaluation, JudgedGrader
-from rag_evals.core import Flow, Quote, Sample
+from rag_evals.core import Flow, Quote, Sample, fingerprint
 from rag_evals.errors import CanaryError, ConfigurationError
 from rag_evals.grading import Planted, plant, require_fields
 from rag_evals.prompt import Prompt
@@ -104,9 +103,8 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
 
     def fingerprint(self) -> str:
         """Return a hash of both prompts, both reply schemas and the options."""
-        options = f"{self.samples} {self.canary} {self.counts_against}"
-        parts = (super().fingerprint(), self._verdicts.fingerprint(), options)
-        return hashlib.sha256(" ".join(parts).encode()).hexdigest()
+        options = (self.samples, self.canary, self.counts_against)
+        return fingerprint(super().fingerprint(), self._verdicts.fingerprint(), *options)
 
     def flow(self, sample: Sample) -> Flow[AuditedFaithfulnessResult]:
         """Ask for statements and verdicts, then for more samples of the verdicts, if any.

@@ -6,8 +6,6 @@ several times. Left out is what cannot: the API key, time-outs, limits, concurre
 the names of runs, rows and graders. An answer is checked anew against its own call when it is read.
 """
 
-import hashlib
-import json
 import time
 from functools import cache
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rag_evals.cache.database import Database
-from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, fingerprint
 from rag_evals.judge import AsyncJudge
 
 CALLS_TABLE = "calls"
@@ -93,20 +91,17 @@ class CachedJudge:
         return JudgeReply(parsed, Usage(cache_hits=1))
 
     def _key(self, call: JudgeCall[Any], model: str) -> str:
-        parts = [
+        return fingerprint(
             _KEY_VERSION,
             self._endpoint,
             model,
             call.messages,
             _schema_hash(call.reply_model),  # type: ignore[arg-type]  # mypy: a class is hashable
-            sorted(call.settings.items()),
+            dict(call.settings),
             call.sample_index,
-        ]
-        packed = json.dumps(parts, ensure_ascii=False, separators=(",", ":"), default=repr)
-        return hashlib.sha256(packed.encode()).hexdigest()
+        )
 
 
 @cache
 def _schema_hash(model: type[BaseModel]) -> str:
-    packed = json.dumps(model.model_json_schema(), sort_keys=True)
-    return hashlib.sha256(packed.encode()).hexdigest()
+    return fingerprint(model.model_json_schema())

@@ -4,7 +4,6 @@ A verdict is used again only for the very same chunks in the same order, the sam
 same settings and, where it asks a judge, the same model at the same address.
 """
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -13,7 +12,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rag_evals.cache.database import Database
-from rag_evals.core import CacheMode, Evidence, Flow, LocalCall, Verdict, Verifier, check_verdicts
+from rag_evals.core import (
+    CacheMode,
+    Evidence,
+    Flow,
+    LocalCall,
+    Verdict,
+    Verifier,
+    check_verdicts,
+    fingerprint,
+)
 from rag_evals.judge import endpoint_of
 
 STATEMENTS_TABLE = "statements"
@@ -156,8 +164,7 @@ class CachedVerifier(Verifier):
         """Return the other verifier's hash; that of the policy joins it, where there is one."""
         if not self.cache.policy:
             return self.verifier.fingerprint()
-        packed = f"{self.cache.policy} {self.verifier.fingerprint()}"
-        return hashlib.sha256(packed.encode()).hexdigest()
+        return fingerprint(self.cache.policy, self.verifier.fingerprint())
 
     def calls_for(self, statements: int) -> int:
         """Return the calls that the other verifier would make."""
@@ -206,16 +213,15 @@ def cached(verifier: Verifier, cache: StatementCache) -> CachedVerifier:
     return CachedVerifier(verifier, cache)
 
 
-def group_of(chunks: Sequence[str], fingerprint: str, asked: Sequence[str | None]) -> str:
+def group_of(chunks: Sequence[str], verifier: str, asked: Sequence[str | None]) -> str:
     """Name the context and the verifier that verdicts belong to.
 
     Args:
         chunks: All chunks, in order: verdicts cite them by number.
-        fingerprint: The verifier's.
+        verifier: Its fingerprint.
         asked: Who is asked: address and model of each judge; empty texts where none is.
     """
-    parts = [_VERSION, list(chunks), fingerprint, list(asked)]
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+    return fingerprint(_VERSION, list(chunks), verifier, list(asked))
 
 
 def unpack(text: str) -> Verdict:

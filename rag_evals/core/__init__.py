@@ -13,6 +13,7 @@ from rag_evals.core.finding import (
     read_findings,
     yes_or_no,
 )
+from rag_evals.core.fingerprint import fingerprint
 from rag_evals.core.flow import (
     Flow,
     LocalCall,
@@ -83,6 +84,7 @@ __all__ = [
     "facts_of",
     "fault_of",
     "findings_of",
+    "fingerprint",
     "named_arguments",
     "read_findings",
     "require_fraction",

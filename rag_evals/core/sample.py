@@ -1,18 +1,18 @@
 """What is graded? A sample: question, answer and the chunks it should rest on."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rag_evals.core.arguments import named_arguments
+from rag_evals.core.fingerprint import fingerprint
 from rag_evals.errors import DataError
 from rag_evals.text import lone_surrogate
 
 ContextInput = str | Iterable[Any] | None
 """One text, or a list of texts, mappings with `text`/`page_content`/`content`, or such objects."""
 
+_ID_DIGITS = 16
 _TEXT_NAMES = ("text", "page_content", "content")
 
 
@@ -74,7 +74,7 @@ class Sample:
 
     def content_hash(self) -> str:
         """Return 16 hex digits that name the content: the same for the same row anywhere."""
-        return _hash_of(self._texts())
+        return fingerprint(*self._texts())[:_ID_DIGITS]
 
     def fingerprint(self) -> str:
         """Return 16 hex digits over all that a prompt may show: texts, language, metadata.
@@ -84,7 +84,7 @@ class Sample:
         """
         more = [self.language, [dict(chunk.metadata) for chunk in self.context]]
         try:
-            return _hash_of([*self._texts(), *more])
+            return fingerprint(*self._texts(), *more)[:_ID_DIGITS]
         except (ValueError, RecursionError) as error:
             raise DataError(f"the metadata of a chunk cannot be written as JSON: {error}") from None
 
@@ -131,14 +131,6 @@ def _chunk(number: int, element: object) -> Chunk:
         f"{place} is {_shown(element)}; expected text, or something with 'text', "
         "'page_content' or 'content'"
     )
-
-
-def _hash_of(content: list[Any]) -> str:
-    packed = json.dumps(
-        content, ensure_ascii=False, separators=(",", ":"), default=str, skipkeys=True
-    )
-    # Metadata may hold what UTF-8 cannot; texts were checked.
-    return hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

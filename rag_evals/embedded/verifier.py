@@ -5,12 +5,11 @@ programs that import the package ask a model.
 """
 
 import copy
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rag_evals.core import Flow, Verdict, Verifier, VerifyCall, require_fraction
+from rag_evals.core import Flow, Verdict, Verifier, VerifyCall, fingerprint, require_fraction
 from rag_evals.errors import ConfigurationError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -89,9 +88,7 @@ class EmbeddedVerifier(Verifier):
 
     def fingerprint(self) -> str:
         """Return a hash of the engine, the weights and the threshold."""
-        settings = f"{self._threshold!r} {self._statements}"
-        packed = f"{_ENGINE} {self._model().digest} {settings}"
-        return hashlib.sha256(packed.encode()).hexdigest()
+        return fingerprint(_ENGINE, self._model().digest, self._threshold, self._statements)
 
     def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
         """Decide each statement against all chunks.

@@ -1,8 +1,6 @@
 """What does an answer claim? Its own sentences, or statements that a judge makes of them."""
 
 import copy
-import hashlib
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from rag_evals.core import (
     SentenceId,
     StatementText,
     facts_of,
+    fingerprint,
 )
 from rag_evals.prompt import Prompt, escape_tags
 from rag_evals.response_models import NoClaimSentence, PassedOverSentence, check_every_sentence
@@ -82,7 +81,7 @@ class SentenceExtractor(Extractor):
 
     def fingerprint(self) -> str:
         """Return a hash that names the way; it has no settings."""
-        return hashlib.sha256(b"sentences 2").hexdigest()
+        return fingerprint("sentences 2")
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
         """Return at once."""
@@ -166,14 +165,12 @@ class StatementExtractor(Extractor):
 
     def fingerprint(self) -> str:
         """Return a hash of prompt, reply schema, model and language."""
-        parts = [
+        return fingerprint(
             self.prompt.sources_by_language(),
             ExtractionReply.model_json_schema(),
             self.model,
             self.language,
-        ]
-        packed = json.dumps(parts, sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(packed.encode()).hexdigest()
+        )
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
         """Ask one call; an answer without sentences needs none."""

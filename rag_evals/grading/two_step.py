@@ -1,6 +1,5 @@
 """How is faithfulness graded in two steps? Statements of the answer, then a verdict on each."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from rag_evals.core import (
     Verdict,
     Verifier,
     check_verdicts,
+    fingerprint,
 )
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
@@ -173,8 +173,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 
     def fingerprint(self) -> str:
         """Return a hash of extractor and verifier."""
-        packed = f"verified {self.extractor.fingerprint()} {self.verifier.fingerprint()}"
-        return hashlib.sha256(packed.encode()).hexdigest()
+        return fingerprint("verified", self.extractor.fingerprint(), self.verifier.fingerprint())
 
     def with_verifier(self, verifier: Verifier) -> Self:
         """Return the form for a judge that is a verifier: what was given to this grader stays.

@@ -1,7 +1,5 @@
 """What is to be graded, by whom, and with which settings? Checked in full before the first call."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +10,7 @@ from typing import Any
 
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.catalog import grader_named
-from rag_evals.core import Meter
+from rag_evals.core import Meter, fingerprint
 from rag_evals.dataset import CheckedFile, ColumnMap, Columns, Data, FileData, RowData, data_from
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading import Grader, default_judge, resolve
@@ -107,10 +105,9 @@ class Plan:
 
     def default_folder(self) -> Path:
         """Name a folder after the data and the settings: the same run, the same folder."""
-        packed = json.dumps(self.identity, sort_keys=True).encode()
         stem = self.data.path.name.split(".")[0] if isinstance(self.data, FileData) else "rows"
         # A folder's name has at most 255 bytes, four for some letters.
-        return _RUNS_FOLDER / f"{stem[:_STEM_CHARS]}-{hashlib.sha256(packed).hexdigest()[:8]}"
+        return _RUNS_FOLDER / f"{stem[:_STEM_CHARS]}-{fingerprint(self.identity)[:8]}"
 
 
 def make_plan(

@@ -1,10 +1,9 @@
 """Who decides when one verifier is cheap and another is good? The cheap one, while it is sure."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_evals.core import CacheMode, Flow, Verdict, Verifier, check_verdicts
+from rag_evals.core import CacheMode, Flow, Verdict, Verifier, check_verdicts, fingerprint
 from rag_evals.errors import ConfigurationError
 
 DEFAULT_UNSURE = (0.2, 0.8)
@@ -75,8 +74,8 @@ class CascadeVerifier(Verifier):
 
     def fingerprint(self) -> str:
         """Return a hash of both verifiers and the band."""
-        packed = f"cascade {self.first.fingerprint()} {self.then.fingerprint()} {self.unsure!r}"
-        return hashlib.sha256(packed.encode()).hexdigest()
+        parts = (self.first.fingerprint(), self.then.fingerprint(), self.unsure)
+        return fingerprint("cascade", *parts)
 
     def calls_for(self, statements: int) -> int:
         """Return the judge calls that so many statements take where none is decided first."""

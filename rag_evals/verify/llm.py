@@ -1,8 +1,6 @@
 """Do the chunks support these statements? Asked of a judge, several statements a call."""
 
 import copy
-import hashlib
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -21,6 +19,7 @@ from rag_evals.core import (
     Verifier,
     check_one_verdict_each,
     facts_of,
+    fingerprint,
     require_whole,
 )
 from rag_evals.errors import ConfigurationError
@@ -124,16 +123,14 @@ class LLMVerifier(Verifier):
     def fingerprint(self) -> str:
         """Return a hash of prompt, reply schema, batch size, model, endpoint and language."""
         if self._fingerprint is None:
-            parts = [
+            self._fingerprint = fingerprint(
                 self.prompt.sources_by_language(),
                 VerdictsReply.model_json_schema(),
                 self.batch_size,
                 self.model,
                 self.endpoint,
                 self.language,
-            ]
-            packed = json.dumps(parts, sort_keys=True, ensure_ascii=False)
-            self._fingerprint = hashlib.sha256(packed.encode()).hexdigest()
+            )
         return self._fingerprint
 
     def calls_for(self, statements: int) -> int:

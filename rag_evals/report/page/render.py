@@ -22,7 +22,7 @@ from rag_evals.analysis import (
     p_words,
     verdict_words,
 )
-from rag_evals.core import named_arguments
+from rag_evals.core import fingerprint, named_arguments
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
 from rag_evals.report.page.charts import histogram, interval_bar, position_use, positions_chart
@@ -238,5 +238,4 @@ def _name(run: StoredRun) -> str:
 
 def _key(run: StoredRun) -> str:
     """Name the run for the browser's store: labels of another run must not show up in it."""
-    packed = repr((sorted(run.identity.items(), key=str), run.manifest.get("created")))
-    return hashlib.sha256(packed.encode()).hexdigest()[:16]
+    return fingerprint(run.identity, run.manifest.get("created"))[:16]

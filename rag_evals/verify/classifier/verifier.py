@@ -4,8 +4,6 @@ The statement is always read whole. A chunk that is too long for the model is re
 overlap; the support of a statement is the greatest over all windows of all chunks.
 """
 
-import hashlib
-import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -18,6 +16,7 @@ from rag_evals.core import (
     Verdict,
     Verifier,
     VerifyCall,
+    fingerprint,
     require_fraction,
     require_whole,
 )
@@ -87,11 +86,8 @@ class ClassifierVerifier(Verifier):
 
     def fingerprint(self) -> str:
         """Return a hash of model, windows, labels and threshold: what can change a verdict."""
-        parts = [
-            *(_VERSION, self.model, self.max_length, self.stride, self.threshold),
-            sorted(self.label_map.items()),
-        ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        settings = (self.max_length, self.stride, self.threshold, self.label_map)
+        return fingerprint(_VERSION, self.model, *settings)
 
     def check(self) -> None:
         """Look for the libraries and the device; the model itself is loaded when first used.

@@ -1,0 +1,36 @@
+"""Is this what it was? One hash of the values that shape a result, the same on any machine."""
+
+import hashlib
+import json
+from typing import Any
+
+
+def fingerprint(*parts: Any) -> str:
+    """Return 64 hex digits that name some values: equal values, equal digits.
+
+    Args:
+        parts: Anything that JSON has, nested. What JSON has not (a path, a date) counts by its
+            text; the keys of a mapping count in any order, and its items without a plain key do
+            not count.
+
+    Raises:
+        ValueError: A part refers to itself.
+        RecursionError: A part is nested too deeply.
+    """
+    try:
+        packed = _packed(parts, sort_keys=True)
+    except TypeError:  # the keys of a mapping are of several types, and have no order
+        packed = _packed(parts, sort_keys=False)
+    # Metadata and templates may hold what UTF-8 cannot.
+    return hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _packed(parts: tuple[Any, ...], *, sort_keys: bool) -> str:
+    return json.dumps(
+        parts,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        sort_keys=sort_keys,
+        default=str,
+        skipkeys=True,
+    )

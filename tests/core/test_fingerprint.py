@@ -1,0 +1,49 @@
+"""Do equal values have equal fingerprints, and other values others?"""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from rag_evals.core import Sample, fingerprint
+
+
+def test_equal_values_have_equal_digits() -> None:
+    """Lists and tuples are one; the keys of a mapping count in any order."""
+    assert fingerprint("a", [1, 2.5, None]) == fingerprint("a", (1, 2.5, None))
+    assert fingerprint({"a": 1, "b": {"c": 2, "d": 3}}) == fingerprint(
+        {"b": {"d": 3, "c": 2}, "a": 1}
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("a b",), ("a", "b")),
+        (("a", "b"), ("b", "a")),
+        ((1,), ("1",)),
+        ((None,), ()),
+        (([],), ({},)),
+        ((0.1 + 0.2,), (0.3,)),
+        (("да",), ("нет",)),
+        ((date(2024, 1, 1),), (date(2024, 1, 2),)),
+        (({"a": "\ud800"},), ({"a": "\ud801"},)),
+    ],
+)
+def test_other_values_have_other_digits(one: tuple[Any, ...], other: tuple[Any, ...]) -> None:
+    """Neither the border between two parts nor their types are lost."""
+    assert fingerprint(*one) != fingerprint(*other)
+
+
+def test_keys_of_several_types_are_taken() -> None:
+    """The metadata of a chunk may have any keys."""
+    keys: dict[Any, int] = {1: 1, "a": 2, (1, 2): 3}
+
+    assert len(fingerprint(keys)) == 64
+
+
+def test_the_name_of_a_row_without_an_id_stays() -> None:
+    """It stands in files of labels, so it is the same in every version."""
+    sample = Sample(question="Где?", answer="В Париже.", context=["Башня в Париже."])
+
+    assert sample.content_hash() == "d9177bb4e4d6891c"
