@@ -16,76 +16,79 @@ print(result.score)
 Names are loaded when they are first used, so that importing the package costs next to nothing.
 """
 
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
 
-HOMES = {
-    "Abstention": "rag_evals.score_abstention",
-    "AbstentionResult": "rag_evals.score_abstention",
-    "AnswerRelevance": "rag_evals.score_relevance",
-    "AnswerRelevanceResult": "rag_evals.score_relevance",
-    "AuditedFaithfulness": "rag_evals.score_faithfulness_audited",
-    "AuditedFaithfulnessResult": "rag_evals.response_models",
-    "AuditedStatement": "rag_evals.response_models",
-    "Chunk": "rag_evals.core",
-    "ChunkPrecision": "rag_evals.score_precision",
-    "ChunkPrecisionResult": "rag_evals.score_precision",
-    "ChunkUtility": "rag_evals.score_utility",
-    "ChunkUtilityResult": "rag_evals.score_utility",
-    "CitationFaithfulness": "rag_evals.score_citations",
-    "CitationFaithfulnessResult": "rag_evals.score_citations",
-    "ColumnMap": "rag_evals.dataset",
-    "ContextEvaluation": "rag_evals.base",
-    "ContextRecall": "rag_evals.score_recall",
-    "ContextRecallResult": "rag_evals.score_recall",
-    "Faithfulness": "rag_evals.score_faithfulness",
-    "FaithfulnessResult": "rag_evals.response_models",
-    "Finding": "rag_evals.core",
-    "Gate": "rag_evals.run",
-    "Grader": "rag_evals.grading",
-    "HHEMFaithfulness": "rag_evals.score_faithfulness_two_step",
-    "Outcome": "rag_evals.run",
-    "Progress": "rag_evals.run",
-    "Quote": "rag_evals.core",
-    "Result": "rag_evals.core",
-    "Run": "rag_evals.run",
-    "Sample": "rag_evals.core",
-    "StatementEvaluation": "rag_evals.response_models",
-    "StoredRun": "rag_evals.run",
-    "Summary": "rag_evals.run",
-    "TwoStepFaithfulness": "rag_evals.score_faithfulness_two_step",
-    "aevaluate": "rag_evals.run",
-    "agreement": "rag_evals.analysis",
-    "base": "rag_evals",
-    "calibrate": "rag_evals.analysis",
-    "compare": "rag_evals.analysis",
-    "correct": "rag_evals.analysis",
-    "errors": "rag_evals",
-    "evaluate": "rag_evals.run",
-    "load_run": "rag_evals.run",
-    "testing": "rag_evals",
-    "write_report": "rag_evals.report",
+NAMES = {
+    "analysis": ("agreement", "calibrate", "compare", "correct"),
+    "base": ("ContextEvaluation", "base"),
+    "core": ("Chunk", "Finding", "Quote", "Result", "Sample"),
+    "dataset": ("ColumnMap",),
+    "errors": ("errors",),
+    "grading": ("Grader",),
+    "report": ("write_report",),
+    "response_models": (
+        "AuditedFaithfulnessResult",
+        "AuditedStatement",
+        "FaithfulnessResult",
+        "StatementEvaluation",
+    ),
+    "run": (
+        "Gate",
+        "Outcome",
+        "Progress",
+        "Run",
+        "StoredRun",
+        "Summary",
+        "aevaluate",
+        "evaluate",
+        "load_run",
+    ),
+    "score_abstention": ("Abstention", "AbstentionResult"),
+    "score_citations": ("CitationFaithfulness", "CitationFaithfulnessResult"),
+    "score_faithfulness": ("Faithfulness",),
+    "score_faithfulness_audited": ("AuditedFaithfulness",),
+    "score_faithfulness_two_step": ("HHEMFaithfulness", "TwoStepFaithfulness"),
+    "score_precision": ("ChunkPrecision", "ChunkPrecisionResult"),
+    "score_recall": ("ContextRecall", "ContextRecallResult"),
+    "score_relevance": ("AnswerRelevance", "AnswerRelevanceResult"),
+    "score_utility": ("ChunkUtility", "ChunkUtilityResult"),
+    "testing": ("testing",),
 }
-"""Every public name and its room. `__init__.pyi`, for type checkers, is written from it."""
-
-# Computed, so that no name stands twice.
-__all__ = list(HOMES)
+"""Every public name, by the room that has it; a room itself stands under its own name."""
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name from its room when it is first used (PEP 562)."""
-    home = HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'rag_evals' has no attribute {name!r}")
-    if home == __name__:
-        return import_module(f"{home}.{name}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+def lazy_names(
+    door: str, names: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Make the door of a room from its one table: names load when they are first used (PEP 562).
+
+    What type checkers read, `__init__.pyi` beside the door, is written from the same table by
+    `python -m tools.generate`.
+
+    Args:
+        door: The package, as `__name__`.
+        names: Names that others may use, by the file or folder of the package that has them.
+
+    Returns:
+        `__getattr__`, `__dir__` and `__all__` of the package.
+    """
+    homes = {name: f"{door}.{inner}" for inner, own in names.items() for name in own}
+
+    def load(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {door!r} has no attribute {name!r}")
+        module = import_module(home)
+        value = module if home == f"{door}.{name}" else getattr(module, name)
+        setattr(sys.modules[door], name, value)
+        return value
+
+    return load, lambda: sorted(homes), sorted(homes)
 
 
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted(HOMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

@@ -1,4 +1,7 @@
-# Written by tools/public_names.py from the table in __init__.py.
+# Written by `python -m tools.generate` from the table in __init__.py.
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 from rag_evals import base as base
 from rag_evals import errors as errors
 from rag_evals import testing as testing
@@ -45,6 +48,10 @@ from rag_evals.score_relevance import AnswerRelevanceResult as AnswerRelevanceRe
 from rag_evals.score_utility import ChunkUtility as ChunkUtility
 from rag_evals.score_utility import ChunkUtilityResult as ChunkUtilityResult
 
-HOMES: dict[str, str]
+NAMES: Mapping[str, Sequence[str]]
 __version__: str
 __all__: list[str]
+
+def lazy_names(
+    door: str, names: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]: ...

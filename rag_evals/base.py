@@ -21,7 +21,7 @@ from rag_evals.core import (
     named_arguments,
 )
 from rag_evals.errors import ConfigurationError, PromptError
-from rag_evals.grading import Grader, R, require_fields
+from rag_evals.grading import Grader, require_fields
 from rag_evals.prompt import (
     Criterion,
     ExampleInput,
@@ -35,6 +35,7 @@ from rag_evals.prompt import (
 
 __all__ = ["ContextEvaluation", "Criterion", "Grader", "JudgedGrader"]
 
+R = TypeVar("R", bound=BaseModel)
 M = TypeVar("M", bound=BaseModel)
 
 

@@ -1,18 +1,12 @@
-"""Is every command in the docs, with the help text that it prints and an example?"""
+"""Does every command say what it does, with an example, and every option what it is for?"""
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.main import get_command
 
 from rag_evals.cli.main import app
-
-ROOT = Path(__file__).parent.parent
-TOOL = ROOT / "tools" / "paste_cli_help.py"
 
 
 def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -22,21 +16,6 @@ def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 COMMANDS = dict(_commands(get_command(app), "rag-evals"))
-
-
-@pytest.mark.parametrize("columns", ["40", "200"])
-def test_the_page_has_the_help_text_of_every_command(
-    columns: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The page is up to date in any terminal; when it is not, the tool says what to run."""
-    for name, value in {"COLUMNS": columns, "FORCE_COLOR": "1", "TERMINAL_WIDTH": columns}.items():
-        monkeypatch.setenv(name, value)
-
-    checked = subprocess.run(
-        [sys.executable, TOOL, "--check"], capture_output=True, encoding="utf-8", check=False
-    )
-
-    assert checked.returncode == 0, checked.stderr
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -7,12 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel
 
 from rag_evals.core import Meter, Sample, named_arguments
 from rag_evals.dataset import Columns, Data, FileData, NumberedSample
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
-from rag_evals.grading import Grader, R, drive_async
+from rag_evals.grading import Grader, drive_async
 from rag_evals.judge import DEFAULT_MAX_WAIT_SECONDS, DEFAULT_TIMEOUT_SECONDS, AsyncJudge, Client
 from rag_evals.run.collector import settled_heap
 from rag_evals.run.earlier import ended_earlier
@@ -24,6 +26,8 @@ from rag_evals.run.refusals import Refusals
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary, summary_html
+
+R = TypeVar("R", bound=BaseModel)
 
 
 class Run:

@@ -13,6 +13,9 @@ from rag_evals.verify.llm import LLMVerifier
 EMBEDDED = "embedded"
 """The judge that needs no key, no network and no model file."""
 
+EMBEDDED_GRADERS = ("faithfulness", "faithfulness_two_step", "faithfulness_hhem")
+"""Names of the shipped graders that a verifier can stand in for."""
+
 CLASSIFIER_PREFIX = "hf:"
 """What stands before the name or the folder of a Hugging Face classifier."""
 

@@ -1,0 +1,8 @@
+# Written by `python -m tools.generate` from the table in __init__.py.
+from rag_evals.embedded.claims import NoClaim as NoClaim
+from rag_evals.embedded.claims import PreparedStatement as PreparedStatement
+from rag_evals.embedded.claims import claims_of as claims_of
+from rag_evals.embedded.claims import prepare_answer as prepare_answer
+from rag_evals.embedded.verifier import EmbeddedVerifier as EmbeddedVerifier
+
+__all__: list[str]

@@ -1,0 +1,16 @@
+# Written by `python -m tools.generate` from the table in __init__.py.
+from rag_evals.grading.canary import Planted as Planted
+from rag_evals.grading.canary import plant as plant
+from rag_evals.grading.drivers import drive_async as drive_async
+from rag_evals.grading.extract import Extractor as Extractor
+from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor
+from rag_evals.grading.extract import StatementExtractor as StatementExtractor
+from rag_evals.grading.grader import Grader as Grader
+from rag_evals.grading.grader import default_judge as default_judge
+from rag_evals.grading.grader import require_fields as require_fields
+from rag_evals.grading.grader import resolve as resolve
+from rag_evals.grading.two_step import VerifiedFaithfulness as VerifiedFaithfulness
+from rag_evals.grading.two_step import VerifiedFaithfulnessResult as VerifiedFaithfulnessResult
+from rag_evals.grading.two_step import VerifiedStatement as VerifiedStatement
+
+__all__: list[str]

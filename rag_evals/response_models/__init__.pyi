@@ -1,0 +1,25 @@
+# Written by `python -m tools.generate` from the table in __init__.py.
+from rag_evals.response_models.audited import AuditedClaim as AuditedClaim
+from rag_evals.response_models.audited import AuditedFaithfulnessResult as AuditedFaithfulnessResult
+from rag_evals.response_models.audited import AuditedStatement as AuditedStatement
+from rag_evals.response_models.audited import AuditReply as AuditReply
+from rag_evals.response_models.audited import CanaryVerdict as CanaryVerdict
+from rag_evals.response_models.audited import ClaimedQuote as ClaimedQuote
+from rag_evals.response_models.audited import CountsAgainst as CountsAgainst
+from rag_evals.response_models.audited import NumberedVerdict as NumberedVerdict
+from rag_evals.response_models.audited import VerdictOfThree as VerdictOfThree
+from rag_evals.response_models.audited import VerdictsReply as VerdictsReply
+from rag_evals.response_models.audited import quotes_of as quotes_of
+from rag_evals.response_models.rubrics import ChecklistResult as ChecklistResult
+from rag_evals.response_models.rubrics import ChunkLabel as ChunkLabel
+from rag_evals.response_models.rubrics import ChunkLabelsResult as ChunkLabelsResult
+from rag_evals.response_models.rubrics import CriterionCheck as CriterionCheck
+from rag_evals.response_models.rubrics import PassFailResult as PassFailResult
+from rag_evals.response_models.rubrics import RatingResult as RatingResult
+from rag_evals.response_models.statements import FaithfulnessResult as FaithfulnessResult
+from rag_evals.response_models.statements import NoClaimSentence as NoClaimSentence
+from rag_evals.response_models.statements import PassedOverSentence as PassedOverSentence
+from rag_evals.response_models.statements import StatementEvaluation as StatementEvaluation
+from rag_evals.response_models.statements import check_every_sentence as check_every_sentence
+
+__all__: list[str]

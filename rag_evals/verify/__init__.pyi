@@ -1,0 +1,15 @@
+# Written by `python -m tools.generate` from the table in __init__.py.
+from rag_evals.verify.cascade import CascadeVerifier as CascadeVerifier
+from rag_evals.verify.classifier import HHEM as HHEM
+from rag_evals.verify.classifier import ClassifierVerifier as ClassifierVerifier
+from rag_evals.verify.judge_string import EMBEDDED as EMBEDDED
+from rag_evals.verify.judge_string import EMBEDDED_GRADERS as EMBEDDED_GRADERS
+from rag_evals.verify.judge_string import JudgeSpec as JudgeSpec
+from rag_evals.verify.judge_string import from_string as from_string
+from rag_evals.verify.judge_string import names_classifier as names_classifier
+from rag_evals.verify.judge_string import read_judge as read_judge
+from rag_evals.verify.judge_string import verifier_from_string as verifier_from_string
+from rag_evals.verify.judge_string import with_options as with_options
+from rag_evals.verify.llm import LLMVerifier as LLMVerifier
+
+__all__: list[str]

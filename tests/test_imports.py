@@ -1,0 +1,135 @@
+"""Does an import of any kind, at any depth of the code, go where the house says?"""
+
+import ast
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tools.generate.doors import names_in
+
+ROOT = Path(__file__).parent.parent
+
+KNOWN_CYCLES: list[set[str]] = []
+"""Cycles that are still to be undone."""
+
+
+def module_name(path: Path) -> str:
+    """Return `rag_evals.judge.ask` for its file, and the package's name for an `__init__.py`."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of() -> Mapping[str, set[str]]:
+    """Return what each module imports: at its top, inside functions and for type checkers."""
+    files = {module_name(path): path for path in (ROOT / "rag_evals").rglob("*.py")}
+    lazy = {name: file for name, file in files.items() if file.name == "__init__.py"}
+    homes: dict[str, dict[str, str]] = {}
+    for door, file in lazy.items():
+        source = file.read_text(encoding="utf-8")
+        if "lazy_names(__name__" in source:
+            homes[door] = {
+                name: f"{door}.{inner}" for inner, own in names_in(source).items() for name in own
+            }
+    graph: dict[str, set[str]] = {}
+    for module, file in files.items():
+        found = set(imported_names(file))
+        # A name of a lazy door stands for the file that has it, a module for itself.
+        targets = {homes.get(door, {}).get(name, f"{door}.{name}") for door, name in found}
+        targets = {one if one in files else one.rpartition(".")[0] for one in targets}
+        graph[module] = {one for one in targets if one in files and one != module}
+    return graph
+
+
+def imported_names(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield pairs of a module and the name that is imported from it, wherever they stand."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                package, _, name = alias.name.rpartition(".")
+                yield package, name
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[set[str]]:
+    """Return the groups of two or more modules each of which reaches all others of its group."""
+    reached: dict[str, set[str]] = {}
+    for start in graph:
+        seen: set[str] = set()
+        pending = [start]
+        while pending:
+            for target in graph[pending.pop()] - seen:
+                seen.add(target)
+                pending.append(target)
+        reached[start] = seen
+    groups = {
+        frozenset(other for other in reached[one] if one in reached[other])
+        for one in graph
+        if one in reached[one]
+    }
+    return [set(group) for group in groups]
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """No cycle, with imports inside functions and for type checkers counted."""
+    assert sorted(map(sorted, cycles(imports_of()))) == sorted(map(sorted, KNOWN_CYCLES))
+
+
+def test_a_cycle_is_seen() -> None:
+    """Three modules in a ring are one cycle; the one that only leads there is not in it."""
+    ring = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "before": {"a"}, "after": set()}
+
+    assert cycles(ring) == [{"a", "b", "c"}]
+
+
+FORBIDDEN = {
+    "a grader": "score_new.py",
+    "the base": "base.py",
+    "a room": "embedded/new.py",
+    "a folder in a room": "report/terminal/new.py",
+    "the classifiers": "verify/classifier/new.py",
+}
+
+
+@pytest.mark.parametrize("place", FORBIDDEN.values(), ids=FORBIDDEN)
+@pytest.mark.parametrize("depth", ["", "def late() -> None:\n    "], ids=["top", "function"])
+def test_only_the_judge_may_import_openai(place: str, depth: str, tmp_path: Path) -> None:
+    """A new file of any other room that imports it breaks a contract, inside a function too."""
+    copied = copy_of_the_package(tmp_path)
+    with (copied / place).open("a", encoding="utf-8") as file:
+        file.write(f"\n{depth}import openai\n")
+
+    checked = lint_imports(tmp_path)
+
+    assert checked.returncode == 1
+    assert "Only judge talks to a model endpoint BROKEN" in checked.stdout
+
+
+def test_the_judge_may_import_openai(tmp_path: Path) -> None:
+    """A new file of that room keeps all contracts."""
+    (copy_of_the_package(tmp_path) / "judge" / "new.py").write_text("import openai\n")
+
+    assert lint_imports(tmp_path).returncode == 0
+
+
+def copy_of_the_package(folder: Path) -> Path:
+    """Copy the package and its settings; return the copied package."""
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    ignored = shutil.ignore_patterns("__pycache__")
+    return shutil.copytree(ROOT / "rag_evals", folder / "rag_evals", ignore=ignored)
+
+
+def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Check the import contracts of a copy."""
+    return subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"],
+        cwd=folder,
+        env={"PYTHONPATH": str(folder), "PATH": "", "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

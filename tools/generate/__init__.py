@@ -1,0 +1,1 @@
+"""What is written by the machine, all by one command: `python -m tools.generate`."""
