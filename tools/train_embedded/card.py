@@ -179,20 +179,20 @@ def _plot(points: Sequence[tuple[float, float, float]]) -> str:
 _PAIRS = Path(__file__).parents[2] / "tests" / "data" / "minimal_pairs.jsonl"
 _PAGE = """# The embedded judge: model card
 
-The judge behind `client="embedded"`: is this statement said in these chunks? It needs no key, no
-network and nothing to download, and gives its reason in words. It is a logistic regression over
+The judge behind `client="embedded"` decides whether chunks say a statement. It needs no key, no
+network and no download, and gives its reason in words. It is a logistic regression over
 {count} features of words, with a fixed background count of words; pure Python, {size} kB of
 weights, hash `{digest}`.
 
 ## Data and figures
 
-Each fitted source is measured by a fit that saw neither it nor edits of it, by the code that ships,
-with one threshold for all. BA is balanced accuracy, AUROC the chance that a supported statement
-outranks an unsupported one, ECE the calibration error over ten bins. Labels are noisy and sources
-differ in what "supported" means, so read the rows, not their mean.
+Each fitted source is measured by a model that was fitted without it and without edits of it, with
+the shipped code and one threshold for all. BA is balanced accuracy, AUROC the chance that a
+supported statement outranks an unsupported one, ECE the calibration error over ten bins. Labels are
+noisy and sources differ in what "supported" means, so read the rows, not their mean.
 
-Features and settings were chosen by looking at these figures, the "measured only" rows and some of
-their errors included: expect a little less on data that nobody has looked at.
+Features and settings were chosen with these figures, the "measured only" rows and some of their
+errors in view: expect slightly lower figures on new data.
 
 {table}
 
@@ -200,33 +200,32 @@ The sources marked "measured only" state no licence, or one under which weights 
 freely. Besides labelled statements the fit uses edits of supported ones (number, unit, name,
 negation, opposite, quantifier, order of names, a random word, an added detail) and of their chunks
 (a doubt put before the evidence). Edits move only the features of a clash where all else agrees:
-freely mixed in, they taught that words matter less, and every other source got worse. Each source
-has an offset of its own in the fit, so that no feature learns how strict a source's labels are.
-Names and quantifiers in turned order have a least weight set by hand, and no clash may weigh more
-than 6 in log odds: clean cases are rare in rows and nearly always false in edits.
+when mixed in without limits, they taught that words matter less, and every other source got worse.
+Each source has its own offset in the fit, so that no feature learns how strict its labels are.
+Names and quantifiers in another order have a minimum weight set by hand, and no clash may weigh
+more than 6 in log odds: clean cases are rare in rows and nearly always false in edits.
 
 Synonyms, opposites, and the words that say little ("additionally", "various factors") are lists
 written from general knowledge. Which words to cover was decided by how common they are in the
-training texts and, for some, by errors seen on the rows above. Word by word weights learned from
-the rows themselves did worse: they learned topics.
+training texts and, for some, by errors seen on the rows above. Weights for single words, learned
+from the rows, did worse: they learned topics.
 
 The balanced threshold is the strictest that costs at most half a point of balanced accuracy over
 the fitted sources.
 
 ## Whole answers
 
-An answer is called unsupported for the worst of its statements. With the threshold of a single
-statement, a long faithful answer would nearly always fail by one of them, so the balanced threshold
-gives way by 0.3 in log odds for each factor of e: 0.53 for one statement, 0.45 for three, 0.40 for
+An answer counts as unsupported when one of its statements does. With the threshold of a single
+statement, nearly every long faithful answer would fail, so the balanced threshold falls with the
+number of statements n, by 0.3 ln(n) in log odds: 0.53 for one statement, 0.45 for three, 0.40 for
 six. The 0.3 was set by hand with LFQA in view; there are few labelled answers of several sentences.
 
 {answers}
 
 ## Beside other judges
 
-Balanced accuracy that others published for sets of the same name. Those are other rows, some judged
-per response, so this is the neighbourhood and not a race: the rows above are not comparable to the
-point.
+Balanced accuracy that others published for sets of the same name. Their rows differ, and some judge
+whole responses, so these figures give only the order of magnitude.
 
 | set | GPT-3.5 | GPT-4 or GPT-4o | a small model |
 | --- | --- | --- | --- |
@@ -242,14 +241,15 @@ Sources: the LLM-AggreFact leaderboard, the SummEdits paper, and the model card 
 ## Minimal pairs
 
 A context, a statement that it supports, and one that a small change made false; written by hand. No
-weight is fitted on them, but how sharply clashes count was chosen with them in view. Both
-statements must be decided right.
+weight is fitted on them, but the strength of clashes was chosen with them in view. Both statements
+must be decided correctly.
 
 {pairs}
 
 ## Calibration
 
-Support against the share that is supported, all sources pooled; a dot's size is its share of rows.
+Mean support against the share of supported statements, all sources pooled; a dot's size is its
+share of rows.
 
 {plot}
 
@@ -262,39 +262,40 @@ counts more than a common one.
 | --- | --- | --- |
 {features}
 
-A statement is read several times: against all chunks, then without the best one, and so on. The
-reading that supports most counts, and one without any chunk, so that a chunk that contradicts never
-hides another that supports. That keeps the verdict steady: the order of chunks changes nothing, and
-an unrelated chunk next to nothing.
+A statement is compared several times: with all chunks, then without the best one, and so on, and
+once without any chunk. The comparison with the highest support counts, so that a contradicting
+chunk never hides a supporting one. The order of chunks changes nothing, and an unrelated chunk
+almost nothing.
 
 ## Where it fails
 
 - A relation changed in words it does not know: "lent" for "owed" looks like any missing word.
 - A little detail added to a long supported sentence costs too little: "and a rotating restaurant".
-- A hedge dropped, where other words are changed as well: what was hoped for passes as done.
+- A dropped hedge, where other words are changed as well: a hope passes as a fact.
 - Russian names whose stem changes with the case, in turned order: "Павел нанял Сергея" for "Сергей
   нанял Павла".
-- Far paraphrase: "He kicked the habit" is not found in "He no longer smokes".
-- All words there, but said of someone else: "She won a prize" where her sister did.
+- Free paraphrase: "He kicked the habit" is not found in "He no longer smokes".
+- The same words about another person: "She won a prize" where her sister did.
 - List items and rows of tables are read without the line above them: "The Pro plan includes:".
-- Inference over several sentences, sums and comparisons are out of its reach.
+- It cannot infer over several sentences, add or compare.
 - Edited summaries of long texts (SummEdits): even a fit on SummEdits itself, cross-validated, ranks
   with an AUROC of 67 to 69 by these features; for the Russian pairs it is 64.
 
-## What did not pay
+## What did not help
 
-Features are near the end of what they can tell: fitted and cross-validated on one source alone,
-they rank it hardly better than the shared fit does (LFQA 90, FActScore 88).
+These features have reached their limit: fitted and cross-validated on one source alone, they rank
+it hardly better than the shared fit does (LFQA 90, FActScore 88).
 
 - Other forms: boosted trees, hinges, squares and products of shares (mean AUROC within 0.1).
 - Edits: all of them in one fit; edits that move every feature of a clash (better on SummEdits by
   0.7, worse on most).
 - Learned words: a cost or a factor for each missing word, suffix classes.
-- Where words stand: best window of one or two sentences around the evidence, order of shared words,
-  word triples, weighted pairs, how much of the evidence the statement takes up, a missing word
-  between two shared ones (with or without another in its place), missing first or last words.
+- Positions of words: best window of one or two sentences around the evidence, order of shared
+  words, word triples, weighted pairs, how much of the evidence the statement takes up, a missing
+  word between two shared ones (with or without another in its place), missing first or last
+  words.
 - A feature for two missing words in a row where all else agrees: added details are found, but
-  Factcheck-GPT loses 0.6 and Russian 0.3; more on ordinary paraphrase than it brings.
+  Factcheck-GPT loses 0.6 and Russian 0.3: ordinary paraphrase loses more than this gains.
 - Exact forms beside stems (SciTail +1.5, Russian -1), stems by stricter families, character
   n-grams, longest common subsequences, counting function words, synonyms of synonyms.
 - Length of the statement, evidence in quotes or in a question; other weights of sources.
