@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_evals.analysis import reason_of
-from rag_evals.run import Record, StoredRun
+from rag_evals.run import Record, StoredRun, worst_mean
 from rag_evals.stats import (
     DEFAULT_BANDS,
     Band,
@@ -42,6 +42,7 @@ class GraderNumbers:
     Attributes:
         grader: Its name.
         mean: Mean score and its interval; None when nothing has a score.
+        worst_mean: Mean score if each failed row had 0; None where none failed or none has a score.
         scores: Every score, in the order of the data.
         total: Outcomes, scored or not.
         unscored: Outcomes without a score, by reason or error.
@@ -52,6 +53,7 @@ class GraderNumbers:
 
     grader: str
     mean: Interval | None
+    worst_mean: float | None
     scores: tuple[float, ...]
     total: int
     unscored: Mapping[str, int]
@@ -104,6 +106,7 @@ def _numbers(
     return GraderNumbers(
         grader,
         mean_interval(scores, clusters=of_rows) if scores else None,
+        worst_mean(scores, sum(record["status"] == "failed" for record in records)),
         scores,
         len(records),
         dict(Counter(reason for record in records if (reason := reason_of(record)))),

@@ -83,6 +83,7 @@ def report_json(run: RunInput, *, view: View | None = None) -> str:
         {
             "grader": numbers.grader,
             "mean": numbers.mean,
+            "worst_mean": numbers.worst_mean,
             "scored": len(numbers.scores),
             "total": numbers.total,
             "unscored": numbers.unscored,
@@ -136,10 +137,13 @@ def _grader_table(numbers: Sequence[GraderNumbers]) -> Iterator[str]:
     yield "| grader | score | 95 % interval | scored | not scored | bands |"
     yield "|---|---|---|---|---|---|"
     for each in numbers:
-        mean = each.mean
+        mean, worst = each.mean, each.worst_mean
+        failed_as_zero = "" if worst is None else f"; {worst:.3f} with failed rows as 0"
         yield _row(
             each.grader,
-            "no score" if mean is None else f"{mean.estimate:.3f} ({mean.estimate:.1%})",
+            "no score"
+            if mean is None
+            else f"{mean.estimate:.3f} ({mean.estimate:.1%}{failed_as_zero})",
             "" if mean is None else f"{mean.low:.3f} to {mean.high:.3f}",
             f"{len(each.scores)} of {each.total}",
             ", ".join(f"{count} {reason}" for reason, count in each.unscored.items()),

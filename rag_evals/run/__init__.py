@@ -23,7 +23,7 @@ from rag_evals.run.runner import Run, aevaluate, aexecute, evaluate, execute
 from rag_evals.run.samples import StoredSample
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import Record
-from rag_evals.run.summary import GraderSummary, Summary, counted_words
+from rag_evals.run.summary import GraderSummary, Summary, counted_words, worst_mean
 
 __all__ = [
     "DEFAULT_CONCURRENCY",
@@ -64,4 +64,5 @@ __all__ = [
     "require_counts",
     "require_share",
     "run_until_signal",
+    "worst_mean",
 ]

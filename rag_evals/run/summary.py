@@ -69,8 +69,7 @@ class GraderSummary:
         Args:
             count_as: As for `values`.
         """
-        values, failed = self.values(count_as), self.failed.total()
-        return math.fsum(values) / (len(values) + failed) if values and failed else None
+        return worst_mean(self.values(count_as), self.failed.total())
 
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
@@ -219,6 +218,16 @@ class Summary:
     def __str__(self) -> str:
         """What `lines` says when no reason counts as a number."""
         return self.lines()
+
+
+def worst_mean(scores: Sequence[float], failed: int) -> float | None:
+    """Return the mean score if each failed row had 0; None where none failed or none has a score.
+
+    Args:
+        scores: Of the rows that have one, 0 to 1.
+        failed: Rows that failed.
+    """
+    return math.fsum(scores) / (len(scores) + failed) if scores and failed else None
 
 
 def summary_html(summary: Summary, folder: Path | None) -> str:

@@ -28,7 +28,7 @@ def test_markdown_has_the_numbers_and_the_rows_that_need_a_look() -> None:
     """Mean, interval, reasons, bands, groups; failed rows first, then the lowest scores."""
     text = report_markdown(stored(), view=View(by="topic"))
 
-    assert "| faithfulness | 0.667 (66.7%) | 0." in text
+    assert "| faithfulness | 0.667 (66.7%; 0.444 with failed rows as 0) | 0." in text
     assert "2 of 4 | 1 JudgeOutputError, 1 empty\\_context" in text
     assert "faithfulness by topic:" in text
     assert "| towers | 0.333 |" in text
@@ -53,6 +53,7 @@ def test_json_has_groups_usage_and_identity() -> None:
     told = json.loads(report_json(stored(), view=View(by="topic")))
 
     assert told["graders"][0]["unscored"] == {"JudgeOutputError": 1, "empty_context": 1}
+    assert told["graders"][0]["worst_mean"] == pytest.approx(4 / 9)
     assert told["graders"][0]["groups"][0]["group"] == "towers"
     assert told["usage"]["seconds"] == 1.5
     assert told["identity"]["judge"] == "embedded"
