@@ -177,7 +177,8 @@ class Summary:
         if self.unfinished:
             notes.append("not finished: rows of the data may be missing; the same command goes on")
         if self.changed:
-            notes.append(f"{_rows(self.changed)} changed since they were graded: graded again")
+            since = "it was" if self.changed == 1 else "they were"
+            notes.append(f"{_rows(self.changed)} changed since {since} graded: graded again")
         if self.left_out:
             notes.append(
                 f"{_rows(self.left_out)} graded earlier and not counted: the data has no such row "
