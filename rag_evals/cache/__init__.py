@@ -4,7 +4,7 @@ from rag_evals import lazy_names
 
 NAMES = {
     "calls": ("CALLS_TABLE", "CachedJudge", "open_calls"),
-    "configured": ("configured_cache",),
+    "configured": ("check_cache_variables", "configured_cache"),
     "database": ("Database", "count_rows", "default_path", "remove", "size_of"),
     "embed": ("Embed", "Embedder", "embedder_from_string"),
     "guard": ("may_share_verdict",),

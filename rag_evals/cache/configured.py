@@ -36,12 +36,11 @@ def configured_cache(
     Raises:
         ConfigurationError: A variable has no meaning, or the file cannot be used.
     """
+    threshold = check_cache_variables()
     mode = os.environ.get(MODE_VARIABLE) or default
-    if mode not in _MODES:
-        raise ConfigurationError(f"{MODE_VARIABLE} is {mode!r}; expected {', '.join(_MODES)}")
     if mode == "off":
         return None
-    threshold, model = _threshold(), os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
+    model = os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
     key = (path or default_path(), mode, threshold, model)
     with _lock:
         cache = _opened.get(key)
@@ -51,6 +50,21 @@ def configured_cache(
                 StatementCache(key[0]) if mode == "exact" else _semantic(model, threshold, key[0])
             )
         return cache
+
+
+def check_cache_variables() -> float:
+    """Find out whether the variables mean something, also where no cache is opened.
+
+    Returns:
+        The least similarity of two statements that share a verdict, 0 to 1.
+
+    Raises:
+        ConfigurationError: A variable has no meaning.
+    """
+    mode = os.environ.get(MODE_VARIABLE)
+    if mode and mode not in _MODES:
+        raise ConfigurationError(f"{MODE_VARIABLE} is {mode!r}; expected {', '.join(_MODES)}")
+    return _threshold()
 
 
 def _semantic(model: str, threshold: float, path: Path) -> StatementCache:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
-from rag_evals.cache import StatementCache, configured_cache
+from rag_evals.cache import StatementCache, check_cache_variables, configured_cache
 from rag_evals.core import ContextInput, Flow, Meter, Sample, SampleField, Verifier, named_arguments
 from rag_evals.errors import (
     ConfigurationError,
@@ -272,8 +272,11 @@ def resolve(
         The grader to drive, and the client it needs; None when a verifier decides alone.
 
     Raises:
-        ConfigurationError: The grader has no form for the verifier, or a model is named for it.
+        ConfigurationError: The grader has no form for the verifier, a model is named for it, or
+            an environment variable of the caches has no meaning.
     """
+    # Here too, because few graders open a cache: what the variable says is never passed over.
+    check_cache_variables()
     if client is None:
         client = default_judge()
     if not isinstance(client, str):

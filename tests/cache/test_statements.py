@@ -246,6 +246,17 @@ def test_a_wrong_variable_says_what_would_be_right(
         configured_cache()
 
 
+@pytest.mark.parametrize("client", ["embedded", "openai/m"])
+def test_a_wrong_variable_is_refused_where_no_cache_is_opened(
+    monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    """A grader that keeps no verdicts does not pass over what the variable says."""
+    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "да")
+
+    with pytest.raises(ConfigurationError, match="is 'да'; expected off, exact, semantic"):
+        Faithfulness.grade(**EIFFEL, client=client)
+
+
 def test_two_caches_share_one_file(tmp_path: Path) -> None:
     """What one process keeps, another finds."""
     path = tmp_path / "shared.sqlite3"

@@ -202,6 +202,12 @@ VARIABLES: list[tuple[Mapping[str, str], tuple[str, ...], int, str]] = [
         "RAG_EVALS_STATEMENT_CACHE is 'да'",
     ),
     (
+        {"RAG_EVALS_STATEMENT_CACHE": "да"},
+        ("grade", "d.jsonl", "--judge", "embedded"),
+        2,
+        "RAG_EVALS_STATEMENT_CACHE is 'да'",
+    ),
+    (
         {"RAG_EVALS_STATEMENT_CACHE": "semantic", "RAG_EVALS_SIMILARITY_THRESHOLD": "7"},
         _ASKING,
         2,
