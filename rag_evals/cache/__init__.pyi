@@ -2,6 +2,7 @@
 from rag_evals.cache.calls import CALLS_TABLE as CALLS_TABLE
 from rag_evals.cache.calls import CachedJudge as CachedJudge
 from rag_evals.cache.calls import open_calls as open_calls
+from rag_evals.cache.configured import check_cache_variables as check_cache_variables
 from rag_evals.cache.configured import configured_cache as configured_cache
 from rag_evals.cache.database import Database as Database
 from rag_evals.cache.database import count_rows as count_rows
