@@ -20,7 +20,7 @@ from rag_evals.grading import default_judge, resolve
 from rag_evals.judge import Client
 from rag_evals.run import DEFAULT_CONCURRENCY, Outcome, Report, evaluate
 
-Place = Literal["chunk", "new_chunk", "answer", "answer_front"]
+AttackPlace = Literal["chunk", "new_chunk", "answer", "answer_front"]
 """Where the text goes: behind the last chunk's, into a chunk of its own, behind or before the
 answer."""
 
@@ -47,7 +47,7 @@ class Attack(BaseModel):
     id: str
     kind: str
     language: str
-    place: Place
+    place: AttackPlace
     question: str
     answer: str
     context: tuple[str, ...]
@@ -163,7 +163,7 @@ def read_attacks(path: Path) -> list[Attack]:
             field = ".".join(map(str, first["loc"])) or "row"
             raise DataError(
                 f"{path}, {row.place}: {field}: {first['msg']}; an attack has "
-                f"{', '.join(Attack.model_fields)}; places are {', '.join(get_args(Place))}"
+                f"{', '.join(Attack.model_fields)}; places are {', '.join(get_args(AttackPlace))}"
             ) from error
         if attack.id in found:
             raise DataError(f"{path}, {row.place}: the id {attack.id!r} occurs twice")

@@ -12,7 +12,7 @@ from rag_evals.run import (
     missed_loss,
     require_share,
 )
-from rag_evals.stats import Interval, PairedComparison, PassFailTest, Verdict
+from rag_evals.stats import Interval, PairedComparison, PairedVerdict, PassFailTest
 
 _ROWS_SHOWN = 10
 
@@ -62,7 +62,7 @@ class GroupComparison:
     adjusted_p: float
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PairedVerdict:
         """Whether there is a difference in this group, all groups taken together."""
         return _verdict(self.paired, self.adjusted_p)
 
@@ -126,7 +126,7 @@ class GraderComparison:
     groups: tuple[GroupComparison, ...] = ()
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PairedVerdict:
         """Whether there is a difference, all graders taken together, and its direction."""
         return _verdict(self.paired, self.adjusted_p)
 
@@ -201,7 +201,7 @@ class Comparison:
         return "\n".join(_comparison_lines(self))
 
 
-def _verdict(paired: PairedComparison, adjusted_p: float) -> Verdict:
+def _verdict(paired: PairedComparison, adjusted_p: float) -> PairedVerdict:
     if adjusted_p > 1 - paired.difference.confidence:
         return "not distinguishable"
     return paired.verdict

@@ -101,9 +101,9 @@ def correct(
     stored = load_run(run)
     given = read_labels(labels, stored, column=column)
     clusters = {} if cluster is None else stored.column(cluster)
-    work = _Work(stored, clusters, threshold, confidence, seed)
+    corrector = _Corrector(stored, clusters, threshold, confidence, seed)
     found = [
-        c for matched in match_labels(stored, given, grader) for c in work.corrections(matched)
+        c for matched in match_labels(stored, given, grader) for c in corrector.corrections(matched)
     ]
     if not found:
         raise TooFewLabelsError("no label fits a scored row of this run; see rag-evals agreement")
@@ -115,7 +115,7 @@ def correct(
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _Corrector:
     run: StoredRun
     clusters: dict[str, str | None]
     threshold: float
@@ -188,13 +188,15 @@ class _Work:
         label_clusters: Sequence[str | None] | None,
         other_clusters: Sequence[str | None] | None,
     ) -> Correction:
-        known = _Known(labels, judged, others, label_clusters, other_clusters, self.confidence)
+        number = _LabelledNumber(
+            labels, judged, others, label_clusters, other_clusters, self.confidence
+        )
         refusals: list[str] = [_ALL_LABELLED] if len(others) < 2 else []
         powered = rated = None
         if not refusals:
-            powered = _unless_refused(known.prediction_powered, refusals)
+            powered = _unless_refused(number.prediction_powered, refusals)
             if {*labels, *judged, *others} <= {0.0, 1.0}:
-                rated = _unless_refused(lambda: known.rogan_gladen(self.seed), refusals)
+                rated = _unless_refused(lambda: number.rogan_gladen(self.seed), refusals)
         everyone = [*judged, *others]
         return Correction(
             *names,
@@ -209,7 +211,7 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _LabelledNumber:
     """What people and the judge say about one number."""
 
     labels: list[float]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rag_evals.cache.embed import Embed, Embedder, FunctionEmbedder, embedder_from_string
 from rag_evals.cache.guard import may_share_verdict
-from rag_evals.cache.statements import STATEMENTS_TABLE, Found, StatementCache, unpack
+from rag_evals.cache.statements import STATEMENTS_TABLE, CacheLookup, StatementCache, unpack
 from rag_evals.core import Verdict, require_fraction
 from rag_evals.errors import ConfigurationError
 
@@ -59,17 +59,17 @@ class SemanticCache(StatementCache):
         if check is not None:
             check()
 
-    def find(self, group: str, statements: Sequence[str]) -> Found:
-        """Look for each statement itself, then for one that may share its verdict."""
-        verdicts = super().find(group, statements).verdicts
-        unknown = [
+    def look_up(self, group: str, statements: Sequence[str]) -> CacheLookup:
+        """Look up each statement itself, then one that may share its verdict."""
+        verdicts = super().look_up(group, statements).verdicts
+        misses = [
             statement
             for statement, verdict in zip(statements, verdicts, strict=True)
             if verdict is None
         ]
-        if not unknown:
-            return Found(verdicts, {})
-        vectors = self._vectors(unknown)
+        if not misses:
+            return CacheLookup(verdicts, {})
+        vectors = self._vectors(misses)
         rows = self._database.read(
             f"SELECT statement, verdict, vector FROM {STATEMENTS_TABLE} "
             "WHERE grp = ? AND embedder = ? AND vector IS NOT NULL",
@@ -79,7 +79,7 @@ class SemanticCache(StatementCache):
             verdict or self._similar(statement, vectors[statement], rows)
             for statement, verdict in zip(statements, verdicts, strict=True)
         ]
-        return Found(similar, vectors)
+        return CacheLookup(similar, vectors)
 
     def _similar(
         self, statement: str, vector: bytes, rows: Sequence[tuple[str, str, bytes]]

@@ -37,12 +37,12 @@ CREATE TABLE IF NOT EXISTS {STATEMENTS_TABLE} (
     PRIMARY KEY (grp, statement)
 ) WITHOUT ROWID
 """
-# A change of what a verdict means makes older ones unknown.
+# A change of what a verdict means makes older ones unusable.
 _VERSION = 2
 
 
-class Found(NamedTuple):
-    """What a look-up brought.
+class CacheLookup(NamedTuple):
+    """What a cache holds on some statements.
 
     Attributes:
         verdicts: One for each statement, None where it is not known.
@@ -77,17 +77,17 @@ class StatementCache:
         self.path = None if path is None else Path(path)
         self._database = Database(self.path, _SCHEMA)
 
-    def find(self, group: str, statements: Sequence[str]) -> Found:
-        """Look for the verdicts of statements.
+    def look_up(self, group: str, statements: Sequence[str]) -> CacheLookup:
+        """Look up the verdicts of statements.
 
         Args:
             group: Context and verifier, from `group_of`.
             statements: Any number.
         """
-        return Found([self._exact(group, statement) for statement in statements], {})
+        return CacheLookup([self._exact(group, statement) for statement in statements], {})
 
-    def keep(self, group: str, decided: dict[str, Verdict], vectors: dict[str, bytes]) -> None:
-        """Keep new verdicts, with the vectors of their statements where there are any."""
+    def store(self, group: str, decided: dict[str, Verdict], vectors: dict[str, bytes]) -> None:
+        """Store new verdicts, with the vectors of their statements where there are any."""
         rows = [
             (group, statement, _pack(verdict), self.embedder_name, vectors.get(statement))
             for statement, verdict in decided.items()
@@ -171,33 +171,37 @@ class CachedVerifier(Verifier):
         return self.verifier.calls_for(statements)
 
     def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Look, have the rest decided, keep it."""
-        nothing = Found([None] * len(statements), {})
-        look = LocalCall(partial(self._find, statements, chunks), nothing)
-        (reply,) = yield [look]
-        found = look.read(reply)
-        known = dict(zip(statements, found.verdicts, strict=True))
-        unknown = [statement for statement, verdict in known.items() if verdict is None]
+        """Look up cached verdicts, verify the misses, store them."""
+        no_verdicts = CacheLookup([None] * len(statements), {})
+        lookup_step = LocalCall(partial(self._look_up, statements, chunks), no_verdicts)
+        (reply,) = yield [lookup_step]
+        looked_up = lookup_step.read(reply)
+        cached_verdicts = dict(zip(statements, looked_up.verdicts, strict=True))
+        misses = [statement for statement, verdict in cached_verdicts.items() if verdict is None]
         decided: dict[str, Verdict] = {}
-        if unknown:
-            verdicts = yield from self.verifier.flow(unknown, chunks)
-            check_verdicts(unknown, chunks, verdicts)
-            for statement, verdict in zip(unknown, verdicts, strict=True):
+        if misses:
+            verdicts = yield from self.verifier.flow(misses, chunks)
+            check_verdicts(misses, chunks, verdicts)
+            for statement, verdict in zip(misses, verdicts, strict=True):
                 name = verdict.decided_by or self.verifier.name
                 decided[statement] = replace(verdict, decided_by=name)
-            yield [LocalCall(partial(self._keep, found, decided), None)]
-        return [known[statement] or decided[statement] for statement in statements]
+            yield [LocalCall(partial(self._store, looked_up, decided), None)]
+        return [cached_verdicts[statement] or decided[statement] for statement in statements]
 
-    def _find(self, statements: Sequence[str], chunks: Sequence[str], judge: str | None) -> Found:
+    def _look_up(
+        self, statements: Sequence[str], chunks: Sequence[str], judge: str | None
+    ) -> CacheLookup:
         group = self._group(chunks, judge)
         if group is None:
-            return Found([None] * len(statements), {})
-        return self.cache.find(group, statements)._replace(group=group)
+            return CacheLookup([None] * len(statements), {})
+        return self.cache.look_up(group, statements)._replace(group=group)
 
-    def _keep(self, found: Found, decided: dict[str, Verdict], judge: str | None) -> None:
+    def _store(
+        self, looked_up: CacheLookup, decided: dict[str, Verdict], judge: str | None
+    ) -> None:
         del judge  # it is part of the group
-        if found.group is not None:
-            self.cache.keep(found.group, decided, found.vectors)
+        if looked_up.group is not None:
+            self.cache.store(looked_up.group, decided, looked_up.vectors)
 
     def _group(self, chunks: Sequence[str], judge: str | None) -> str | None:
         """Name the group of verdicts that may be used; None where it is not known who is asked."""
@@ -225,7 +229,7 @@ def group_of(chunks: Sequence[str], verifier: str, asked: Sequence[str | None]) 
 
 
 def unpack(text: str) -> Verdict:
-    """Read a verdict that was kept."""
+    """Read a stored verdict."""
     values = json.loads(text)
     values["chunk_ids"] = tuple(values["chunk_ids"])
     values["evidence"] = tuple(Evidence(*one) for one in values["evidence"])

@@ -70,11 +70,11 @@ class LocalCall(Generic[T]):
     Attributes:
         work: Is given the identity of the judge that the driver asks (None where it has none, or
             does not know), and returns the reply.
-        undone: The reply to take where nothing may be done, as in an estimate.
+        reply_when_skipped: The reply of a driver that only estimates and does no work.
     """
 
     work: Callable[[str | None], T]
-    undone: T
+    reply_when_skipped: T
 
     def run(self, judge: str | None) -> LocalReply:
         """Do the work; it may wait for a file or a server, so drivers do it in a thread."""
@@ -122,6 +122,6 @@ def check_verdicts(
 
 
 Step = JudgeCall[Any] | VerifyCall | LocalCall[Any]
-Reply = JudgeReply | VerifyReply | LocalReply
-Flow = Generator[Sequence[Step], Sequence[Reply], R]
+StepReply = JudgeReply | VerifyReply | LocalReply
+Flow = Generator[Sequence[Step], Sequence[StepReply], R]
 """Yields steps that may be done side by side, receives their replies in order, returns a result."""

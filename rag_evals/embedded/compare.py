@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from rag_evals.embedded.evidence import Chosen, Ground
+from rag_evals.embedded.evidence import ChosenEvidence, EvidenceSearch
 from rag_evals.embedded.passage import Sentence
 from rag_evals.text import Word
 
@@ -26,7 +26,7 @@ _PASSIVE = frozenset(("by", "was", "were", "been", "был", "была", "был
 
 
 @dataclass(slots=True)
-class Comparison:
+class EvidenceComparison:
     """A statement beside its evidence; positions count the statement's words from 0.
 
     `missing` holds positions of content words that the evidence lacks, `lost` their keys.
@@ -36,8 +36,8 @@ class Comparison:
     weights: Mapping[str, float]
     total: float
     content: list[int]
-    chosen: Chosen
-    held: set[str] = field(default_factory=set)
+    evidence: ChosenEvidence
+    covered_keys: set[str] = field(default_factory=set)
     chunk_keys: Mapping[str, Sequence[int]] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -53,45 +53,46 @@ class Comparison:
     wrong_units: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-def compare(statement: Sentence, ground: Ground, excluded: Collection[int]) -> Comparison:
+def compare(
+    statement: Sentence, search: EvidenceSearch, excluded: Collection[int]
+) -> EvidenceComparison:
     """Compare a statement with the chunks.
 
     Args:
         statement: The prepared statement.
-        ground: The chunks as the statement sees them.
+        search: The chunks as the statement sees them.
         excluded: Ids of chunks not to read.
 
     Returns:
         The evidence chosen and what it shares with the statement; `find_differences` adds the rest.
     """
-    chosen = ground.choose(excluded)
-    content = ground.content
-    result = Comparison(statement, ground.weights, ground.total, content, chosen)
-    places = chosen.places
-    held = result.held
-    for place in places:
-        held.update(place.sentence.last)
+    evidence = search.best_evidence(excluded)
+    content = search.content
+    result = EvidenceComparison(statement, search.weights, search.total, content, evidence)
+    covered_keys = result.covered_keys
+    for each in evidence.sentences:
+        covered_keys.update(each.sentence.last)
     keys = statement.keys
-    result.missing = [i for i in content if keys[i] not in held]
+    result.missing = [i for i in content if keys[i] not in covered_keys]
     result.lost = list(dict.fromkeys([keys[i] for i in result.missing]))
-    if not places:
+    if not evidence.sentences:
         return result
-    result.chunk_keys = ground.passages[places[0].chunk_id].index
-    result.wide = ground.wide_keys(excluded)
+    result.chunk_keys = search.passages[evidence.sentences[0].chunk_id].index
+    result.wide = search.wide_keys(excluded)
     _find_near(result)
     _find_acronyms(result)
     return result
 
 
-def find_differences(result: Comparison) -> None:
+def find_differences(result: EvidenceComparison) -> None:
     """Find what the evidence says otherwise; without evidence it says nothing.
 
     Args:
         result: What `compare` returned; it is filled in.
     """
-    if not result.chosen.places:
+    if not result.evidence.sentences:
         return
-    primary = result.chosen.places[0].sentence
+    primary = result.evidence.sentences[0].sentence
     _align(result, primary)
     _compare_gaps(result, primary)
     _find_opposites(result, primary)
@@ -99,17 +100,17 @@ def find_differences(result: Comparison) -> None:
     _find_number_rivals(result)
 
 
-def _find_near(result: Comparison) -> None:
+def _find_near(result: EvidenceComparison) -> None:
     """Find what stands for missing words: a synonym, or a word of the same beginning.
 
     "The tower's architecture" | "The tower's architects" → near {"architectur": "architect"}
     """
-    tables = [place.sentence.heads for place in result.chosen.places]
-    table, held = result.statement.synonyms, result.held
+    tables = [each.sentence.heads for each in result.evidence.sentences]
+    table, covered_keys = result.statement.synonyms, result.covered_keys
     for key in result.lost:
         same = table.get(key)
-        if same and not same.isdisjoint(held):
-            result.replaced[key] = min(same & held)
+        if same and not same.isdisjoint(covered_keys):
+            result.replaced[key] = min(same & covered_keys)
             continue
         head = key[:_SHORTEST_HEAD]
         is_near = False
@@ -123,29 +124,29 @@ def _find_near(result: Comparison) -> None:
             result.replaced_wide.add(key)
 
 
-def _find_acronyms(result: Comparison) -> None:
+def _find_acronyms(result: EvidenceComparison) -> None:
     """Let "EU" stand for "European Union", in either direction.
 
     "The EU agreed." | "The European Union agreed." → replaced {"eu": "europ"}
     """
-    statement, held = result.statement, result.held
+    statement, covered_keys = result.statement, result.covered_keys
     initials, acronyms = statement.initials, statement.acronyms
     if not (initials or acronyms):
         return
     if not any(statement.sequence[i].is_capital for i in result.missing):
         return
-    for place in result.chosen.places:
-        theirs = place.sentence
+    for each in result.evidence.sentences:
+        theirs = each.sentence
         for letters, keys in initials.items():
             if letters in theirs.acronyms:
-                lost = (key for key in keys if key in result.weights and key not in held)
+                lost = (key for key in keys if key in result.weights and key not in covered_keys)
                 result.replaced.update((key, theirs.acronyms[letters]) for key in lost)
         for letters, key in acronyms.items():
-            if key not in held and letters in theirs.initials:
+            if key not in covered_keys and letters in theirs.initials:
                 result.replaced[key] = theirs.initials[letters][0]
 
 
-def _align(result: Comparison, primary: Sentence) -> None:
+def _align(result: EvidenceComparison, primary: Sentence) -> None:
     keys, other, where = result.statement.keys, primary.keys, primary.last
     last = -1
     is_turned = False
@@ -165,7 +166,7 @@ def _align(result: Comparison, primary: Sentence) -> None:
         result.name_inversions = _name_inversions(result, primary)
 
 
-def _name_inversions(result: Comparison, primary: Sentence) -> int:
+def _name_inversions(result: EvidenceComparison, primary: Sentence) -> int:
     """Count words between the same two names in turned order.
 
     "Rome beat Carthage." | "Carthage beat Rome." → 1
@@ -214,7 +215,7 @@ def _is_passive(sentence: Sentence) -> bool:
     return any(word.surface in _PASSIVE for word in sentence.sequence)
 
 
-def _compare_gaps(result: Comparison, primary: Sentence) -> None:
+def _compare_gaps(result: EvidenceComparison, primary: Sentence) -> None:
     """Find another name of the evidence between the shared words around a missing name.
 
     "The tower in Paris is tall." | "The tower in London is tall." → name_rivals {3: "London"}
@@ -247,12 +248,12 @@ def _compare_gaps(result: Comparison, primary: Sentence) -> None:
                 break
 
 
-def _find_opposites(result: Comparison, primary: Sentence) -> None:
+def _find_opposites(result: EvidenceComparison, primary: Sentence) -> None:
     """Find words of the evidence that say the opposite of a missing one.
 
     "Prices rose in May." | "Prices fell in May." → opposites [("rose", "fell")]
     """
-    statement, held = result.statement, result.held
+    statement, covered_keys = result.statement, result.covered_keys
     sequence, ours = statement.sequence, statement.last
     theirs, turned = primary.last, primary.turned
     if turned and not turned.keys().isdisjoint(ours):
@@ -262,7 +263,7 @@ def _find_opposites(result: Comparison, primary: Sentence) -> None:
     else:
         words = statement.opposable
     for i, key, listed, forms in words:
-        if key in held:
+        if key in covered_keys:
             continue
         other = (
             min([other for other in listed if other in theirs], default=None)
@@ -279,37 +280,37 @@ def _find_opposites(result: Comparison, primary: Sentence) -> None:
             result.opposites.append((sequence[i].surface, primary.sequence[j].surface))
 
 
-def _compare_units(result: Comparison) -> None:
+def _compare_units(result: EvidenceComparison) -> None:
     """Find shared numbers with another unit.
 
     "It weighs 5 kg." | "It weighs 5 tons." → wrong_units [("5", "kg", "t")]
     """
     for number, unit in result.statement.numbers.items():
-        if not unit or number not in result.held:
+        if not unit or number not in result.covered_keys:
             continue
         units = {
-            place.sentence.numbers.get(number, "")
-            for place in result.chosen.places
-            if number in place.sentence.last
+            each.sentence.numbers.get(number, "")
+            for each in result.evidence.sentences
+            if number in each.sentence.last
         }
         if unit not in units and "" not in units:
             result.wrong_units.append((number, unit, min(units)))
 
 
-def _find_number_rivals(result: Comparison) -> None:
+def _find_number_rivals(result: EvidenceComparison) -> None:
     """Pair missing numbers and months with those beside the same words in the evidence.
 
     "It opened in 1923." | "It opened in 1889." → number_rivals {3: ("1889", 0)}, from chunk 0
     """
     figures = result.statement.figures
     missing = [i for i in result.missing if i in figures] if figures else []
-    for place in result.chosen.places if missing else ():
-        other = place.sentence.sequence
-        free = [j for j in place.sentence.figures if other[j].key not in result.statement.last]
+    for each in result.evidence.sentences if missing else ():
+        other = each.sentence.sequence
+        free = [j for j in each.sentence.figures if other[j].key not in result.statement.last]
         for i in missing if free else ():
             j = _number_rival(result.statement.sequence, i, other, free)
             if j is not None and i not in result.number_rivals:
-                result.number_rivals[i] = (other[j].surface, place.chunk_id)
+                result.number_rivals[i] = (other[j].surface, each.chunk_id)
                 free.remove(j)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from rag_evals.core import Evidence, Verdict
-from rag_evals.embedded.compare import Comparison, compare
-from rag_evals.embedded.evidence import Ground
+from rag_evals.embedded.compare import EvidenceComparison, compare
+from rag_evals.embedded.evidence import EvidenceSearch
 from rag_evals.embedded.features import difference_features, shared_features
 from rag_evals.embedded.model import Model, probability
 from rag_evals.embedded.passage import Passage, Sentence, prepare, statement_sentence
@@ -36,7 +36,7 @@ def decide(
 
 def readings(
     statement: Sentence, model: Model, passages: Sequence[Passage]
-) -> Iterator[Comparison]:
+) -> Iterator[EvidenceComparison]:
     """Compare a statement with all chunks, then without the best one, and so on.
 
     A chunk that contradicts must not hide another that supports, so the reading that supports most
@@ -47,19 +47,19 @@ def readings(
         that of the first reading does; then one without any chunk, so that a contradiction
         counts no less than silence.
     """
-    ground = Ground(statement, model.key_weights(statement), passages)
+    search = EvidenceSearch(statement, model.key_weights(statement), passages)
     excluded: set[int] = set()
     least = 0.0
     for _ in range(_MOST_READINGS):
-        result = compare(statement, ground, excluded)
+        result = compare(statement, search, excluded)
         yield result
-        if not result.chosen.places:
+        if not result.evidence.sentences:
             return
-        if result.chosen.cover < least:
+        if result.evidence.cover < least:
             break
-        least = least or _LEAST_RIVAL * result.chosen.cover
-        excluded.add(result.chosen.places[0].chunk_id)
-    yield compare(statement, ground, range(len(passages)))
+        least = least or _LEAST_RIVAL * result.evidence.cover
+        excluded.add(result.evidence.sentences[0].chunk_id)
+    yield compare(statement, search, range(len(passages)))
 
 
 def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:
@@ -79,14 +79,14 @@ def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, 
 
 
 def _weigh(
-    comparisons: Iterable[Comparison], model: Model, threshold: float
-) -> list[tuple[Comparison, float]]:
+    comparisons: Iterable[EvidenceComparison], model: Model, threshold: float
+) -> list[tuple[EvidenceComparison, float]]:
     """Return readings with their support, without those that can change nothing.
 
     What the evidence says otherwise only speaks against support, and costs most of the time. It is
     not looked for where what is shared leaves a reading below the best, and too low to be cited.
     """
-    found: list[tuple[Comparison, float]] = []
+    found: list[tuple[EvidenceComparison, float]] = []
     highest = least_cited = -1.0
     for comparison in comparisons:
         shared = shared_features(comparison)
@@ -106,14 +106,14 @@ def _verdict(model: Model, threshold: float, text: str, passages: Sequence[Passa
     statement = statement_sentence(text)
     found = _weigh(readings(statement, model, passages), model, threshold)
     best, support = max(found, key=lambda reading: reading[1])
-    is_supported = support >= threshold and bool(best.chosen.places)
+    is_supported = support >= threshold and bool(best.evidence.sentences)
     if not is_supported:
         # What is nearest to the statement explains best why it is not supported.
         best = found[0][0]
     cited: tuple[int, ...] = ()
     if is_supported:
         cited = cited_chunks(
-            [([place.chunk_id for place in c.chosen.places], value) for c, value in found]
+            [([place.chunk_id for place in c.evidence.sentences], value) for c, value in found]
         )
     return Verdict(
         support=support,
@@ -121,6 +121,6 @@ def _verdict(model: Model, threshold: float, text: str, passages: Sequence[Passa
         chunk_ids=cited,
         reason=reason(best, passages, is_supported=is_supported),
         evidence=tuple(
-            [Evidence(place.chunk_id, *place.sentence.span) for place in best.chosen.places]
+            [Evidence(place.chunk_id, *place.sentence.span) for place in best.evidence.sentences]
         ),
     )

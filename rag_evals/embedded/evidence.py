@@ -22,7 +22,7 @@ Rank = tuple[float, int, str, str]
 _LOWEST: Rank = (0.0, 0, "", "")
 
 
-class Place(NamedTuple):
+class EvidenceSentence(NamedTuple):
     """One evidence sentence and where it stands."""
 
     chunk_id: int
@@ -30,14 +30,14 @@ class Place(NamedTuple):
     sentence: Sentence
 
 
-class Chosen(NamedTuple):
+class ChosenEvidence(NamedTuple):
     """The evidence for one statement, and the share of its weight that the best sentence holds."""
 
-    places: list[Place]
+    sentences: list[EvidenceSentence]
     cover: float
 
 
-class Ground:
+class EvidenceSearch:
     """All chunks as one statement sees them: what each sentence and each chunk holds of it."""
 
     __slots__ = (
@@ -85,14 +85,14 @@ class Ground:
         bar = max(0.3 * self.total, 0.5 * max([cover for cover, _ in covers]))
         return {key for cover, shared in covers if cover >= bar for key in shared}
 
-    def choose(self, excluded: Collection[int]) -> Chosen:
+    def best_evidence(self, excluded: Collection[int]) -> ChosenEvidence:
         """Choose the evidence sentences.
 
         Args:
             excluded: Ids of chunks not to read.
 
         Returns:
-            At most four places, best first; none when no chunk shares a content word.
+            At most four sentences, best first; none when no chunk shares a content word.
         """
         found = [
             ranked
@@ -100,25 +100,25 @@ class Ground:
             if ranked is not None and chunk_id not in excluded
         ]
         if not found:
-            return Chosen([], 0.0)
+            return ChosenEvidence([], 0.0)
         best = max(found, key=_by_rank)[1]
         ids = [place.chunk_id for _, place in found]
         places = [best]
-        held = best.sentence.last
-        missing = {key: weight for key, weight in self.weights.items() if key not in held}
+        covered = best.sentence.last
+        missing = {key: weight for key, weight in self.weights.items() if key not in covered}
         while missing and len(places) < _MOST_SENTENCES:
             following = self._joining(places, missing, ids)
             if following is None:
                 break
             places.append(following)
-            held = following.sentence.last
-            missing = {key: weight for key, weight in missing.items() if key not in held}
-        return Chosen(places, self.covers[best.chunk_id][best.number] / self.total)
+            covered = following.sentence.last
+            missing = {key: weight for key, weight in missing.items() if key not in covered}
+        return ChosenEvidence(places, self.covers[best.chunk_id][best.number] / self.total)
 
-    def _best_of(self, chunk_id: int) -> tuple[Rank, Place] | None:
+    def _best_of(self, chunk_id: int) -> tuple[Rank, EvidenceSentence] | None:
         """Return the sentence of a chunk that says most of the statement; None if none does."""
         passage = self.passages[chunk_id]
-        best: tuple[Rank, Place] | None = None
+        best: tuple[Rank, EvidenceSentence] | None = None
         highest = 0.0
         for number, value in self.covers[chunk_id].items():
             # Ranks are rounded: a little less may be a tie.
@@ -127,16 +127,16 @@ class Ground:
             sentence = passage.sentence(number)
             rank = _rank(value, sentence, passage)
             if best is None or rank > best[0]:
-                best, highest = (rank, Place(chunk_id, number, sentence)), rank[0]
+                best, highest = (rank, EvidenceSentence(chunk_id, number, sentence)), rank[0]
         return best
 
     def _joining(
-        self, places: Sequence[Place], missing: Mapping[str, float], ids: Sequence[int]
-    ) -> Place | None:
+        self, places: Sequence[EvidenceSentence], missing: Mapping[str, float], ids: Sequence[int]
+    ) -> EvidenceSentence | None:
         total, covers = self.total, self.covers
         used = {(place.chunk_id, place.number) for place in places}
         used_chunks = {place.chunk_id for place in places}
-        best: Place | None = None
+        best: EvidenceSentence | None = None
         best_rank = _LOWEST
         for chunk_id in ids:
             inside = chunk_id in used_chunks
@@ -154,7 +154,7 @@ class Ground:
                 sentence = passage.sentence(number)
                 rank = _rank(worth, sentence, passage)
                 if best is None or rank > best_rank:
-                    best, best_rank = Place(chunk_id, number, sentence), rank
+                    best, best_rank = EvidenceSentence(chunk_id, number, sentence), rank
         return best
 
 
@@ -172,5 +172,5 @@ def _rank(worth: float, sentence: Sentence, passage: Passage) -> Rank:
     return (round(worth, 6), -len(sentence.sequence), sentence.span.text, passage.text)
 
 
-def _by_rank(ranked: tuple[Rank, Place]) -> Rank:
+def _by_rank(ranked: tuple[Rank, EvidenceSentence]) -> Rank:
     return ranked[0]

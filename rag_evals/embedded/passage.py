@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from rag_evals.embedded.polarity import NEGATIVE_PREFIXES, opposites, positive_forms
+from rag_evals.embedded.opposites import NEGATIVE_PREFIXES, opposites, positive_forms
 from rag_evals.text import (
     DENIES,
     Span,

@@ -1,34 +1,175 @@
-"""Which words say the opposite of one another? Keys are those of `words`."""
+"""Does the evidence deny, limit or doubt what the statement says, or the other way round?"""
 
-from functools import lru_cache
-from itertools import chain
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from rag_evals.text import pairs_in, rivals_in, stem
+from rag_evals.embedded.compare import EvidenceComparison
+from rag_evals.embedded.passage import Sentence
+from rag_evals.text import DENIES, DENIES_SOFTLY, QUANTIFIERS, QUANTIFIES, WEAKENS
 
-NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "не", "без", "бес")
-_SHORTEST_ROOT = 4
+_SCOPE = 4
+_TARGET_REACH = 3
+_HEDGE_REACH = 4
+# "Can" and "often" say hardly more than "may".
+_HALF_HEDGES = frozenset("can often sometimes typically можно иногда часто".split())
+# "Appeared to win" is less than "won", "appeared in a film" is a fact.
+_DOUBTFUL_BEFORE_TO = frozenset(
+    "appear appears appeared threatened threatens offered want wants wanted".split()
+)
+_STRONG = frozenset(("all", "none", "only"))
+_AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
+# What the evidence may say for each quantifier to be wrong: many are some, but some are not many.
+_RIVALS = {
+    "all": _AMOUNTS - {"all"},
+    "most": frozenset(("half", "some", "few", "none")),
+    "many": frozenset(("few", "none")),
+    "half": frozenset(("all", "most", "few", "none")),
+    "some": frozenset(("none",)),
+    "few": frozenset(("all", "most", "many", "half")),
+    "none": _AMOUNTS - {"none"},
+    "over": frozenset(("under",)),
+    "under": frozenset(("over",)),
+}
+_BEFORE_SUPERLATIVES = frozenset("the his her its their our your my whose".split())
 
 
-def positive_forms(key: str) -> list[str]:
-    """Return what a key says without a denying prefix: "legal" for "illegal"."""
-    if not key.startswith(NEGATIVE_PREFIXES):
+class PolarityDifferences(NamedTuple):
+    """How statement and evidence differ in what they deny, limit or doubt.
+
+    Attributes:
+        negation_added: The statement denies what the evidence says without any denial.
+        negation_dropped: The evidence denies what the statement says without any denial.
+        quantifier_added: A quantifier without exception ("all", "only") that the evidence lacks.
+        quantifiers_swapped: A quantifier, and the one in its place in the evidence.
+        hedge_dropped: The word that makes the evidence less than a fact, or "".
+        own_words: The quantifiers of the statement.
+    """
+
+    negation_added: bool
+    negation_dropped: bool
+    quantifier_added: bool
+    quantifiers_swapped: tuple[tuple[str, str], ...]
+    hedge_dropped: str
+    own_words: tuple[str, ...]
+
+
+_NONE = PolarityDifferences(False, False, False, (), "", ())
+
+
+def compare_polarity(result: EvidenceComparison) -> PolarityDifferences:
+    """Look for turned meaning between a statement and its evidence."""
+    places = result.evidence.sentences
+    if not places:
+        return _NONE
+    primary = places[0].sentence
+    sentences = [place.sentence for place in places]
+    marks = result.statement.marks
+    added = dropped = is_added = False
+    swapped: tuple[tuple[str, str], ...] = ()
+    if (marks | primary.marks) & DENIES:
+        added = _adds_denial(result.statement, sentences)
+        dropped = _drops_denial(primary, result.statement, sentences)
+    if marks & QUANTIFIES:
+        is_added, swapped = _quantifiers(result.statement, sentences)
+    hedge = ""
+    if primary.marks & WEAKENS and not marks & WEAKENS:
+        hedge = _dropped_hedge(result, primary)
+    own_words: tuple[str, ...] = ()
+    if marks & QUANTIFIES:
+        own_words = tuple(
+            word.surface for word in result.statement.sequence if word.marks & QUANTIFIES
+        )
+    return PolarityDifferences(added, dropped, is_added, swapped, hedge, own_words)
+
+
+def _dropped_hedge(result: EvidenceComparison, primary: Sentence) -> str:
+    """Return the word that makes a fact of the statement less than one in its evidence, or ""."""
+    ours = result.statement
+    if any(word.low in _HALF_HEDGES for word in ours.sequence):
+        return ""
+    sequence = primary.sequence
+    for position, word in enumerate(sequence):
+        if not word.marks & WEAKENS:
+            continue
+        following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
+        if word.low in _DOUBTFUL_BEFORE_TO and (not following or following[0].low != "to"):
+            continue
+        # What is doubted is the next content word; others of the sentence may be facts.
+        target = next((w.key for w in following if w.kind != "stop"), None)
+        if target in ours.last:
+            return word.surface
+    return ""
+
+
+def _denied(sentence: Sentence) -> list[str]:
+    """Return, for each negation of a sentence, the key of the next content word."""
+    targets: list[str] = []
+    for position in sentence.negations:
+        for word in sentence.sequence[position + 1 : position + 1 + _SCOPE]:
+            if word.kind == "word":
+                targets.append(word.key)
+                break
+    return targets
+
+
+def _denies(sentence: Sentence, key: str) -> bool:
+    # "It belongs not to him, it belongs to her": what is also said without a denial is not denied.
+    positions = sentence.positions.get(key, ())
+    return bool(positions) and all(
+        any(-2 <= position - negation <= _SCOPE for negation in sentence.negations)
+        for position in positions
+    )
+
+
+def _adds_denial(statement: Sentence, sentences: Sequence[Sentence]) -> bool:
+    for key in _denied(statement):
+        holders = [sentence for sentence in sentences if key in sentence.last]
+        # A denial anywhere in the evidence may say the same in other words.
+        if holders and not any(s.marks & (DENIES | DENIES_SOFTLY) for s in holders):
+            return True
+    return False
+
+
+def _drops_denial(primary: Sentence, statement: Sentence, sentences: Sequence[Sentence]) -> bool:
+    if statement.marks & (DENIES | DENIES_SOFTLY):
+        return False
+    return any(
+        key in statement.last and all(_denies(s, key) for s in sentences if key in s.last)
+        for key in _denied(primary)
+    )
+
+
+def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
+    """Return group, surface and the key that follows, for each quantifier of a sentence."""
+    if not sentence.marks & QUANTIFIES:
         return []
-    return [
-        key[len(prefix) :]
-        for prefix in NEGATIVE_PREFIXES
-        if key.startswith(prefix) and len(key) - len(prefix) >= _SHORTEST_ROOT
-    ]
+    found: list[tuple[str, str, str]] = []
+    sequence = sentence.sequence
+    for position, word in enumerate(sequence):
+        if not word.marks & QUANTIFIES:
+            continue
+        if word.low == "most" and position and sequence[position - 1].low in _BEFORE_SUPERLATIVES:
+            continue
+        following = sequence[position + 1 : position + 1 + _TARGET_REACH]
+        target = next((w.key for w in following if w.kind in ("word", "number")), "")
+        found.append((QUANTIFIERS[word.low], word.surface, target))
+    return found
 
 
-@lru_cache(maxsize=1)
-def opposites() -> dict[str, frozenset[str]]:
-    """Return the lexicon of opposites; regular forms such as "illegal" are not in it."""
-    table: dict[str, set[str]] = {}
-    listed = pairs_in("opposites_english", "opposites_russian")
-    for left, right in chain(listed, rivals_in("alternatives")):
-        left_keys, right_keys = set(map(stem, left)), set(map(stem, right))
-        for key in left_keys - right_keys:
-            table.setdefault(key, set()).update(right_keys - left_keys)
-        for key in right_keys - left_keys:
-            table.setdefault(key, set()).update(left_keys - right_keys)
-    return {key: frozenset(others) for key, others in table.items()}
+def _quantifiers(
+    statement: Sentence, sentences: Sequence[Sentence]
+) -> tuple[bool, tuple[tuple[str, str], ...]]:
+    theirs = [item for sentence in sentences for item in _quantified(sentence)]
+    groups = {group for group, _, _ in theirs}
+    is_added = False
+    swapped: list[tuple[str, str]] = []
+    for group, surface, target in _quantified(statement):
+        if group in groups:
+            continue
+        rivals = _RIVALS.get(group, frozenset())
+        other = next((s for g, s, t in theirs if g in rivals and t == target), None)
+        if other is not None:
+            swapped.append((surface, other))
+        elif group in _STRONG:
+            is_added = True
+    return is_added, tuple(swapped)

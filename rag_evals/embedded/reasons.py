@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from rag_evals.embedded.compare import Comparison
+from rag_evals.embedded.compare import EvidenceComparison
 from rag_evals.embedded.passage import Passage
-from rag_evals.embedded.turns import find_turns
+from rag_evals.embedded.polarity import compare_polarity
 
 _ENGLISH = {
     "nothing": "no chunk shares a content word with the statement",
@@ -50,7 +50,7 @@ _MOST_FINDINGS = 3
 _MOST_WORDS = 5
 
 
-def reason(result: Comparison, passages: Sequence[Passage], *, is_supported: bool) -> str:
+def reason(result: EvidenceComparison, passages: Sequence[Passage], *, is_supported: bool) -> str:
     """Explain a verdict.
 
     Args:
@@ -64,9 +64,9 @@ def reason(result: Comparison, passages: Sequence[Passage], *, is_supported: boo
     texts = _RUSSIAN if _is_russian(result.statement.span.text) else _ENGLISH
     if not result.weights:
         return texts["empty"]
-    if not result.chosen.places:
+    if not result.evidence.sentences:
         return texts["nothing"]
-    place = texts["chunk"].format(id=result.chosen.places[0].chunk_id)
+    place = texts["chunk"].format(id=result.evidence.sentences[0].chunk_id)
     if is_supported:
         return _support(result, texts)
     findings = _findings(result, texts, place, passages)
@@ -79,17 +79,17 @@ def _is_russian(text: str) -> bool:
     return _CYRILLIC.search(text, 0, 200) is not None
 
 
-def _support(result: Comparison, texts: dict[str, str]) -> str:
+def _support(result: EvidenceComparison, texts: dict[str, str]) -> str:
     total = len(result.weights)
     lost = len({result.statement.sequence[i].key for i in result.missing})
-    cited = sorted({place.chunk_id for place in result.chosen.places})
+    cited = sorted({place.chunk_id for place in result.evidence.sentences})
     place = ", ".join(texts["chunk"].format(id=chunk_id) for chunk_id in cited)
     name = "held_some" if lost else "held_all"
     return texts[name].format(held=total - lost, total=total, place=place)
 
 
 def _findings(
-    result: Comparison, texts: dict[str, str], place: str, passages: Sequence[Passage]
+    result: EvidenceComparison, texts: dict[str, str], place: str, passages: Sequence[Passage]
 ) -> list[str]:
     findings: list[str] = []
     told: set[int] = set()
@@ -111,27 +111,27 @@ def _findings(
     return findings
 
 
-def _turned(result: Comparison, texts: dict[str, str], place: str) -> list[str]:
-    turns = find_turns(result)
+def _turned(result: EvidenceComparison, texts: dict[str, str], place: str) -> list[str]:
+    polarity = compare_polarity(result)
     found: list[str] = []
-    if turns.negation_added:
+    if polarity.negation_added:
         found.append(texts["negation_added"].format(place=place))
-    if turns.negation_dropped:
+    if polarity.negation_dropped:
         found.append(texts["negation_dropped"].format(place=place))
     found.extend(
         texts["quantifier"].format(ours=ours, theirs=theirs, place=place)
-        for ours, theirs in turns.quantifiers_swapped[:1]
+        for ours, theirs in polarity.quantifiers_swapped[:1]
     )
     for number, _, theirs in result.wrong_units[:1]:
         found.append(texts["unit"].format(ours=number, theirs=theirs, place=place))
     if result.name_inversions:
         found.append(texts["order"].format(place=place))
-    if turns.hedge_dropped:
-        found.append(texts["hedge"].format(theirs=turns.hedge_dropped, place=place))
+    if polarity.hedge_dropped:
+        found.append(texts["hedge"].format(theirs=polarity.hedge_dropped, place=place))
     return found
 
 
-def _lost(result: Comparison, texts: dict[str, str], told: set[int]) -> list[str]:
+def _lost(result: EvidenceComparison, texts: dict[str, str], told: set[int]) -> list[str]:
     rest: dict[str, str] = {}
     for i in result.missing:
         word = result.statement.sequence[i]
@@ -145,8 +145,8 @@ def _lost(result: Comparison, texts: dict[str, str], told: set[int]) -> list[str
     return [texts["missing"].format(lost=len(rest), total=len(result.weights), words=words)]
 
 
-def _rivals(result: Comparison) -> dict[int, tuple[str, int]]:
+def _rivals(result: EvidenceComparison) -> dict[int, tuple[str, int]]:
     """Pair missing numbers and names with what the evidence says in their place, and where."""
-    chunk_id = result.chosen.places[0].chunk_id
+    chunk_id = result.evidence.sentences[0].chunk_id
     names = {i: (name, chunk_id) for i, name in result.name_rivals.items()}
     return names | result.number_rivals

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from rag_evals.core import Flow, LocalCall, Meter, Reply, Step, VerifyCall
+from rag_evals.core import Flow, LocalCall, Meter, Step, StepReply, VerifyCall
 from rag_evals.errors import ConfigurationError, GradingError
 from rag_evals.judge import AsyncJudge, Judge, async_judge_for, judge_for
 
@@ -64,7 +64,7 @@ async def drive_async(
         return result
 
 
-def _do(step: Step, judge: Judge | None, meter: Meter) -> Reply:
+def _do(step: Step, judge: Judge | None, meter: Meter) -> StepReply:
     if isinstance(step, VerifyCall):
         return step.run()
     if isinstance(step, LocalCall):
@@ -78,7 +78,7 @@ def _do(step: Step, judge: Judge | None, meter: Meter) -> Reply:
 
 async def _do_all(
     steps: Sequence[Step], judge: AsyncJudge | None, meter: Meter, named: NamedJudge
-) -> list[Reply]:
+) -> list[StepReply]:
     if len(steps) == 1:
         return [await _do_async(steps[0], judge, meter, named)]
     # Importing the package has a budget, and this would be a tenth of it.
@@ -93,7 +93,9 @@ async def _do_all(
             task.cancel()
 
 
-async def _do_async(step: Step, judge: AsyncJudge | None, meter: Meter, named: NamedJudge) -> Reply:
+async def _do_async(
+    step: Step, judge: AsyncJudge | None, meter: Meter, named: NamedJudge
+) -> StepReply:
     if isinstance(step, VerifyCall | LocalCall):
         import asyncio  # noqa: PLC0415 - as above
 

@@ -21,7 +21,7 @@ NAMES = {
     "embeddings": ("embed_texts",),
     "endpoint": ("check_endpoint",),
     "prices": ("Price", "price_of"),
-    "session": ("GatedJudge", "SessionSettings", "judge_session"),
+    "session": ("LimitedJudge", "SessionSettings", "judge_session"),
     "wait_headers": ("DEFAULT_MAX_WAIT_SECONDS",),
 }
 """Every name of this room that others may use, by the file that has it."""

@@ -15,7 +15,7 @@ from rag_evals.judge.embeddings import embed_texts as embed_texts
 from rag_evals.judge.endpoint import check_endpoint as check_endpoint
 from rag_evals.judge.prices import Price as Price
 from rag_evals.judge.prices import price_of as price_of
-from rag_evals.judge.session import GatedJudge as GatedJudge
+from rag_evals.judge.session import LimitedJudge as LimitedJudge
 from rag_evals.judge.session import SessionSettings as SessionSettings
 from rag_evals.judge.session import judge_session as judge_session
 from rag_evals.judge.wait_headers import DEFAULT_MAX_WAIT_SECONDS as DEFAULT_MAX_WAIT_SECONDS

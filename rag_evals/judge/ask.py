@@ -44,14 +44,14 @@ class AskSettings:
         model: Model to ask whatever a call wants; None lets the call choose.
         default_model: Model to ask where neither says; None leaves it to the client.
         strict: Send the strict form of the schema; only for hosts known to take it.
-        lean: The client's handlers need no fields of the model; see `prepared`.
+        schema_only: The client's handlers need no fields of the model; see `prepared`.
         reasks: How often an invalid reply is asked again.
     """
 
     model: str | None = None
     default_model: str | None = None
     strict: bool = False
-    lean: bool = False
+    schema_only: bool = False
     reasks: int = DEFAULT_REASKS
 
 
@@ -144,7 +144,7 @@ def _arguments(exchange: Exchange, settings: AskSettings, *, asynchronous: bool)
     hooks = Hooks()
     hooks.on("completion:response", exchange.take_response)
     arguments: dict[str, Any] = {
-        "response_model": prepared(call.reply_model, lean=settings.lean),  # type: ignore[arg-type]  # mypy: a class is hashable
+        "response_model": prepared(call.reply_model, schema_only=settings.schema_only),  # type: ignore[arg-type]  # mypy: a class is hashable
         # A list of its own: instructor appends re-ask messages.
         "messages": [dict(message) for message in call.messages],
         "max_retries": ask_again(settings.reasks, exchange.may_ask_again),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from instructor import AsyncInstructor, Instructor
 
-    from rag_evals.judge.limits import Gate
+    from rag_evals.judge.limits import RequestLimiter
 
     Client = str | Instructor | AsyncInstructor | None
 else:
@@ -74,7 +74,9 @@ def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
             built = _sync_clients.get(key)
             if built is None:
                 built = _sync_clients[key] = _build(provider, named, asynchronous=False)
-        settings = AskSettings(model, named, strict=built.strict, lean=_is_lean(built.client))
+        settings = AskSettings(
+            model, named, strict=built.strict, schema_only=_needs_schema_only(built.client)
+        )
         return InstructorJudge(built.client, settings)
     if is_async(client):
         raise ConfigurationError(
@@ -82,7 +84,7 @@ def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
             "instructor.from_openai(OpenAI())"
         )
     check_endpoint(client)
-    settings = AskSettings(model, lean=_is_lean(client))
+    settings = AskSettings(model, schema_only=_needs_schema_only(client))
     return InstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
 
@@ -103,14 +105,16 @@ async def async_judge_for(client: Client, model: str | None = None) -> AsyncInst
         built = kept.get(key)
         if built is None:
             built = kept[key] = _build(provider, named, asynchronous=True)
-        settings = AskSettings(model, named, strict=built.strict, lean=_is_lean(built.client))
+        settings = AskSettings(
+            model, named, strict=built.strict, schema_only=_needs_schema_only(built.client)
+        )
         return AsyncInstructorJudge(built.client, settings)
     if not is_async(client):
         raise ConfigurationError(
             "a sync client cannot be awaited; use grade, or instructor.from_openai(AsyncOpenAI())"
         )
     check_endpoint(client)
-    settings = AskSettings(model, lean=_is_lean(client))
+    settings = AskSettings(model, schema_only=_needs_schema_only(client))
     return AsyncInstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
 
@@ -165,14 +169,14 @@ async def _close(built: BuiltClient) -> None:
 
 @asynccontextmanager
 async def own_async_judge(
-    spec: str, model: str | None, *, gate: "Gate", reply_seconds: float
+    spec: str, model: str | None, *, limiter: "RequestLimiter", reply_seconds: float
 ) -> AsyncIterator[tuple[AsyncInstructorJudge, object]]:
     """Make a judge and its client for one run, and close the client behind it.
 
     Args:
         spec: Such as `"openai/gpt-4o-mini"`.
         model: As for `judge_for`.
-        gate: What the run's requests pass.
+        limiter: What the run's requests pass.
         reply_seconds: Time-out of one try, at most.
     """
     provider, named = split_spec(spec)
@@ -180,17 +184,19 @@ async def own_async_judge(
         provider,
         named,
         asynchronous=True,
-        gate=gate,
+        limiter=limiter,
         reply_seconds=min(reply_seconds, _REPLY_SECONDS),
     )
     try:
-        settings = AskSettings(model, named, strict=built.strict, lean=_is_lean(built.client))
+        settings = AskSettings(
+            model, named, strict=built.strict, schema_only=_needs_schema_only(built.client)
+        )
         yield AsyncInstructorJudge(built.client, settings), built.client
     finally:
         await _close(built)
 
 
-def _is_lean(client: Any) -> bool:
+def _needs_schema_only(client: Any) -> bool:
     """Say whether a client's handlers use nothing of a model but schema and validation."""
     names = (str(client.provider.value), client.mode.name)
     return names in {("openai", "TOOLS"), ("openai", "JSON_SCHEMA")}
@@ -244,11 +250,13 @@ def _build(
     model: str,
     *,
     asynchronous: bool,
-    gate: "Gate | None" = None,
+    limiter: "RequestLimiter | None" = None,
     reply_seconds: float = _REPLY_SECONDS,
 ) -> BuiltClient:
     if provider == "openai":
-        return _build_openai(model, asynchronous=asynchronous, gate=gate, seconds=reply_seconds)
+        return _build_openai(
+            model, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds
+        )
     import instructor  # noqa: PLC0415 - loads its runtime
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
@@ -269,7 +277,7 @@ def _build(
 
 
 def _build_openai(
-    model: str, *, asynchronous: bool, gate: "Gate | None", seconds: float
+    model: str, *, asynchronous: bool, limiter: "RequestLimiter | None", seconds: float
 ) -> BuiltClient:
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
@@ -277,7 +285,7 @@ def _build_openai(
     client: Any
     try:
         if asynchronous:
-            client = build_async_openai(model, reply_seconds=seconds, gate=gate)
+            client = build_async_openai(model, reply_seconds=seconds, limiter=limiter)
         else:
             client = build_openai(model, reply_seconds=seconds)
     except openai.OpenAIError as error:

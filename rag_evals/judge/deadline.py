@@ -1,4 +1,4 @@
-"""How much time does a row have? Counted while its calls are made, and not while a gate holds them.
+"""How much time does a row have? Counted while its calls are made, not while they must wait.
 
 A sync call cannot be stopped from outside: it is made in a thread that is left behind when its time
 is up, and that no program waits for at its end.

@@ -1,4 +1,4 @@
-"""How fast may a judge be asked? One gate that all workers of a run pass, and that replies teach.
+"""How fast may a judge be asked? All workers of a run share one limiter; replies teach it.
 
 It holds three things: a pause that a 429 asked for, two budgets (requests and tokens a minute), and
 the number of calls in flight, which is halved by a 429 and raised again while replies succeed.
@@ -58,7 +58,7 @@ class Budget:
         self._left -= units
 
 
-class Gate:
+class RequestLimiter:
     """What all calls of a run pass.
 
     Args:

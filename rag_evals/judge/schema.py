@@ -26,20 +26,21 @@ class Parsed:
 
 
 @cache
-def prepared(model: type[BaseModel], *, lean: bool) -> type[BaseModel]:
+def prepared(model: type[BaseModel], *, schema_only: bool) -> type[BaseModel]:
     """Return the class that instructor is given in place of `model`; one for each model.
 
     Args:
         model: What the judge fills.
-        lean: Leave the model itself out of the class. instructor walks through every member of a
-            model and of all models in it, five times a call, to find async validators; OpenAI's
-            handlers need only the schema and the validation, other providers' may need more.
+        schema_only: Leave the model itself out of the class. instructor walks through every member
+            of a model and of all models in it, five times a call, to find async validators;
+            OpenAI's handlers need only the schema and the validation, other providers' may need
+            more.
     """
     from instructor import OpenAISchema  # noqa: PLC0415 - loads openai, 1.4 s
 
     # The name of the reply; the models of this package leave it out of nested schemas.
     schema = {**model.model_json_schema(), "title": model.__name__}
-    bases = (OpenAISchema,) if lean else (model, OpenAISchema)
+    bases = (OpenAISchema,) if schema_only else (model, OpenAISchema)
 
     class Prepared(*bases):  # type: ignore[misc]  # the bases are values
         @classmethod

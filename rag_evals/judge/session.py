@@ -1,4 +1,4 @@
-"""How is a judge asked in a run? Through a gate, within a deadline, again where none else tries."""
+"""How is a judge asked in a run? Limited, within a deadline, and again where nobody else tries."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from rag_evals.errors import JudgeUnavailableError
 from rag_evals.judge.ask import AsyncJudge, Judge
 from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, own_async_judge
 from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
-from rag_evals.judge.limits import Gate
+from rag_evals.judge.limits import RequestLimiter
 from rag_evals.judge.retry import call_retrying
 from rag_evals.judge.wait_headers import DEFAULT_MAX_WAIT_SECONDS
 
@@ -26,7 +26,7 @@ class SessionSettings:
 
     Attributes:
         concurrency: Calls in flight, at most.
-        timeout_seconds: For all calls of one row together, waiting at the gate left out.
+        timeout_seconds: For all calls of one row together, waiting at the limiter left out.
         requests_per_minute: None learns it from the endpoint, where it says.
         tokens_per_minute: As above.
         max_wait_seconds: The longest single wait that an endpoint may ask for.
@@ -42,7 +42,7 @@ class SessionSettings:
 @asynccontextmanager
 async def judge_session(
     client: Client, model: str | None, settings: SessionSettings
-) -> "AsyncIterator[GatedJudge | None]":
+) -> "AsyncIterator[LimitedJudge | None]":
     """Make the judge of one run; a client made for it is closed behind it.
 
     Args:
@@ -53,7 +53,7 @@ async def judge_session(
     if client is None:
         yield None
         return
-    gate = Gate(
+    limiter = RequestLimiter(
         settings.concurrency,
         requests_per_minute=settings.requests_per_minute,
         tokens_per_minute=settings.tokens_per_minute,
@@ -61,14 +61,17 @@ async def judge_session(
     )
     if isinstance(client, str):
         seconds = settings.timeout_seconds
-        async with own_async_judge(client, model, gate=gate, reply_seconds=seconds) as (inner, own):
-            yield GatedJudge(inner, own, gate, seconds, watched=True)
+        async with own_async_judge(client, model, limiter=limiter, reply_seconds=seconds) as (
+            inner,
+            own,
+        ):
+            yield LimitedJudge(inner, own, limiter, seconds, watched=True)
     elif is_async(client):
         inner = await async_judge_for(client, model)
-        yield GatedJudge(inner, client, gate, settings.timeout_seconds)
+        yield LimitedJudge(inner, client, limiter, settings.timeout_seconds)
     else:
         threaded = ThreadedJudge(judge_for(client, model))
-        yield GatedJudge(threaded, client, gate, settings.timeout_seconds)
+        yield LimitedJudge(threaded, client, limiter, settings.timeout_seconds)
 
 
 class ThreadedJudge:
@@ -87,29 +90,29 @@ class ThreadedJudge:
         return await asyncio.wrap_future(call_in_thread(lambda: self._judge.ask(call, meter)))
 
 
-class GatedJudge:
-    """Asks another judge when the gate lets it, for as long as the row has time.
+class LimitedJudge:
+    """Asks another judge when the limiter lets it, for as long as the row has time.
 
     Args:
         judge: Who is asked.
         client: The client under it, which says whether it retries by itself.
-        gate: What all calls of the run pass.
+        limiter: What all calls of the run pass.
         timeout_seconds: For all calls of one row together.
-        watched: The client's transport teaches the gate; else the errors that it lets through do.
+        watched: The client's transport teaches the limiter; without it, errors do.
     """
 
     def __init__(
         self,
         judge: AsyncJudge,
         client: object,
-        gate: Gate,
+        limiter: RequestLimiter,
         timeout_seconds: float,
         *,
         watched: bool = False,
     ) -> None:
         self._judge = judge
         self._client = client
-        self._gate = gate
+        self._limiter = limiter
         self._timeout_seconds = timeout_seconds
         self._watched = watched
 
@@ -121,7 +124,7 @@ class GatedJudge:
     @property
     def waiting_seconds(self) -> float:
         """How long the endpoint has asked to wait, from now; 0 when it has not."""
-        return self._gate.waiting_seconds
+        return self._limiter.waiting_seconds
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Wait for a place, ask within the row's time, and try again where the client does not.
@@ -135,17 +138,17 @@ class GatedJudge:
         return await call_retrying(self._client)(self._ask_once, call, meter)
 
     async def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        async with self._gate.slot(estimated_tokens(call)) as used:
+        async with self._limiter.slot(estimated_tokens(call)) as used:
             try:
                 async with RowTime(meter, self._timeout_seconds):
                     reply = await self._judge.ask(call, meter)
             except JudgeUnavailableError as error:
                 if not self._watched and error.status == 429:
-                    self._gate.slow_down(error.retry_after_seconds)
+                    self._limiter.slow_down(error.retry_after_seconds)
                 raise
             used(reply.usage.prompt_tokens + reply.usage.completion_tokens)
             if not self._watched:
-                self._gate.after_response(200, {})
+                self._limiter.after_response(200, {})
             return reply
 
 

@@ -23,7 +23,7 @@ from rag_evals.judge.wire import async_http_client, http_client
 if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
 
-    from rag_evals.judge.limits import Gate
+    from rag_evals.judge.limits import RequestLimiter
 
 CONNECT_SECONDS = 5.0
 _PATH = "/chat/completions"
@@ -61,14 +61,14 @@ def build_openai(model: str, *, reply_seconds: float) -> "Instructor":
 
 
 def build_async_openai(
-    model: str, *, reply_seconds: float, gate: "Gate | None"
+    model: str, *, reply_seconds: float, limiter: "RequestLimiter | None"
 ) -> "AsyncInstructor":
     """Make an async instructor client for an OpenAI-compatible host.
 
     Args:
         model: Model to ask where a call names none.
         reply_seconds: Time-out of one try.
-        gate: What each request passes and each response teaches; None for a single grading.
+        limiter: What each request passes and each response teaches; None for a single grading.
 
     Raises:
         openai.OpenAIError: There is no key.
@@ -86,17 +86,17 @@ def build_async_openai(
 
     async def create(**body: Any) -> Any:
         content = _packed(body, model)
-        tries = _tries(gate)
+        tries = _tries(limiter)
         while True:
-            await _pass(gate, is_retry=_count_request())
+            await _pass(limiter, is_retry=_count_request())
             try:
                 response = await sdk.post(
                     _PATH, cast_to=Response, content=content, options={"max_retries": 0}
                 )
-                _teach(gate, response)
+                _teach(limiter, response)
                 return _completion(response)
             except Exception as error:  # noqa: BLE001 - raised again where there is no next try
-                _teach(gate, getattr(error, "response", None))
+                _teach(limiter, getattr(error, "response", None))
                 await asyncio.sleep(tries.seconds_before_next(error))
 
     mode = instructor.Mode.JSON_SCHEMA
@@ -111,9 +111,9 @@ def _packed(body: dict[str, Any], model: str) -> bytes:
     return to_json(body)
 
 
-def _tries(gate: "Gate | None") -> Tries:
-    most_wait = _seconds_left if gate is None else lambda: gate.max_wait_seconds
-    return Tries(gate, retries=TRANSPORT_RETRIES, most_wait=most_wait)
+def _tries(limiter: "RequestLimiter | None") -> Tries:
+    most_wait = _seconds_left if limiter is None else lambda: limiter.max_wait_seconds
+    return Tries(limiter, retries=TRANSPORT_RETRIES, most_wait=most_wait)
 
 
 def _seconds_left() -> float:
@@ -127,24 +127,24 @@ def _count_request() -> bool:
     return exchange is not None and exchange.count_request()
 
 
-async def _pass(gate: "Gate | None", *, is_retry: bool) -> None:
+async def _pass(limiter: "RequestLimiter | None", *, is_retry: bool) -> None:
     """Let one request go; the time that the endpoint asked for is not the row's."""
-    if gate is None:
+    if limiter is None:
         return
-    if gate.is_paused:
+    if limiter.is_paused:
         with held():
-            await gate.before_request(is_retry=is_retry)
+            await limiter.before_request(is_retry=is_retry)
     else:
-        await gate.before_request(is_retry=is_retry)
+        await limiter.before_request(is_retry=is_retry)
 
 
-def _teach(gate: "Gate | None", response: Any) -> None:
-    if gate is not None and response is not None:
-        gate.after_response(response.status_code, _limit_headers(response.headers.raw))
+def _teach(limiter: "RequestLimiter | None", response: Any) -> None:
+    if limiter is not None and response is not None:
+        limiter.after_response(response.status_code, _limit_headers(response.headers.raw))
 
 
 def _limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Pick the headers that a gate reads; looking each up by name would decode all of them."""
+    """Pick the headers that a limiter reads; looking each up by name would decode all of them."""
     lowered = ((name.lower(), value) for name, value in raw)
     return {
         name.decode("ascii"): value.decode("latin-1")

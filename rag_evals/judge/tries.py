@@ -7,7 +7,7 @@ from rag_evals.errors import JudgeUnavailableError, RagEvalsError
 from rag_evals.judge.wait_headers import retry_after_seconds
 
 if TYPE_CHECKING:
-    from rag_evals.judge.limits import Gate
+    from rag_evals.judge.limits import RequestLimiter
 
 TRANSPORT_RETRIES = 4
 
@@ -23,7 +23,7 @@ class Tries:
     """Counts the tries of one request.
 
     Args:
-        gate: What the requests of a run pass: it keeps the waits that the endpoint asks for, and
+        limiter: What the requests of a run pass: it keeps the waits that the endpoint asks for, and
             knows whether the endpoint answers others. None for a single grading, which waits by
             itself.
         retries: How often a request that failed is sent again.
@@ -31,12 +31,12 @@ class Tries:
     """
 
     def __init__(
-        self, gate: "Gate | None", *, retries: int, most_wait: Callable[[], float]
+        self, limiter: "RequestLimiter | None", *, retries: int, most_wait: Callable[[], float]
     ) -> None:
-        self._gate = gate
+        self._limiter = limiter
         self._left = self._retries = retries
         self._most_wait = most_wait
-        self._answered = 0 if gate is None else gate.answered
+        self._answered = 0 if limiter is None else limiter.answered
 
     def seconds_before_next(self, error: Exception) -> float:
         """Return how long to wait before the next try.
@@ -55,11 +55,11 @@ class Tries:
             return min(longest, _LONGEST_WAIT_SECONDS) * random.uniform(0.75, 1.0)
         if asked > (most := self._most_wait()):
             raise self._too_long(status, asked, most)
-        # The gate keeps the whole run waiting, this request among it.
-        return asked if self._gate is None else 0.0
+        # The limiter keeps the whole run waiting, this request among it.
+        return asked if self._limiter is None else 0.0
 
     def _has_another(self, status: int | None) -> bool:
-        answered = 0 if self._gate is None else self._gate.answered
+        answered = 0 if self._limiter is None else self._limiter.answered
         # Refused for the rate while others are answered: that is a queue, not a fault.
         if status == 429 and answered > self._answered:
             self._answered = answered
@@ -68,7 +68,9 @@ class Tries:
         return self._left >= 0
 
     def _too_long(self, status: int | None, asked: float, most: float) -> JudgeUnavailableError:
-        limit = "time that the row has left (timeout)" if self._gate is None else "limit (max_wait)"
+        limit = (
+            "time that the row has left (timeout)" if self._limiter is None else "limit (max_wait)"
+        )
         error = JudgeUnavailableError(
             f"the endpoint asks to wait {asked:.0f} s (HTTP {status}), and the {limit} is "
             f"{max(0.0, most):.0f} s"

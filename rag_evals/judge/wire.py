@@ -36,7 +36,7 @@ def async_http_client(timeout: "openai.Timeout") -> "httpx2.AsyncClient":
 def _sync_class() -> Any:
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
-    class Guarded(openai.DefaultHttpxClient):
+    class GuardedHttpClient(openai.DefaultHttpxClient):
         def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
             options["follow_redirects"] = False
             for _ in range(MAX_REDIRECTS + 1):
@@ -52,14 +52,14 @@ def _sync_class() -> Any:
                 request = target
             raise _circle(request)
 
-    return Guarded
+    return GuardedHttpClient
 
 
 @cache
 def _async_class() -> Any:
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
-    class Guarded(openai.DefaultAioHttpClient):
+    class AsyncGuardedHttpClient(openai.DefaultAioHttpClient):
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
             options["follow_redirects"] = False
             for _ in range(MAX_REDIRECTS + 1):
@@ -75,7 +75,7 @@ def _async_class() -> Any:
                 request = target
             raise _circle(request)
 
-    return Guarded
+    return AsyncGuardedHttpClient
 
 
 def _redirected(request: Any, response: Any) -> Any:

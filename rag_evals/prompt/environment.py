@@ -32,7 +32,7 @@ class TemplateLimitError(jinja2.TemplateError):
     """A template does more than a prompt needs."""
 
 
-class _Work:
+class _WorkCounter:
     """What one rendering has done so far."""
 
     def __init__(self) -> None:
@@ -48,17 +48,17 @@ class _Work:
             raise TemplateLimitError(f"rendering takes longer than {MAX_SECONDS:g} s")
 
 
-_work: ContextVar[_Work | None] = ContextVar("_work", default=None)
+_counter: ContextVar[_WorkCounter | None] = ContextVar("_counter", default=None)
 
 
 @contextmanager
 def counted_work() -> Iterator[None]:
     """Count what a rendering does, from nothing."""
-    token = _work.set(_Work())
+    token = _counter.set(_WorkCounter())
     try:
         yield
     finally:
-        _work.reset(token)
+        _counter.reset(token)
 
 
 class _Generator(CodeGenerator):
@@ -160,7 +160,7 @@ def _bounded_filter(made: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _step() -> None:
-    work = _work.get()
+    work = _counter.get()
     if work is not None:
         work.step()
 

@@ -8,9 +8,9 @@ from rag_evals.core import (
     LocalCall,
     LocalReply,
     Meter,
-    Reply,
     Sample,
     Step,
+    StepReply,
     Usage,
     VerifyCall,
 )
@@ -119,9 +119,9 @@ def _judged_text(call: JudgeCall[Any]) -> str:
     return str(call.facts.get("answer") or " ".join(parts))
 
 
-def _done_here(step: Step) -> Reply:
+def _done_here(step: Step) -> StepReply:
     if isinstance(step, VerifyCall):
         return step.run()
     assert isinstance(step, LocalCall), "the caller looked for judge calls"
     # A look-up in a cache may ask an endpoint for vectors.
-    return LocalReply(step.undone)
+    return LocalReply(step.reply_when_skipped)

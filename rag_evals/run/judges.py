@@ -4,7 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack, closing
 
 from rag_evals.cache import CachedJudge
-from rag_evals.judge import AsyncJudge, Client, GatedJudge, endpoint_of, judge_session, model_of
+from rag_evals.judge import AsyncJudge, Client, LimitedJudge, endpoint_of, judge_session, model_of
 from rag_evals.run.plan import Plan
 
 
@@ -21,12 +21,12 @@ class RunJudges:
         self._stack = stack
         self._named: dict[str, AsyncJudge] = {}
         self._lock = asyncio.Lock()
-        self._gated: list[GatedJudge] = []
+        self._limited: list[LimitedJudge] = []
 
     @property
     def waiting_seconds(self) -> float:
         """How long an endpoint has asked to wait, from now; 0 when none has."""
-        return max((judge.waiting_seconds for judge in self._gated), default=0.0)
+        return max((judge.waiting_seconds for judge in self._limited), default=0.0)
 
     async def open(self) -> AsyncJudge | None:
         """Open the judge of the plan, and those that graders name; None when none is asked."""
@@ -54,7 +54,7 @@ class RunJudges:
             judge_session(client, model, settings.session)
         )
         if judge is not None:
-            self._gated.append(judge)
+            self._limited.append(judge)
         if judge is None or (cache := settings.open_cache()) is None:
             return judge
         self._stack.enter_context(closing(cache))

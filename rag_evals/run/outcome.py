@@ -122,7 +122,7 @@ def short_fingerprint(fingerprint: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GradingIdentity:
     """Which grading this is; the fields are those of `Outcome`."""
 
     index: int
@@ -173,11 +173,13 @@ def _result(
     )
 
 
-def ended(place: Place, result: BaseModel, seconds: float, usage: Usage) -> Outcome:
+def outcome_from_result(
+    grading: GradingIdentity, result: BaseModel, seconds: float, usage: Usage
+) -> Outcome:
     """Make the outcome of a grading that returned a result.
 
     Args:
-        place: Which grading it is.
+        grading: Which grading it is.
         result: What the grader returned; its `score` counts unless it says `not_scorable`.
         seconds: How long it took.
         usage: What it cost.
@@ -185,9 +187,9 @@ def ended(place: Place, result: BaseModel, seconds: float, usage: Usage) -> Outc
     reason: NotScorableReason | None = getattr(result, "not_scorable", None)
     score = None if reason else float(result.score)  # type: ignore[attr-defined]  # checked before the run
     return Outcome(
-        place.index,
-        place.sample_id,
-        place.grader,
+        grading.index,
+        grading.sample_id,
+        grading.grader,
         "scored" if reason is None else "not_scorable",
         score=score,
         reason=reason,
@@ -199,30 +201,32 @@ def ended(place: Place, result: BaseModel, seconds: float, usage: Usage) -> Outc
         usage=usage,
         warnings=tuple(getattr(result, "warnings", ())),
         tallies=dict(getattr(result, "tallies", {})),
-        sample_fingerprint=place.sample_fingerprint,
-        grader_fingerprint=place.grader_fingerprint,
+        sample_fingerprint=grading.sample_fingerprint,
+        grader_fingerprint=grading.grader_fingerprint,
     )
 
 
-def broken(place: Place, error: Exception, seconds: float, usage: Usage) -> Outcome:
-    """Make the outcome of a grading that raised; arguments as for `ended`."""
+def outcome_from_error(
+    grading: GradingIdentity, error: Exception, seconds: float, usage: Usage
+) -> Outcome:
+    """Make the outcome of a grading that raised; arguments as for `outcome_from_result`."""
     if isinstance(error, NotScorableError):
-        return replace(_without_score(place, "not_scorable", seconds), reason=error.reason)
+        return replace(_without_score(grading, "not_scorable", seconds), reason=error.reason)
     return replace(
-        _without_score(place, "failed", seconds),
+        _without_score(grading, "failed", seconds),
         error=ErrorRecord(type(error).__name__, str(error)),
         attempts=usage.calls,
         usage=usage,
     )
 
 
-def _without_score(place: Place, status: Status, seconds: float) -> Outcome:
+def _without_score(grading: GradingIdentity, status: Status, seconds: float) -> Outcome:
     return Outcome(
-        place.index,
-        place.sample_id,
-        place.grader,
+        grading.index,
+        grading.sample_id,
+        grading.grader,
         status,
         seconds=seconds,
-        sample_fingerprint=place.sample_fingerprint,
-        grader_fingerprint=place.grader_fingerprint,
+        sample_fingerprint=grading.sample_fingerprint,
+        grader_fingerprint=grading.grader_fingerprint,
     )

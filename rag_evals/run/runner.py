@@ -19,7 +19,13 @@ from rag_evals.judge import DEFAULT_MAX_WAIT_SECONDS, DEFAULT_TIMEOUT_SECONDS, A
 from rag_evals.run.collector import settled_heap
 from rag_evals.run.earlier import ended_earlier
 from rag_evals.run.judges import RunJudges
-from rag_evals.run.outcome import Outcome, Place, broken, ended, short_fingerprint
+from rag_evals.run.outcome import (
+    GradingIdentity,
+    Outcome,
+    outcome_from_error,
+    outcome_from_result,
+    short_fingerprint,
+)
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
@@ -331,20 +337,20 @@ class _Runner:
 
     async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
         now = self._fingerprints[grader.name]
-        place = Place(row.position, row.name, grader.name, row.fingerprint, now)
+        grading = GradingIdentity(row.position, row.name, grader.name, row.fingerprint, now)
         meter = Meter()
         began = time.monotonic()
         if not isinstance(row.sample, Sample):
-            return broken(place, row.sample, 0.0, meter.total)
+            return outcome_from_error(grading, row.sample, 0.0, meter.total)
         try:
             result = await drive_async(
                 grader.flow(row.sample), self._judge, meter, named=self._judges.named
             )
-            outcome = ended(place, result, time.monotonic() - began, meter.total)
+            outcome = outcome_from_result(grading, result, time.monotonic() - began, meter.total)
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure
-            outcome = broken(place, error, time.monotonic() - began, meter.total)
+            outcome = outcome_from_error(grading, error, time.monotonic() - began, meter.total)
             if (fatal := self._refusals.fatal(outcome, error)) is not None:
                 # Kept, so that the next start knows this row and gets past it.
                 if self._store is not None:

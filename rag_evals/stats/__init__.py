@@ -26,7 +26,7 @@ from rag_evals.stats.intervals import (
 )
 from rag_evals.stats.paired import (
     PairedComparison,
-    Verdict,
+    PairedVerdict,
     compare_paired,
     largest_changes,
     minimum_detectable_difference,
@@ -66,10 +66,10 @@ __all__ = [
     "Interval",
     "MeanError",
     "PairedComparison",
+    "PairedVerdict",
     "PassFailTest",
     "SignificanceTest",
     "ThresholdPoint",
-    "Verdict",
     "auroc",
     "auroc_interval",
     "balanced_accuracy_interval",

@@ -17,7 +17,7 @@ from rag_evals.stats.distributions import student_t_quantile
 from rag_evals.stats.intervals import Interval, no_spread_interval
 from rag_evals.stats.significance import SignificanceTest, sign_flip_test, t_test
 
-Verdict = Literal["better", "worse", "not distinguishable"]
+PairedVerdict = Literal["better", "worse", "not distinguishable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class PairedComparison:
     detectable: float | None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PairedVerdict:
         """Whether there is a difference, and its direction; interval and p-value say the same."""
         if self.difference.low > 0:
             return "better"

@@ -75,7 +75,7 @@ def words(text: str) -> list[Word]:
         The words in order; punctuation is left out, hyphenated words come as their parts.
     """
     if may_hold_spaced_number(text):
-        return list(map(_KNOWN.__getitem__, _TOKEN.findall(text)))
+        return list(map(_WORDS.__getitem__, _TOKEN.findall(text)))
     return words_of_pieces(text)
 
 
@@ -107,7 +107,7 @@ def stem(word: str) -> str:
     Returns:
         A lower-case key, at most 48 characters; not always a word of the language.
     """
-    return _KNOWN[word].key
+    return _WORDS[word].key
 
 
 def is_name_at(sentence: list[Word], position: int) -> bool:
@@ -145,7 +145,7 @@ def synonyms() -> dict[str, frozenset[str]]:
     return {key: frozenset(others - {key}) for key, others in table.items()}
 
 
-class _Known(dict[str, Word]):
+class _WordTable(dict[str, Word]):
     """Words by token; emptied when full, so that no text makes it grow without bound."""
 
     def __missing__(self, token: str) -> Word:
@@ -164,9 +164,9 @@ class _Pieces(dict[str, tuple[Word, ...]]):
     def __missing__(self, piece: str) -> tuple[Word, ...]:
         bare = piece.strip(_MARKS_AROUND)
         if not (bare.isascii() and bare.isalpha()):
-            found = tuple(map(_KNOWN.__getitem__, _TOKEN.findall(piece)))
+            found = tuple(map(_WORDS.__getitem__, _TOKEN.findall(piece)))
         elif bare == piece:
-            found = (_KNOWN[piece],)
+            found = (_WORDS[piece],)
         else:
             # "word" and "word," share one tuple: fewer objects for the collector to visit.
             found = self[bare]
@@ -177,7 +177,7 @@ class _Pieces(dict[str, tuple[Word, ...]]):
         return found
 
 
-_KNOWN = _Known()
+_WORDS = _WordTable()
 _PIECES = _Pieces()
 
 

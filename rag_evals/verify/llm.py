@@ -46,7 +46,7 @@ class StatementVerdict(JudgeModel):
     )
 
 
-class VerdictsReply(JudgeModel):
+class VerifierReply(JudgeModel):
     """One verdict for each statement that was sent."""
 
     verdicts: list[StatementVerdict] = Field(description="Every statement exactly once.")
@@ -125,7 +125,7 @@ class LLMVerifier(Verifier):
         if self._fingerprint is None:
             self._fingerprint = fingerprint(
                 self.prompt.sources_by_language(),
-                VerdictsReply.model_json_schema(),
+                VerifierReply.model_json_schema(),
                 self.batch_size,
                 self.model,
                 self.endpoint,
@@ -150,7 +150,7 @@ class LLMVerifier(Verifier):
             verdicts.extend(self._verdict(one) for one in in_order)
         return verdicts
 
-    def _call(self, statements: Sequence[str], chunks: Sequence[str]) -> JudgeCall[VerdictsReply]:
+    def _call(self, statements: Sequence[str], chunks: Sequence[str]) -> JudgeCall[VerifierReply]:
         prompt = self.prompt.in_language(self.language)
         content = prompt.render(
             {
@@ -160,7 +160,7 @@ class LLMVerifier(Verifier):
         )
         return JudgeCall(
             ({"role": "user", "content": content},),
-            VerdictsReply,
+            VerifierReply,
             {
                 "chunks": list(chunks),
                 "chunk_count": len(chunks),

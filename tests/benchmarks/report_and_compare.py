@@ -23,7 +23,7 @@ from rag_evals import FaithfulnessResult, StatementEvaluation  # noqa: E402 - th
 from rag_evals.analysis import compare  # noqa: E402 - as above
 from rag_evals.core import Usage  # noqa: E402 - as above
 from rag_evals.report import write_report  # noqa: E402 - as above
-from rag_evals.run.outcome import Place, ended  # noqa: E402 - as above
+from rag_evals.run.outcome import GradingIdentity, outcome_from_result  # noqa: E402 - as above
 from tests.report.browser import chromium  # noqa: E402 - as above
 
 T = TypeVar("T")
@@ -126,7 +126,9 @@ def line(number: int, sentences: list[str], rng: random.Random) -> bytes:
         for text in sentences
     ]
     result = FaithfulnessResult(statements=statements)
-    return ended(Place(number, f"row-{number}", "faithfulness"), result, 0.01, Usage()).to_line()
+    return outcome_from_result(
+        GradingIdentity(number, f"row-{number}", "faithfulness"), result, 0.01, Usage()
+    ).to_line()
 
 
 def sentence(rng: random.Random) -> str:

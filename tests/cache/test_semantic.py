@@ -73,19 +73,19 @@ def test_the_guard_stays_on_at_any_threshold(scripted: Start, answer: str) -> No
 def test_vectors_have_to_agree_too() -> None:
     """What the guard allows is still a miss below the threshold."""
     cache = SemanticCache(embed=apart, threshold=0.5)
-    cache.keep("g", {"It costs $5.": VERDICT}, {"It costs $5.": pack_vector([1.0] + [0.0] * 49)})
+    cache.store("g", {"It costs $5.": VERDICT}, {"It costs $5.": pack_vector([1.0] + [0.0] * 49)})
 
-    assert cache.find("g", ["It costs 5 dollars."]).verdicts == [None]
+    assert cache.look_up("g", ["It costs 5 dollars."]).verdicts == [None]
 
 
 def test_another_context_is_another_group() -> None:
     """The same words over other chunks are never found."""
     cache = SemanticCache(embed=alike)
     vector = pack_vector([1.0, 0.0])
-    cache.keep("g", {"It costs $5.": VERDICT}, {"It costs $5.": vector})
+    cache.store("g", {"It costs $5.": VERDICT}, {"It costs $5.": vector})
 
-    assert cache.find("other", ["It costs 5 dollars.", "It costs $5."]).verdicts == [None, None]
-    assert cache.find("g", ["It costs 5 dollars."]).verdicts != [None]
+    assert cache.look_up("other", ["It costs 5 dollars.", "It costs $5."]).verdicts == [None, None]
+    assert cache.look_up("g", ["It costs 5 dollars."]).verdicts != [None]
 
 
 def test_exact_hits_need_no_vector() -> None:
@@ -97,8 +97,8 @@ def test_exact_hits_need_no_vector() -> None:
         return alike(texts)
 
     cache = SemanticCache(embed=embed)
-    cache.keep("g", {"a": VERDICT}, {})
-    cache.find("g", ["a", "b", "b"])
+    cache.store("g", {"a": VERDICT}, {})
+    cache.look_up("g", ["a", "b", "b"])
 
     assert asked == ["b"]
 
@@ -146,7 +146,7 @@ def test_a_wrong_number_of_vectors_is_an_error() -> None:
     cache = SemanticCache(embed=lambda texts: [])
 
     with pytest.raises(ConfigurationError, match="returned 0 vectors for 1 texts"):
-        cache.find("g", ["a"])
+        cache.look_up("g", ["a"])
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1])
@@ -199,10 +199,12 @@ def test_what_is_on_disk_serves_the_next_process(tmp_path: Path) -> None:
     """Vectors are kept beside the verdicts."""
     path = tmp_path / "cache.sqlite3"
     first = SemanticCache(embed=alike, path=path)
-    found = first.find("g", ["It costs $5."])
-    first.keep("g", {"It costs $5.": VERDICT}, found.vectors)
+    found = first.look_up("g", ["It costs $5."])
+    first.store("g", {"It costs $5.": VERDICT}, found.vectors)
     first.close()
-    (verdict,) = SemanticCache(embed=alike, path=path).find("g", ["It costs 5 dollars."]).verdicts
+    (verdict,) = (
+        SemanticCache(embed=alike, path=path).look_up("g", ["It costs 5 dollars."]).verdicts
+    )
 
     assert verdict is not None
     assert verdict.taken_from == "It costs $5."

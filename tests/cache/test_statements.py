@@ -36,8 +36,8 @@ def by_sentences(cache: StatementCache | None = None) -> TwoStepGrader:
 def test_a_verdict_comes_back_whole() -> None:
     """Every field survives, and the hit is marked."""
     cache = StatementCache()
-    cache.keep("g", {"a": VERDICT}, {})
-    (found,) = cache.find("g", ["a"]).verdicts
+    cache.store("g", {"a": VERDICT}, {})
+    (found,) = cache.look_up("g", ["a"]).verdicts
 
     assert found is not None
     assert found.from_cache
@@ -46,7 +46,7 @@ def test_a_verdict_comes_back_whole() -> None:
         VERDICT.evidence,
         VERDICT.reason,
     )
-    assert cache.find("other", ["a"]).verdicts == [None]
+    assert cache.look_up("other", ["a"]).verdicts == [None]
 
 
 def test_a_second_grade_makes_no_call(scripted: Start) -> None:
@@ -261,10 +261,10 @@ def test_two_caches_share_one_file(tmp_path: Path) -> None:
     """What one process keeps, another finds."""
     path = tmp_path / "shared.sqlite3"
     writer, reader = StatementCache(path), StatementCache(path)
-    writer.keep("g", {f"statement {number}": VERDICT for number in range(50)}, {})
+    writer.store("g", {f"statement {number}": VERDICT for number in range(50)}, {})
 
     assert reader.count() == 50
-    assert reader.find("g", ["statement 7"]).verdicts != [None]
+    assert reader.look_up("g", ["statement 7"]).verdicts != [None]
 
 
 def test_processes_share_one_file(tmp_path: Path) -> None:
@@ -281,9 +281,9 @@ def keep_verdicts(path: Path, process: int) -> int:
     """Keep 25 verdicts of one's own and 25 that all keep; return how many are not found again."""
     cache = StatementCache(path)
     for number in range(25):
-        cache.keep("g", {f"{process} {number}": VERDICT, f"all {number}": VERDICT}, {})
+        cache.store("g", {f"{process} {number}": VERDICT, f"all {number}": VERDICT}, {})
     names = [f"{process} {number}" for number in range(25)]
-    return cache.find("g", names).verdicts.count(None)
+    return cache.look_up("g", names).verdicts.count(None)
 
 
 def test_a_file_that_is_held_costs_no_grade(

@@ -119,7 +119,10 @@ def test_readings_left_out_change_no_verdict() -> None:
         chunks = [*row.chunks, row.foreign, f"{row.statement} {row.foreign}"]
         passages = [prepare(chunk) for chunk in chunks]
         found = [
-            ([place.chunk_id for place in reading.chosen.places], model.support(features(reading)))
+            (
+                [place.chunk_id for place in reading.evidence.sentences],
+                model.support(features(reading)),
+            )
             for reading in readings(statement_sentence(row.statement), model, passages)
         ]
         compared += len(found)

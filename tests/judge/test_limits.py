@@ -1,4 +1,4 @@
-"""The gate paces calls, pauses on demand, and learns from replies."""
+"""The limiter paces calls, pauses on demand, and learns from replies."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.judge.limits import Budget, Gate
+from rag_evals.judge.limits import Budget, RequestLimiter
 from rag_evals.judge.wait_headers import parse_duration, retry_after_seconds
 
 
@@ -31,10 +31,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-async def pass_through(gate: Gate, times: int, tokens: int = 0, used: int | None = None) -> None:
+async def pass_through(
+    limiter: RequestLimiter, times: int, tokens: int = 0, used: int | None = None
+) -> None:
     """Make calls one after the other."""
     for _ in range(times):
-        async with gate.slot(tokens) as correct:
+        async with limiter.slot(tokens) as correct:
             if used is not None:
                 correct(used)
 
@@ -44,15 +46,15 @@ async def pass_through(gate: Gate, times: int, tokens: int = 0, used: int | None
 )
 def test_requests_keep_to_the_minute(clock: Clock, rpm: float, calls: int, seconds: float) -> None:
     """After one second's worth at once, requests are spread evenly."""
-    asyncio.run(pass_through(Gate(8, requests_per_minute=rpm, clock=clock), calls))
+    asyncio.run(pass_through(RequestLimiter(8, requests_per_minute=rpm, clock=clock), calls))
 
     assert clock.now == pytest.approx(seconds, abs=1e-6)
 
 
 def test_tokens_keep_to_the_minute_and_are_corrected(clock: Clock) -> None:
     """What a reply used counts, not what was guessed before it."""
-    gate = Gate(8, tokens_per_minute=6000, clock=clock)
-    asyncio.run(pass_through(gate, 11, tokens=100, used=200))
+    limiter = RequestLimiter(8, tokens_per_minute=6000, clock=clock)
+    asyncio.run(pass_through(limiter, 11, tokens=100, used=200))
 
     # 100 a second; ten calls' corrections of 200 are waited off before the eleventh.
     assert clock.now == pytest.approx(20.0, abs=1.01)
@@ -60,20 +62,20 @@ def test_tokens_keep_to_the_minute_and_are_corrected(clock: Clock) -> None:
 
 def test_a_call_larger_than_the_budget_still_goes(clock: Clock) -> None:
     """It waits for a full budget, leaves a debt, and the next one waits that off."""
-    gate = Gate(8, tokens_per_minute=600, clock=clock)
-    asyncio.run(pass_through(gate, 2, tokens=100))
+    limiter = RequestLimiter(8, tokens_per_minute=600, clock=clock)
+    asyncio.run(pass_through(limiter, 2, tokens=100))
 
     assert clock.now == pytest.approx(10.0, abs=0.01)
 
 
 def test_a_429_pauses_every_worker(clock: Clock) -> None:
     """One worker is told to wait; no other starts a request before that."""
-    gate = Gate(8, clock=clock)
-    gate.after_response(429, {"retry-after": "7"})
+    limiter = RequestLimiter(8, clock=clock)
+    limiter.after_response(429, {"retry-after": "7"})
 
     async def worker() -> float:
-        async with gate.slot(0):
-            await gate.before_request(is_retry=False)
+        async with limiter.slot(0):
+            await limiter.before_request(is_retry=False)
             return clock.now
 
     async def workers() -> list[float]:
@@ -84,30 +86,30 @@ def test_a_429_pauses_every_worker(clock: Clock) -> None:
 
 def test_calls_in_flight_are_halved_once_a_burst_and_raised_again(clock: Clock) -> None:
     """Four refusals at one time are one event; successes win the places back."""
-    gate = Gate(16, clock=clock)
+    limiter = RequestLimiter(16, clock=clock)
     for _ in range(4):
-        gate.after_response(429, {"retry-after": "1"})
-    assert gate.allowed == 8
+        limiter.after_response(429, {"retry-after": "1"})
+    assert limiter.allowed == 8
     clock.now += 2
-    gate.after_response(429, {})
-    assert gate.allowed == 4
+    limiter.after_response(429, {})
+    assert limiter.allowed == 4
     for _ in range(200):
-        gate.after_response(200, {})
-    assert gate.allowed == 16
+        limiter.after_response(200, {})
+    assert limiter.allowed == 16
     for _ in range(20):
         clock.now += 10
-        gate.after_response(429, {})
-    assert gate.allowed == 1
+        limiter.after_response(429, {})
+    assert limiter.allowed == 1
 
 
 def test_no_more_are_in_flight_than_allowed() -> None:
     """Whoever comes later waits for a place."""
-    gate = Gate(3)
+    limiter = RequestLimiter(3)
     most = inside = 0
 
     async def worker() -> None:
         nonlocal most, inside
-        async with gate.slot(0):
+        async with limiter.slot(0):
             inside += 1
             most = max(most, inside)
             for _ in range(3):
@@ -123,13 +125,13 @@ def test_no_more_are_in_flight_than_allowed() -> None:
 
 def test_limits_are_learnt_from_headers(clock: Clock) -> None:
     """`x-ratelimit-*` set the pace where the user did not."""
-    learning = Gate(8, clock=clock)
+    learning = RequestLimiter(8, clock=clock)
     learning.after_response(200, {"x-ratelimit-limit-requests": "60"})
     asyncio.run(pass_through(learning, 11))
     assert clock.now == pytest.approx(10.0, abs=1.01)
 
     clock.now = 0.0
-    told = Gate(8, requests_per_minute=600, clock=clock)
+    told = RequestLimiter(8, requests_per_minute=600, clock=clock)
     told.after_response(200, {"x-ratelimit-limit-requests": "60"})
     asyncio.run(pass_through(told, 20))
     assert clock.now == pytest.approx(1.0, abs=0.01)
@@ -137,24 +139,24 @@ def test_limits_are_learnt_from_headers(clock: Clock) -> None:
 
 def test_an_empty_budget_of_the_endpoint_is_waited_for(clock: Clock) -> None:
     """Nothing remaining: the next call comes after the reset."""
-    gate = Gate(8, clock=clock)
-    gate.after_response(
+    limiter = RequestLimiter(8, clock=clock)
+    limiter.after_response(
         200, {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1m30s"}
     )
-    asyncio.run(pass_through(gate, 1))
+    asyncio.run(pass_through(limiter, 1))
 
     assert clock.now == pytest.approx(90)
 
 
 def test_a_retry_is_a_request_of_its_own(clock: Clock) -> None:
     """What the transport sends again is taken from the budget."""
-    gate = Gate(8, requests_per_minute=60, clock=clock)
+    limiter = RequestLimiter(8, requests_per_minute=60, clock=clock)
 
     async def retried() -> None:
-        async with gate.slot(0):
+        async with limiter.slot(0):
             for attempt in range(5):
-                await gate.before_request(is_retry=attempt > 0)
-        await pass_through(gate, 1)
+                await limiter.before_request(is_retry=attempt > 0)
+        await pass_through(limiter, 1)
 
     asyncio.run(retried())
     assert clock.now == pytest.approx(5.0)

@@ -116,7 +116,7 @@ def models() -> list[type[BaseModel]]:
     waiting: list[Any] = [
         *catalog.RESPONSE_MODELS.values(),
         *(grader.result_model for grader in catalog.GRADERS.values()),
-        *(AuditReply, VerdictsReply, ExtractionReply, llm.VerdictsReply),
+        *(AuditReply, VerdictsReply, ExtractionReply, llm.VerifierReply),
         verified.VerifiedFaithfulnessResult,
     ]
     while waiting:

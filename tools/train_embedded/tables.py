@@ -67,7 +67,9 @@ def see(statements: Sequence[Labelled], model: Model) -> Table:
         passages = [prepare(chunk) for chunk in item.chunks]
         for result in readings(statement_sentence(item.text), model, passages):
             values.append(features(result))
-            cited.append(tuple(dict.fromkeys(place.chunk_id for place in result.chosen.places)))
+            cited.append(
+                tuple(dict.fromkeys(place.chunk_id for place in result.evidence.sentences))
+            )
     return Table(
         np.array(values, dtype=np.float64).reshape(-1, len(FEATURES)),
         np.array(starts, dtype=np.intp),

@@ -10,7 +10,7 @@ from rag_evals.analysis import calibrate as measure_judge
 from rag_evals.cli.shared.graders import chosen_graders
 from rag_evals.cli.shared.options import (
     By,
-    Columns,
+    ColumnOption,
     GraderNames,
     Json,
     Limit,
@@ -37,7 +37,7 @@ def calibrate(
     ] = None,
     grader: GraderNames = None,
     prompt: PromptFile = None,
-    column: Columns = None,
+    column: ColumnOption = None,
     label_column: Annotated[
         str | None,
         typer.Option(

@@ -22,7 +22,7 @@ from rag_evals.cli.shared.gates import (
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders, chosen_graders
 from rag_evals.cli.shared.options import (
     By,
-    Columns,
+    ColumnOption,
     GraderNames,
     JsonForTable,
     Limit,
@@ -81,7 +81,7 @@ def grade(
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
     ] = None,
-    column: Columns = None,
+    column: ColumnOption = None,
     out: OutFolder = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Begin anew; a run in the folder is set aside.")

@@ -18,7 +18,7 @@ PromptFile = Annotated[
     typer.Option(metavar="FILE", help="Prompt file to use instead of a shipped one."),
 ]
 
-Columns = Annotated[
+ColumnOption = Annotated[
     list[str] | None,
     typer.Option(metavar="FIELD=SOURCE", help="Where a field is; may be repeated."),
 ]
