@@ -11,7 +11,7 @@ from rag_evals.analysis.matching import Matched, Unit, match_labels
 from rag_evals.analysis.wording import interval_words
 from rag_evals.core import named_arguments
 from rag_evals.errors import DataError
-from rag_evals.run import StoredRun, load_run
+from rag_evals.run import Run, load_run
 from rag_evals.stats import (
     Agreement,
     Interval,
@@ -211,7 +211,7 @@ def _yes_or_no(unit: Unit, label: float) -> bool:
     return label == 1
 
 
-def _foreign(run: StoredRun, labels: Sequence[Label]) -> int:
+def _foreign(run: Run, labels: Sequence[Label]) -> int:
     there = {record["sample_id"] for record in run.records}
     return sum(label.sample_id not in there for label in labels)
 

@@ -19,7 +19,7 @@ from rag_evals.analysis.items import reason_of
 from rag_evals.analysis.pairing import paired_runs
 from rag_evals.core import named_arguments
 from rag_evals.errors import ConfigurationError, UnpairedScoresError
-from rag_evals.run import Record, Run, StoredRun, load_run, require_counts
+from rag_evals.run import Record, Run, load_run, require_counts
 from rag_evals.stats import (
     Interval,
     PairedComparison,
@@ -30,7 +30,7 @@ from rag_evals.stats import (
     mean_interval,
 )
 
-RunInput = str | Path | Run | StoredRun
+RunInput = str | Path | Run
 """A run folder, or a run in memory."""
 
 _CHANGES_KEPT = 20
@@ -130,8 +130,8 @@ class _Pair:
     def __init__(
         self,
         grader: str,
-        first: StoredRun,
-        second: StoredRun,
+        first: Run,
+        second: Run,
         count: Mapping[str, float],
         clusters: Mapping[str, str | None],
     ) -> None:
@@ -245,11 +245,11 @@ def _by_group(
     )
 
 
-def _name(run: StoredRun) -> str:
+def _name(run: Run) -> str:
     return "a run in memory" if run.folder is None else str(run.folder)
 
 
-def _no_pair(first: StoredRun, second: StoredRun) -> str:
+def _no_pair(first: Run, second: Run) -> str:
     names = f"{', '.join(first.graders) or 'none'} and {', '.join(second.graders) or 'none'}"
     if not set(first.graders) & set(second.graders):
         one, other = (run.graders[0] if run.graders else "NAME" for run in (first, second))

@@ -11,7 +11,7 @@ from rag_evals.analysis.matching import Matched, Unit, match_labels
 from rag_evals.analysis.wording import interval_words
 from rag_evals.core import named_arguments
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
-from rag_evals.run import StoredRun, load_run
+from rag_evals.run import Run, load_run
 from rag_evals.stats import (
     CorrectedMean,
     CorrectedRate,
@@ -116,7 +116,7 @@ def correct(
 
 @dataclass(frozen=True, slots=True)
 class _Corrector:
-    run: StoredRun
+    run: Run
     clusters: dict[str, str | None]
     threshold: float
     confidence: float

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rag_evals.run import StoredRun
+from rag_evals.run import Run
 
 _SETTINGS = {
     "judge": "the judge",
@@ -12,19 +12,19 @@ _SETTINGS = {
 }
 
 
-def named_differences(first: StoredRun, second: StoredRun) -> list[str]:
+def named_differences(first: Run, second: Run) -> list[str]:
     """Say each difference in one sentence; an empty list for runs that differ in nothing known."""
     return [*_settings(first, second), *_graders(first, second), *_data(first, second)]
 
 
-def _settings(first: StoredRun, second: StoredRun) -> Iterator[str]:
+def _settings(first: Run, second: Run) -> Iterator[str]:
     for key, label in _SETTINGS.items():
         old, new = first.identity.get(key), second.identity.get(key)
         if old != new:
             yield f"{label} differs: {old!r} and {new!r}"
 
 
-def _graders(first: StoredRun, second: StoredRun) -> Iterator[str]:
+def _graders(first: Run, second: Run) -> Iterator[str]:
     old, new = (run.identity.get("graders", {}) for run in (first, second))
     models = [run.identity.get("models", {}) for run in (first, second)]
     for grader in first.graders:
@@ -49,7 +49,7 @@ def _graders(first: StoredRun, second: StoredRun) -> Iterator[str]:
         yield f"--pair {lonely[0][0]}={lonely[1][0]} compares graders of different names"
 
 
-def _data(first: StoredRun, second: StoredRun) -> Iterator[str]:
+def _data(first: Run, second: Run) -> Iterator[str]:
     common = [sample_id for sample_id in first.samples if sample_id in second.samples]
     if not common:
         if first.identity.get("data") != second.identity.get("data"):

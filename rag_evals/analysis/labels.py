@@ -19,7 +19,7 @@ from typing import Any
 from rag_evals.core import MISSING, fault_of
 from rag_evals.dataset import ColumnMap, read_rows
 from rag_evals.errors import DataError
-from rag_evals.run import StoredRun
+from rag_evals.run import Run
 
 _WORDS = {
     "true": 1.0, "yes": 1.0, "1": 1.0, "supported": 1.0, "faithful": 1.0,
@@ -58,7 +58,7 @@ class Label:
 
 
 def read_labels(
-    sources: str | Path | Sequence[str | Path], run: StoredRun, *, column: str = "label"
+    sources: str | Path | Sequence[str | Path], run: Run, *, column: str = "label"
 ) -> list[Label]:
     """Read labels for a run.
 
@@ -87,7 +87,7 @@ def read_labels(
     return labels
 
 
-def _own_labels(run: StoredRun) -> Iterator[Label]:
+def _own_labels(run: Run) -> Iterator[Label]:
     there = {name for sample in run.samples.values() for name in sample.columns}
     for name in _OWN_COLUMNS:
         if name in there:
@@ -139,7 +139,7 @@ def _statement_number(written: object, where: str) -> int:
     return int(digits)
 
 
-def _column_labels(run: StoredRun, name: str) -> Iterator[Label]:
+def _column_labels(run: Run, name: str) -> Iterator[Label]:
     names = {column for sample in run.samples.values() for column in sample.columns}
     if name not in names:
         raise DataError(

@@ -14,7 +14,7 @@ from typing import TypeVar
 from rag_evals.analysis.labels import Label
 from rag_evals.core import About, Finding
 from rag_evals.errors import UnknownNameError
-from rag_evals.run import Record, StoredRun, findings_in
+from rag_evals.run import Record, Run, findings_in
 from rag_evals.text import words_of
 
 K = TypeVar("K", str, int)
@@ -78,9 +78,7 @@ class Matched:
     noun: str = "statements"
 
 
-def match_labels(
-    run: StoredRun, labels: Iterable[Label], grader: str | None = None
-) -> list[Matched]:
+def match_labels(run: Run, labels: Iterable[Label], grader: str | None = None) -> list[Matched]:
     """Pair labels with verdicts, for each grader that has any label.
 
     Args:

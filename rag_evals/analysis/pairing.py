@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 
 from rag_evals.errors import ConfigurationError, UnknownNameError
-from rag_evals.run import StoredRun
+from rag_evals.run import Run
 
 _Names = list[tuple[str, str]]
 
 
 def paired_runs(
-    first: StoredRun,
-    second: StoredRun,
+    first: Run,
+    second: Run,
     *,
     pairs: Mapping[str, str] | None = None,
     graders: Sequence[str] = (),
-) -> tuple[StoredRun, StoredRun]:
+) -> tuple[Run, Run]:
     """Give graders that belong together one name: "strict -> mild".
 
     Args:
@@ -48,12 +48,12 @@ def paired_runs(
     )
 
 
-def _require_grader(name: str, run: StoredRun, which: str) -> None:
+def _require_grader(name: str, run: Run, which: str) -> None:
     if name not in run.graders:
         raise UnknownNameError.of(f"{which} grader", name, run.graders)
 
 
-def _renamed(run: StoredRun, names: _Names, alone: bool, graders: Sequence[str]) -> StoredRun:
+def _renamed(run: Run, names: _Names, alone: bool, graders: Sequence[str]) -> Run:
     told = {old for old, _ in names}
     others = [] if alone else [name for name in run.graders if name not in told]
     names = names + [(name, name) for name in others if not graders or name in graders]
@@ -61,7 +61,7 @@ def _renamed(run: StoredRun, names: _Names, alone: bool, graders: Sequence[str])
     for key in ("graders", "models"):
         known = identity.get(key) or {}
         identity[key] = {new: known[old] for old, new in names if old in known}
-    return StoredRun(
+    return Run(
         [{**record, "grader": new} for old, new in names for record in run.of_grader(old)],
         folder=run.folder,
         manifest={**run.manifest, "identity": identity},

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_evals.analysis import reason_of
-from rag_evals.run import Record, StoredRun, worst_mean
+from rag_evals.run import Record, Run, worst_mean
 from rag_evals.stats import (
     DEFAULT_BANDS,
     Band,
@@ -62,7 +62,7 @@ class GraderNumbers:
     groups: tuple[GroupScores, ...]
 
 
-def grader_numbers(run: StoredRun, view: View) -> list[GraderNumbers]:
+def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
     """Count and estimate, for each grader of a run.
 
     Raises:
@@ -77,7 +77,7 @@ def grader_numbers(run: StoredRun, view: View) -> list[GraderNumbers]:
     ]
 
 
-def usage_of(run: StoredRun) -> dict[str, float]:
+def usage_of(run: Run) -> dict[str, float]:
     """Add up what a run cost: calls, tokens, and whatever else its outcomes count; seconds last."""
     total: defaultdict[str, float] = defaultdict(float)
     for record in run.records:

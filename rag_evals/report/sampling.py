@@ -4,10 +4,10 @@ import random
 from collections.abc import Sequence
 
 from rag_evals.analysis import has_verdicts
-from rag_evals.run import Record, StoredRun
+from rag_evals.run import Record, Run
 
 
-def rows_to_label(run: StoredRun, count: int, *, seed: int = 0) -> list[tuple[str, str]]:
+def rows_to_label(run: Run, count: int, *, seed: int = 0) -> list[tuple[str, str]]:
     """Draw outcomes to label, each with the same chance, spread evenly over graders and scores.
 
     Rows are shuffled, sorted by grader and score, and every k-th one is taken from a random start

@@ -19,7 +19,7 @@ from rag_evals.analysis import (
 )
 from rag_evals.core import Finding
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
-from rag_evals.run import StoredRun, findings_in, load_run
+from rag_evals.run import Run, findings_in, load_run
 from rag_evals.stats import GroupScores
 
 _WORST_ROWS = 10
@@ -174,7 +174,7 @@ def group_cells(group: GroupScores) -> list[str]:
     ]
 
 
-def _worst_rows(run: StoredRun) -> Iterator[str]:
+def _worst_rows(run: Run) -> Iterator[str]:
     low = sorted(
         (r for r in run.records if r["score"] is not None and r["score"] < 1),
         key=lambda record: record["score"],

@@ -14,12 +14,12 @@ from rag_evals.run.gate import (
     require_share,
 )
 from rag_evals.run.interrupt import run_until_signal
-from rag_evals.run.load import StoredRun, load_run
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status, findings_in
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report
 from rag_evals.run.results import StoredResult
-from rag_evals.run.runner import Run, aevaluate, aexecute, evaluate, execute
+from rag_evals.run.run import Run, StoredRun, load_run
+from rag_evals.run.runner import aevaluate, aexecute, evaluate, execute
 from rag_evals.run.samples import StoredSample
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import Record

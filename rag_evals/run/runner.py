@@ -2,14 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
-
-from pydantic import BaseModel
+from typing import Any
 
 from rag_evals.core import Meter, Sample, named_arguments
 from rag_evals.dataset import Columns, Data, FileData, NumberedSample
@@ -29,46 +27,10 @@ from rag_evals.run.outcome import (
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
+from rag_evals.run.run import Run
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import RunStore
-from rag_evals.run.summary import Summary, summary_html
-
-R = TypeVar("R", bound=BaseModel)
-
-
-class Run:
-    """A finished run.
-
-    Attributes:
-        outcomes: In the order of the data, then of the graders; empty with `keep=False`.
-        folder: Where it is kept, or None.
-        graded: Gradings that were made now; the rest were there from an earlier run.
-    """
-
-    def __init__(
-        self, outcomes: Sequence[Outcome], summary: Summary, folder: Path | None, graded: int
-    ) -> None:
-        self.outcomes = list(outcomes)
-        self.folder = folder
-        self.graded = graded
-        self._summary = summary
-
-    def summary(self) -> Summary:
-        """Return means, counts, usage and cost."""
-        return self._summary
-
-    def of(self, grader: Grader[R]) -> list[Outcome[R]]:
-        """Return the outcomes of one grader, their results typed as it returns them.
-
-        Args:
-            grader: One that graded here; found by its name.
-        """
-        found = [outcome for outcome in self.outcomes if outcome.grader == grader.name]
-        # The name says which grader it was, and so which result it returned.
-        return cast("list[Outcome[R]]", found)
-
-    def _repr_html_(self) -> str:
-        return summary_html(self._summary, self.folder)
+from rag_evals.run.summary import Summary
 
 
 @named_arguments
@@ -309,7 +271,8 @@ class _Runner:
         graders = self._summary.graders
         self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
-        return Run(self._outcomes, self._summary, folder, self._graded)
+        outcomes = self._outcomes if self._keep else None
+        return Run.fresh(outcomes, self._summary, folder, self._graded)
 
     def _open_work(self) -> Iterator[tuple[NumberedSample, Grader[Any]]]:
         """Yield what is still to be graded; what an earlier run ended is counted on the way."""

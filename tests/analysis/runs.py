@@ -7,7 +7,7 @@ from pydantic_core import from_json
 
 from rag_evals import FaithfulnessResult, Result, StatementEvaluation
 from rag_evals.core import Usage
-from rag_evals.run import StoredRun, StoredSample
+from rag_evals.run import Run, StoredSample
 from rag_evals.run.outcome import GradingIdentity, outcome_from_result
 
 GRADER = "faithfulness"
@@ -42,10 +42,10 @@ def scores_run(
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     identity: Mapping[str, Any] | None = None,
     grader: str = GRADER,
-) -> StoredRun:
+) -> Run:
     """Make a run of one grader from scores."""
     named = scores if isinstance(scores, Mapping) else {f"r{n}": s for n, s in enumerate(scores)}
-    return StoredRun(
+    return Run(
         [record(n, name, score, grader=grader) for n, (name, score) in enumerate(named.items())],
         manifest={"identity": identity or {}},
         samples={
@@ -69,11 +69,11 @@ def faithfulness(statements: Sequence[tuple[str, bool]]) -> FaithfulnessResult:
 def statements_run(
     rows: Mapping[str, Sequence[tuple[str, bool]]],
     columns: Mapping[str, Mapping[str, Any]] | None = None,
-) -> StoredRun:
+) -> Run:
     """Make a run from the statements of each row and the judge's verdicts on them."""
     records = [
         graded(number, name, faithfulness(statements))
         for number, (name, statements) in enumerate(rows.items())
     ]
     samples = {name: StoredSample(name, columns=values) for name, values in (columns or {}).items()}
-    return StoredRun(records, samples=samples)
+    return Run(records, samples=samples)

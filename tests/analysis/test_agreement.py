@@ -10,7 +10,7 @@ import pytest
 from rag_evals import ChunkPrecisionResult, ContextRecallResult
 from rag_evals.analysis import PeopleAgreement, agreement, read_labels
 from rag_evals.errors import DataError
-from rag_evals.run import StoredRun
+from rag_evals.run import Run
 from rag_evals.score_precision import GradedChunk
 from rag_evals.score_recall import ReferenceStatement
 from tests.analysis.runs import faithfulness, graded, scores_run, statements_run
@@ -199,7 +199,7 @@ def test_chunk_labels_are_matched_too() -> None:
     """The verdicts of chunk precision can be labelled by their place."""
     chunks = [GradedChunk(id_chunk=0, score=True), GradedChunk(id_chunk=1, score=False)]
     result = ChunkPrecisionResult(graded_chunks=chunks)
-    run = StoredRun([graded(0, "r0", result, grader="chunk_precision")])
+    run = Run([graded(0, "r0", result, grader="chunk_precision")])
     labels = write(
         "labels.jsonl",
         *({"sample_id": "r0", "statement": n, "text": f"chunk {n}", "label": 1} for n in (0, 1)),
@@ -216,7 +216,7 @@ def test_one_grader_can_be_taken() -> None:
     from rag_evals.errors import UnknownNameError
     from tests.analysis.runs import record
 
-    run = StoredRun([record(0, "a", 1.0, grader=name) for name in ("one", "two")])
+    run = Run([record(0, "a", 1.0, grader=name) for name in ("one", "two")])
     labels = write("labels.jsonl", {"sample_id": "a", "label": 1})
 
     assert [t.grader for t in agreement(run, labels).tables] == ["one", "two"]
@@ -230,7 +230,7 @@ def test_texts_of_the_answer_are_no_labels_of_the_reference() -> None:
     recall = ContextRecallResult(
         statements=[ReferenceStatement(statement="It is in Paris.", is_covered=True)]
     )
-    both = StoredRun(
+    both = Run(
         [
             graded(0, "a", faithfulness([("It is in Paris.", True)])),
             graded(0, "a", recall, grader="context_recall"),
@@ -242,7 +242,7 @@ def test_texts_of_the_answer_are_no_labels_of_the_reference() -> None:
 
     assert {t.grader for t in agreement(both, unnamed).tables} == {"faithfulness"}
     assert {t.grader for t in agreement(both, named).tables} == {"context_recall"}
-    for run, grader in ((both, "context_recall"), (StoredRun(both.records[1:]), None)):
+    for run, grader in ((both, "context_recall"), (Run(both.records[1:]), None)):
         found = table(agreement(run, unnamed, grader=grader), "statement")
         assert found.agreement.confusion.false_positives == 1
 
@@ -250,7 +250,7 @@ def test_texts_of_the_answer_are_no_labels_of_the_reference() -> None:
 def test_texts_of_statements_are_no_labels_of_chunks() -> None:
     """A grader without statements has nothing to do with labels of texts."""
     result = ChunkPrecisionResult(graded_chunks=[GradedChunk(id_chunk=0, score=True)])
-    run = StoredRun([graded(0, "r0", result, grader="chunk_precision")])
+    run = Run([graded(0, "r0", result, grader="chunk_precision")])
     labels = write("l.jsonl", {"sample_id": "r0", "statements": [{"text": "It is.", "label": 1}]})
 
     with pytest.raises(DataError, match="no label fits a verdict"):

@@ -9,7 +9,7 @@ import pytest
 from rag_evals import evaluate
 from rag_evals.analysis import compare, verdict_words
 from rag_evals.errors import ConfigurationError, DataError, UnknownNameError, UnpairedScoresError
-from rag_evals.run import StoredRun
+from rag_evals.run import Run
 from tests.analysis.runs import record, scores_run
 
 
@@ -27,8 +27,8 @@ def test_a_run_is_not_distinguishable_from_itself() -> None:
 
 def test_equal_scores_of_two_runs_are_no_proof_of_equality() -> None:
     """Graded twice with the same scores: the interval says what so few rows cannot rule out."""
-    one = StoredRun([record(n, f"r{n}", 0.5, seconds=1.0) for n in range(4)])
-    other = StoredRun([record(n, f"r{n}", 0.5, seconds=2.0) for n in range(4)])
+    one = Run([record(n, f"r{n}", 0.5, seconds=1.0) for n in range(4)])
+    other = Run([record(n, f"r{n}", 0.5, seconds=2.0) for n in range(4)])
     (grader,) = compare(one, other).graders
 
     assert grader.paired.difference.low < 0 < grader.paired.difference.high
@@ -80,9 +80,9 @@ def test_passes_are_compared_by_mcnemar() -> None:
 def test_several_graders_are_adjusted_together() -> None:
     """Holm: the smallest of two p-values counts twice."""
 
-    def run(first: float) -> StoredRun:
+    def run(first: float) -> Run:
         rows = [record(n, f"r{n}", first * (1 - n / 100), grader="one") for n in range(6)]
-        return StoredRun([*rows, *(record(n, f"r{n}", 0.5, grader="two") for n in range(6))])
+        return Run([*rows, *(record(n, f"r{n}", 0.5, grader="two") for n in range(6))])
 
     one, two = compare(run(0.2), run(0.9)).graders
 
@@ -160,7 +160,7 @@ def test_changed_answers_are_counted(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_runs_without_a_common_row_are_refused(other: StoredRun, message: str) -> None:
+def test_runs_without_a_common_row_are_refused(other: Run, message: str) -> None:
     """The message says what would make them comparable."""
     with pytest.raises(UnpairedScoresError, match=message):
         compare(scores_run([1.0]), other)
@@ -172,10 +172,10 @@ def test_a_folder_without_a_run_is_refused() -> None:
         compare("nowhere", "nowhere")
 
 
-def _two_graders(first: Sequence[float], second: Sequence[float]) -> StoredRun:
+def _two_graders(first: Sequence[float], second: Sequence[float]) -> Run:
     rows = [record(n, f"r{n}", score, grader="strict") for n, score in enumerate(first)]
     rows += [record(n, f"r{n}", score, grader="mild") for n, score in enumerate(second)]
-    return StoredRun(rows, manifest={"identity": {"graders": {"strict": "1", "mild": "2"}}})
+    return Run(rows, manifest={"identity": {"graders": {"strict": "1", "mild": "2"}}})
 
 
 def test_two_graders_of_one_run_are_compared() -> None:
@@ -209,7 +209,7 @@ def test_graders_of_other_names_are_paired_as_told() -> None:
 def test_graders_that_only_one_run_has_are_named_with_the_way_out() -> None:
     """A grader in common is compared; the others are named, and how to pair them."""
     one = _two_graders([0.2] * 6, [0.5] * 6)
-    other = StoredRun(
+    other = Run(
         [record(n, f"r{n}", 0.4, grader=name) for name in ("strict", "new") for n in range(6)]
     )
 
@@ -250,8 +250,8 @@ def test_rows_of_one_run_only_count_against_coverage() -> None:
 def test_a_grader_that_scored_nothing_misses_the_gate() -> None:
     """It is not left out because another grader has scores."""
     rows = [record(n, f"r{n}", 1.0, grader="one") for n in range(6)]
-    good = StoredRun([*rows, *(record(n, f"r{n}", 1.0, grader="two") for n in range(6))])
-    dead = StoredRun([*rows, *(record(n, f"r{n}", None, grader="two") for n in range(6))])
+    good = Run([*rows, *(record(n, f"r{n}", 1.0, grader="two") for n in range(6))])
+    dead = Run([*rows, *(record(n, f"r{n}", None, grader="two") for n in range(6))])
     compared = compare(good, dead)
 
     assert "two: nothing to compare" in str(compared)
@@ -288,7 +288,7 @@ def test_words_and_interval_never_contradict() -> None:
         lifts = {name: rng.choice([0.0, 0.1, 0.2]) for name in names}
         scores = {name: [rng.randint(0, 4) / 5 for _ in range(count)] for name in names}
         one, other = (
-            StoredRun(
+            Run(
                 record(n, f"r{n}", min(1.0, score + lift * rng.random()), grader=name, seconds=side)
                 for name in names
                 for lift in (lifts[name] * side,)

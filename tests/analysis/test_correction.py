@@ -8,11 +8,11 @@ import pytest
 
 from rag_evals.analysis import correct
 from rag_evals.errors import TooFewLabelsError
-from rag_evals.run import StoredRun
+from rag_evals.run import Run
 from tests.analysis.runs import scores_run, statements_run
 
 
-def judged(rows: int, *, right: float, base: float = 0.7, seed: int = 1) -> tuple[StoredRun, str]:
+def judged(rows: int, *, right: float, base: float = 0.7, seed: int = 1) -> tuple[Run, str]:
     """Make a run of one-statement rows by a judge of known quality, and labels of 60 of them."""
     rng = random.Random(seed)
     truth = [rng.random() < base for _ in range(rows)]

@@ -7,7 +7,7 @@ from rag_evals import AnswerRelevanceResult, AuditedFaithfulnessResult, ChunkPre
 from rag_evals.core.finding import Quote
 from rag_evals.report import View, report_html
 from rag_evals.response_models.audited import AuditedStatement, VerdictOfThree
-from rag_evals.run import StoredRun, StoredSample
+from rag_evals.run import Run, StoredSample
 from rag_evals.score_precision import GradedChunk
 from rag_evals.score_relevance import AspectEvaluation
 from tests.analysis.runs import faithfulness, graded, record
@@ -58,7 +58,7 @@ def audited() -> AuditedFaithfulnessResult:
     )
 
 
-def stored(folder: Path | None = None) -> StoredRun:
+def stored(folder: Path | None = None) -> Run:
     """Make a run of three graders; one row failed, one cannot be scored."""
     error = {"type": "JudgeOutputError", "message": "the reply stayed invalid"}
     precision = ChunkPrecisionResult(
@@ -81,7 +81,7 @@ def stored(folder: Path | None = None) -> StoredRun:
         graded(1, "canberra", relevance, grader="answer_relevance"),
     ]
     identity = {"judge": "embedded", "graders": {"faithfulness": "f" * 64}}
-    return StoredRun(
+    return Run(
         rows,
         folder=folder,
         manifest={"identity": identity, "created": "2026-11-21T10:00:00+00:00"},
@@ -89,7 +89,7 @@ def stored(folder: Path | None = None) -> StoredRun:
     )
 
 
-def write_page(folder: Path, run: StoredRun | None = None, **options: Any) -> Path:
+def write_page(folder: Path, run: Run | None = None, **options: Any) -> Path:
     """Write the report of a run."""
     page = folder / "report.html"
     page.write_text(report_html(run or stored(), view=View(**options)), encoding="utf-8")

@@ -9,7 +9,7 @@ from rag_evals import Result
 from rag_evals.analysis import compare
 from rag_evals.core.finding import Finding, Quote
 from rag_evals.report import View, comparison_html, report_html
-from rag_evals.run import StoredRun, StoredSample
+from rag_evals.run import Run, StoredSample
 from rag_evals.stats import build_bands
 from tests.analysis.runs import graded, record
 from tests.report.browser import Browser
@@ -95,7 +95,7 @@ class PoisonedResult(Result):
         return [self.bad]
 
 
-def poisoned() -> StoredRun:
+def poisoned() -> Run:
     """Make a run in which every field of every row is one of the strings."""
     records, samples = [], {}
     for number, bad in enumerate(CORPUS):
@@ -112,7 +112,7 @@ def poisoned() -> StoredRun:
         )  # fmt: skip
     identity = {"judge": CORPUS[0], "graders": {CORPUS[16]: CORPUS[17]}, CORPUS[3]: CORPUS[5]}
     manifest = {"identity": identity, "created": CORPUS[1]}
-    return StoredRun(records, folder=Path("<img src=x onerror=window.pwned=1>"), manifest=manifest,
+    return Run(records, folder=Path("<img src=x onerror=window.pwned=1>"), manifest=manifest,
                      samples=samples)  # fmt: skip
 
 
@@ -175,7 +175,7 @@ def test_a_comparison_of_poisoned_runs_runs_nothing(browser: Browser, tmp_path: 
 @pytest.mark.parametrize("bad", CORPUS)
 def test_no_attack_leaves_its_place_in_the_file(bad: str) -> None:
     """The file itself holds none of the strings as markup: rows are coded, the rest is escaped."""
-    run = StoredRun([record(0, bad, 0.5, grader=bad)], manifest={"identity": {"judge": bad}})
+    run = Run([record(0, bad, 0.5, grader=bad)], manifest={"identity": {"judge": bad}})
     page = report_html(run)
 
     assert page.count("<script") == 3

@@ -14,7 +14,7 @@ from rag_evals import AbstentionResult, AnswerRelevanceResult
 from rag_evals.analysis import agreement, compare
 from rag_evals.errors import DataError
 from rag_evals.report import comparison_html, report_html
-from rag_evals.run import StoredRun
+from rag_evals.run import Run
 from rag_evals.score_abstention import AbstentionLabel
 from rag_evals.score_relevance import AspectEvaluation
 from tests.analysis.runs import graded, record, scores_run, statements_run
@@ -171,7 +171,7 @@ def test_labels_are_given_by_key_kept_and_exported(browser: Browser, tmp_path: P
     (statements, _) = agreement(run, exported).tables
     assert statements.agreement.confusion.false_negatives == 1
 
-    other = StoredRun(run.records, manifest={"identity": {"judge": "another"}})
+    other = Run(run.records, manifest={"identity": {"judge": "another"}})
     browser.open(write_page(tmp_path, other))
     assert browser.texts("#labels") == [""]
     exported.unlink()
@@ -186,7 +186,7 @@ def labels_of(browser: Browser) -> dict[str, Any]:
     return {f"{entry['sample_id']} {entry['statement']}": entry for entry in entries}
 
 
-def one_statement_rows() -> StoredRun:
+def one_statement_rows() -> Run:
     """Make a run of four rows with one statement each, lowest score first."""
     return statements_run({name: [(f"{name} is so.", name > "b")] for name in ("a", "b", "c", "d")})
 
@@ -243,7 +243,7 @@ def test_ratings_between_are_passed_over(browser: Browser, tmp_path: Path) -> No
         graded(0, "a", relevance, grader="answer_relevance"),
         graded(1, "b", AbstentionResult(**labels), grader="abstention"),
     ]
-    browser.open(write_page(tmp_path, StoredRun(rows)))
+    browser.open(write_page(tmp_path, Run(rows)))
     browser.open_row(0)
     assert browser.texts("#detail h2") == ["a · answer_relevance"]
     assert browser.texts(".item .tag") == ["yes · support 1.00", "partly · support 0.50",
@@ -319,7 +319,7 @@ def test_a_key_held_down_labels_once(browser: Browser, tmp_path: Path) -> None:
 def test_twenty_thousand_rows_are_a_handful_of_elements(browser: Browser, tmp_path: Path) -> None:
     """Only what is in sight is in the page; the last row is one key away."""
     rows = [record(n, f"row-{n}", (n % 100) / 100) for n in range(20_000)]
-    browser.open(write_page(tmp_path, StoredRun(rows)))
+    browser.open(write_page(tmp_path, Run(rows)))
     assert browser.texts("#count") == ["20000 rows"]
     assert len(browser.ids()) < 80
     browser.run("document.getElementById('scroll').focus()")

@@ -19,7 +19,7 @@ from rag_evals.report import (
     rows_to_label,
     write_report,
 )
-from rag_evals.run import StoredRun, StoredSample
+from rag_evals.run import Run, StoredSample
 from tests.analysis.runs import faithfulness, graded, record, scores_run, statements_run
 from tests.report.pages import stored
 
@@ -40,7 +40,7 @@ def test_markdown_has_the_numbers_and_the_rows_that_need_a_look() -> None:
 def test_markdown_obeys_no_data() -> None:
     """Pipes, links, mentions, HTML and headings in data are text."""
     name = "a|b <img src=x> @user [x](https://e.x) # `c`\n# d"
-    text = report_markdown(StoredRun([record(0, name, 0.5)]))
+    text = report_markdown(Run([record(0, name, 0.5)]))
 
     assert (
         "a\\|b &lt;img src=x&gt; @\u200buser \\[x\\](https:\u200b//e.x) \\# \\`c\\` \\# d" in text
@@ -62,7 +62,7 @@ def test_json_has_groups_usage_and_identity() -> None:
 @pytest.mark.parametrize("bad", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
 def test_csv_has_no_formula(bad: str) -> None:
     """A text that a spreadsheet would compute gets an apostrophe; numbers stay numbers."""
-    run = StoredRun(
+    run = Run(
         [graded(0, bad, faithfulness([("x", True)]))],
         samples={bad: StoredSample(bad, columns={"topic": bad})},
     )

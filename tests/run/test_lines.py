@@ -1,6 +1,7 @@
 """Files of JSON lines: a torn line is cut off before anything is added, and each fault is named."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,14 @@ import pytest
 
 from rag_evals import evaluate
 from rag_evals.errors import DataError, RagEvalsError
-from rag_evals.run import load_run
+from rag_evals.run import Run, load_run
 
 OUT = Path("out")
 FILES = ["results.jsonl", "samples.jsonl"]
+READERS: list[Callable[[], Run]] = [
+    lambda: load_run(OUT),
+    lambda: evaluate(rows(3), out=OUT),
+]
 
 
 def rows(count: int) -> list[dict[str, Any]]:
@@ -85,7 +90,7 @@ def test_a_line_that_is_something_else_is_named(name: str, line: bytes) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([lines[0], line, *lines[1:]]))
 
-    for read in (lambda: load_run(OUT), lambda: evaluate(rows(3), out=OUT)):
+    for read in READERS:
         with pytest.raises(DataError, match=rf"{name}', line 2: ") as caught:
             read()
         assert "\n" not in str(caught.value)
@@ -154,7 +159,7 @@ def test_a_damaged_manifest_is_named(text: bytes) -> None:
     path = OUT / "manifest.json"
     path.write_bytes(text)
 
-    for read in (lambda: load_run(OUT), lambda: evaluate(rows(3), out=OUT)):
+    for read in READERS:
         with pytest.raises(RagEvalsError, match=r"manifest.json'") as caught:
             read()
         assert "\n" not in str(caught.value)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from rag_evals import FaithfulnessResult, Sample, evaluate
+import rag_evals
+from rag_evals import Faithfulness, FaithfulnessResult, Sample, evaluate
 from rag_evals.core.finding import Finding
 from rag_evals.errors import DataError
 from rag_evals.report import report_csv
-from rag_evals.run import StoredResult, StoredRun, load_run
+from rag_evals.run import Run, StoredResult, load_run
 from tests.conftest import EIFFEL
 
 ROWS: list[dict[str, Any]] = [
@@ -42,6 +43,25 @@ def test_an_iterable_can_be_read_back_with_its_samples() -> None:
     assert stored.samples["paris"].metadata[0] == {"title": "Guide"}
     assert stored.samples["eiffel"].columns == {"topic": "towers", "meta": {"votes": 3}}
     assert str(stored.summary()) == str(run.summary())
+
+
+def test_a_fresh_run_answers_as_the_one_that_is_read() -> None:
+    """There is one class of runs: what `evaluate` returns has samples, columns and manifest too."""
+    fresh = evaluate((dict(row) for row in ROWS), out="kept")
+    stored = load_run("kept")
+
+    assert load_run(fresh) is fresh
+    assert rag_evals.StoredRun is rag_evals.Run is type(fresh) is type(stored)
+    assert fresh.outcomes == stored.outcomes
+    assert fresh.of(Faithfulness) == stored.of(Faithfulness)
+    assert [*fresh.records] == [*stored.records]
+    assert fresh.graders == stored.graders == ["faithfulness"]
+    assert (fresh.samples, fresh.manifest) == (stored.samples, stored.manifest)
+    assert fresh.column("topic") == stored.column("topic")
+    assert str(fresh.summary()) == str(stored.summary())
+    assert (fresh.folder, fresh.graded, stored.graded) == (stored.folder, 3, 0)
+    with pytest.raises(DataError, match="no column 'topic' in the data; it has none"):
+        evaluate(ROWS).column("topic")
 
 
 def test_a_file_keeps_the_columns_that_no_field_takes(tmp_path: Path) -> None:
@@ -123,7 +143,7 @@ def test_results_of_unknown_models_keep_their_fields() -> None:
         "findings": [{"text": "the tone", "verdict": True, "label": "kind"}], "warnings": ["odd"],
         "tallies": {"kind words": [1, 2]},
     }  # fmt: skip
-    (outcome,) = StoredRun([line]).outcomes
+    (outcome,) = Run([line]).outcomes
     result = outcome.result
 
     assert type(result) is StoredResult

@@ -164,12 +164,13 @@ def test_a_file_is_checked_before_the_first_call(scripted: Start) -> None:
 
 
 def test_keep_false_keeps_nothing_in_memory() -> None:
-    """The numbers are there, the outcomes only in the folder."""
+    """The numbers are there, the outcomes only in the folder, from which they can be read."""
     run = evaluate(rows(3), keep=False, out="out")
 
-    assert run.outcomes == []
     assert run.summary().graders["faithfulness"].total == 3
     assert len(Path("out/results.jsonl").read_text().splitlines()) == 3
+    assert run.outcomes == evaluate(rows(3), out="out").outcomes
+    assert evaluate(rows(3), keep=False).outcomes == []
 
 
 def test_with_no_folder_nothing_is_written() -> None:

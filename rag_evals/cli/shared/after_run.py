@@ -8,7 +8,7 @@ from rag_evals.cli.shared.step_summary import VARIABLE, append_step_summary
 from rag_evals.errors import MissingColumnError
 from rag_evals.report import View, grader_numbers, group_cells, report_html, write_private
 from rag_evals.report.terminal.screen import cell, echo, screen
-from rag_evals.run import Plan, Run, StoredRun, load_run
+from rag_evals.run import Plan, Run, load_run
 
 
 def check_group_column(plan: Plan, by: str | None) -> None:
@@ -48,7 +48,7 @@ def show_more(run: Run, *, by: str | None, report: bool, on_stderr: bool) -> Non
         echo(f"report: {path}", err=on_stderr)
 
 
-def show_groups(run: StoredRun, view: View, *, on_stderr: bool) -> None:
+def show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
     """Print one table of groups for each grader."""
     for numbers in grader_numbers(run, view):
         names = ("score", "95 %", "scored", "not scored")

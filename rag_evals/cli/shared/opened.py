@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from rag_evals.report.terminal.screen import echo
-from rag_evals.run import StoredRun, load_run
+from rag_evals.run import Run, load_run
 
 
-def opened_run(folder: Path) -> StoredRun:
+def opened_run(folder: Path) -> Run:
     """Read a run folder, and say on standard error what its numbers leave out.
 
     Raises:

@@ -6,12 +6,12 @@ from pathlib import Path
 from rag_evals.analysis import Comparison
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import View, comparison_markdown, report_markdown
-from rag_evals.run import StoredRun
+from rag_evals.run import Run
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
-def append_step_summary(shown: StoredRun | Comparison, view: View | None = None) -> None:
+def append_step_summary(shown: Run | Comparison, view: View | None = None) -> None:
     """Add a run or a comparison to the summary of a build step; does nothing outside of a build.
 
     Args:
@@ -24,7 +24,7 @@ def append_step_summary(shown: StoredRun | Comparison, view: View | None = None)
     target = os.environ.get(VARIABLE)
     if not target:
         return
-    if isinstance(shown, StoredRun):
+    if isinstance(shown, Run):
         title, text = "Scores", report_markdown(shown, view=view)
     else:
         title, text = "Comparison", comparison_markdown(shown)

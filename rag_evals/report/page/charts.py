@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from rag_evals.run import Record, StoredRun, findings_in
+from rag_evals.run import Record, Run, findings_in
 from rag_evals.stats import Band, Interval, band_of
 
 _WIDTH, _HEIGHT = 300, 96
@@ -72,7 +72,7 @@ def interval_bar(interval: Interval, bands: Sequence[Band]) -> str:
     )
 
 
-def position_use(run: StoredRun, records: Sequence[Record]) -> list[PositionUse]:
+def position_use(run: Run, records: Sequence[Record]) -> list[PositionUse]:
     """Count in how many rows each position of the context counts towards the score.
 
     Returns:

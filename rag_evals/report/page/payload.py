@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from rag_evals.analysis import reason_of
 from rag_evals.core import CONTRADICTED, Finding
-from rag_evals.run import Record, StoredRun, StoredSample, findings_in
+from rag_evals.run import Record, Run, StoredSample, findings_in
 from rag_evals.text import split_sentences
 
 SAMPLES_IN_BLOCK = 100
@@ -33,9 +33,7 @@ class Payload:
         chunks: The blocks of chunks.
     """
 
-    def __init__(
-        self, runs: Sequence[StoredRun], settings: Mapping[str, Any], keep: Keep = None
-    ) -> None:
+    def __init__(self, runs: Sequence[Run], settings: Mapping[str, Any], keep: Keep = None) -> None:
         self._runs = runs
         self._samples: list[list[Any]] = []
         self._chunks: list[list[list[str]]] = []
@@ -63,7 +61,7 @@ class Payload:
             self.chunks = list(pool.map(_packed, blocks))
             self.rows = rows.result()
 
-    def _side(self, run: StoredRun, record: Record) -> list[Any]:
+    def _side(self, run: Run, record: Record) -> list[Any]:
         sample = run.samples.get(record["sample_id"])
         error: Mapping[str, Any] = record.get("error") or {}
         found = findings_in(record)

@@ -27,7 +27,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
 from rag_evals.report.page.charts import histogram, interval_bar, position_use, positions_chart
 from rag_evals.report.page.payload import Payload
-from rag_evals.run import StoredRun, collector_paused, load_run
+from rag_evals.run import Run, collector_paused, load_run
 from rag_evals.stats import DEFAULT_BANDS, Band
 
 _PRIVATE = 0o600
@@ -201,7 +201,7 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _card(run: StoredRun, numbers: GraderNumbers, view: View) -> dict[str, Any]:
+def _card(run: Run, numbers: GraderNumbers, view: View) -> dict[str, Any]:
     uses = position_use(run, run.of_grader(numbers.grader))
     return {
         "numbers": numbers,
@@ -215,7 +215,7 @@ def _band_settings(view: View) -> list[list[Any]]:
     return [[band.label(view.language), band.lower] for band in view.bands]
 
 
-def _facts(run: StoredRun) -> dict[str, Any]:
+def _facts(run: Run) -> dict[str, Any]:
     """List what a reader may want to know of a run: settings, fingerprints, cost and time."""
     facts: dict[str, Any] = {"run": _name(run)}
     if notes := run.notes():
@@ -232,10 +232,10 @@ def _facts(run: StoredRun) -> dict[str, Any]:
     return facts
 
 
-def _name(run: StoredRun) -> str:
+def _name(run: Run) -> str:
     return "a run in memory" if run.folder is None else run.folder.name or str(run.folder)
 
 
-def _key(run: StoredRun) -> str:
+def _key(run: Run) -> str:
     """Name the run for the browser's store: labels of another run must not show up in it."""
     return fingerprint(run.identity, run.manifest.get("created"))[:16]
