@@ -1,27 +1,27 @@
-"""Which errors can rag_evals raise, and what can the reader of each do about it?
+"""Which errors can rag_evals raise, and what can you do about each?
 
 RagEvalsError
 ├── ConfigurationError            wrong before anything ran: fix the call
 │   ├── UnknownNameError          no grader, prompt or provider of that name
 │   ├── UnknownArgumentError      a keyword that a function does not take; a TypeError too
 │   ├── FixedGraderError          an attribute set on a grader; an AttributeError too
-│   ├── PromptError               a prompt file or text that cannot be used
+│   ├── PromptError               a prompt file or text that is missing or invalid
 │   ├── MissingExtraError         an optional library is not installed
 │   └── EventLoopError            an async client was used in another event loop before
 ├── DataError                     a file or a row that cannot be read: fix the data
 │   ├── MissingColumnError
 │   └── DuplicateIdError
-├── TooManyFailuresError          a run was ended because it was hopeless
-├── RunInterruptedError           a run was ended by a signal
+├── TooManyFailuresError          more rows failed than the run allows
+├── RunInterruptedError           a signal ended the run
 ├── NotScorableError              nothing to grade: no answer, no context, no statements
 ├── InvalidScoresError            a number that cannot be a score, or none at all
-├── UnpairedScoresError           two lists that must describe the same samples do not
+├── UnpairedScoresError           two lists do not describe the same samples
 ├── TooFewLabelsError             label more rows, then ask again
-├── WeakJudgeError                the judge knows too little for its bias to be corrected
-└── GradingError                  one sample could not be graded; the run goes on
+├── WeakJudgeError                the judge is too close to chance to correct its bias
+└── GradingError                  one sample could not be graded; the run continues
     ├── VerifierError             a verifier failed: wrong verdicts, a statement too long, a device
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
-    ├── CanaryError               the judge supported a sentence that was made up
+    ├── CanaryError               the judge supported a made-up sentence
     ├── JudgeRefusedError         the model declined to answer
     ├── JudgeRequestError         the endpoint refused this one request (too long, filtered)
     ├── JudgeUnavailableError     time-out, rate limit, server error, after all retries
@@ -48,15 +48,15 @@ class RagEvalsError(Exception):
 
 
 class ConfigurationError(RagEvalsError):
-    """A setting, a name or a combination that cannot work; nothing was sent."""
+    """A setting, a name or a combination is invalid; nothing was sent."""
 
 
 class UnknownNameError(ConfigurationError):
-    """No thing of this kind has that name; the message suggests the nearest one."""
+    """A name is unknown; the message suggests the nearest one that exists."""
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str]) -> "UnknownNameError":
-        """Build the message from what was asked for and what there is."""
+        """Build the message from the given name and the known ones."""
         names = sorted(known)
         nearest = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {nearest[0]!r}? " if nearest else ""
@@ -64,23 +64,23 @@ class UnknownNameError(ConfigurationError):
 
 
 class UnknownArgumentError(ConfigurationError, TypeError):
-    """A function takes no argument of that name; the message names the one that was meant."""
+    """A function has no argument of that name; the message suggests the right one."""
 
     @classmethod
     def of(
         cls, function: str, name: str, meant: str | None, known: Iterable[str]
     ) -> "UnknownArgumentError":
-        """Build the message from the call and the arguments that there are."""
+        """Build the message from the call and the known arguments."""
         hint = f"did you mean {meant}=? " if meant else ""
         return cls(f"{function}() has no argument {name!r}; {hint}it takes {', '.join(known)}")
 
 
 class FixedGraderError(ConfigurationError, AttributeError):
-    """A grader is not changed by setting an attribute; the message names the way that works."""
+    """A grader's attributes cannot be set; the message names the method to use."""
 
 
 class PromptError(ConfigurationError):
-    """A prompt that is missing, does not parse, or uses a variable that does not exist."""
+    """A prompt is missing, does not parse, or uses an unknown variable."""
 
 
 class MissingExtraError(ConfigurationError):
@@ -88,11 +88,11 @@ class MissingExtraError(ConfigurationError):
 
 
 class EventLoopError(ConfigurationError):
-    """An async client holds connections of an event loop that is not the one it is used in."""
+    """An async client was used in another event loop before."""
 
 
 class DataError(RagEvalsError):
-    """A file or a row that cannot be graded as it stands."""
+    """A file or a row cannot be read or graded; the message says where and why."""
 
 
 class MissingColumnError(DataError):
@@ -107,14 +107,14 @@ class TooManyFailuresError(RagEvalsError):
     """More gradings failed than the run allows.
 
     Attributes:
-        run: What was graded until then, as the run would have returned it.
+        run: The run with all outcomes so far, as `evaluate` would have returned it.
     """
 
     run: Any = None
 
 
 class RunInterruptedError(RagEvalsError):
-    """A run was ended by SIGINT or SIGTERM; what was graded is kept.
+    """SIGINT or SIGTERM ended a run; its outcomes so far are kept.
 
     Attributes:
         signal_number: Which of the two.
@@ -124,7 +124,7 @@ class RunInterruptedError(RagEvalsError):
 
 
 class NotScorableError(RagEvalsError):
-    """There is nothing to grade in this sample, so no score exists.
+    """This sample has nothing to grade, so it has no score.
 
     Attributes:
         reason: Why, as one fixed word that summaries count.
@@ -148,7 +148,7 @@ class TooFewLabelsError(RagEvalsError):
 
 
 class WeakJudgeError(RagEvalsError):
-    """The judge is too near to chance for a correction to say anything."""
+    """The judge is too close to chance for a correction."""
 
 
 class GradingError(RagEvalsError):
@@ -165,11 +165,11 @@ class VerifierError(GradingError):
 
 
 class JudgeOutputError(GradingError):
-    """The judge's reply was still invalid after the last attempt; it is never repaired."""
+    """The judge's reply was still invalid after the last attempt."""
 
 
 class CanaryError(GradingError):
-    """The judge supported a sentence that was made up, so none of its verdicts count."""
+    """The judge supported a made-up sentence, so none of its verdicts count."""
 
 
 class JudgeRefusedError(GradingError):

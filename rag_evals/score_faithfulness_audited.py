@@ -235,7 +235,7 @@ def _said_of_canary(judged: Sequence[_Judged], planted: Planted) -> CanaryVerdic
     for one in judged:
         if one.verdict == "supported":
             raise CanaryError(
-                f"the judge supports a sentence that was made up: {planted.sentence!r}; none of "
+                f"the judge supports a made-up sentence: {planted.sentence!r}; none of "
                 "its verdicts on this sample can be trusted"
             )
     return judged[0].verdict if judged else "no_claim"

@@ -199,7 +199,7 @@ def attack(
     judge = default_judge() if client is None else client
     if resolve(grader, judge, model)[1] is None:
         raise ConfigurationError(
-            f"the judge {judge!r} reads no prompt, so no text can talk it over; name a model, such "
+            f"the judge {judge!r} reads no prompt, so no text can attack it; name a model, such "
             "as openai/gpt-4o-mini"
         )
     chosen = shipped_attacks() if attacks is None else list(attacks)

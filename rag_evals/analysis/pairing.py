@@ -80,7 +80,7 @@ def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
         old, _, new = (part.strip() for part in text.partition("="))
         if not old or not new:
             raise ConfigurationError(
-                f"pair {text!r} is not BASELINE=CANDIDATE, two names of graders as in strict=mild"
+                f"pair {text!r} is not BASELINE=CANDIDATE, two names of graders, as in strict=mild"
             )
         if pairs.get(old, new) != new:
             raise ConfigurationError(f"{old!r} is paired with {pairs[old]!r} and {new!r}")

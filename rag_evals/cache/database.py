@@ -182,7 +182,7 @@ def count_rows(path: Path, table: str) -> int:
             (row,) = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
     except sqlite3.Error as error:
         raise ConfigurationError(
-            f"cache file {str(path)!r} is no cache that can be read ({error}); remove it, or name "
-            f"another folder in {FOLDER_VARIABLE}"
+            f"cache file {str(path)!r} is not a cache that can be read ({error}); remove it, or "
+            f"name another folder in {FOLDER_VARIABLE}"
         ) from error
     return int(row[0])

@@ -59,7 +59,7 @@ def _main(
     _debug: Annotated[
         bool,
         # `run` takes it out of the command line before; here it is for the help.
-        typer.Option("--debug", help="Show the traceback of an error; may stand anywhere."),
+        typer.Option("--debug", help="Show the traceback of an error; allowed anywhere."),
     ] = False,
 ) -> None:
     """Grade RAG answers: which statements do their sources support?"""

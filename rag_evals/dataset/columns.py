@@ -62,7 +62,7 @@ class ColumnMap:
         for name, source in columns.items():
             if name not in USUAL_NAMES:
                 raise ConfigurationError(
-                    f"columns names no field {name!r}; the field stands first, as in "
+                    f"columns names no field {name!r}; the field comes first, as in "
                     f"{{'answer': 'response'}}, and fields are {', '.join(USUAL_NAMES)}"
                 )
             if not (isinstance(source, str) and source) and not callable(source):

@@ -115,7 +115,7 @@ def _reader_for(path: Path) -> "Callable[[_Bounded, Path], Iterator[Row]]":
     reader = _READERS.get(kind[0] if kind else "")
     if reader is None:
         raise DataError(
-            f"{path.name!r} is of no kind that can be read; "
+            f"{path.name!r} is not a file that can be read; "
             "expected .jsonl, .json or .csv, or one of them with .gz"
         )
     return reader

@@ -247,7 +247,7 @@ def _as_sample(
     besides = [name for name, value in fields.items() if value is not None]
     if besides:
         raise ConfigurationError(
-            f"a Sample is given, and {', '.join(besides)} besides; a Sample has all fields, and "
+            f"a Sample is given together with {', '.join(besides)}; a Sample has all fields, and "
             "client= and model= need their names"
         )
     return question

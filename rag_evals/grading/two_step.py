@@ -187,8 +187,8 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         changed = self._changed(extractor, verifier if own is None else own, self.cache)
         if changed.asks_judge and not verifier.asks_judge:
             raise ConfigurationError(
-                f"grader {self.name!r} asks a judge model, and {verifier.name!r} is none; pass a "
-                "client such as 'openai/gpt-4o-mini', or use SentenceExtractor and a verifier "
+                f"grader {self.name!r} asks a judge model, and {verifier.name!r} is not one; pass "
+                "a client such as 'openai/gpt-4o-mini', or use SentenceExtractor and a verifier "
                 "that asks none"
             )
         return changed

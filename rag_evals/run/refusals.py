@@ -58,8 +58,8 @@ class Refusals:
         if self._in_a_row < REFUSALS_IN_A_ROW:
             return None
         return JudgeRejectedError(
-            f"{self._in_a_row} gradings in a row were refused, so the run ends here and can be "
-            f"gone on with; the last refusal: {error}"
+            f"{self._in_a_row} gradings in a row were refused, so the run ends here; "
+            f"the same call continues it; the last refusal: {error}"
         )
 
 

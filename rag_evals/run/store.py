@@ -178,7 +178,7 @@ class RunStore:
             if differences:
                 raise ConfigurationError(
                     f"{str(self.folder)!r} holds another run: {'; '.join(differences)}; "
-                    "use the same settings to go on with it, another folder, or restart"
+                    "use the same settings to continue it, another folder, or restart"
                 )
             self._manifest["created"] = stored.get("created", self._manifest["created"])
         self._write_manifest()

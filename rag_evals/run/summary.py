@@ -175,7 +175,9 @@ class Summary:
         """Say in lines what a reader must know beside the numbers; mostly nothing."""
         notes = []
         if self.unfinished:
-            notes.append("not finished: rows of the data may be missing; the same command goes on")
+            notes.append(
+                "not finished: rows of the data may be missing; the same command continues"
+            )
         if self.changed:
             since = "it was" if self.changed == 1 else "they were"
             notes.append(f"{_rows(self.changed)} changed since {since} graded: graded again")

@@ -96,14 +96,14 @@ class CascadeVerifier(Verifier):
 def _check_first(first: Verifier, low: float, high: float) -> None:
     if first.calls_for(1) and low > 0 and high < 1:
         raise ConfigurationError(
-            f"{first.name!r} stands first, and a judge is never unsure: its support is 0 or 1; "
+            f"{first.name!r} comes first, and a judge is never unsure: its support is 0 or 1; "
             "put a local verifier first, such as EmbeddedVerifier()"
         )
     threshold = first.threshold
     if threshold is not None and not low <= threshold <= high:
         raise ConfigurationError(
             f"the threshold of {first.name!r} is {threshold:g}, outside of unsure={(low, high)!r}: "
-            "what it is sure of would be decided wrong; choose a threshold inside, or widen unsure"
+            "sure statements would get wrong verdicts; choose a threshold inside, or widen unsure"
         )
 
 

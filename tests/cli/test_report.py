@@ -87,13 +87,13 @@ def test_grade_shows_groups_and_writes_the_report() -> None:
 
 
 def test_a_column_to_group_by_is_checked_before_anything_is_paid_for() -> None:
-    """The error names the columns beside what is graded; no run folder is made."""
+    """The error names the other columns of the data; no run folder is made."""
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, labelled_rows(3))))
     for column in ("theme", "answer"):
         ended = call("grade", "rows.jsonl", "--out", "run", "--by", column)
 
-        assert f"no column {column!r} to group by; beside what is graded" in str(ended.exception)
-        assert "the data has label, " in str(ended.exception)
+        assert f"no column {column!r} to group by; the data's" in str(ended.exception)
+        assert "other columns are label, " in str(ended.exception)
     assert not Path("run").exists()
 
 

@@ -94,7 +94,7 @@ def test_one_prompt_does_not_make_a_grader_of_two_steps(
     ended = command("grade", data, *options, str(tmp_path / "my.jinja"))
 
     assert ended.code == 2
-    assert "is not made of one prompt" in " ".join(ended.err.split())
+    assert "has more than one prompt" in " ".join(ended.err.split())
 
 
 def test_names_are_never_cut(command: Command) -> None:

@@ -161,7 +161,7 @@ def test_columns_may_be_a_mapping() -> None:
 @pytest.mark.parametrize(
     ("columns", "fault"),
     [
-        ({"response": "answer"}, "the field stands first, as in {'answer': 'response'}"),
+        ({"response": "answer"}, "the field comes first, as in {'answer': 'response'}"),
         ({"answer": 3}, "the source of 'answer' is 3"),
         ({"answer": ""}, "the source of 'answer' is ''"),
         (["answer=response"], "expected field and column"),
@@ -193,5 +193,5 @@ def test_a_sample_can_be_graded() -> None:
 
 def test_a_sample_and_fields_besides_are_refused() -> None:
     """What is in the Sample is not overridden in silence."""
-    with pytest.raises(errors.ConfigurationError, match="a Sample is given, and answer besides"):
+    with pytest.raises(errors.ConfigurationError, match="a Sample is given together with answer"):
         ChunkPrecision.grade(Sample(**EIFFEL), "openai/m")

@@ -64,8 +64,8 @@ def test_a_csv_cell_is_text_unless_it_is_json() -> None:
         ("a.csv", "a,b\n1,\"['x', 'y']\"\n", r"line 2: the cell .* looks like a Python list"),
         ("a.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "a.jsonl, line 2: not UTF-8 .byte 0xff."),
         ("a.csv", b"a,b\n\xff,1\n", "a.csv, line 2: not UTF-8"),
-        ("a.parquet", "x", "'a.parquet' is of no kind that can be read"),
-        ("a", "x", "'a' is of no kind that can be read"),
+        ("a.parquet", "x", "'a.parquet' is not a file that can be read"),
+        ("a", "x", "'a' is not a file that can be read"),
     ],
 )
 def test_what_is_broken_is_named(name: str, content: str | bytes, message: str) -> None:

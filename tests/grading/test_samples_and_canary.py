@@ -206,7 +206,7 @@ def test_a_judge_that_supports_the_canary_fails_the_row(scripted: Start) -> None
     scripted(canary_judge("supported"))
     grader = AuditedFaithfulness.with_options(canary=True)
 
-    with pytest.raises(CanaryError, match="supports a sentence that was made up"):
+    with pytest.raises(CanaryError, match="supports a made-up sentence"):
         grader.grade(**EIFFEL, client="openai/m")
     run = evaluate([EIFFEL], [grader], "openai/m", max_failures="100%")
     assert run.outcomes[0].error is not None

@@ -20,11 +20,11 @@ from rag_evals.run import DEFAULT_CONCURRENCY
 def attack(
     judge: Annotated[
         str | None,
-        typer.Option(metavar="PROVIDER/MODEL", help="Who is attacked. Default: $RAG_EVALS_JUDGE."),
+        typer.Option(metavar="PROVIDER/MODEL", help="Judge to attack. Default: $RAG_EVALS_JUDGE."),
     ] = None,
     grader: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Whose prompt is attacked. Default: faithfulness."),
+        typer.Option(metavar="NAME", help="Grader whose prompt to attack. Default: faithfulness."),
     ] = None,
     prompt: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Prompt file to attack instead.")
@@ -32,7 +32,8 @@ def attack(
     prompts: PromptFolders = None,
     language: LanguageCode = None,
     attacks: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Attacks of your own. Default: ours.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Your own attacks. Default: ours."),
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Gradings at a time, at most 4096.")] = (
         DEFAULT_CONCURRENCY

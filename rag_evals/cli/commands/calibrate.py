@@ -32,7 +32,7 @@ def calibrate(
         str | None,
         typer.Option(
             metavar="embedded|PROVIDER/MODEL",
-            help="Who is measured. Default: $RAG_EVALS_JUDGE, else embedded.",
+            help="Judge to measure. Default: $RAG_EVALS_JUDGE, else embedded.",
         ),
     ] = None,
     grader: GraderNames = None,

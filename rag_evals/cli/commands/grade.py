@@ -60,7 +60,7 @@ def grade(
         str | None,
         typer.Option(
             metavar="embedded|PROVIDER/MODEL|hf:MODEL|A>B",
-            help="Who decides; embedded@strict or embedded@0.8 set its threshold. "
+            help="The judge; embedded@strict or embedded@0.8 set its threshold. "
             "Default: $RAG_EVALS_JUDGE, else embedded.",
         ),
     ] = None,
@@ -71,12 +71,12 @@ def grade(
     verifier: Annotated[
         str | None,
         typer.Option(
-            metavar="JUDGE", help="Who verifies, for faithfulness_two_step. Default: the judge."
+            metavar="JUDGE", help="Verifier of faithfulness_two_step. Default: the judge."
         ),
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(metavar="cpu|cuda:N|mps|auto", help="Where classifiers run. Default: cpu."),
+        typer.Option(metavar="cpu|cuda:N|mps|auto", help="Device of classifiers. Default: cpu."),
     ] = None,
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
@@ -84,7 +84,7 @@ def grade(
     column: ColumnOption = None,
     out: OutFolder = None,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Begin anew; a run in the folder is set aside.")
+        bool, typer.Option("--restart", help="Start over; an earlier run is moved to before-1.")
     ] = False,
     limit: Limit = None,
     dry_run: Annotated[
@@ -127,14 +127,12 @@ def grade(
     ] = DEFAULT_MAX_FAILURES,
     no_cache: Annotated[
         bool,
-        typer.Option(
-            "--no-cache", help="Ask again what was asked before.", rich_help_panel=_LIMITS
-        ),
+        typer.Option("--no-cache", help="Do not use stored replies.", rich_help_panel=_LIMITS),
     ] = False,
 ) -> None:
     """Grade every row of a file, and keep the outcomes in a run folder.
 
-    An interrupted run goes on where it stopped when the same command is given again.
+    Give the same command again to continue an interrupted run.
 
     [bold]Examples[/bold]
 
@@ -209,7 +207,7 @@ def _check_dry_run(asked: Mapping[str, object]) -> None:
     others = [name for name, value in asked.items() if value]
     if others:
         raise ConfigurationError(
-            f"--dry-run grades nothing and writes nothing, so it cannot go with "
+            f"--dry-run grades nothing and writes nothing, so it cannot be used with "
             f"{', '.join(others)}; leave one of them out"
         )
 
@@ -223,7 +221,7 @@ def _carry_out(
     except TooManyFailuresError as error:
         return error.run, error
     except RunInterruptedError as error:
-        echo(f"{error}; what was graded is kept in {folder}. The same command goes on.", err=True)
+        echo(f"{error}; what was graded is kept in {folder}. The same command continues.", err=True)
         # As shells have it: 128 and the number of the signal.
         raise typer.Exit(128 + error.signal_number) from None
 

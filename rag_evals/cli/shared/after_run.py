@@ -23,7 +23,7 @@ def check_group_column(plan: Plan, by: str | None) -> None:
     columns = set(plan.checked.columns) - set(plan.checked.taken.values())
     if by not in columns and by.split(".")[0] not in columns:
         raise MissingColumnError(
-            f"no column {by!r} to group by; beside what is graded the data has "
+            f"no column {by!r} to group by; the data's other columns are "
             f"{', '.join(sorted(columns)) or 'none'}"
         )
 

@@ -18,7 +18,7 @@ PromptFolders = Annotated[
 ]
 LanguageCode = Annotated[
     str | None,
-    typer.Option(metavar="CODE", help="Language of rows that name none, such as ru."),
+    typer.Option(metavar="CODE", help="Language of rows without one, such as ru."),
 ]
 
 
@@ -46,7 +46,7 @@ def chosen_graders(
         raise typer.BadParameter("one prompt file makes one grader; give --grader at most once")
     elif names and names[0] in GRADERS and names[0] not in PROMPTED:
         raise typer.BadParameter(
-            f"grader {names[0]!r} is not made of one prompt; give a folder with its prompts by "
+            f"grader {names[0]!r} has more than one prompt; give a folder with its prompts by "
             "--prompts, or leave --prompt out"
         )
     else:

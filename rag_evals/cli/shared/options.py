@@ -20,7 +20,7 @@ PromptFile = Annotated[
 
 ColumnOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="FIELD=SOURCE", help="Where a field is; may be repeated."),
+    typer.Option(metavar="FIELD=SOURCE", help="Column of a field; may be repeated."),
 ]
 
 OutFolder = Annotated[
@@ -52,7 +52,7 @@ By = Annotated[
 
 Cluster = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Rows that share this column's value are not independent."),
+    typer.Option(metavar="COLUMN", help="Treat rows with the same value here as dependent."),
 ]
 
 Threshold = Annotated[

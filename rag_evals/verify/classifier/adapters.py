@@ -325,7 +325,7 @@ def _check_tokenizer(model: str, tokenizer: Any) -> None:
     if "offset_mapping" not in tokenizer("a", return_offsets_mapping=True, verbose=False):
         raise ConfigurationError(
             f"the tokenizer of classifier {model!r} is a {type(tokenizer).__name__}, which does "
-            "not say where its tokens stand; expected a fast one, with a tokenizer.json"
+            "not give the offsets of its tokens; expected a fast one, with a tokenizer.json"
         )
     if tokenizer.pad_token_id is None:
         raise ConfigurationError(

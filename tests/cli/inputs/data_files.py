@@ -206,10 +206,10 @@ ARCHIVES: list[tuple[str, str, Content, int, str]] = [
     ("a row", "d.jsonl.gz", _PACKED, 0, OK),
     ("a list", "d.json.gz", gzip.compress(f"[{ROW}]".encode()), 0, OK),
     ("a table", "d.csv.gz", gzip.compress("answer,context\nДа.,Да.\n".encode()), 0, "of 1"),
-    ("a tape", "d.tar.gz", _PACKED, 2, "is of no kind that can be read"),
-    ("a zip", "d.zip", b"PK\3\4", 2, "is of no kind that can be read"),
-    ("a parquet file", "d.parquet", b"PAR1", 2, "is of no kind that can be read"),
-    ("a sheet", "d.xlsx", b"PK\3\4", 2, "is of no kind that can be read"),
+    ("a tape", "d.tar.gz", _PACKED, 2, "is not a file that can be read"),
+    ("a zip", "d.zip", b"PK\3\4", 2, "is not a file that can be read"),
+    ("a parquet file", "d.parquet", b"PAR1", 2, "is not a file that can be read"),
+    ("a sheet", "d.xlsx", b"PK\3\4", 2, "is not a file that can be read"),
     ("a parquet file that says CSV", "d.csv", b"PAR1\x15\x04\xff\xfe", 2, "not UTF-8"),
 ]
 

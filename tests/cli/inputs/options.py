@@ -219,8 +219,8 @@ PATHS: list[tuple[str, tuple[str, ...], dict[str, Content], int, str]] = [
         "does not exist",
     ),
     ("a link to itself", ("grade", "l.jsonl"), {"l.jsonl": _made_as("loop")}, 2, "cannot be read"),
-    ("no kind", ("grade", "d"), {"d": ROW}, 2, "is of no kind that can be read"),
-    ("a name with a line end", ("grade", "a\nb.txt"), {"a\nb.txt": ROW}, 2, "is of no kind"),
+    ("no kind", ("grade", "d"), {"d": ROW}, 2, "is not a file that can be read"),
+    ("a name with a line end", ("grade", "a\nb.txt"), {"a\nb.txt": ROW}, 2, "is not a file"),
     ("a name that is not UTF-8", ("grade", "\udcff.jsonl"), {}, 2, "does not exist"),
     (
         "a name of 249 letters",
