@@ -57,12 +57,12 @@ def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        _check(function.__name__, kwargs, known)
+        require_known(function.__name__, kwargs, known)
         return function(*args, **kwargs)
 
     @wraps(function)
     async def checked_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-        _check(function.__name__, kwargs, known)
+        require_known(function.__name__, kwargs, known)
         # Only a coroutine function comes here.
         return await cast("Any", function)(*args, **kwargs)
 
@@ -71,7 +71,17 @@ def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
     return checked
 
 
-def _check(function: str, given: Mapping[str, object], known: Sequence[str]) -> None:
+def require_known(function: str, given: Mapping[str, object], known: Sequence[str]) -> None:
+    """Refuse keywords that a function does not take.
+
+    Args:
+        function: Its name, or that of a class.
+        given: The keywords of a call.
+        known: What it takes.
+
+    Raises:
+        UnknownArgumentError: For the first, with the one that was meant.
+    """
     for name in given:
         if name not in known:
             raise UnknownArgumentError.of(function.strip("_"), name, _meant(name, known), known)

@@ -3,7 +3,8 @@
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
+from rag_evals.core.arguments import require_known
 from rag_evals.core.finding import Finding, default_findings
 from rag_evals.errors import ConfigurationError, NotScorableReason
 
@@ -49,6 +51,26 @@ class JudgeModel(BaseModel):
 
     model_config = ConfigDict(json_schema_extra=_require_every_property)
 
+    # A checker that saw it would no longer read the arguments from the fields.
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **values: Any) -> None:
+            """Refuse a keyword that is no field; replies and stored results are read without it.
+
+            A class with `extra` in its configuration, or with a validator before its fields, may
+            take more.
+
+            Raises:
+                UnknownArgumentError: With the name that was meant; a `TypeError` too.
+            """
+            known = _keywords(type(self))
+            if known is not None:
+                require_known(type(self).__name__, values, known)
+            super().__init__(**values)
+
+        # Without this mark pydantic would read every reply through the method above.
+        __init__.__pydantic_base_init__ = True
+
     @model_validator(mode="after")
     def _filled(self, info: ValidationInfo) -> Self:
         if facts_of(info) is not None:
@@ -58,6 +80,18 @@ class JudgeModel(BaseModel):
             if missing:
                 raise ValueError(f"missing: {', '.join(missing)}")
         return self
+
+
+@cache
+def _keywords(model: type[BaseModel]) -> Sequence[str] | None:
+    """Name what a constructor takes; None where the class itself says what becomes of others."""
+    validators = model.__pydantic_decorators__.model_validators.values()
+    if model.model_config.get("extra") or any(each.info.mode != "after" for each in validators):
+        return None
+    # An alias may be a path into a value; whoever writes one knows the names.
+    if any(entry.validation_alias is not None for entry in model.model_fields.values()):
+        return None
+    return list(model.model_fields)
 
 
 def _given_in_a_reply(value: str | None, info: ValidationInfo) -> str | None:

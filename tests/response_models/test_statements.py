@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from rag_evals import FaithfulnessResult, StatementEvaluation
+from rag_evals.errors import UnknownArgumentError
 
 FACTS = {"chunk_count": 2}
 
@@ -34,6 +35,23 @@ def test_the_owners_example_scores_one() -> None:
 
     assert result.score == 1.0
     assert result.statements[0].reasoning is None
+
+
+class Loose(StatementEvaluation):
+    """A user's class that says what becomes of other names."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+def test_a_keyword_that_is_no_field_is_refused() -> None:
+    """A typing error loses no chunk ids; replies may hold more, and so may a class that says so."""
+    words: dict[str, Any] = {"statement": "s", "is_supported": True, "suporting_chunk_ids": [0]}
+
+    with pytest.raises(UnknownArgumentError, match="did you mean supporting_chunk_ids="):
+        StatementEvaluation(**words)
+    assert StatementEvaluation.model_validate(words).supporting_chunk_ids == []
+    assert FaithfulnessResult.model_validate({"statements": [words]}).score == 1.0
+    assert Loose(**words).statement == "s"
 
 
 def test_no_statements_score_zero_and_are_not_scorable() -> None:
