@@ -1,5 +1,8 @@
 """Each way a command can end has its own exit code, and no traceback unless one is asked for."""
 
+import subprocess
+import sys
+
 import pytest
 
 from rag_evals.cli.shared.exits import exit_code_of, without_debug
@@ -69,3 +72,21 @@ def test_debug_goes_with_every_command(command: Command) -> None:
     assert ended.code == 2
     assert "Traceback" in ended.err
     assert ended.err.splitlines()[-1].startswith("Error: ")
+
+
+def test_ctrl_c_while_python_loads_the_command_ends_it_in_one_line() -> None:
+    """Loading takes most of a second, and a user who mistyped does not wait for it."""
+    program = (
+        "import os, signal, sys\n"
+        "class Impatient:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'rag_evals.cli.commands': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Impatient())\n"
+        "from rag_evals.__main__ import run\n"
+        "run()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+    assert (ended.returncode, ended.stderr) == (130, "Error: ended by SIGINT\n")
