@@ -53,7 +53,8 @@ def _check(address: str | None, address_name: str, key: str | None, key_name: st
 
 
 def _fault_of_address(address: str) -> str | None:
-    if any(character.isspace() or not character.isprintable() for character in address):
+    # Of all white space only the plain space is printable.
+    if " " in address or not address.isprintable():
         return "it holds a space or a control character"
     try:
         parts = urlsplit(address)
@@ -72,6 +73,8 @@ def _fault_of_address(address: str) -> str | None:
 
 
 def _fault_of_key(key: str) -> str | None:
+    if key.isascii() and key.isprintable() and " " not in key:
+        return None
     for place, character in enumerate(key, 1):
         if character in "\r\n":
             return f"a line break at place {place} of {len(key)}"
