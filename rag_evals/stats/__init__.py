@@ -30,7 +30,6 @@ from rag_evals.stats.paired import (
     compare_paired,
     largest_changes,
     minimum_detectable_difference,
-    paired_difference,
 )
 from rag_evals.stats.prediction_powered import CorrectedMean, prediction_powered_mean
 from rag_evals.stats.rogan_gladen import CorrectedRate, rogan_gladen_rate
@@ -49,7 +48,6 @@ from rag_evals.stats.thresholds import (
     auroc_interval,
     best_threshold,
     calibration_error,
-    roc_curve,
     threshold_curve,
 )
 
@@ -93,9 +91,7 @@ __all__ = [
     "mean_interval",
     "measure_agreement",
     "minimum_detectable_difference",
-    "paired_difference",
     "prediction_powered_mean",
-    "roc_curve",
     "rogan_gladen_rate",
     "sign_flip_test",
     "summarize_groups",

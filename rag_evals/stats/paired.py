@@ -112,34 +112,6 @@ def compare_paired(
     )
 
 
-def paired_difference(
-    baseline: Sequence[float],
-    candidate: Sequence[float],
-    *,
-    clusters: Sequence[Hashable | None] | None = None,
-    confidence: float = 0.95,
-) -> Interval:
-    """Estimate how much better the candidate scores on the same samples.
-
-    Args:
-        baseline: Scores from 0 to 1, one per sample.
-        candidate: Same length; `candidate[i]` grades the same sample as `baseline[i]`.
-        clusters: The document or conversation of each sample, aligned; None means independent.
-        confidence: Coverage of the interval, as a fraction.
-
-    Returns:
-        Mean of `candidate - baseline`, -1 to 1, positive when the candidate is better, with a
-        Student interval from the cluster-robust standard error. It may exclude 0 where the sign
-        flips of `compare_paired` do not.
-
-    Raises:
-        UnpairedScoresError: The lengths differ, or there is nothing to compare.
-        InvalidScoresError: A score is not a number from 0 to 1.
-        ConfigurationError: `confidence` is not a fraction.
-    """
-    return _difference_interval(_differences(baseline, candidate), clusters, confidence)
-
-
 def _differences(baseline: Sequence[float], candidate: Sequence[float]) -> list[float]:
     require_aligned("baseline scores", baseline, "candidate scores", candidate)
     if not baseline:

@@ -115,34 +115,6 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> Threshold
     )
 
 
-def roc_curve(labels: Sequence[bool], scores: Sequence[float]) -> list[tuple[float, float]]:
-    """Trace the receiver operating characteristic.
-
-    Args:
-        labels: What people say, one per row; both labels occur.
-        scores: What the judge says, finite numbers, aligned.
-
-    Returns:
-        (false positive rate, sensitivity) from (0, 0) to (1, 1), one point per distinct score.
-
-    Raises:
-        TooFewLabelsError: One of the two labels is absent.
-        UnpairedScoresError: The lengths differ.
-        InvalidScoresError: There are no rows, or a score is not finite.
-    """
-    _require_both_labels(labels)
-    points = [(0.0, 0.0)]
-    for point in reversed(threshold_curve(labels, scores)):
-        counts = point.confusion
-        points.append(
-            (
-                counts.false_positives / counts.negatives,
-                counts.true_positives / counts.positives,
-            )
-        )
-    return points
-
-
 def auroc(labels: Sequence[bool], scores: Sequence[float]) -> float:
     """Measure how often a True row scores above a False one (Hanley and McNeil 1982).
 

@@ -1,7 +1,6 @@
 """Do curves, areas and calibration agree with scikit-learn and with counting by hand?"""
 
 import random
-from itertools import pairwise
 from statistics import fmean
 
 import pytest
@@ -20,7 +19,6 @@ from rag_evals.stats import (
     best_threshold,
     calibration_error,
     count_confusion,
-    roc_curve,
     threshold_curve,
 )
 
@@ -40,25 +38,6 @@ def test_auroc_agrees_with_scikit_learn() -> None:
     # S = [round(.4 * l + .6 * (i * 37 % 101) / 100, 2) for i, l in enumerate(L)]
     # print(roc_auc_score(L, S))"                                           scikit-learn 1.9.1
     assert auroc(LABELS, SCORES) == pytest.approx(0.9603174603174603)
-
-
-def test_roc_curve_agrees_with_scikit_learn() -> None:
-    """The curve of four rows has scikit-learn's five points."""
-    # sklearn.metrics.roc_curve([0, 0, 1, 1], [.1, .4, .35, .8], drop_intermediate=False)
-    points = roc_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8])
-
-    assert points == [(0.0, 0.0), (0.0, 0.5), (0.5, 0.5), (0.5, 1.0), (1.0, 1.0)]
-
-
-@given(ROWS)
-def test_auroc_is_the_area_under_its_curve(rows: list[tuple[bool, float]]) -> None:
-    """Trapezia under the curve add up to the area that ranks give."""
-    labels, scores = [label for label, _ in rows], [score for _, score in rows]
-    points = roc_curve(labels, scores)
-    area = sum((x2 - x1) * (y1 + y2) / 2 for (x1, y1), (x2, y2) in pairwise(points))
-
-    assert auroc(labels, scores) == pytest.approx(area)
-    assert (points[0], points[-1]) == ((0, 0), (1, 1))
 
 
 @given(ROWS)
