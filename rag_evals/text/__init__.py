@@ -7,6 +7,16 @@ from rag_evals.text.citations import citations_of, without_citations
 from rag_evals.text.lexicon import pairs_in, rivals_in, words_in
 from rag_evals.text.look_alikes import LOOK_ALIKES, STROKES
 from rag_evals.text.marks import DENIES, DENIES_SOFTLY, INSISTS, QUANTIFIERS, QUANTIFIES, WEAKENS
+from rag_evals.text.number_words import (
+    ENGLISH_SCALES,
+    ENGLISH_TENS,
+    ENGLISH_UNDER_TWENTY,
+    MONTHS_OF_DATES,
+    RUSSIAN_GENITIVES,
+    RUSSIAN_NOMINATIVES,
+    RUSSIAN_SCALES,
+    SURE_UNITS,
+)
 from rag_evals.text.numbers import (
     expand_dates,
     may_hold_date,
@@ -33,12 +43,20 @@ from rag_evals.text.words import (
 __all__ = [
     "DENIES",
     "DENIES_SOFTLY",
+    "ENGLISH_SCALES",
+    "ENGLISH_TENS",
+    "ENGLISH_UNDER_TWENTY",
     "INSISTS",
     "LOOK_ALIKES",
     "MIN_QUOTE_LETTERS",
+    "MONTHS_OF_DATES",
     "QUANTIFIERS",
     "QUANTIFIES",
+    "RUSSIAN_GENITIVES",
+    "RUSSIAN_NOMINATIVES",
+    "RUSSIAN_SCALES",
     "STROKES",
+    "SURE_UNITS",
     "WEAKENS",
     "Quotable",
     "Span",

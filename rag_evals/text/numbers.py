@@ -8,34 +8,24 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
+from rag_evals.text.number_words import (
+    ENGLISH_SCALES,
+    ENGLISH_TENS,
+    ENGLISH_UNDER_TWENTY,
+    MONTH_NAMES,
+    MONTHS_OF_WORDS,
+    RUSSIAN_SCALES,
+    TRAINED_RUSSIAN,
+    UNITS,
+)
 from rag_evals.text.words import Word, words
 
-_UNITS_EN = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-_SMALL = {word: value for value, word in enumerate(_UNITS_EN.split())}
-_SMALL |= {"fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19}
-_SMALL |= {
-    "ноль": 0, "один": 1, "одна": 1, "одно": 1, "одного": 1, "одной": 1, "два": 2, "две": 2,
-    "двух": 2, "двум": 2, "двумя": 2, "двое": 2, "три": 3, "трех": 3, "трем": 3, "тремя": 3,
-    "трое": 3, "троих": 3, "четыре": 4, "четырех": 4, "четверо": 4, "четверых": 4, "пять": 5,
-    "пяти": 5, "пятью": 5, "пятеро": 5, "шесть": 6, "шести": 6, "семь": 7, "семи": 7, "восемь": 8,
-    "восьми": 8, "девять": 9, "девяти": 9, "десять": 10, "десяти": 10, "одиннадцать": 11,
-    "одиннадцати": 11, "двенадцать": 12, "двенадцати": 12, "тринадцать": 13, "четырнадцать": 14,
-    "пятнадцать": 15, "пятнадцати": 15, "шестнадцать": 16, "семнадцать": 17, "восемнадцать": 18,
-    "девятнадцать": 19,
-}  # fmt: skip
-_TENS = {
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
-    "ninety": 90, "двадцать": 20, "двадцати": 20, "тридцать": 30, "тридцати": 30, "сорок": 40,
-    "сорока": 40, "пятьдесят": 50, "пятидесяти": 50, "шестьдесят": 60, "семьдесят": 70,
-    "восемьдесят": 80, "девяносто": 90, "сто": 100, "ста": 100, "двести": 200, "триста": 300,
-    "четыреста": 400, "пятьсот": 500, "шестьсот": 600, "семьсот": 700, "восемьсот": 800,
-    "девятьсот": 900,
-}  # fmt: skip
+# Words that are added up, and words that multiply what stands before them.
+_ADDENDS = {**ENGLISH_UNDER_TWENTY, **ENGLISH_TENS, **TRAINED_RUSSIAN}
 _SCALES = {
-    "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
-    "тысяча": 10**3, "тысячи": 10**3, "тысяч": 10**3, "тыс": 10**3, "миллион": 10**6,
-    "миллиона": 10**6, "миллионов": 10**6, "млн": 10**6, "миллиард": 10**9, "миллиарда": 10**9,
-    "миллиардов": 10**9, "млрд": 10**9, "mln": 10**6, "bn": 10**9, "hundreds": 100, "k": 10**3,
+    "hundred": 100, "hundreds": 100, "k": 10**3, "mln": 10**6, "bn": 10**9, **ENGLISH_SCALES,
+    # The embedded verifier was trained without the Russian word for 10**12.
+    **{form: value for form, value in RUSSIAN_SCALES.items() if value < 10**12},
 }  # fmt: skip
 _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
@@ -45,64 +35,11 @@ _ORDINALS = {
     "четвертый": 4, "пятый": 5, "шестой": 6, "седьмой": 7, "восьмой": 8, "девятый": 9,
     "десятый": 10, "once": 1, "twice": 2, "дважды": 2, "трижды": 3, "dozen": 12, "double": 2,
 }  # fmt: skip
-_MONTHS = {
-    name: f"month{number}"
-    for number, names in enumerate(
-        (
-            "january jan января январь январе", "february feb февраля февраль феврале",
-            "march марта март марте", "april apr апреля апрель апреле", "may мая май мае",
-            "june jun июня июнь июне", "july jul июля июль июле",
-            "august aug августа август августе", "september sep sept сентября сентябрь сентябре",
-            "october oct октября октябрь октябре", "november nov ноября ноябрь ноябре",
-            "december dec декабря декабрь декабре",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
-_UNIT_NAMES = {
-    form: unit
-    for unit, forms in {
-        "%": "% percent pct процент процента процентов проценты проценту",
-        "$": "$ dollar dollars usd доллар доллара долларов",
-        "€": "€ euro euros eur евро",
-        "£": "£ pound pounds gbp фунт фунтов",
-        "₽": "₽ ruble rubles rouble roubles руб рубль рубля рублей",
-        "km": "km kilometre kilometres kilometer kilometers км километр километра километров",
-        "m": "metre metres meter meters метр метра метров",
-        "cm": "cm centimetre centimetres centimeter centimeters см сантиметр сантиметров",
-        "mm": "mm millimetre millimetres millimeter millimeters мм миллиметр миллиметров",
-        "mile": "mile miles mi миля мили миль",
-        "ft": "foot feet ft фут футов",
-        "kg": "kg kilogram kilograms kilo kilos кг килограмм килограмма килограммов",
-        "g": "gram grams грамм грамма граммов",
-        "mg": "mg milligram milligrams мг миллиграмм миллиграммов",
-        "t": "ton tons tonne tonnes тонна тонны тонн",
-        "lb": "lb lbs",
-        "l": "litre litres liter liters литр литра литров",
-        "gal": "gallon gallons галлон галлона галлонов",
-        "oz": "ounce ounces oz унция унции унций",
-        "inch": "inch inches дюйм дюйма дюймов",
-        "yd": "yard yards ярд ярда ярдов",
-        "ha": "hectare hectares гектар гектара гектаров",
-        "acre": "acre acres акр акра акров",
-        "h": "hour hours hr hrs час часа часов",
-        "min": "minute minutes min mins минута минуты минут",
-        "s": "seconds sec секунда секунды секунд",
-        "day": "day days день дня дней",
-        "week": "week weeks неделя недели недель",
-        "month": "month months месяц месяца месяцев",
-        "year": "year years год года лет году",
-        "°": "° degree degrees градус градуса градусов",
-        "century": "century centuries век века веков",
-    }.items()
-    for form in forms.split()
-}
 # "On 2019-03-05 and 05.03.2019" → "On 5 March 2019 and 5 March 2019".
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
 _MAY_BE_DATE = re.compile(r"\d[-.]\d\d?[-.]\d")
-_NUMBER_WORDS = frozenset(_SMALL) | frozenset(_TENS) | frozenset(_SCALES) | frozenset(_ORDINALS)
-_FIGURES = _NUMBER_WORDS | frozenset(_MONTHS)
+_NUMBER_WORDS = frozenset(_ADDENDS) | frozenset(_SCALES) | frozenset(_ORDINALS)
+_FIGURES = _NUMBER_WORDS | frozenset(MONTHS_OF_WORDS)
 
 
 def may_hold_date(text: str) -> bool:
@@ -120,11 +57,11 @@ def expand_dates(text: str) -> str:
 def unit_at(sequence: list[Word], position: int) -> str:
     """Return the unit beside the number at `position`, or "" when there is none."""
     if position + 1 < len(sequence):
-        unit = _UNIT_NAMES.get(sequence[position + 1].low)
+        unit = UNITS.get(sequence[position + 1].low)
         if unit is not None:
             return unit
     if position and sequence[position - 1].kind == "unit":
-        return _UNIT_NAMES.get(sequence[position - 1].surface, "")
+        return UNITS.get(sequence[position - 1].surface, "")
     return ""
 
 
@@ -160,9 +97,9 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
         if low in _NUMBER_WORDS and not _is_pronoun(low, sequence, position):
             position = _read_number_words(sequence, position, result)
             continue
-        month = _MONTHS.get(low)
+        month = MONTHS_OF_WORDS.get(low)
         if month is not None and (low not in ("may", "march", "mar") or word.is_capital):
-            word = Word(word.surface, month, "word", True, low, 0)
+            word = Word(word.surface, f"month{month}", "word", True, low, 0)
         result.append(word)
         position += 1
     return result + sequence[position:]
@@ -195,14 +132,8 @@ def _spell_date(match: re.Match[str]) -> str:
     number = int(month or month2)
     if not 1 <= number <= 12:
         return match.group()
-    name = _MONTH_NAMES[number - 1]
+    name = MONTH_NAMES[number - 1]
     return f"{int(day or day2)} {name} {year or year2}"
-
-
-_MONTH_NAMES = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
 
 
 def _is_pronoun(low: str, sequence: list[Word], position: int) -> bool:
@@ -277,8 +208,8 @@ def _read_number_words(sequence: list[Word], position: int, result: list[Word]) 
             current = max(current, 1) * _SCALES[low]
             if _SCALES[low] > 100:
                 total, current = total + current, 0
-        elif low in _TENS or low in _SMALL:
-            value = _TENS.get(low, _SMALL.get(low, 0))
+        elif low in _ADDENDS:
+            value = _ADDENDS[low]
             if (current % 100 and value >= 10) or (current and current % 10 and value < 10):
                 break
             current += value
@@ -299,5 +230,4 @@ def _read_number_words(sequence: list[Word], position: int, result: list[Word]) 
 def _is_small(sequence: list[Word], position: int) -> bool:
     if position >= len(sequence):
         return False
-    low = sequence[position].low
-    return low in _SMALL or low in _TENS
+    return sequence[position].low in _ADDENDS

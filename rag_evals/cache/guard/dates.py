@@ -5,31 +5,12 @@
 
 import re
 
+from rag_evals.text import MONTHS_OF_DATES
+
 DATE_MARK = "\ue000"
 """Stands before a date; a statement that holds it itself shares with nothing."""
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "January Jan января",
-            "February Feb февраля",
-            "March Mar марта",
-            "April Apr апреля",
-            "May мая",
-            "June Jun июня",
-            "July Jul июля",
-            "August Aug августа",
-            "September Sept Sep сентября",
-            "October Oct октября",
-            "November Nov ноября",
-            "December Dec декабря",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
+_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS_OF_DATES, key=len, reverse=True))})\b\.?"
 _YEAR = r"(?P<year>1[0-9]{3}|20[0-9]{2})"
 _DAY = r"(?P<day>[0-9]{1,2})"
 # What may follow a date and cannot be counted: an end, a sign, a word of this list.
@@ -85,7 +66,7 @@ def with_dates(text: str, *, russian: bool) -> str:
 def _date(found: re.Match[str]) -> str:
     parts = found.groupdict()
     written = parts["month"]
-    month = _MONTHS.get(written) or int(written)
+    month = MONTHS_OF_DATES.get(written) or int(written)
     day = parts.get("day")
     if not 1 <= month <= 12 or (day is not None and not 1 <= int(day) <= _LONGEST_MONTH[month - 1]):
         return found.group()

@@ -4,64 +4,19 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-_SMALL_NAMES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
+from rag_evals.text import (
+    ENGLISH_SCALES,
+    ENGLISH_TENS,
+    ENGLISH_UNDER_TWENTY,
+    RUSSIAN_GENITIVES,
+    RUSSIAN_NOMINATIVES,
+    RUSSIAN_SCALES,
+    SURE_UNITS,
 )
-_SMALL = {name: value for value, name in enumerate(_SMALL_NAMES.split())}
-_TENS_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
-_TENS = {name: 10 * value for value, name in enumerate(_TENS_NAMES.split(), start=2)}
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_RUSSIAN_SCALES = {
-    form: value
-    for value, forms in {
-        10**3: "тысяча тысячи тысяч тыс",
-        10**6: "миллион миллиона миллионов млн",
-        10**9: "миллиард миллиарда миллиардов млрд",
-        10**12: "триллион триллиона триллионов трлн",
-    }.items()
-    for form in forms.split()
-}
-# Nominatives first. Left out: "один" (alone), "семью" (a family), "сорок" alone (magpies).
-_RUSSIAN = {
-    2: ("два две", "двух"),
-    3: ("три", "трех трёх"),
-    4: ("четыре", "четырех четырёх"),
-    5: ("пять", "пяти"),
-    6: ("шесть", "шести"),
-    7: ("семь", "семи"),
-    8: ("восемь", "восьми"),
-    9: ("девять", "девяти"),
-    10: ("десять", "десяти"),
-    11: ("одиннадцать", "одиннадцати"),
-    12: ("двенадцать", "двенадцати"),
-    13: ("тринадцать", "тринадцати"),
-    14: ("четырнадцать", "четырнадцати"),
-    15: ("пятнадцать", "пятнадцати"),
-    16: ("шестнадцать", "шестнадцати"),
-    17: ("семнадцать", "семнадцати"),
-    18: ("восемнадцать", "восемнадцати"),
-    19: ("девятнадцать", "девятнадцати"),
-    20: ("двадцать", "двадцати"),
-    30: ("тридцать", "тридцати"),
-    40: ("сорок", ""),
-    50: ("пятьдесят", "пятидесяти"),
-    60: ("шестьдесят", "шестидесяти"),
-    70: ("семьдесят", "семидесяти"),
-    80: ("восемьдесят", "восьмидесяти"),
-    90: ("девяносто", ""),
-    100: ("сто", ""),
-    200: ("двести", "двухсот"),
-    300: ("триста", "трехсот трёхсот"),
-    400: ("четыреста", "четырехсот четырёхсот"),
-    500: ("пятьсот", "пятисот"),
-    600: ("шестьсот", "шестисот"),
-    700: ("семьсот", "семисот"),
-    800: ("восемьсот", "восьмисот"),
-    900: ("девятьсот", "девятисот"),
-}
-_DIRECT = {form: value for value, (forms, _) in _RUSSIAN.items() for form in forms.split()}
-_OBLIQUE = {form: value for value, (_, forms) in _RUSSIAN.items() for form in forms.split()}
+
+# Left out of both: "один" (alone), "семью" (a family); "сорок" alone may be magpies.
+_SMALL, _TENS, _SCALES = ENGLISH_UNDER_TWENTY, ENGLISH_TENS, ENGLISH_SCALES
+_DIRECT, _OBLIQUE = RUSSIAN_NOMINATIVES, RUSSIAN_GENITIVES
 # Only after these is the case no part of what is said: "двух кенгуру" may be whom they saw.
 _GOVERN = frozenset("более менее больше меньше около до из от свыше без для после".split())
 _NOT_COUNTED_AFTER = frozenset("не ни".split())
@@ -69,22 +24,10 @@ _NOT_COUNTED_AFTER = frozenset("не ни".split())
 NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 """A number in its normal form."""
 
-_UNITS = {
-    "%": "percent pct процент процента процентов",
-    "dollars": "$ доллар доллара долларов",
-    "USD": "",
-    "euros": "€ EUR евро",
-    "₽": "рубль рубля рублей руб rubles roubles",
-    "£": "",
-    "km": "kilometres kilometers км километр километра километров",
-    "cm": "centimetres centimeters см сантиметр сантиметра сантиметров",
-    "mm": "millimetres millimeters мм миллиметр миллиметра миллиметров",
-    "kg": "kilograms кг килограмм килограмма килограммов",
-    "mg": "milligrams мг миллиграмм миллиграмма миллиграммов",
-    "метров": "метр метра",
-    "litres": "liters",
-}
-UNITS = {form: unit for unit, forms in _UNITS.items() for form in (unit, *forms.split())}
+_OWN_NAMES = {"$": "dollars", "€": "euros", "m": "метров", "l": "litres"}
+UNITS = {form: _OWN_NAMES.get(unit, unit) for form, unit in SURE_UNITS.items()}
+# Forms that the embedded verifier was trained without, and signs in capitals.
+UNITS |= {"EUR": "euros", "USD": "USD", "сантиметра": "cm", "миллиметра": "mm", "миллиграмма": "mg"}
 """Exact spelling counts: "Mg" is not "mg", and "5 dollar notes" are not "$5 notes"."""
 
 _PAIRED_UNITS = {
@@ -156,7 +99,7 @@ def _number(
         read = _russian_number if russian else _english_number
         return read(words, place)
     after = place + 1
-    scales = _RUSSIAN_SCALES if russian else _SCALES
+    scales = RUSSIAN_SCALES if russian else _SCALES
     scale = scales.get(words[after]) if after < len(words) else None
     measured = measured or scale is not None or _unit(words, after)[0] is not None
     before = words[place - 1].lower() if place else ""
@@ -206,7 +149,7 @@ def _russian_number(words: Sequence[str], place: int) -> tuple[str | None, int]:
     while place < len(words) and words[place] in table and _fits(value, table[words[place]]):
         value += table[words[place]]
         place += 1
-    scale = _RUSSIAN_SCALES.get(words[place]) if place < len(words) else None
+    scale = RUSSIAN_SCALES.get(words[place]) if place < len(words) else None
     if value == 40 and scale is None:
         return None, start
     return (str(value), place) if scale is None else (str(value * scale), place + 1)
