@@ -108,17 +108,22 @@ def _opened(path: Path) -> IO[bytes]:
 def _reader_for(path: Path) -> "Callable[[_Bounded, Path], Iterator[Row]]":
     fault = fault_of(path)
     if fault is not None:
-        expected = "; expected a .jsonl, .json or .csv file" if path.is_dir() else ""
+        expected = f"; expected a {_kinds()} file" if path.is_dir() else ""
         raise DataError(f"{str(path)!r} {fault}{expected}")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
-    reader = _READERS.get(kind[0] if kind else "")
+    reader = READERS.get(kind[0] if kind else "")
     if reader is None:
         raise DataError(
             f"{path.name!r} is not a file that can be read; "
-            "expected .jsonl, .json or .csv, or one of them with .gz"
+            f"expected {_kinds()}, or one of them with .gz"
         )
     return reader
+
+
+def _kinds() -> str:
+    *first, last = READERS
+    return f"{', '.join(first)} or {last}"
 
 
 def _read_jsonl(file: _Bounded, path: Path) -> Iterator[Row]:
@@ -234,9 +239,10 @@ def _object(value: Any, path: Path, place: str) -> Mapping[str, Any]:
     )
 
 
-_READERS: dict[str, Callable[[_Bounded, Path], Iterator[Row]]] = {
+READERS: dict[str, Callable[[_Bounded, Path], Iterator[Row]]] = {
     ".jsonl": _read_jsonl,
     ".ndjson": _read_jsonl,
     ".json": _read_json,
     ".csv": _read_csv,
 }
+"""How a file is read, by the end of its name."""

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -231,7 +231,7 @@ def split_spec(spec: str) -> tuple[str, str]:
         raise ConfigurationError(
             f"judge {spec!r} is not 'embedded' and not PROVIDER/MODEL, such as 'openai/gpt-4o-mini'"
         )
-    if provider != "openai":
+    if provider not in BUILDERS:
         from instructor.auto_client import supported_providers  # noqa: PLC0415 - as above
 
         if provider not in supported_providers:
@@ -253,10 +253,9 @@ def _build(
     limiter: "RequestLimiter | None" = None,
     reply_seconds: float = _REPLY_SECONDS,
 ) -> BuiltClient:
-    if provider == "openai":
-        return _build_openai(
-            model, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds
-        )
+    builder = BUILDERS.get(provider)
+    if builder is not None:
+        return builder(model, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds)
     import instructor  # noqa: PLC0415 - loads its runtime
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
@@ -295,3 +294,7 @@ def _build_openai(
         ) from error
     host = urlsplit(str(client.client.base_url)).hostname
     return BuiltClient(client, strict=host in STRICT_HOSTS)
+
+
+BUILDERS: dict[str, Callable[..., BuiltClient]] = {"openai": _build_openai}
+"""Providers whose clients we make; instructor makes all others."""

@@ -30,7 +30,8 @@ def texts() -> Iterator[tuple[Path, str]]:
         text = doors.stub(source if door == root else _read(door), package)
         yield path, _formatted(text, path)
     docs = ROOT / "docs"
-    yield docs / "api.md", graders.with_entries(_read(docs / "api.md"), files)
+    entries = graders.with_entries(_read(docs / "api.md"), files)
+    yield docs / "api.md", graders.with_verifiers(entries)
     yield docs / "index.md", graders.with_rows(_read(docs / "index.md"), files)
     yield docs / "custom-graders.md", graders.with_models(_read(docs / "custom-graders.md"))
     menu = ROOT / "mkdocs.yml"
@@ -39,9 +40,14 @@ def texts() -> Iterator[tuple[Path, str]]:
     yield commands, cli_help.pasted(_read(commands))
 
 
+def stale_files() -> dict[Path, str]:
+    """Return each generated file that is not what it should be, with the text for it."""
+    return {path: text for path, text in texts() if not path.exists() or _read(path) != text}
+
+
 def main(arguments: list[str]) -> int:
     """Write or check; return the exit code."""
-    stale = {path: text for path, text in texts() if not path.exists() or _read(path) != text}
+    stale = stale_files()
     for path, text in stale.items():
         print(path.relative_to(ROOT))
         if arguments != ["--check"]:

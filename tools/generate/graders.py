@@ -2,12 +2,14 @@
 
 import re
 from importlib import import_module
+from inspect import isclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rag_evals import verify
 from rag_evals.catalog import GRADERS, PROMPTED
+from rag_evals.core import Verifier
 from rag_evals.grading import Grader
-from rag_evals.verify import EMBEDDED_GRADERS
 
 
 class GraderFile(NamedTuple):
@@ -80,6 +82,17 @@ def with_entries(page: str, files: list[GraderFile]) -> str:
     return page
 
 
+def with_verifiers(page: str) -> str:
+    """Return `docs/api.md` with an entry for each verifier of the room that has none."""
+    for name in sorted(verify.__all__):
+        value = getattr(verify, name)
+        entry = f"::: rag_evals.verify.{name}\n"
+        if isclass(value) and issubclass(value, Verifier) and entry not in page:
+            following = "::: rag_evals.core.Verdict\n"
+            page = page.replace(following, f"{entry}\n{following}", 1)
+    return page
+
+
 def with_rows(page: str, files: list[GraderFile]) -> str:
     """Return `docs/index.md` with a row for each grader that has none."""
     rows = list(re.finditer(r"(?m)^\| \[`\w+`\]\(.*\n", page))
@@ -88,7 +101,7 @@ def with_rows(page: str, files: list[GraderFile]) -> str:
     for one in files:
         for name, grader in one.graders.items():
             if f"| [`{name}`](" not in page:
-                embedded = "yes" if names[id(grader)] in EMBEDDED_GRADERS else "no"
+                embedded = "yes" if names[id(grader)] in verify.EMBEDDED_GRADERS else "no"
                 needs = ", ".join(grader.requires)
                 link = f"[`{name}`](graders/{one.page})"
                 new += f"| {link} | {grader.description} | {needs} | {embedded} |\n"

@@ -1,0 +1,274 @@
+"""What is written to add a grader, a verifier, a file format and a provider? For the map."""
+
+from collections.abc import Callable, Mapping
+
+Content = str | Callable[[str], str]
+"""The text of a new file, or the change of one that is there."""
+
+
+def after(mark: str, text: str) -> Callable[[str], str]:
+    """Return a change that puts a text behind the first place of a mark."""
+
+    def change(old: str) -> str:
+        assert mark in old, mark
+        return old.replace(mark, mark + text, 1)
+
+    return change
+
+
+def both(first: Callable[[str], str], second: Callable[[str], str]) -> Callable[[str], str]:
+    """Return a change that does two."""
+    return lambda old: second(first(old))
+
+
+def at_the_end(text: str) -> Callable[[str], str]:
+    """Return a change that adds a text at the end."""
+    return lambda old: f"{old}{text}"
+
+
+_GRADER = '''"""Does the answer greet?"""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from rag_evals.base import ContextEvaluation
+from rag_evals.core import Finding, Reasoning, Result, SampleField
+from rag_evals.prompt import Prompt
+
+__all__ = ["Dummy", "DummyResult"]
+
+
+class DummyResult(Result):
+    """Whether the answer greets."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
+    accepts: ClassVar[tuple[SampleField, ...]] = ()
+
+    reasoning: Reasoning = Field(default=None, description="Why, in one sentence.")
+    greets: bool = Field(description="True when the answer greets.")
+
+    @property
+    def score(self) -> float:
+        """1.0 when the answer greets, else 0.0."""
+        return float(self.greets)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The answer, with or without a greeting."""
+        return (Finding("the answer greets", self.greets, "yes" if self.greets else "no"),)
+
+
+Dummy = ContextEvaluation(prompt=Prompt.shipped("score_dummy"), response_model=DummyResult)
+"""1.0 when the answer greets."""
+'''
+
+_PROMPT = """---
+name: dummy
+version: 1
+{front}
+response_model: dummy
+---
+{{# Instructions. Variables: none. Used by rag_evals/score_dummy.py. #}}
+{task}
+"""
+
+_GRADER_TEST = '''"""A greeting is found or not."""
+
+import pytest
+
+from rag_evals import DummyResult
+
+
+@pytest.mark.parametrize("greets", [True, False])
+def test_a_greeting_scores_one(greets: bool) -> None:
+    """Its score is the label."""
+    assert DummyResult(greets=greets).score == float(greets)
+'''
+
+_PAGE = """# Greetings
+
+**What it measures.** Whether the answer greets.
+
+```python
+from rag_evals import Dummy
+
+print(Dummy.name)
+#> dummy
+```
+"""
+
+_VERIFIER = '''"""Is the statement a part of a chunk, letter by letter?"""
+
+from collections.abc import Sequence
+
+from rag_evals.core import Flow, Verdict, Verifier, VerifyCall
+
+
+class DummyVerifier(Verifier):
+    """Decides by the letters alone."""
+
+    name = "dummy"
+
+    def fingerprint(self) -> str:
+        """Return its name: nothing else changes a verdict."""
+        return self.name
+
+    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Describe the work as one local step."""
+        call = VerifyCall(self, statements, chunks)
+        (reply,) = yield [call]
+        return call.read(reply)
+
+    def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
+        """Decide each statement."""
+        return [self._verdict(statement, chunks) for statement in statements]
+
+    def _verdict(self, statement: str, chunks: Sequence[str]) -> Verdict:
+        ids = tuple(place for place, chunk in enumerate(chunks) if statement in chunk)
+        return Verdict(float(bool(ids)), bool(ids), ids, "by its letters")
+'''
+
+_VERIFIER_TEST = '''"""Letters decide."""
+
+from rag_evals.verify import DummyVerifier, from_string
+
+
+def test_letters_decide() -> None:
+    """Only a statement that stands in a chunk is supported."""
+    verdicts = DummyVerifier().verify(["It is.", "It was."], ["It is."])
+
+    assert [verdict.is_supported for verdict in verdicts] == [True, False]
+    assert isinstance(from_string("dummy"), DummyVerifier)
+'''
+
+_READER = """def _read_dummy(file: _Bounded, path: Path) -> Iterator[Row]:
+    for number, line in enumerate(file, 1):
+        answer, _, chunk = _parse(line, path, f"line {number}").partition("|")
+        yield Row(f"line {number}", {"answer": answer, "context": [chunk]})
+
+
+"""
+
+_READER_TEST = '''
+
+def test_a_bar_divides_answer_and_context() -> None:
+    """Each line of a .dummy file is one row."""
+    (row,) = read_rows(write("a.dummy", json.dumps("It is.|It is.")))
+
+    assert row.values == {"answer": "It is.", "context": ["It is."]}
+'''
+
+_PROVIDER = """def _build_dummy(model: str, **settings: Any) -> BuiltClient:
+    kept = os.environ.get("OPENAI_BASE_URL")
+    os.environ["OPENAI_BASE_URL"] = os.environ["DUMMY_BASE_URL"]
+    try:
+        return _build_openai(model, **settings)
+    finally:
+        os.environ.pop("OPENAI_BASE_URL")
+        if kept is not None:
+            os.environ["OPENAI_BASE_URL"] = kept
+
+
+"""
+
+_PROVIDER_TEST = '''
+
+def test_a_dummy_is_asked_at_its_own_address(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`dummy/MODEL` goes where DUMMY_BASE_URL says."""
+    monkeypatch.setenv("DUMMY_BASE_URL", scripted(GOOD).base_url)
+    monkeypatch.delenv("OPENAI_BASE_URL")
+
+    assert Faithfulness.grade(**EIFFEL, client="dummy/m").score == 1.0
+'''
+
+ADDITIONS: Mapping[str, Mapping[str, Content]] = {
+    "add a grader": {
+        "score_dummy.py": _GRADER,
+        "prompts/score_dummy.jinja": _PROMPT.format(
+            front="description: Does the answer greet?", task="Say whether the answer greets."
+        ),
+        "prompts/ru/score_dummy.jinja": _PROMPT.format(
+            front="language: ru\ndescription: Здоровается ли ответ?",
+            task="Скажите, здоровается ли ответ. Рассуждайте по-русски.",
+        ),
+        "catalog.py": both(
+            after(
+                "from rag_evals.score_citations import CitationFaithfulness, CitationGrader\n",
+                "from rag_evals.score_dummy import Dummy\n",
+            ),
+            after("GRADERS: dict[str, Grader[Any]] = {\n", '    "dummy": Dummy,\n'),
+        ),
+        "docs/graders/dummy.md": _PAGE,
+        "tests/test_score_dummy.py": _GRADER_TEST,
+    },
+    "add a verifier": {
+        "verify/dummy.py": _VERIFIER,
+        "verify/__init__.py": after("NAMES = {\n", '    "dummy": ("DummyVerifier",),\n'),
+        "verify/judge_string.py": both(
+            after(
+                "from rag_evals.verify.cascade import CascadeVerifier\n",
+                "from rag_evals.verify.dummy import DummyVerifier\n",
+            ),
+            after(
+                "def _local(part: str) -> Verifier | None:\n",
+                '    if part == "dummy":\n        return DummyVerifier()\n',
+            ),
+        ),
+        "docs/verifiers.md": after(
+            "|---|---|---|---|\n", "| `DummyVerifier` | `dummy` | nothing | tests |\n"
+        ),
+        "tests/verify/test_dummy.py": _VERIFIER_TEST,
+    },
+    "read a new file format": {
+        "dataset/readers.py": lambda old: old.replace(
+            "READERS: dict", f"{_READER}READERS: dict", 1
+        ).replace('    ".jsonl": ', '    ".dummy": _read_dummy,\n    ".jsonl": ', 1),
+        "docs/data-and-columns.md": after(
+            "| `.jsonl`, `.ndjson` | one JSON object per line |\n",
+            "| `.dummy` | one JSON text per line, answer and context divided by a bar |\n",
+        ),
+        "tests/dataset/test_readers.py": at_the_end(_READER_TEST),
+    },
+    "support another way to build a client": {
+        "judge/clients.py": lambda old: old.replace(
+            "BUILDERS: dict", f"{_PROVIDER}BUILDERS: dict", 1
+        ).replace('{"openai": _build_openai}', '{"openai": _build_openai, "dummy": _build_dummy}'),
+        "docs/running.md": at_the_end('\n`"dummy/..."` asks the address in `DUMMY_BASE_URL`.\n'),
+        "tests/judge/test_clients.py": at_the_end(_PROVIDER_TEST),
+    },
+}
+"""What is written at each place, by the row of the table that names the place."""
+
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+import rag_evals
+from rag_evals import Dummy, Faithfulness
+from rag_evals.cli.main import app
+from rag_evals.testing import ScriptedJudge
+
+assert Path(rag_evals.__file__).parent.parent == Path(sys.argv[1]), rag_evals.__file__
+Path("rows.dummy").write_text(json.dumps("It is.|It is."))
+supported = {"statement": "It is.", "reasoning": "r", "supporting_chunk_ids": [0]}
+greets = {"reasoning": "r", "greets": True}
+with ScriptedJudge([greets, greets]) as judge:
+    os.environ.update(OPENAI_BASE_URL=judge.base_url, OPENAI_API_KEY="any")
+    assert Dummy.grade(answer="Hello.", client="openai/m").score == 1.0
+    arguments = ["grade", "rows.dummy", "--grader", "dummy", "--judge", "openai/m"]
+    ended = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert ended.exit_code == 0 and "over 1 scored of 1" in ended.output, ended.output
+del os.environ["OPENAI_BASE_URL"]
+ended = CliRunner().invoke(app, ["grade", "rows.dummy", "--judge", "dummy"], catch_exceptions=False)
+assert ended.exit_code == 0 and "over 1 scored of 1" in ended.output, ended.output
+with ScriptedJudge({"statements": [supported | {"is_supported": True}]}) as judge:
+    os.environ["DUMMY_BASE_URL"] = judge.base_url
+    row = {"answer": "It is.", "context": ["It is."]}
+    assert Faithfulness.grade(**row, client="dummy/m").score == 1.0
+"""
+"""Uses all that was added, through Python and the command line."""

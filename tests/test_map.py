@@ -1,0 +1,125 @@
+"""Is the table "I want to … I touch …" true? Additions follow its rows in a copy of the project."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.additions import ADDITIONS, PROGRAM
+
+ROOT = Path(__file__).parent.parent
+AT_THE_ROOT = {"prompts", "tests", "docs", "tools", "mkdocs.yml", "pyproject.toml"}
+HOUSE_TESTS = (
+    "tests/test_complete.py tests/test_score_dummy.py tests/verify/test_dummy.py "
+    "tests/dataset/test_readers.py tests/judge/test_clients.py tests/test_imports.py "
+    "tests/prompt/test_rendered.py tests/test_findings.py tests/test_public_api.py "
+    "tests/test_docs.py tests/test_architecture.py"
+).split()
+LEFT_OUT = "not (openai or cheap or machine or type_checks or runs_from or docstring_examples)"
+CHOSEN = f"(dummy or complete or missing or layer or map or public or self) and {LEFT_OUT}"
+
+
+def backticked(row: str) -> list[str]:
+    """Return what stands in backticks behind `I want to`, for an addition named dummy."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (touched,) = re.findall(rf"(?m)^\| {re.escape(row)} \|(.*)\|$", page)
+    return [re.sub(r"\bx(?=\.)|(?<=_)x\b", "dummy", one) for one in re.findall("`(.+?)`", touched)]
+
+
+def is_command(text: str) -> bool:
+    """Say whether something in backticks is to be run."""
+    return "python " in text
+
+
+@pytest.mark.parametrize("row", ADDITIONS)
+def test_a_row_names_every_place_and_no_other(row: str) -> None:
+    """What is written for an addition stands at the places of its row, and nowhere else."""
+    places = [one for one in backticked(row) if not is_command(one)]
+
+    assert sorted(places) == sorted(ADDITIONS[row])
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the project, and follow the rows in it: write at each place, run each command."""
+    folder = tmp_path_factory.mktemp("copy")
+    listed = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], ROOT)
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    commands = dict.fromkeys(one for row in ADDITIONS for one in backticked(row) if is_command(one))
+    for row, contents in ADDITIONS.items():
+        for place in (one for one in backticked(row) if not is_command(one)):
+            top = place.partition("/")[0]
+            path = folder / place if top in AT_THE_ROOT else folder / "rag_evals" / place
+            content = contents[place]
+            assert isinstance(content, str) or path.is_file(), path
+            text = content if isinstance(content, str) else content(path.read_text("utf-8"))
+            path.write_text(text, encoding="utf-8")
+    for command in commands:
+        *settings, rest = command.partition("python ")
+        names = dict(one.split("=") for one in settings[0].split())
+        ended = run([sys.executable, *rest.split()], folder, **names)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+    return folder
+
+
+def run(command: list[str], folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, with the package of that folder."""
+    environment = {**os.environ, **settings, "PYTHONPATH": str(folder)}
+    environment.pop("COVERAGE_PROCESS_START", None)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_what_was_added_works(copy: Path, tmp_path: Path) -> None:
+    """The grader, the verifier, the file format and the provider are used from Python and CLI."""
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM, copy],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_house_finds_nothing_missing(copy: Path) -> None:
+    """Tests of completeness, docs and public names hold for the copy, and its own tests pass."""
+    ended = run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-k",
+            CHOSEN,
+            *HOUSE_TESTS,
+        ],
+        copy,
+    )
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    "check",
+    [("lint-imports", "--no-logo"), ("ruff", "check", "."), ("ruff", "format", "--check", ".")],
+    ids=" ".join,
+)
+def test_the_checks_of_the_house_hold(check: tuple[str, ...], copy: Path) -> None:
+    """Import contracts and lint say nothing of what was added."""
+    program, *arguments = check
+    ended = run([str(Path(sys.executable).with_name(program)), *arguments], copy)
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
