@@ -158,7 +158,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return self._copy_with(language=language)
 
     def without_hardening(self) -> Self:
-        """Return the same grader with data as it is and no word on what data is.
+        """Return the same grader without escaped data and without words about data.
 
         It exists to measure what the hardening is worth; do not grade with it.
         """

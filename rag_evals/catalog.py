@@ -1,4 +1,4 @@
-"""Which graders and response models have a name? Written by hand; a prompt file refers to them."""
+"""Which name stands for which grader or response model? Prompt files use these names."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Does the answer decline when, and only when, the context does not hold what was asked?"""
+"""Does the answer decline exactly when the context does not answer the question?"""
 
 from typing import ClassVar, Literal
 

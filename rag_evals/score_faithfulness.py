@@ -1,4 +1,4 @@
-"""Does the context support what the answer says? Statement by statement, with chunk ids."""
+"""Does the context support the answer? Statement by statement, with chunk ids."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Does the context support what the answer says, and can the judge show it? Quotes, checked."""
+"""Does the context support the answer, and can the judge prove it? With checked quotes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         canary: bool | None = None,
         counts_against: CountsAgainst | None = None,
     ) -> Self:
-        """Return the same grader with other options; None keeps one as it is.
+        """Return the same grader with other options; None keeps the present one.
 
         Args:
             samples: How often the verdicts of the numbered statements are asked, at least 1. From 2

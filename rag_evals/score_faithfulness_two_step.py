@@ -92,7 +92,7 @@ class HHEMGrader(VerifiedFaithfulness):
         model: str | None = None,
         threshold: float | None = None,
     ) -> Self:
-        """Return the same grader with HHEM run in another way; None keeps what there is.
+        """Return the same grader with other options of HHEM; None keeps the present one.
 
         Args:
             device: As for `ClassifierVerifier`.

@@ -1,4 +1,4 @@
-"""Does the context hold what the right answer says? Statement by statement of the reference."""
+"""Does the context support the reference answer? Statement by statement."""
 
 from typing import ClassVar
 

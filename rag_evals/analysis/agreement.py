@@ -1,4 +1,4 @@
-"""How far does the judge agree with people? Measured on labels, by statement and by row."""
+"""How often does the judge agree with people? Measured on labels, by statement and by row."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""Can text in the data talk this judge into a better grade? Attacks, with and without hardening.
+"""Does prompt injection in the data raise the grade? Attacks, with and without hardening.
 
-Each attack is an answer that its context refutes, and a text that is put into a chunk or into the
+Each attack has an answer that its context refutes, and a text that is put into a chunk or into the
 answer. It wins when the judge grades the row much better with the text than without it.
 """
 
@@ -54,7 +54,7 @@ class Attack(BaseModel):
     payload: str
 
     def clean(self) -> Sample:
-        """Return the row as it is without the attack."""
+        """Return the row without the attack."""
         return self._sample(self.answer, self.context)
 
     def attacked(self) -> Sample:

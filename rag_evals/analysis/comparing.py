@@ -1,4 +1,4 @@
-"""Is one run better than another? Pairs their rows by sample id, and says how sure that is."""
+"""Is one run better than another? Pairs their rows by sample id, and tests the difference."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

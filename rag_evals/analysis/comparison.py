@@ -1,4 +1,4 @@
-"""What does a comparison of two runs say? Differences, verdicts, and on how many rows they rest."""
+"""What does a comparison of two runs say? Differences, verdicts, and the rows behind them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""In what do two runs differ besides their scores? Judge, prompts, settings and data, in words."""
+"""How do two runs differ besides their scores? Judge, prompts, settings and data, in words."""
 
 from collections.abc import Iterator
 

@@ -5,7 +5,7 @@ One row of a file is one label or several:
 - `sample_id` (or `id`) and `label`: a label of the row;
 - the same with `statement` (its place in the result, from 0) and `text`: a label of one statement,
   as the report exports it;
-- the same with a `note` and the label `null`: a note alone, which is no label;
+- the same with a `note` and the label `null`: a note alone, not a label;
 - `statements`, a list of `{"text": ..., "label": ...}`: labels of all statements of the row.
 
 A label is true or false, 1 or 0, yes or no, or for a row a number between.

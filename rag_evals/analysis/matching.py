@@ -1,9 +1,9 @@
-"""Which verdict of the judge belongs to which label? Pairs them row by row; counts what is left.
+"""Which verdict of the judge belongs to which label? Pairs them by row, and counts the rest.
 
-A label of a report names the finding by its place. Labels of a data set have texts of their own:
-each statement of the judge goes to the labelled text that shares most words with it, and a labelled
-text counts as supported when all that went to it is. A labelled text that is a part of a longer
-statement takes the verdict of that statement.
+A label of a report names the finding by its place. Labels of a data set have their own texts:
+each statement of the judge is matched to the labelled text that shares most words with it, and a
+labelled text counts as supported when all its matches are. A labelled text that is a part of a
+longer statement takes the verdict of that statement.
 """
 
 from collections import Counter

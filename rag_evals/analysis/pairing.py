@@ -1,4 +1,4 @@
-"""Which grader of one run is compared with which of the other? Those of one name, or as told."""
+"""Which grader of one run is compared with which of the other? The same name, or a given pair."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What was decided before? Answers of judges and verdicts of verifiers, kept in one SQLite file."""
+"""What was decided before? Replies of judges and verdicts of verifiers, in one SQLite file."""
 
 from rag_evals import lazy_names
 

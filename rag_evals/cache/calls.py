@@ -1,9 +1,9 @@
-"""Was this very call answered before? The exact cache: same call, same answer, across runs.
+"""Was this exact call answered before? The exact cache: same call, same answer, across runs.
 
-The key is a hash of all that can change an answer: the endpoint, the model, the messages, the
-schema of the reply, the sampling settings, and the number of the sample where one call is asked
-several times. Left out is what cannot: the API key, time-outs, limits, concurrency, retries, and
-the names of runs, rows and graders. An answer is checked anew against its own call when it is read.
+The key is a hash of everything that can change an answer: the endpoint, the model, the messages,
+the schema of the reply, the sampling settings, and the number of the sample where one call is asked
+several times. The API key, time-outs, limits, concurrency, retries, and the names of runs, rows and
+graders cannot change it and are left out. A cached answer is checked again when it is read.
 """
 
 import time

@@ -149,7 +149,7 @@ def _close(opened: list[tuple[int, sqlite3.Connection]]) -> None:
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of a cache file and its journal; 0 when there is none."""
+    """Return the size of a cache file and its journal in bytes; 0 without a file."""
     names = (path.name, f"{path.name}-wal", f"{path.name}-shm")
     return sum(f.stat().st_size for name in names if (f := path.with_name(name)).exists())
 

@@ -1,7 +1,7 @@
-"""May the verdict on one statement serve for another? Only where words and vector both say so.
+"""May a verdict be reused for another statement? Only where vectors and the guard both agree.
 
 Similar vectors alone do not: "rose by 12 %" and "rose by 21 %" are closer than many paraphrases.
-So the guard must find that one statement is the other in other words; see `rag_evals.cache.guard`.
+So the guard must prove that one statement is a rewording of the other; see `rag_evals.cache.guard`.
 """
 
 import math
@@ -23,7 +23,7 @@ DEFAULT_THRESHOLD = 0.95
 
 
 class SemanticCache(StatementCache):
-    """Keeps verdicts, and finds them for statements that say the same in other words, too.
+    """Stores verdicts, and also finds them for reworded statements.
 
     Args:
         embed: Who makes vectors: a function, an `Embedder`, or a name such as

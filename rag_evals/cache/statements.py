@@ -1,6 +1,6 @@
-"""Which verdicts are known already? Kept by context, verifier and statement.
+"""Which verdicts are known already? Stored by context, verifier and statement.
 
-A verdict is used again only for the very same chunks in the same order, the same verifier with the
+A verdict is reused only for the same chunks in the same order, the same verifier with the
 same settings and, where it asks a judge, the same model at the same address.
 """
 
@@ -56,7 +56,7 @@ class CacheLookup(NamedTuple):
 
 
 class StatementCache:
-    """Keeps verdicts, and finds them for the very same statement.
+    """Stores verdicts, and finds them for exactly the same statement.
 
     Args:
         path: SQLite file, which several processes may share; None keeps all in memory.

@@ -1,4 +1,4 @@
-"""What words does everyone use? Samples, results, findings, steps, verdicts, verifiers; no I/O."""
+"""Which types do all rooms share? Samples, results, findings, steps, verdicts, verifiers."""
 
 from rag_evals.core.arguments import named_arguments, require_fraction, require_whole
 from rag_evals.core.calls import JudgeCall, JudgeReply, Message

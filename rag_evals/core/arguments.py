@@ -1,6 +1,6 @@
-"""Which argument did a caller mean? A keyword that a function lacks is refused, and one is named.
+"""Which argument did a caller mean? An unknown keyword is refused, and the right one suggested.
 
-Python refuses it too, but cannot know that `llm=` elsewhere is `client=` here.
+Python refuses it too, but cannot know that other tools' `llm=` is `client=` here.
 """
 
 import difflib
@@ -96,7 +96,7 @@ def _meant(name: str, known: Sequence[str]) -> str | None:
 
 
 def require_fraction(name: str, value: object, *, otherwise: str = "") -> float:
-    """Refuse what is no number from 0 to 1: text, True and NaN are none.
+    """Refuse a value that is not a number from 0 to 1, such as text, True or NaN.
 
     Args:
         name: What the caller calls it; it opens the message.
@@ -112,7 +112,7 @@ def require_fraction(name: str, value: object, *, otherwise: str = "") -> float:
 
 
 def require_whole(name: str, value: object, *, least: int = 1) -> int:
-    """Refuse what is no whole number, or too small a one: text, True and 3.0 are none.
+    """Refuse a value that is not a whole number, such as text, True or 3.0, or is too small.
 
     Args:
         name: What the caller calls it; it opens the message.

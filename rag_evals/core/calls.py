@@ -1,4 +1,4 @@
-"""What is sent to a judge, and what comes back? Plain values that no client has touched."""
+"""What is sent to a judge, and what comes back? Plain values, independent of any client."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

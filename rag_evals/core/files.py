@@ -1,4 +1,4 @@
-"""What stands at a path? Only ordinary files are read: a pipe or a device may never end."""
+"""Is there an ordinary file at this path? Others are not read: a pipe or a device may never end."""
 
 import stat
 from pathlib import Path
@@ -7,7 +7,7 @@ MISSING = "does not exist"
 
 
 def fault_of(path: Path) -> str | None:
-    """Say what keeps a path from being read as a file, in words; None for an ordinary file.
+    """Say why a path cannot be read as a file; None for an ordinary file.
 
     Args:
         path: Of a data file, a prompt or labels.

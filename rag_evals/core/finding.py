@@ -1,4 +1,4 @@
-"""What did a grader find, one by one? The one form in which pages, tables and measures read it."""
+"""What did a grader find? The one form in which pages, tables and statistics read it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Is this what it was? One hash of the values that shape a result, the same on any machine."""
+"""Did anything change? One hash of the values that shape a result, the same on any machine."""
 
 import hashlib
 import json

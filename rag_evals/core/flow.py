@@ -1,4 +1,4 @@
-"""What may a grader ask for? Steps that a driver carries out, and the replies it brings back."""
+"""What may a grader ask for? Steps that a driver runs, and the replies that it returns."""
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ class LocalCall(Generic[T]):
 def check_verdicts(
     statements: Sequence[str], chunks: Sequence[str], verdicts: Sequence[Verdict]
 ) -> None:
-    """Refuse verdicts that do not stand one to one with the statements, or that cannot be.
+    """Refuse verdicts that do not match the statements one to one, or are impossible.
 
     Raises:
         VerifierError: There are fewer or more, a support is no number from 0 to 1, or a chunk id

@@ -183,7 +183,7 @@ class Result(JudgeModel):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What was found, one by one: reports, tables, labels and agreement read only this.
+        """The single findings: reports, tables, labels and agreement read only these.
 
         Without a property of its own, a model's one list of labelled things is read; see
         `rag_evals.core.finding.default_findings`.

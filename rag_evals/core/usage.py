@@ -62,7 +62,7 @@ class Meter:
 
     @property
     def seconds_left(self) -> float | None:
-        """What the grading has left for further calls; None where nobody said how much it has."""
+        """The seconds left for further calls of the grading; None without a limit."""
         return None if self.row_seconds is None else self.row_seconds - self.waited_seconds
 
     @property

@@ -1,4 +1,4 @@
-"""What is a verifier? A name, a fingerprint and a flow; what else it may say has defaults."""
+"""What is a verifier? A name, a fingerprint and a flow; its other members have defaults."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class Verifier(ABC):
 
     @property
     def endpoints(self) -> list[str]:
-        """Judges of its own that it asks, such as `openai/gpt-4o`; empty for most."""
+        """The judges that it names itself, such as `openai/gpt-4o`; empty for most."""
         return []
 
     @property
@@ -59,7 +59,7 @@ class Verifier(ABC):
         return 0
 
     def in_language(self, language: str) -> "Verifier":
-        """Return the verifier that asks in a language; one that asks nobody stays as it is."""
+        """Return the verifier that asks in a language; itself if it asks no judge."""
         del language
         return self
 

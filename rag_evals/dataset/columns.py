@@ -48,7 +48,7 @@ class ColumnMap:
 
     @classmethod
     def of(cls, columns: "Columns") -> "ColumnMap":
-        """Take a map as it is, or one written as a mapping from field to source.
+        """Return a map unchanged, or make one from a mapping of field to source.
 
         Raises:
             ConfigurationError: An unknown field, or a source that is neither name nor function.

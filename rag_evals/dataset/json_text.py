@@ -1,4 +1,4 @@
-"""What does a piece of JSON hold? Read fast, and no deeper or longer than Python can handle."""
+"""What does a JSON text hold? Read fast, and only as deep and long as Python can handle."""
 
 import json
 import re

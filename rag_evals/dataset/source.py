@@ -152,7 +152,7 @@ class FileData:
 
 
 class RowData:
-    """Rows that are handed over one by one, each checked when it comes."""
+    """Rows of an iterable, each checked when it is read."""
 
     def __init__(
         self,

@@ -2,9 +2,8 @@
 # ruff: noqa: E501
 """Which sentences of an answer claim something, and what exactly do they claim?
 
-Leads such as "Based on the context," are cut off, citation marks too; greetings, questions,
-headings and sentences about the passages themselves are named with the reason why they claim
-nothing. English and Russian; in other languages every sentence is a claim.
+Leads such as "Based on the context," and citation marks are cut off. Greetings, questions, headings
+and sentences about the passages claim nothing; each gets its reason. English and Russian; in other languages every sentence is a claim.
 """
 
 import re

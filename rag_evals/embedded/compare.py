@@ -1,8 +1,8 @@
 """How does a statement differ from its evidence, word by word?
 
-The statement's words are aligned to the best evidence sentence; what stands at the place of a
-missing word (a number for a number, a name for a name, an opposite) is found between the words
-that both share. Examples below read: statement | evidence → what is found.
+The statement's words are aligned to the best evidence sentence. Between the words that both share,
+the word in place of a missing one is found: a number for a number, a name for a name, an opposite.
+Examples below read: statement | evidence → what is found.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 Greedy: the sentence that covers most of the statement's weight, then those that add most to it.
 A sentence of another chunk joins only when it says a good part of the statement itself, so that a
-stray word in an unrelated chunk changes nothing.
+single word in an unrelated chunk changes nothing.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ _LOWEST: Rank = (0.0, 0, "", "")
 
 
 class EvidenceSentence(NamedTuple):
-    """One evidence sentence and where it stands."""
+    """One evidence sentence and its position."""
 
     chunk_id: int
     number: int

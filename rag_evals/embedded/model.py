@@ -1,4 +1,4 @@
-"""How do features become a calibrated support? The weights file and the sum it stands for."""
+"""How do features become a calibrated support? The weights file, and the sum that it defines."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What must be known of a chunk or a statement before they can be compared?
+"""What is computed from a chunk or a statement before they are compared?
 
 A chunk is prepared once: its sentences as words, and an index from each word key to the sentences
 that hold it. Preparing costs time linear in the text; prepared chunks are kept by their text.
@@ -96,7 +96,7 @@ class Sentence:
 
     @property
     def last(self) -> dict[str, int]:
-        """Where each key stands last, counted in words from 0; in the order of first places."""
+        """The last position of each key, in words from 0; in the order of first positions."""
         if self._last is None:
             keys = self.keys
             self._last = dict(zip(keys, range(len(keys)), strict=True))
@@ -104,7 +104,7 @@ class Sentence:
 
     @property
     def positions(self) -> dict[str, list[int]]:
-        """All places where each key stands, counted in words from 0."""
+        """All positions of each key, counted in words from 0."""
         if self._positions is None:
             positions: dict[str, list[int]] = {}
             for position, key in enumerate(self.keys):
@@ -121,7 +121,7 @@ class Sentence:
 
     @property
     def synonyms(self) -> dict[str, frozenset[str]]:
-        """The keys for which other words may stand, with those; in order."""
+        """The keys that have synonyms, with these; in order."""
         if self._synonyms is None:
             table = synonyms()
             self._synonyms = {
@@ -223,14 +223,14 @@ class Sentence:
 
     @property
     def rivals(self) -> frozenset[str]:
-        """All keys that may stand against a word of `opposable`."""
+        """All keys that may oppose a word of `opposable`."""
         if self._rivals is None:
             self._rivals = _NONE.union(*[[*first[2], *first[3]] for first in self.opposable])
         return self._rivals
 
     @property
     def first_words(self) -> list[Opposable]:
-        """Each key that is no number where it stands first, with its opposites."""
+        """The first position of each key that is not a number, with its opposites."""
         if self._first_words is None:
             lexicon = opposites()
             firsts: dict[str, int] = {}
@@ -245,7 +245,7 @@ class Sentence:
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
-        """Keys of words that stand side by side."""
+        """Keys of neighbouring words."""
         if self._pairs is None:
             self._pairs = set(pairwise(self.keys))
         return self._pairs

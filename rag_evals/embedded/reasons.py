@@ -1,4 +1,4 @@
-"""Why was a statement judged so? The differences found, in words, English or Russian."""
+"""Why did a statement get its verdict? The differences found, in words, English or Russian."""
 
 import re
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""Which words say little, whatever the text? English.
+"""Which English words say little in any text?
 
-An answer puts what it found into its own frame: "additionally", "various factors", "the article
+An answer frames its facts in words of its own: "additionally", "various factors", "the article
 discusses". Such words are rare in sources, so their rarity alone would make them weigh like facts.
 Written from general knowledge.
 """
@@ -14,6 +14,6 @@ _FRAME_FACTOR, _GENERAL_FACTOR = 0.2, 0.5
 
 @lru_cache(maxsize=1)
 def vague_factors() -> dict[str, float]:
-    """Return by how much the weight of a word key shrinks, 0 to 1; other words keep theirs."""
+    """Return the factor for the weight of each vague word key, 0 to 1."""
     factors = {stem(word): _GENERAL_FACTOR for word in words_in("vague_general")}
     return factors | {stem(word): _FRAME_FACTOR for word in words_in("vague_frame")}

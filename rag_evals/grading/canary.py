@@ -1,4 +1,4 @@
-"""Does the judge support what is surely false? A made-up sentence is planted into the answer."""
+"""Does the judge support a false sentence? One is planted into the answer."""
 
 import re
 from collections.abc import Sequence

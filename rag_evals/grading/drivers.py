@@ -1,4 +1,4 @@
-"""Who carries out a flow? One driver for sync clients, one for async ones; graders know neither."""
+"""Who runs a flow? One driver for sync clients, one for async ones; graders know neither."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""What does an answer claim? Its own sentences, or statements that a judge makes of them."""
+"""What does an answer claim? Its own sentences, or statements that a judge extracts."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -71,7 +71,7 @@ class Extractor(ABC):
         """Describe the work on the answer of one sample."""
 
     def in_language(self, language: str) -> "Extractor":
-        """Return the extractor that asks in a language; one that asks nobody stays as it is."""
+        """Return the extractor that asks in a language; itself if it asks no judge."""
         del language
         return self
 

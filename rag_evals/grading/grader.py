@@ -260,7 +260,7 @@ def resolve(
     *,
     open_cache: OpenCache = configured_cache,
 ) -> tuple[Grader[R], Client]:
-    """Find out who decides: the grader as it is with a client, or its form with a verifier.
+    """Return the grader with its client, or its form with a verifier.
 
     Args:
         grader: What is to be driven.

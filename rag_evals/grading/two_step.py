@@ -163,7 +163,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 
     @property
     def endpoints(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
-        """Judges of its own that its verifier asks."""
+        """The judges that its verifier names itself."""
         return self.verifier.endpoints
 
     @property
@@ -204,7 +204,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         verifier: Verifier | None = None,
         name: str | None = None,
     ) -> Self:
-        """Return this grader with another extractor or verifier; None keeps what there is.
+        """Return this grader with another extractor or verifier; None keeps the present one.
 
         Args:
             extractor: Finds the statements.

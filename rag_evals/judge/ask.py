@@ -65,7 +65,7 @@ class InstructorJudge:
 
     @property
     def identity(self) -> str:
-        """Which model of which endpoint answers; it stands in keys of caches."""
+        """Which model of which endpoint answers; part of cache keys."""
         return _identity(self._client, self._settings)
 
     @property
@@ -96,7 +96,7 @@ class AsyncInstructorJudge:
 
     @property
     def identity(self) -> str:
-        """Which model of which endpoint answers; it stands in keys of caches."""
+        """Which model of which endpoint answers; part of cache keys."""
         return _identity(self._client, self._settings)
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:

@@ -1,7 +1,7 @@
-"""How much time does a row have? Counted while its calls are made, not while they must wait.
+"""How much time does a row have left? Counted while its calls run, not while they wait.
 
-A sync call cannot be stopped from outside: it is made in a thread that is left behind when its time
-is up, and that no program waits for at its end.
+A sync call cannot be stopped from outside: it runs in a thread, which is abandoned when its time is
+up. No program waits for that thread at its end.
 """
 
 import math
@@ -40,7 +40,7 @@ _row_time: "ContextVar[RowTime | None]" = ContextVar("row_time", default=None)
 
 
 class RowTime:
-    """Bounds what is awaited inside by the time that its row has left, and counts what it takes.
+    """Limits the awaited calls inside to the row's remaining time, and counts the time they take.
 
     Args:
         meter: The row's; it knows what earlier calls took.
@@ -100,7 +100,7 @@ def held() -> Iterator[None]:
 
 
 def call_in_thread(work: Callable[[], T]) -> "Future[T]":
-    """Call a function in a thread of its own, with this context's variables.
+    """Call a function in a new thread, with this context's variables.
 
     Returns:
         Its result to come. The thread ends with the call; a program that ends does not wait for it.

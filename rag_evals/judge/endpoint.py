@@ -1,4 +1,4 @@
-"""Can this endpoint be asked at all? Its address and key, checked before anything is sent."""
+"""Are the endpoint's address and key valid? Checked before anything is sent."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What is known of a call while it is being made? Its replies so far, and what is wrong with them.
+"""What is known of a running call? Its replies so far, and their faults.
 
 Instructor's validators and the transport find it in `current_exchange`.
 """
@@ -36,7 +36,7 @@ class Exchange:
         self.usage = Usage()
 
     def take_response(self, response: Any) -> None:
-        """Look at one reply before it is validated: its usage, and what is wrong with its form."""
+        """Take one reply before it is validated: its usage, and the faults of its form."""
         reask = Usage(reasks=1) if self.usage.calls else Usage()
         self.usage = self.usage + usage_of(response) + reask
         self._is_answered = True
@@ -75,7 +75,7 @@ class Exchange:
 
     @property
     def seconds_left(self) -> float | None:
-        """What the row has left; None where nobody said how much it has."""
+        """The row's remaining seconds; None without a limit."""
         return None if self._ends_at is None else self._ends_at - time.monotonic()
 
     def count_request(self) -> bool:

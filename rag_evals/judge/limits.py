@@ -1,4 +1,4 @@
-"""How fast may a judge be asked? All workers of a run share one limiter; replies teach it.
+"""How fast may a judge be asked? All workers of a run share one limiter, which learns from replies.
 
 It holds three things: a pause that a 429 asked for, two budgets (requests and tokens a minute), and
 the number of calls in flight, which is halved by a 429 and raised again while replies succeed.

@@ -1,8 +1,8 @@
-"""Which forms in a reply are not those of the schema, and yet can mean only one thing?
+"""Which values of a reply differ from the schema, but can mean only one thing?
 
 "0" for a number is 0, "true" for a yes or no is True: asking again would cost a call and bring
-nothing. Everything else that the schema does not allow is a fault: "1.5" for an id is no id, and 1
-for a yes or no may be a mark out of five.
+nothing. Everything else that the schema does not allow is a fault: "1.5" is not an id, and 1 for a
+yes or no may be a rating out of five.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""Is there a key in this text? Errors and logs of other libraries are cleaned before use."""
+"""Is there a key in this text? Keys are removed from errors and logs of other libraries."""
 
 import logging
 import re

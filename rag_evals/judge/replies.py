@@ -1,7 +1,7 @@
-"""What is in a reply with status 200? Not always one: a proxy's page, an error, nothing at all.
+"""Is a response with status 200 a reply? It may be a proxy's page, an error, or empty.
 
-And where is the JSON in a text? Local models put it into a code fence, behind their thoughts, or
-between words. It is read where only one object can be meant; anything else is asked again.
+And where is the JSON in a text? Local models put it into a code fence, after their thoughts, or
+between words. It is read when only one object can be meant; else the judge is asked again.
 """
 
 import json
@@ -16,7 +16,7 @@ _MOST_CALLS = 1
 
 
 def fault_of(response: object) -> GradingError | None:
-    """Say what is wrong with a client's reply object, before anyone reads it.
+    """Say what is wrong with a client's reply object, before it is read.
 
     Returns:
         None where it holds a message, and for objects of providers that are not known here.

@@ -1,7 +1,7 @@
-"""When is a judge asked again? For an invalid reply, and as a whole where no client tries twice.
+"""When is a judge asked again? For an invalid reply; as a whole when its client never retries.
 
 Three layers can retry: the transport (the client's SDK), the output (instructor's re-ask), and the
-call. They are never multiplied: what a client repeats by itself is not repeated here.
+call. They do not multiply: what a client retries is not retried here.
 """
 
 from collections.abc import Callable

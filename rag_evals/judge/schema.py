@@ -1,8 +1,8 @@
-"""How does a response model become something that instructor can ask for, again and again?
+"""How does a response model become a class that instructor can use for every call?
 
 instructor makes a new class and a new JSON schema on every call; a model prepared once skips both.
-The prepared class also hands validators what they may know, and gives back plain instances of the
-user's own class.
+The prepared class also passes the facts of the call to validators, and returns plain instances of
+the user's own class.
 """
 
 import copy

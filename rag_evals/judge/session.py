@@ -1,4 +1,4 @@
-"""How is a judge asked in a run? Limited, within a deadline, and again where nobody else tries."""
+"""How is a judge asked in a run? With limits, a deadline, and retries where no other layer does."""
 
 import asyncio
 from collections.abc import AsyncIterator

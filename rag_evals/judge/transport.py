@@ -1,8 +1,8 @@
-"""How do requests of our own clients travel? The official SDK, posted, watched and tried again.
+"""How do our own clients send requests? With the official SDK, over aiohttp, with our retries.
 
 Async ones travel on aiohttp: its pool costs the same at any concurrency, where httpx scans all its
 connections for each request. Posting a body skips the SDK's walk over every message. Proxies and
-the time-out of one try are the SDK's; when to try again is ours, as only we know the whole run.
+the time-out of one try are the SDK's; retries are ours, because only we know the whole run.
 """
 
 import time

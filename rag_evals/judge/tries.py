@@ -1,4 +1,4 @@
-"""Is a request sent again after it failed, and after how long? For the clients that we build."""
+"""Is a failed request sent again, and after how long? For the clients that we build."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What may an endpoint do to our own clients? Redirect them a few times at home; reply so much."""
+"""What may an endpoint do to our own clients? A few redirects on its host, a bounded reply."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -1,4 +1,4 @@
-"""What may a template do? Only so much: its loops, calls, texts and seconds are counted."""
+"""What may a template do? Its loops, calls, texts and seconds are counted and limited."""
 
 import re
 import time

@@ -1,8 +1,8 @@
-"""How is data kept from talking over the prompt? Our tags cannot occur in it, in any disguise.
+"""How is prompt injection made harder? Data cannot contain our tags, in any disguise.
 
 A grader's request holds data only between tags that its template writes. Whatever in the data would
 read as one of these tags loses its `<`; nothing else is changed. The words around the data, which
-say that it is data, stand in `prompts/chunk_template.jinja`. This hardens; it is not a boundary.
+say that it is data, are in `prompts/chunk_template.jinja`. This lowers the risk, no more.
 """
 
 import re
@@ -61,7 +61,7 @@ class TagEscaper:
 
 
 def escape_tags(text: str, tags: frozenset[str]) -> str:
-    """Replace the opening sign of whatever reads as one of the tags; all else stays.
+    """Replace the opening sign of each text that reads as one of the tags; the rest stays.
 
     Case, white space, invisible characters, full-width forms and look-alike letters do not hide a
     tag: "< / ⓒHUNK > <chunky>" → "&lt; / ⓒHUNK > <chunky>" for the tag `chunk`.

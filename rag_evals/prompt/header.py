@@ -1,4 +1,4 @@
-"""What does the front matter of a prompt file say? YAML between two lines of dashes, checked."""
+"""What does the front matter of a prompt file say? Reads and checks its YAML."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which file does a template mean that extends another by its name?"""
+"""Which file does a template extend when it gives a name?"""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What does a template see of one sample? Its variables, escaped, and only what is to be shown."""
+"""What does a template see of one sample? Its variables, escaped, and only the allowed fields."""
 
 import re
 from collections.abc import Sequence

@@ -47,7 +47,7 @@ def shipped_names(language: str | None = None) -> tuple[str, ...]:
 
 @cache
 def shipped_languages() -> tuple[str, ...]:
-    """List the codes of the languages, besides English, that there are shipped prompts in."""
+    """List the codes of the languages of shipped prompts, without English."""
     return tuple(sorted(entry.name for entry in shipped_folder().iterdir() if entry.is_dir()))
 
 

@@ -114,7 +114,7 @@ class Prompt:
 
     @classmethod
     def load(cls, prompt: "str | Path | Prompt") -> "Prompt":
-        """Make a prompt from text, from a file, or leave one as it is.
+        """Make a prompt from text or a file; return a prompt unchanged.
 
         Args:
             prompt: A string is the template itself; a `Path` is a file, front matter optional.
@@ -171,7 +171,7 @@ class Prompt:
         return cls(text, origin=origin, header=header, places=places, line_offset=offset)
 
     def in_language(self, language: str | None) -> "Prompt":
-        """Return the shipped version in a language; the prompt itself where there is none."""
+        """Return the shipped version in a language, or the prompt itself."""
         code = (language or "").lower().replace("_", "-").partition("-")[0]
         if self._stem is None or code not in shipped_languages():
             return self
@@ -230,7 +230,7 @@ class Prompt:
         return found
 
     def sources(self) -> list[str]:
-        """Return every text that can change what is rendered: the template's and its parents'."""
+        """Return the texts of the template and its parents."""
         return [text for text, _ in self._sources.values()]
 
     def render(self, variables: Mapping[str, object]) -> str:

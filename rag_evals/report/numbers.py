@@ -1,4 +1,4 @@
-"""Which numbers stand on top of a report? Each grader's score, what it rests on, and its groups."""
+"""Which numbers are on top of a report? Each grader's score, its row counts, and its groups."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -78,7 +78,7 @@ def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
 
 
 def usage_of(run: Run) -> dict[str, float]:
-    """Add up what a run cost: calls, tokens, and whatever else its outcomes count; seconds last."""
+    """Add up the usage of a run: calls, tokens and other counts of its outcomes; seconds last."""
     total: defaultdict[str, float] = defaultdict(float)
     for record in run.records:
         usage: Mapping[str, Any] = record.get("usage") or {}

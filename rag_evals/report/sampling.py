@@ -1,4 +1,4 @@
-"""Which rows should people label? A random sample that has each part of the scores in its share."""
+"""Which rows should people label? A random sample with all levels of score in proportion."""
 
 import random
 from collections.abc import Sequence

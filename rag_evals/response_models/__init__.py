@@ -1,4 +1,4 @@
-"""What may a judge fill? Statements, audited statements, rubrics."""
+"""Which models does a judge fill? Statements, audited statements, rubrics."""
 
 from rag_evals import lazy_names
 

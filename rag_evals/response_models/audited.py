@@ -1,7 +1,7 @@
-"""What must a judge show for its verdicts, and how does code check it?
+"""Which evidence must a judge give for its verdicts, and how does code check it?
 
 `AuditReply` and `VerdictsReply` are what a judge fills; a reply is accepted only when every
-sentence is accounted for and every quote is found. `AuditedFaithfulnessResult` is what a user gets.
+sentence is covered and every quote is found. `AuditedFaithfulnessResult` is what a user gets.
 """
 
 from collections.abc import Sequence

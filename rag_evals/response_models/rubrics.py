@@ -1,4 +1,4 @@
-"""Which reply can a prompt file ask for without any Python? Response models that fit any rubric."""
+"""Which reply can a prompt file ask for without Python? Response models that fit any rubric."""
 
 from collections import Counter
 from typing import ClassVar, Literal, Self

@@ -1,4 +1,4 @@
-"""Where does Python's garbage collector only cost time? Ways to keep it out of there."""
+"""When does Python's garbage collector only cost time? Ways to pause it then."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def settled_heap() -> Iterator[None]:
-    """Leave what is in memory before a run out of the garbage collector's rounds.
+    """Exclude objects that exist before a run from garbage collection.
 
     A run makes objects fast, so the collector runs often, each time through all modules that are
     loaded: a fifth of the run's CPU.

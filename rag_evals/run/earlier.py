@@ -1,4 +1,4 @@
-"""What did an earlier run of this folder end? Its outcomes, for rows that are what they were."""
+"""What did an earlier run in this folder grade? Its outcomes, for rows that have not changed."""
 
 from dataclasses import replace
 

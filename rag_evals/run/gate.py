@@ -1,4 +1,4 @@
-"""Did a run reach what was asked of it? Every gate, and the rule that is missed.
+"""Did a run pass its gate? Every rule, and which one was missed.
 
 Pure functions on numbers: the command line, Python and tests ask the same rules.
 """
@@ -166,7 +166,7 @@ def parse_share(text: str) -> float:
 
 
 def require_share(name: str, share: float) -> None:
-    """Refuse what is no number from 0 to 1; percent are the usual mistake.
+    """Refuse a value that is not a number from 0 to 1; percent are the usual mistake.
 
     Raises:
         ConfigurationError: With the name and the number.

@@ -1,4 +1,4 @@
-"""What happens on Ctrl-C? The run is cancelled, what is done is kept, and the error says so."""
+"""What happens on Ctrl-C? The run is cancelled, finished rows are kept, and the error says so."""
 
 import asyncio
 import signal
@@ -13,7 +13,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a loop of its own until it ends, or SIGINT or SIGTERM comes.
+    """Run a coroutine in a new loop until it ends, or SIGINT or SIGTERM comes.
 
     Raises:
         RunInterruptedError: A signal came; the coroutine was cancelled and has ended.

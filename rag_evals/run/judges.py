@@ -1,4 +1,4 @@
-"""Who is asked in a run? The judge of its plan, and judges that single calls name themselves."""
+"""Which judges does a run ask? The judge of its plan, and those that single calls name."""
 
 import asyncio
 from contextlib import AsyncExitStack, closing

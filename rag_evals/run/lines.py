@@ -1,4 +1,4 @@
-"""How is a file of JSON lines kept whole? Added to line by line, mended after a kill, checked."""
+"""How is a file of JSON lines kept valid? Written line by line, repaired after a kill, checked."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ class LineLog:
 
 
 def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
-    """Read what was appended; blank lines and a torn last one are passed over.
+    """Read the lines; blank ones and an incomplete last one are ignored.
 
     Args:
         path: The file; one that is not there has no lines.

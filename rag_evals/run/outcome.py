@@ -117,7 +117,7 @@ class Outcome(Generic[R_co]):
 
 
 def short_fingerprint(fingerprint: str) -> str:
-    """Cut a grader's fingerprint to what a line keeps of it; the manifest has it whole."""
+    """Shorten a grader's fingerprint for a line; the manifest has all of it."""
     return fingerprint[:16]
 
 

@@ -1,4 +1,4 @@
-"""What is to be graded, by whom, and with which settings? Checked in full before the first call."""
+"""What will be graded, by whom, and with which settings? Fully checked before the first call."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until the run ends, at this rate; None when it cannot be said."""
+        """Seconds until the run ends, at this rate; None when unknown."""
         if self.total is None or not self.rate:
             return None
         return (self.total - self.done) / self.rate

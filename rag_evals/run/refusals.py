@@ -1,8 +1,8 @@
-"""When does a refusal of the endpoint end a run, and when only its row? Told by what came before.
+"""When does a refusal of the endpoint end a run, and when only fail its row?
 
 A wrong key refuses every row, a content filter only some: both answer with 403. Before the first
-reply of a run nobody can tell them apart, so the run ends; later it is the row's own failure, until
-many refusals come in a row.
+reply of a run they cannot be told apart, so the run ends. After it only the row fails, until many
+rows in succession are refused.
 """
 
 from rag_evals.errors import JudgeRejectedError, JudgeUnreachableError

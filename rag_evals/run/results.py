@@ -1,6 +1,6 @@
-"""Which class was a stored result? Found again by its name, so that it comes back as it was.
+"""Which class had a stored result? Found by its name, so that `load_run` returns the same object.
 
-A run folder is data, and a folder may come from anybody. So a name in it is not simply imported:
+A run folder is data, and may come from anyone. So a name in it is not simply imported:
 the class must derive from `BaseModel`, and a module that is not loaded yet must be found where
 Python finds modules, not in the run folder, and its source must define a class of that name.
 """
@@ -21,7 +21,7 @@ from rag_evals.errors import NotScorableReason
 
 
 class StoredResult(Result):
-    """A result whose class cannot be found any more: its fields as stored, and what it said."""
+    """A result whose class no longer exists: its stored fields, score and findings."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -88,7 +88,7 @@ def read_result(
     known: Mapping[str, type[BaseModel]],
     folder: Path | None,
 ) -> BaseModel | None:
-    """Make a stored result an object of its class; None where there is no such class any more.
+    """Make a stored result an object of its class; None when the class no longer exists.
 
     Args:
         fields: The result as it was stored.

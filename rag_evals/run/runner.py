@@ -1,4 +1,4 @@
-"""How is a data set graded? A bounded number of gradings at a time, each kept as it ends."""
+"""How is a data set graded? A limited number of gradings at a time, each stored when it ends."""
 
 import asyncio
 import time

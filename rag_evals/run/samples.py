@@ -1,7 +1,7 @@
-"""What was graded? `samples.jsonl` keeps each sample, so that a run explains itself.
+"""What was graded? `samples.jsonl` stores each sample, so that a report needs only the folder.
 
 The lines hold what a report shows (question, answer, chunks) and the row's other columns, so that
-results can be grouped and compared with labels when the data file is gone or was never one.
+results can be grouped and compared with labels without the data file.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""How may a run go? Limits, time-outs, the cache: nothing here can change a score."""
+"""How is a run carried out? Limits, time-outs, the cache: nothing here can change a score."""
 
 import math
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class FailureLimit:
         )
 
     def is_passed(self, failed: int, ended: int, *, at_the_end: bool = False) -> bool:
-        """Say whether the run is hopeless.
+        """Say whether too many gradings failed.
 
         Args:
             failed: Gradings that failed.

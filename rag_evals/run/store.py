@@ -1,4 +1,4 @@
-"""Where is a run kept? A folder with `manifest.json`, `results.jsonl` and `samples.jsonl`.
+"""Where is a run stored? In a folder with `manifest.json`, `results.jsonl` and `samples.jsonl`.
 
 Every outcome is one line, written when it ends. The last line of a key (sample, grader, and what
 each of them was) wins.
@@ -96,7 +96,7 @@ _MANIFEST = TypeAdapter(_StoredManifest)
 
 
 class RunStore:
-    """The folder of one run, held by one process at a time."""
+    """The folder of one run, used by one process at a time."""
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any], *, restart: bool = False) -> None:
         self.folder = folder
@@ -144,7 +144,7 @@ class RunStore:
         self._results.append(outcome.to_line())
 
     def outcomes(self, known: Mapping[str, type[BaseModel]] | None) -> Iterator[Outcome]:
-        """Read what is there, in the order it ended; a key may come again.
+        """Read the stored outcomes, in the order they ended; a key may occur again.
 
         Args:
             known: As for `Outcome.from_record`.

@@ -1,4 +1,4 @@
-"""What does a run say in a few numbers? Means, what they rest on, and why the rest has none."""
+"""What are the numbers of a run? Means, their row counts, and why other rows have no score."""
 
 import math
 from array import array

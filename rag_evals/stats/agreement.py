@@ -1,7 +1,7 @@
 """How well does the judge agree with people?
 
 Counts first, then rates with intervals. Kappa alone misleads when most statements are supported
-(Feinstein and Cicchetti 1990), so raw agreement, base rate and both error rates stand beside it.
+(Feinstein and Cicchetti 1990), so raw agreement, base rate and both error rates are given with it.
 """
 
 import random
@@ -19,7 +19,7 @@ from rag_evals.stats.intervals import Interval, mean_interval
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How often label and verdict meet; a positive is whatever True stands for.
+    """Counts of each pair of label and verdict; positive means True.
 
     Attributes:
         true_positives: Label and verdict are True.

@@ -1,4 +1,4 @@
-"""Which interval does resampling give, for statistics that have no formula?
+"""Which interval does resampling give, for statistics without a formula?
 
 Bias-corrected and accelerated bootstrap (Efron 1987). Whole clusters are drawn, never single rows
 of one. For a plain mean prefer `mean_interval`, which covers better below 30 rows.

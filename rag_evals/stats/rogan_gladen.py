@@ -1,8 +1,8 @@
 """What share of rows is really supported, given how often the judge is wrong?
 
-Rogan and Gladen (1978): the judge's rate is turned back through its sensitivity and specificity,
-which labels have measured. Needs labels of both kinds, but not a random sample of rows: labels may
-come from elsewhere, as long as the judge errs as often there.
+Rogan and Gladen (1978): the judge's rate is corrected by its sensitivity and specificity, which
+labels have measured. Needs labels of both kinds, but not a random sample of rows: labels may
+come from elsewhere, as long as the judge makes errors as often there.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""At which score should a verdict turn, and do scores mean what they say?
+"""From which score on is a verdict positive, and are scores calibrated?
 
 The curve over thresholds, the area under the ROC curve, and the calibration error.
 """

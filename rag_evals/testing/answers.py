@@ -67,7 +67,7 @@ class EmptyBody:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """A reply as it stands, whatever it is: a proxy's page, an error with status 200, a redirect.
+    """Any raw reply, sent unchanged: a proxy's page, an error with status 200, a redirect.
 
     Attributes:
         body: What is sent; a mapping or a list as JSON, text as UTF-8.

@@ -1,4 +1,4 @@
-"""What would a careful reader of words answer? The default script, for every shipped grader."""
+"""What does the default script answer? Labels by shared words, for every shipped grader."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What did a judge receive? A request, read back into what the data block was made from."""
+"""What did a judge receive? A request, read back into the parts of its data block."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ class JudgeRequest:
 
     @property
     def data(self) -> str:
-        """The first user message, without few-shot examples: what is graded."""
+        """The first user message, without few-shot examples: the graded data."""
         texts = [str(m["content"]) for m in self.messages if m["role"] == "user"]
         return texts[0].rpartition("</examples>")[2] if texts else ""
 
@@ -54,7 +54,7 @@ class JudgeRequest:
 
     @property
     def answer(self) -> str | None:
-        """The answer in the standard data block, or None; numbered sentences stand in lines."""
+        """The answer in the standard data block, or None; numbered sentences are lines."""
         return "\n".join(self.sentences) if self.sentences else self._field("answer")
 
     @property

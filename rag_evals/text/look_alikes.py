@@ -1,4 +1,4 @@
-"""Which letters do people take for Latin ones? After Unicode's table of confusables (UTS 39).
+"""Which letters look like Latin ones? From Unicode's table of confusables (UTS 39).
 
 Only letters that Unicode's own normal form (NFKD) leaves as they are: full-width, mathematical and
 circled ones are Latin after it.

@@ -1,4 +1,4 @@
-"""Which words turn a statement round or weaken it? One mask of marks a word."""
+"""Which words negate or weaken a statement? One bit mask for each word."""
 
 from rag_evals.text.lexicon import named_groups_in, words_in
 

@@ -1,7 +1,7 @@
-"""Does a quote stand in a text, word for word, and where?
+"""Does a text contain a quote, word for word, and where?
 
-Two writings of the same words are equal: white space, quotation marks, dashes, Unicode forms and
-invisible characters do not count. Letters, digits and their case do.
+Different spellings of the same words are equal: white space, quotation marks, dashes, Unicode forms
+and invisible characters do not count. Letters, digits and their case do.
 """
 
 import re
@@ -53,7 +53,7 @@ class Quotable:
         return None
 
     def is_long_enough(self, quote: str) -> bool:
-        """Say whether a quote is more than a word that stands anywhere.
+        """Say whether a quote is long enough to be evidence.
 
         It needs `MIN_QUOTE_LETTERS` letters and digits, each part of it a few; the whole text is
         always enough. Chinese and Japanese characters count twice: they say as much as two letters.

@@ -1,4 +1,4 @@
-"""What may a screen be shown? Text of others, without anything that a terminal would obey."""
+"""How is data shown safely on a terminal? Without characters that the terminal would obey."""
 
 import re
 import unicodedata

@@ -6,7 +6,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def lone_surrogate(text: str) -> int | None:
-    """Find the first half of a UTF-16 pair that stands alone.
+    """Find the first lone half of a UTF-16 pair.
 
     Args:
         text: Any string; `json.loads` lets such halves through.

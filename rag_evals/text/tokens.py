@@ -1,4 +1,4 @@
-"""How many tokens is a text? Counted by tiktoken where it can be, else estimated."""
+"""How many tokens has a text? Counted by tiktoken if installed, else estimated."""
 
 from collections.abc import Callable
 

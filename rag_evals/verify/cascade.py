@@ -1,4 +1,4 @@
-"""Who decides when one verifier is cheap and another is good? The cheap one, while it is sure."""
+"""Who decides when one verifier is cheap and another is good? The cheap one, where it is sure."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Do the chunks support these statements? Asked of a judge, several statements a call."""
+"""Do the chunks support these statements? A judge decides several statements in each call."""
 
 import copy
 from collections.abc import Sequence
@@ -110,7 +110,7 @@ class LLMVerifier(Verifier):
 
     @property
     def endpoints(self) -> list[str]:
-        """The judge of its own, if it has one."""
+        """The judge that it names itself, if any."""
         return [] if self.endpoint is None else [self.endpoint]
 
     def in_language(self, language: str) -> Self:

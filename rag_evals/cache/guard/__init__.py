@@ -1,9 +1,9 @@
-"""Is one statement the other in other words? A fixed list of rewrites decides, never similarity.
+"""Is one statement a rewording of the other? A fixed list of rewrites decides, never similarity.
 
 Both statements are written in one normal form: numbers, dates, units, contractions, a few words
-that mean the same beside certain others. They may share a verdict when the forms are equal word
+that mean the same next to certain others. They may share a verdict when the forms are equal word
 for word, or become equal by one of a few changes of order that keep the meaning. Every other
-difference is a miss: whatever words this package does not know cannot be confused.
+difference is a miss: this package cannot confuse words that it does not know.
 """
 
 from functools import lru_cache

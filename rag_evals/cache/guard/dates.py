@@ -1,6 +1,6 @@
-"""How is a date written in one way? Only where it can be nothing else.
+"""How is a date written in one form? Only where it is certainly a date.
 
-"In May 2000 people died" may count people, "1500 г." may be grams: such stay as they are.
+"In May 2000 people died" may count people, "1500 г." may be grams: these are not changed.
 """
 
 import re

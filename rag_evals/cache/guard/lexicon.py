@@ -1,9 +1,9 @@
-"""Which words say the same, and beside which others? Short lists, on purpose.
+"""Which words mean the same, and next to which others? The lists are short on purpose.
 
 No two words are the same everywhere: towns fall and so do prices, a film is shown or lies on water.
-So each rule names the words beside it, and belongs here only when, there, putting one for the other
-cannot change whether a text supports the statement. A rule sees the normal form: numbers and units
-are written in one way, signs stand alone, words are parted by one space.
+So each rule names the words next to it. It belongs here only when the replacement cannot change
+there whether a text supports the statement. A rule sees the normal form: numbers and units have one
+spelling, signs are separate words, one space separates words.
 """
 
 import re

@@ -1,7 +1,7 @@
 """What is the normal form of a statement? Its words, numbers, dates and units, in one spelling.
 
-Words keep their endings, capitals and order, and every sign stays: what is not known to be the same
-is kept apart. Only a full stop at the end goes, and the commas that belong to a date.
+Words keep their endings, capitals and order, and every sign stays: unknown forms stay different.
+Only a full stop at the end and the commas of a date are removed.
 """
 
 import re

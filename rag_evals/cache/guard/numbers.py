@@ -1,4 +1,4 @@
-"""How is a number or a unit written in one way? What is not certain stays as it is."""
+"""How is a number or a unit written in one form? Uncertain ones are not changed."""
 
 import re
 from collections.abc import Sequence

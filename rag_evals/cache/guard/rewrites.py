@@ -1,7 +1,7 @@
-"""Which changes of order keep what is said? A date to the end, passive, "X is the Y", two names.
+"""Which changes of order keep the meaning? A date to the end, passive, "X is the Y", two names.
 
-Each is one pattern of a whole plain sentence: the words that it holds say that nothing else can be
-meant. A date moves only where no word but the verb can own it: "In 2019, analysts forecast a
+Each is one pattern of a whole plain sentence, whose words allow no other meaning. A date moves only
+where it can belong to no word but the verb: "In 2019, analysts forecast a
 recession" is not "Analysts forecast a recession in 2019".
 """
 

@@ -1,4 +1,4 @@
-"""`rag-evals agreement`: how far does the judge agree with people?"""
+"""`rag-evals agreement`: how often does the judge agree with people?"""
 
 from pydantic_core import to_json
 

@@ -1,4 +1,4 @@
-"""`rag-evals attack`: can text in the data talk this judge over?"""
+"""`rag-evals attack`: does prompt injection in the data raise the grade?"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`rag-evals cache`: see what is kept, and throw it away."""
+"""`rag-evals cache`: show and delete the cache."""
 
 import typer
 
@@ -12,7 +12,7 @@ cache = typer.Typer(
 
 @cache.command()
 def info() -> None:
-    """Say where the cache is, how large it is, and what is in it.
+    """Show where the cache is, its size, and what it holds.
 
     [bold]Example[/bold]
 

@@ -1,4 +1,4 @@
-"""How does a command end? The exit codes, and one line on standard error for what went wrong."""
+"""How does a command end? With an exit code, and one line on standard error for an error."""
 
 import traceback
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 
 def without_debug(words: list[str]) -> tuple[list[str], bool]:
-    """Take `--debug` out of a command line, wherever it stands before a bare `--`.
+    """Remove `--debug` from a command line, anywhere before a bare `--`.
 
     Args:
         words: The command line without the program's name.

@@ -1,4 +1,4 @@
-"""Which gate do the options of a command ask for, and what is said when it is missed?"""
+"""Which gate do the options of a command set, and what is printed when it is missed?"""
 
 from collections.abc import Sequence
 from typing import Annotated

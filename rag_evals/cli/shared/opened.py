@@ -1,4 +1,4 @@
-"""Which run does a command read? Its folder, with what a reader must know before the numbers."""
+"""Which run does a command read? Its folder, with notes to read before the numbers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How do `--verifier`, `--device` and `--batch-size` change what grades?"""
+"""How do `--verifier`, `--device` and `--batch-size` change the graders?"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How is a run shown in a terminal? The rows that need a look, then the numbers."""
+"""How is a run shown in a terminal? The rows to look at, then the numbers."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How does a command write? One door, so that no text of others moves or colours a terminal."""
+"""How does a command print? In one place, so that no data moves or colours a terminal."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def echo_json(text: str) -> None:
 
 
 def cell(value: object, *, max_chars: int | None = None, style: str = "") -> Text:
-    """Return a text for a table: shown as it is, with no markup in it.
+    """Return a text for a table, shown without markup.
 
     Args:
         value: What to show.
@@ -67,7 +67,7 @@ class _Screen(Console):
     """A console whose reader may go."""
 
     def on_broken_pipe(self) -> None:
-        """Go on without the reader; the exit code says what the command found."""
+        """Continue without the reader; the exit code stays the same."""
         _send_nowhere(sys.stderr if self.stderr else sys.stdout)
 
 

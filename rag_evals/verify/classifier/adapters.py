@@ -124,7 +124,7 @@ class YesNoAdapter(Adapter):
 
 
 class SpanAdapter(Adapter):
-    """Token classifiers that mark what is made up: LettuceDetect."""
+    """Token classifiers that mark hallucinated tokens: LettuceDetect."""
 
     def __init__(
         self, torch: Any, tokenizer: Any, model: Any, label_map: Mapping[str, str]

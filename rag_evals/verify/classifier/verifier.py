@@ -272,7 +272,7 @@ class _SharedModel:
         self._waiting: list[_Ticket] = []
 
     def score(self, windows: Sequence[_Window], batch_size: int) -> list[float]:
-        """Return the support of each window; whatever the model raises reaches every caller."""
+        """Return the support of each window; an error of the model reaches every caller."""
         ticket = _Ticket(windows, batch_size, Future())
         with self._queue:
             self._waiting.append(ticket)

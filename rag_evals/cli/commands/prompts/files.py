@@ -31,7 +31,7 @@ def list_prompts() -> None:
 
 
 def show(name: _Name) -> None:
-    """Print a shipped prompt as it is in its file.
+    """Print a shipped prompt, exactly as in its file.
 
     [bold]Example[/bold]
 

@@ -1,4 +1,4 @@
-"""What would a judge be sent? A grader's first call on one sample, written as text."""
+"""What would a judge receive? A grader's first call on one sample, as text."""
 
 import json
 from pathlib import Path
