@@ -1,6 +1,7 @@
 """Does an import of any kind, at any depth of the code, go where the house says?"""
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,53 @@ def test_a_cycle_is_seen() -> None:
     ring = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "before": {"a"}, "after": set()}
 
     assert cycles(ring) == [{"a", "b", "c"}]
+
+
+TOGETHER = {"errors": "text", "testing": "text"}
+"""Rooms that are one box in the picture."""
+
+
+def box_of(module: str) -> str:
+    """Return the box of a module in the picture of the architecture page."""
+    room = module.split(".")[1]
+    return "score" if room.startswith("score_") else TOGETHER.get(room, room)
+
+
+def drawn_arrows() -> set[tuple[str, str]]:
+    """Return the arrows of the picture, each as two boxes."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    picture = page.split("```mermaid")[1].split("```")[0]
+    arrows = set()
+    for line in picture.splitlines():
+        left, arrow, right = re.sub(r"\[.*?\]", "", line).partition("-->")
+        if arrow:
+            arrows |= {(a.strip(), b.strip()) for a in left.split("&") for b in right.split("&")}
+    return arrows
+
+
+def reachable(start: str, arrows: set[tuple[str, str]]) -> set[str]:
+    """Return every box below one, along the arrows."""
+    below = {end for begin, end in arrows if begin == start}
+    return below.union(*(reachable(box, arrows) for box in below))
+
+
+def test_the_picture_is_the_code() -> None:
+    """Each arrow is an import; each import between rooms follows arrows; every room is there."""
+    graph = imports_of()
+    inner = {module: targets for module, targets in graph.items() if module.count(".")}
+    imports = {
+        (box_of(module), box_of(target))
+        for module, targets in inner.items()
+        for target in targets
+        if target.count(".") and module != "rag_evals.__main__"
+    }
+    imports = {(a, b) for a, b in imports if a != b}
+    arrows = drawn_arrows()
+    boxes = {box for arrow in arrows for box in arrow}
+
+    assert boxes == {box_of(module) for module in inner} - {"__main__"}
+    assert arrows - imports == set()
+    assert {(a, b) for a, b in imports if b not in reachable(a, arrows)} == set()
 
 
 FORBIDDEN = {
