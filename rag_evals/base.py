@@ -224,7 +224,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             sample: What is graded.
             sentences: As for `messages`.
             statements: As for `messages`.
-            facts: What validators may know beyond the usual; see `rag_evals.core.result.facts_of`.
+            facts: What validators may know beyond the usual; see `rag_evals.core.facts_of`.
             settings: Of the call, such as `temperature`; None takes the prompt file's.
             sample_index: Keeps apart equal calls whose answers may differ.
         """

@@ -16,7 +16,7 @@ from rag_evals.core import (
     Sample,
     SampleField,
     Tallies,
-    check_one_verdict_each,
+    check_each_once,
     facts_of,
     fingerprint,
     yes_or_no,
@@ -57,8 +57,10 @@ class CitationsReply(JudgeModel):
     def _every_citation_once(self, info: ValidationInfo) -> Self:
         facts = facts_of(info)
         if facts is not None:
-            ids = [verdict.citation_id for verdict in self.citations]
-            check_one_verdict_each("citation", ids, facts["statement_count"])
+            ids = sorted(verdict.citation_id for verdict in self.citations)
+            count = facts["statement_count"]
+            wish = "give each citation exactly one verdict"
+            check_each_once("citations", ids, range(count), wish=wish)
         return self
 
 

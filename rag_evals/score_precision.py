@@ -1,23 +1,14 @@
 """Is each retrieved chunk relevant to the question? One label for each chunk."""
 
-from typing import ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field
 
 from rag_evals.base import ContextEvaluation
-from rag_evals.core import (
-    ChunkId,
-    Finding,
-    JudgeModel,
-    Reasoning,
-    Result,
-    SampleField,
-    check_every_chunk_once,
-    chunk_text,
-    facts_of,
-    yes_or_no,
-)
+from rag_evals.core import ChunkId, JudgeModel, Reasoning, SampleField
 from rag_evals.prompt import Prompt
+from rag_evals.response_models import LabelledChunk, PerChunkResult
 
 __all__ = ["ChunkPrecision", "ChunkPrecisionResult", "GradedChunk"]
 
@@ -33,42 +24,19 @@ class GradedChunk(JudgeModel):
     score: bool = Field(description="True when the chunk is relevant to the question.")
 
 
-class ChunkPrecisionResult(Result):
+class ChunkPrecisionResult(PerChunkResult):
     """Which of the chunks are relevant to the question."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("question", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ()
+    word: ClassVar[str] = "relevant"
 
     graded_chunks: list[GradedChunk] = Field(description="Every chunk exactly once.")
 
-    @model_validator(mode="after")
-    def _every_chunk_once(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            check_every_chunk_once([chunk.id_chunk for chunk in self.graded_chunks], facts)
-        return self
-
-    @property
-    def score(self) -> float:
-        """Relevant chunks divided by all, 0 to 1; 0.0 when there are none."""
-        if not self.graded_chunks:
-            return 0.0
-        return sum(chunk.score for chunk in self.graded_chunks) / len(self.graded_chunks)
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Each chunk, relevant or not."""
-        return tuple(
-            Finding(
-                text=chunk_text(chunk.id_chunk),
-                verdict=chunk.score,
-                label=yes_or_no("relevant", chunk.score),
-                reasoning=chunk.reasoning,
-                chunk_ids=(chunk.id_chunk,),
-                about="chunk",
-            )
-            for chunk in self.graded_chunks
-        )
+    def labelled_chunks(self) -> Iterator[LabelledChunk]:
+        """Yield the labels in the order of the reply."""
+        for chunk in self.graded_chunks:
+            yield LabelledChunk(chunk.id_chunk, chunk.score, chunk.reasoning)
 
     @property
     def avg_score(self) -> float:

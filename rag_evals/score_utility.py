@@ -1,23 +1,14 @@
 """Was each retrieved chunk used in the answer? One label for each chunk."""
 
-from typing import ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field
 
 from rag_evals.base import ContextEvaluation
-from rag_evals.core import (
-    ChunkId,
-    Finding,
-    JudgeModel,
-    Reasoning,
-    Result,
-    SampleField,
-    check_every_chunk_once,
-    chunk_text,
-    facts_of,
-    yes_or_no,
-)
+from rag_evals.core import ChunkId, JudgeModel, Reasoning, SampleField
 from rag_evals.prompt import Prompt
+from rag_evals.response_models import LabelledChunk, PerChunkResult
 
 __all__ = ["ChunkUse", "ChunkUtility", "ChunkUtilityResult"]
 
@@ -32,40 +23,19 @@ class ChunkUse(JudgeModel):
     is_used: bool = Field(description="True when something in the answer comes from the chunk.")
 
 
-class ChunkUtilityResult(Result):
+class ChunkUtilityResult(PerChunkResult):
     """Which of the chunks the answer uses."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+    word: ClassVar[str] = "used"
 
     chunks: list[ChunkUse] = Field(description="Every chunk exactly once.")
 
-    @model_validator(mode="after")
-    def _every_chunk_once(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            check_every_chunk_once([chunk.chunk_id for chunk in self.chunks], facts)
-        return self
-
-    @property
-    def score(self) -> float:
-        """Chunks used divided by all, 0 to 1; 0.0 when there are none."""
-        return sum(c.is_used for c in self.chunks) / len(self.chunks) if self.chunks else 0.0
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Each chunk, used or not."""
-        return tuple(
-            Finding(
-                text=chunk_text(chunk.chunk_id),
-                verdict=chunk.is_used,
-                label=yes_or_no("used", chunk.is_used),
-                reasoning=chunk.reasoning,
-                chunk_ids=(chunk.chunk_id,),
-                about="chunk",
-            )
-            for chunk in self.chunks
-        )
+    def labelled_chunks(self) -> Iterator[LabelledChunk]:
+        """Yield the labels in the order of the reply."""
+        for chunk in self.chunks:
+            yield LabelledChunk(chunk.chunk_id, chunk.is_used, chunk.reasoning)
 
 
 ChunkUtility = ContextEvaluation(

@@ -1,7 +1,7 @@
 """Which types do all rooms share? Samples, results, findings, steps, verdicts, verifiers."""
 
 from rag_evals.core.arguments import named_arguments, require_fraction, require_whole
-from rag_evals.core.calls import JudgeCall, JudgeReply, Message
+from rag_evals.core.facts import ChunkId, SentenceId, StatementText, check_each_once, facts_of
 from rag_evals.core.files import MISSING, fault_of
 from rag_evals.core.finding import (
     CONTRADICTED,
@@ -16,30 +16,28 @@ from rag_evals.core.finding import (
 from rag_evals.core.fingerprint import fingerprint
 from rag_evals.core.flow import (
     Flow,
+    JudgeCall,
+    JudgeReply,
     LocalCall,
     LocalReply,
+    Message,
     Step,
     StepReply,
+    Usage,
     VerifyCall,
     VerifyReply,
     check_verdicts,
 )
+from rag_evals.core.meter import Meter
 from rag_evals.core.result import (
-    ChunkId,
     JudgeModel,
     OptionalList,
     Reasoning,
     Result,
     SampleField,
-    SentenceId,
-    StatementText,
     Tallies,
-    check_every_chunk_once,
-    check_one_verdict_each,
-    facts_of,
 )
 from rag_evals.core.sample import Chunk, ContextInput, Sample
-from rag_evals.core.usage import Meter, Usage
 from rag_evals.core.verdict import Evidence, Verdict
 from rag_evals.core.verifier import CacheMode, Verifier
 
@@ -77,8 +75,7 @@ __all__ = [
     "Verifier",
     "VerifyCall",
     "VerifyReply",
-    "check_every_chunk_once",
-    "check_one_verdict_each",
+    "check_each_once",
     "check_verdicts",
     "chunk_text",
     "facts_of",

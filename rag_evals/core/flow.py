@@ -1,15 +1,111 @@
 """What may a grader ask for? Steps that a driver runs, and the replies that it returns."""
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar
 
-from rag_evals.core.calls import JudgeCall, JudgeReply
+from pydantic import BaseModel
+
 from rag_evals.core.verdict import Verdict
 from rag_evals.errors import VerifierError
 
+M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Counts of what was asked and answered.
+
+    Attributes:
+        calls: Replies received from the endpoint, re-asks among them.
+        reasks: Replies that were invalid and asked again.
+        retries: Requests that the transport sent again; known for clients that we build.
+        prompt_tokens: Tokens sent, as the endpoint counted them; 0 where it does not say.
+        completion_tokens: Tokens received.
+        cached_tokens: The part of `prompt_tokens` that the provider had cached.
+        cache_hits: Calls that were answered from our own cache; they cost nothing.
+    """
+
+    calls: int = 0
+    reasks: int = 0
+    retries: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cache_hits: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens sent and received."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Self) -> Self:
+        """Add field by field."""
+        return type(self)(
+            self.calls + other.calls,
+            self.reasks + other.reasks,
+            self.retries + other.retries,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_hits + other.cache_hits,
+        )
+
+
+class Message(TypedDict):
+    """One chat message, rendered: its text is sent byte for byte."""
+
+    role: Literal["system", "user"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReply:
+    """A validated reply.
+
+    Attributes:
+        parsed: An instance of the call's reply model.
+        usage: What the reply cost, re-asks included.
+    """
+
+    parsed: BaseModel
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCall(Generic[M]):
+    """One question to a judge.
+
+    Attributes:
+        messages: What it reads.
+        reply_model: What it must fill.
+        facts: What validators of the reply may know, as `info.context`; never sent.
+        settings: Sampling settings to send, such as `temperature`.
+        model: Model that the grader wants to be asked; None leaves it to the client.
+        sample_index: Number of this call among equal ones, from 0, where one is asked several
+            times on purpose; a cache keeps their answers apart.
+        endpoint: Judge of its own, such as `"openai/gpt-4o"`; None asks the one that grades.
+    """
+
+    messages: tuple[Message, ...]
+    reply_model: type[M]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
+    sample_index: int = 0
+    endpoint: str | None = None
+
+    def read(self, reply: object) -> M:
+        """Take the reply to this call, typed.
+
+        Raises:
+            TypeError: The driver handed over the reply to another call.
+        """
+        if isinstance(reply, JudgeReply) and isinstance(reply.parsed, self.reply_model):
+            return reply.parsed
+        raise TypeError(f"expected a reply of {self.reply_model.__name__}, got {reply!r}")
 
 
 class LocalVerifier(Protocol):

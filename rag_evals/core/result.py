@@ -1,8 +1,7 @@
 """What does a grader return? Models that a judge fills, with a score computed from its labels."""
 
 from abc import abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -19,6 +18,7 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from rag_evals.core.arguments import require_known
+from rag_evals.core.facts import facts_of
 from rag_evals.core.finding import Finding, default_findings
 from rag_evals.errors import ConfigurationError, NotScorableReason
 
@@ -199,92 +199,3 @@ class Result(JudgeModel):
     def tallies(self) -> Tallies:
         """Parts of wholes that a run adds up beside the score."""
         return {}
-
-
-def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
-    """Return what a validator may know of the call, or None when no judge was asked.
-
-    The keys are `question`, `answer`, `reference` (text or None), `chunks` (a list of texts),
-    `chunk_count`, `sentences` (those of the answer, texts) and `criteria` (names); a grader may
-    add its own.
-    """
-    context = info.context
-    return context if isinstance(context, Mapping) and "chunk_count" in context else None
-
-
-def _check_id(noun: str, number: int, count: int) -> int:
-    if not 0 <= number < count:
-        there_are = f"ids run from 0 to {count - 1}" if count else f"there are no {noun}s"
-        raise ValueError(f"{noun} id {number} does not exist; {there_are}")
-    return number
-
-
-def _shown_chunk(chunk_id: int, info: ValidationInfo) -> int:
-    facts = facts_of(info)
-    return chunk_id if facts is None else _check_id("chunk", chunk_id, facts["chunk_count"])
-
-
-ChunkId = Annotated[int, AfterValidator(_shown_chunk)]
-"""Place of a chunk in the context, from 0; the id of one that was not shown is asked again."""
-
-
-def _shown_sentence(sentence_id: int, info: ValidationInfo) -> int:
-    facts = facts_of(info)
-    return (
-        sentence_id
-        if facts is None
-        else _check_id("sentence", sentence_id, len(facts["sentences"]))
-    )
-
-
-SentenceId = Annotated[int, AfterValidator(_shown_sentence)]
-"""Place of a sentence in the answer, from 0; one that does not exist is asked again."""
-
-
-def _not_empty(statement: str, info: ValidationInfo) -> str:
-    if facts_of(info) is not None and not statement.strip():
-        raise ValueError("a statement is empty; every statement needs its text")
-    return statement
-
-
-StatementText = Annotated[str, AfterValidator(_not_empty)]
-"""One claim in words; an empty one is asked again."""
-
-
-def check_every_chunk_once(chunk_ids: Sequence[int], facts: Mapping[str, Any]) -> None:
-    """Refuse a reply that leaves a chunk out or labels one twice.
-
-    Raises:
-        ValueError: The judge is told which.
-    """
-    counts = Counter(chunk_ids)
-    missing = sorted(set(range(facts["chunk_count"])) - set(counts))
-    repeated = sorted(chunk_id for chunk_id, count in counts.items() if count > 1)
-    if missing:
-        raise ValueError(f"chunks {missing} are not graded; grade every chunk exactly once")
-    if repeated:
-        raise ValueError(f"chunks {repeated} are graded twice; grade every chunk exactly once")
-
-
-def check_one_verdict_each(noun: str, ids: Iterable[int], count: int) -> None:
-    """Refuse a reply that does not decide each of `count` numbered things exactly once.
-
-    Args:
-        noun: What is decided, in the singular.
-        ids: The numbers that the reply names, in any order.
-        count: How many there are, numbered from 0.
-
-    Raises:
-        ValueError: Numbers that are missing, do not exist, or come twice; the judge is told which.
-    """
-    counts = Counter(ids)
-    wanted = set(range(count))
-    for faulty, fault in (
-        (wanted - set(counts), "have no verdict"),
-        (set(counts) - wanted, "do not exist"),
-        ({number for number, times in counts.items() if times > 1}, "have two verdicts"),
-    ):
-        if faulty:
-            raise ValueError(
-                f"{noun}s {sorted(faulty)} {fault}; give each {noun} exactly one verdict"
-            )

@@ -16,10 +16,14 @@ NAMES = {
         "VerdictsReply",
         "quotes_of",
     ),
-    "rubrics": (
-        "ChecklistResult",
+    "per_chunk": (
         "ChunkLabel",
         "ChunkLabelsResult",
+        "LabelledChunk",
+        "PerChunkResult",
+    ),
+    "rubrics": (
+        "ChecklistResult",
         "CriterionCheck",
         "PassFailResult",
         "RatingResult",

@@ -10,9 +10,11 @@ from rag_evals.response_models.audited import NumberedVerdict as NumberedVerdict
 from rag_evals.response_models.audited import VerdictOfThree as VerdictOfThree
 from rag_evals.response_models.audited import VerdictsReply as VerdictsReply
 from rag_evals.response_models.audited import quotes_of as quotes_of
+from rag_evals.response_models.per_chunk import ChunkLabel as ChunkLabel
+from rag_evals.response_models.per_chunk import ChunkLabelsResult as ChunkLabelsResult
+from rag_evals.response_models.per_chunk import LabelledChunk as LabelledChunk
+from rag_evals.response_models.per_chunk import PerChunkResult as PerChunkResult
 from rag_evals.response_models.rubrics import ChecklistResult as ChecklistResult
-from rag_evals.response_models.rubrics import ChunkLabel as ChunkLabel
-from rag_evals.response_models.rubrics import ChunkLabelsResult as ChunkLabelsResult
 from rag_evals.response_models.rubrics import CriterionCheck as CriterionCheck
 from rag_evals.response_models.rubrics import PassFailResult as PassFailResult
 from rag_evals.response_models.rubrics import RatingResult as RatingResult

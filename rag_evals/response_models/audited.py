@@ -21,7 +21,7 @@ from rag_evals.core import (
     SentenceId,
     StatementText,
     Tallies,
-    check_one_verdict_each,
+    check_each_once,
     facts_of,
 )
 from rag_evals.response_models.statements import (
@@ -141,8 +141,10 @@ class VerdictsReply(JudgeModel):
     def _every_statement_once(self, info: ValidationInfo) -> Self:
         facts = facts_of(info)
         if facts is not None:
-            ids = [verdict.statement_id for verdict in self.verdicts]
-            check_one_verdict_each("statement", ids, facts["statement_count"])
+            ids = sorted(verdict.statement_id for verdict in self.verdicts)
+            count = facts["statement_count"]
+            wish = "give each statement exactly one verdict"
+            check_each_once("statements", ids, range(count), wish=wish)
         return self
 
 

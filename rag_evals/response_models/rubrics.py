@@ -1,19 +1,15 @@
 """Which reply can a prompt file ask for without Python? Response models that fit any rubric."""
 
-from collections import Counter
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.core import (
-    ChunkId,
     Finding,
     JudgeModel,
     Reasoning,
     Result,
-    SampleField,
-    check_every_chunk_once,
-    chunk_text,
+    check_each_once,
     facts_of,
     yes_or_no,
 )
@@ -78,16 +74,14 @@ class ChecklistResult(Result):
         facts = facts_of(info)
         if facts is not None:
             wanted = list(facts["criteria"])
-            counts = Counter(check.criterion for check in self.checks)
-            for names, fault in (
-                ([name for name in wanted if name not in counts], "are not answered"),
-                ([name for name in counts if name not in wanted], "do not exist"),
-                ([name for name, count in counts.items() if count > 1], "are answered twice"),
-            ):
-                if names:
-                    raise ValueError(
-                        f"criteria {names} {fault}; answer each of {wanted} exactly once"
-                    )
+            check_each_once(
+                "criteria",
+                [check.criterion for check in self.checks],
+                wanted,
+                missing="are not answered",
+                repeated="are answered twice",
+                wish=f"answer each of {wanted} exactly once",
+            )
         return self
 
     @property
@@ -101,48 +95,4 @@ class ChecklistResult(Result):
         return tuple(
             Finding(check.criterion, check.is_met, yes_or_no("met", check.is_met), check.reasoning)
             for check in self.checks
-        )
-
-
-class ChunkLabel(JudgeModel):
-    """Whether one chunk passes a rubric."""
-
-    chunk_id: ChunkId = Field(description="The chunk's id, as given.")
-    reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
-    passed: bool = Field(description="True when the chunk passes.")
-
-
-class ChunkLabelsResult(Result):
-    """Which of the chunks pass a rubric."""
-
-    requires: ClassVar[tuple[SampleField, ...]] = ("context",)
-    accepts: ClassVar[tuple[SampleField, ...]] = ("question", "answer", "reference")
-
-    labels: list[ChunkLabel] = Field(description="Every chunk exactly once.")
-
-    @model_validator(mode="after")
-    def _every_chunk_once(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            check_every_chunk_once([label.chunk_id for label in self.labels], facts)
-        return self
-
-    @property
-    def score(self) -> float:
-        """Chunks that pass divided by all, 0 to 1; 0.0 when there are none."""
-        return sum(c.passed for c in self.labels) / len(self.labels) if self.labels else 0.0
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Each chunk, passed or not."""
-        return tuple(
-            Finding(
-                text=chunk_text(chunk.chunk_id),
-                verdict=chunk.passed,
-                label=yes_or_no("passed", chunk.passed),
-                reasoning=chunk.reasoning,
-                chunk_ids=(chunk.chunk_id,),
-                about="chunk",
-            )
-            for chunk in self.labels
         )

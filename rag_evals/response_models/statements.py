@@ -1,6 +1,5 @@
 """What does a faithfulness grader say? Statements of the answer, each supported or not."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -16,6 +15,7 @@ from rag_evals.core import (
     SampleField,
     SentenceId,
     StatementText,
+    check_each_once,
     facts_of,
     yes_or_no,
 )
@@ -128,16 +128,16 @@ def check_every_sentence(
         ValueError: Sentences that are in neither list, in both, or passed over twice; the judge is
             told which.
     """
-    passed_over = Counter(sentence.sentence_id for sentence in no_claim)
-    missing = sorted(set(range(len(facts["sentences"]))) - set(claimed) - set(passed_over))
-    if missing:
-        raise ValueError(
-            f"sentences {missing} have no statement; break them into statements, or list them in "
-            "no_claim_sentences with a reason"
-        )
-    both = sorted(set(claimed) & set(passed_over))
-    if both:
-        raise ValueError(f"sentences {both} have statements and are in no_claim_sentences")
-    repeated = sorted(sentence_id for sentence_id, times in passed_over.items() if times > 1)
-    if repeated:
-        raise ValueError(f"sentences {repeated} are listed twice in no_claim_sentences")
+    passed_over = sorted(sentence.sentence_id for sentence in no_claim)
+    check_each_once(
+        "sentences",
+        sorted([*set(claimed), *set(passed_over)]),
+        range(len(facts["sentences"])),
+        missing=(
+            "have no statement; break them into statements, or list them in no_claim_sentences "
+            "with a reason"
+        ),
+        repeated="have statements and are in no_claim_sentences",
+    )
+    twice = "are listed twice in no_claim_sentences"
+    check_each_once("sentences", passed_over, set(passed_over), repeated=twice)
