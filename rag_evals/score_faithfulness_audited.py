@@ -7,7 +7,7 @@ from typing import NamedTuple, Self, get_args
 from rag_evals.base import ContextEvaluation, JudgedGrader
 from rag_evals.core import Flow, Quote, Sample, fingerprint
 from rag_evals.errors import CanaryError, ConfigurationError
-from rag_evals.grading import Planted, plant, require_fields
+from rag_evals.grading import PlantedSample, plant, require_fields
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import (
     AuditedClaim,
@@ -159,7 +159,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         sample: Sample,
         reply: AuditReply,
         judged: Sequence[_Judged],
-        planted: Planted | None,
+        planted: PlantedSample | None,
         sentence_count: int,
     ) -> AuditedFaithfulnessResult:
         chunks = [chunk.text for chunk in sample.context]
@@ -226,7 +226,7 @@ def _majority(claim: AuditedClaim, verdicts: Sequence[NumberedVerdict]) -> _Judg
     return _Judged(claim, chosen, shown.reasoning, shown.evidence, agreement)
 
 
-def _said_of_canary(judged: Sequence[_Judged], planted: Planted) -> CanaryVerdict:
+def _said_of_canary(judged: Sequence[_Judged], planted: PlantedSample) -> CanaryVerdict:
     """Return the judge's word on the canary.
 
     Raises:

@@ -129,8 +129,10 @@ def _numbers(result: EvidenceComparison) -> tuple[float, float]:
 
 
 def _names_nowhere(result: EvidenceComparison) -> float:
-    held, replaced, chunk_keys = result.covered_keys, result.replaced, result.chunk_keys
-    names = [key for key in result.statement.names if key not in held and key not in replaced]
+    covered_keys, replaced, chunk_keys = result.covered_keys, result.replaced, result.chunk_keys
+    names = [
+        key for key in result.statement.names if key not in covered_keys and key not in replaced
+    ]
     return min(_MOST, len([key for key in names if key not in chunk_keys]))
 
 

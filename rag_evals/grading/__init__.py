@@ -3,7 +3,7 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "canary": ("Planted", "plant"),
+    "canary": ("PlantedSample", "plant"),
     "drivers": ("drive_async",),
     "extract": ("Extractor", "SentenceExtractor", "StatementExtractor"),
     "grader": ("Grader", "default_judge", "require_fields", "resolve"),

@@ -1,5 +1,5 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.grading.canary import Planted as Planted
+from rag_evals.grading.canary import PlantedSample as PlantedSample
 from rag_evals.grading.canary import plant as plant
 from rag_evals.grading.drivers import drive_async as drive_async
 from rag_evals.grading.extract import Extractor as Extractor

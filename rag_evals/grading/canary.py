@@ -23,7 +23,7 @@ _CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class PlantedSample:
     """A sample whose answer has one false sentence more.
 
     Attributes:
@@ -43,7 +43,7 @@ class Planted:
         return sentence_id - 1 if sentence_id > self.sentence_id else sentence_id
 
 
-def plant(sample: Sample, sentences: Sequence[str]) -> Planted:
+def plant(sample: Sample, sentences: Sequence[str]) -> PlantedSample:
     """Add a false sentence to an answer, at a place that the judge cannot foresee.
 
     The same sample always gets the same sentence in the same place, so that a cached reply fits.
@@ -67,4 +67,4 @@ def plant(sample: Sample, sentences: Sequence[str]) -> Planted:
         id=sample.id,
         language=sample.language,
     )
-    return Planted(sent, longer, sentence, place)
+    return PlantedSample(sent, longer, sentence, place)

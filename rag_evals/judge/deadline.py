@@ -53,7 +53,7 @@ class RowTime:
         self._meter = meter
         self._seconds = seconds
         self.timeout = asyncio.timeout(seconds - meter.waited_seconds)
-        self.held_seconds = 0.0
+        self.stopped_seconds = 0.0
 
     async def __aenter__(self) -> None:
         """Start the clock."""
@@ -73,7 +73,7 @@ class RowTime:
             JudgeUnavailableError: The time is up.
         """
         _row_time.reset(self._token)
-        self._meter.waited_seconds += time.monotonic() - self._began - self.held_seconds
+        self._meter.waited_seconds += time.monotonic() - self._began - self.stopped_seconds
         try:
             await self.timeout.__aexit__(kind, error, trace)
         except TimeoutError:
@@ -81,7 +81,7 @@ class RowTime:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def row_clock_stopped() -> Iterator[None]:
     """Stop the clock of the row inside: the endpoint has asked to wait."""
     clock = _row_time.get()
     ends_at = None if clock is None else clock.timeout.when()
@@ -94,7 +94,7 @@ def held() -> Iterator[None]:
         yield
     finally:
         seconds = time.monotonic() - began
-        clock.held_seconds += seconds
+        clock.stopped_seconds += seconds
         if ends_at is not None:
             clock.timeout.reschedule(ends_at + seconds)
 

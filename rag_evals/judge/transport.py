@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from rag_evals.errors import JudgeUnavailableError
-from rag_evals.judge.deadline import held
+from rag_evals.judge.deadline import row_clock_stopped
 from rag_evals.judge.exchange import current_exchange
 from rag_evals.judge.replies import fault_of, no_reply
-from rag_evals.judge.tries import TRANSPORT_RETRIES, Tries
+from rag_evals.judge.request_retries import TRANSPORT_RETRIES, RequestRetries
 from rag_evals.judge.wait_headers import DEFAULT_MAX_WAIT_SECONDS
 from rag_evals.judge.wire import async_http_client, http_client
 
@@ -42,7 +42,7 @@ def build_openai(model: str, *, reply_seconds: float) -> "Instructor":
 
     def create(**body: Any) -> Any:
         content = _packed(body, model)
-        tries = _tries(None)
+        retries = _retries_of(None)
         while True:
             _count_request()
             one_try = min(reply_seconds, max(1.0, _seconds_left()))
@@ -52,7 +52,7 @@ def build_openai(model: str, *, reply_seconds: float) -> "Instructor":
                     sdk.post(_PATH, cast_to=Response, content=content, options=options)
                 )
             except Exception as error:  # noqa: BLE001 - raised again where there is no next try
-                time.sleep(tries.seconds_before_next(error))
+                time.sleep(retries.seconds_before_next(error))
 
     mode = instructor.Mode.JSON_SCHEMA
     return instructor.Instructor(
@@ -86,7 +86,7 @@ def build_async_openai(
 
     async def create(**body: Any) -> Any:
         content = _packed(body, model)
-        tries = _tries(limiter)
+        retries = _retries_of(limiter)
         while True:
             await _pass(limiter, is_retry=_count_request())
             try:
@@ -97,7 +97,7 @@ def build_async_openai(
                 return _completion(response)
             except Exception as error:  # noqa: BLE001 - raised again where there is no next try
                 _teach(limiter, getattr(error, "response", None))
-                await asyncio.sleep(tries.seconds_before_next(error))
+                await asyncio.sleep(retries.seconds_before_next(error))
 
     mode = instructor.Mode.JSON_SCHEMA
     return instructor.AsyncInstructor(
@@ -111,9 +111,9 @@ def _packed(body: dict[str, Any], model: str) -> bytes:
     return to_json(body)
 
 
-def _tries(limiter: "RequestLimiter | None") -> Tries:
+def _retries_of(limiter: "RequestLimiter | None") -> RequestRetries:
     most_wait = _seconds_left if limiter is None else lambda: limiter.max_wait_seconds
-    return Tries(limiter, retries=TRANSPORT_RETRIES, most_wait=most_wait)
+    return RequestRetries(limiter, retries=TRANSPORT_RETRIES, most_wait=most_wait)
 
 
 def _seconds_left() -> float:
@@ -132,7 +132,7 @@ async def _pass(limiter: "RequestLimiter | None", *, is_retry: bool) -> None:
     if limiter is None:
         return
     if limiter.is_paused:
-        with held():
+        with row_clock_stopped():
             await limiter.before_request(is_retry=is_retry)
     else:
         await limiter.before_request(is_retry=is_retry)

@@ -15,7 +15,7 @@ from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.grading import Grader, drive_async
 from rag_evals.judge import DEFAULT_MAX_WAIT_SECONDS, DEFAULT_TIMEOUT_SECONDS, AsyncJudge, Client
 from rag_evals.run.collector import settled_heap
-from rag_evals.run.earlier import ended_earlier
+from rag_evals.run.earlier_outcomes import read_earlier_outcomes
 from rag_evals.run.judges import RunJudges
 from rag_evals.run.outcome import (
     GradingIdentity,
@@ -226,7 +226,7 @@ class _Runner:
         self._fingerprints = {
             grader.name: short_fingerprint(grader.fingerprint()) for grader in plan.graders
         }
-        self._earlier = ended_earlier(plan, store, self._refusals, keep=keep)
+        self._earlier = read_earlier_outcomes(plan, store, self._refusals, keep=keep)
         self._outcomes: list[Outcome] = []
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"])
 

@@ -32,7 +32,7 @@ _MEGABYTES = 1024  # ru_maxrss is in kilobytes on Linux
 @pytest.fixture(autouse=True)
 def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the pauses between tries; how many there are stays."""
-    monkeypatch.setattr("rag_evals.judge.tries._FIRST_WAIT_SECONDS", 0.001)
+    monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
     monkeypatch.setattr("rag_evals.judge.limits._PAUSE_WITHOUT_A_WORD", 0.001)
 
 

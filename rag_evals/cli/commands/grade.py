@@ -30,7 +30,7 @@ from rag_evals.cli.shared.options import (
     PromptFile,
     Quiet,
 )
-from rag_evals.cli.shared.verifiers import with_verifying
+from rag_evals.cli.shared.verifiers import with_verifier_options
 from rag_evals.dataset import ColumnMap
 from rag_evals.errors import ConfigurationError, RunInterruptedError, TooManyFailuresError
 from rag_evals.grading import default_judge
@@ -159,7 +159,7 @@ def grade(
         "cache": not (no_cache or dry_run),
         "restart": restart,
     }
-    graders, asked = with_verifying(
+    graders, asked = with_verifier_options(
         chosen_graders(grader or [], prompt, prompts or [], language),
         judge or default_judge(),
         verifier=verifier,

@@ -10,7 +10,7 @@ from rag_evals.score_faithfulness_two_step import HHEMGrader, TwoStepGrader
 from rag_evals.verify import names_classifier, verifier_from_string, with_options
 
 
-def with_verifying(
+def with_verifier_options(
     graders: Sequence[Grader[Any]],
     judge: str,
     *,

@@ -26,7 +26,7 @@ from rag_evals.core import fingerprint, named_arguments
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
 from rag_evals.report.page.charts import histogram, interval_bar, position_use, positions_chart
-from rag_evals.report.page.payload import Payload
+from rag_evals.report.page.page_data import PageData
 from rag_evals.run import Run, collector_paused, load_run
 from rag_evals.stats import DEFAULT_BANDS, Band
 
@@ -62,7 +62,7 @@ def report_html(
         "key": _key(stored),
     }
     return _rendered(
-        Payload([stored], settings, only),
+        PageData([stored], settings, only),
         title=f"Report of {_name(stored)}",
         cards=cards,
         facts=[_facts(stored)],
@@ -91,7 +91,7 @@ def comparison_html(
         "key": "+".join(map(_key, runs)),
     }
     return _rendered(
-        Payload(runs, settings),
+        PageData(runs, settings),
         title=f"{comparison.baseline} and {comparison.candidate}",
         comparison=comparison,
         verdicts=[
@@ -161,12 +161,12 @@ def write_report(
     return write_private(target, report_html(stored, view=view))
 
 
-def _rendered(payload: Payload, **values: Any) -> str:
+def _rendered(page_data: PageData, **values: Any) -> str:
     style, script = _asset("page.css"), _asset("page.js")
     return str(
         _template().render(
-            rows=payload.rows,
-            chunks=payload.chunks,
+            rows=page_data.rows,
+            chunks=page_data.chunks,
             style=style,
             script=script,
             policy=(

@@ -10,7 +10,7 @@ from rag_evals.run.results import type_name
 from rag_evals.run.store import RunStore
 
 
-class Earlier:
+class EarlierOutcomes:
     """The outcomes of an earlier run, each taken once."""
 
     def __init__(self) -> None:
@@ -53,7 +53,9 @@ class Earlier:
         return {sample_id for sample_id, _ in self._by_row}
 
 
-def ended_earlier(plan: Plan, store: RunStore | None, refusals: Refusals, *, keep: bool) -> Earlier:
+def read_earlier_outcomes(
+    plan: Plan, store: RunStore | None, refusals: Refusals, *, keep: bool
+) -> EarlierOutcomes:
     """Read what an earlier run of this folder ended.
 
     Args:
@@ -62,7 +64,7 @@ def ended_earlier(plan: Plan, store: RunStore | None, refusals: Refusals, *, kee
         refusals: Is told of every outcome.
         keep: Whether results are to be read as well.
     """
-    earlier = Earlier()
+    earlier = EarlierOutcomes()
     if store is None:
         return earlier
     # With results left out nothing is looked for; a run's own graders know their classes.

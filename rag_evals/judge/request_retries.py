@@ -19,7 +19,7 @@ _OK = 200
 _HOPELESS = frozenset({"UnsupportedProtocol", "LocalProtocolError", "InvalidURL", "RuntimeError"})
 
 
-class Tries:
+class RequestRetries:
     """Counts the tries of one request.
 
     Args:

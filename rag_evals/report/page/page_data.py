@@ -25,7 +25,7 @@ Keep = Iterable[tuple[str, str]] | None
 """The (sample id, grader) pairs to show; None shows all."""
 
 
-class Payload:
+class PageData:
     """The rows of one run, or of two side by side.
 
     Attributes:
