@@ -1,4 +1,4 @@
-"""Why did a statement get its verdict? The differences found, in words, English or Russian."""
+"""Why was a statement decided so? The differences found, in words, English or Russian."""
 
 import re
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def reason(result: EvidenceComparison, passages: Sequence[Passage], *, is_suppor
     """Explain a verdict.
 
     Args:
-        result: The comparison that was judged.
+        result: The comparison that decided.
         passages: All chunks: a missing word may stand elsewhere in them.
         is_supported: The decision.
 

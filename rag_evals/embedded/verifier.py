@@ -1,4 +1,4 @@
-"""Which settings does the embedded judge take, and how is it called?
+"""Which settings does the embedded verifier take, and how is it called?
 
 The engine (word lists, comparison, weights) is imported with the first verdict, not before: most
 programs that import the package ask a model.
