@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from rag_evals.errors import GradingError, RagEvalsError, TooManyFailuresError
-from rag_evals.report.terminal.screen import echo_error
+from rag_evals.report.terminal.screen import drop_what_cannot_be_written, echo_error
 
 DONE = 0
 GATE_MISSED = 1
@@ -62,6 +62,7 @@ def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
         if debug:
             traceback.print_exception(error)
         message, code = _last_words(error)
+        drop_what_cannot_be_written()
         # Without a command typer shows its help, and says nothing more.
         if message:
             echo_error(message)

@@ -33,6 +33,16 @@ def echo_error(message: object) -> None:
     echo(f"Error: {one_line(str(message))}", err=True)
 
 
+def drop_what_cannot_be_written() -> None:
+    """Empty the buffer of standard output, or Python complains at its end and changes the code."""
+    try:
+        sys.stdout.flush()
+    except AttributeError:
+        return  # Closed before the program began: there is none.
+    except (OSError, ValueError):
+        _send_nowhere(sys.stdout)
+
+
 def echo_json(text: str) -> None:
     """Print JSON for other programs; what a terminal would obey is written as an escape."""
     utf8 = (sys.stdout.encoding or "").lower().startswith("utf")
