@@ -1,5 +1,7 @@
 # Every verb sets up what it needs. The only things expected on the machine: git, make, Python 3.11+.
 PYTHON ?= python3
+# Processes that run the tests side by side.
+WORKERS ?= 2
 # The certificates of the machine, as pip uses them: company networks have their own.
 export UV_SYSTEM_CERTS ?= 1
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
@@ -14,7 +16,7 @@ demo: .venv/installed  ## Grade the shipped rows: no key, no network, no model f
 
 test: .venv/installed  ## The whole test suite, with branch coverage
 	$(RUN) coverage erase
-	$(RUN) coverage run -m pytest
+	$(RUN) coverage run -m pytest -n $(WORKERS)
 	$(RUN) coverage combine -q
 	$(RUN) coverage report
 

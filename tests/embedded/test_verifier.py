@@ -151,7 +151,8 @@ def test_odd_input_is_judged_in_bounded_time(odd: str) -> None:
     verifier.verify([odd, "A tower."], [odd, "A tower."])
 
     assert len(verifier.verify_answer("A tower.", [odd, "A tower."])) == 1
-    assert time.process_time() - began < 5
+    # Seconds on a slow machine with coverage measured; a square of the length is minutes.
+    assert time.process_time() - began < 30
 
 
 def test_a_huge_answer_takes_time_in_proportion() -> None:

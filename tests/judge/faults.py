@@ -40,7 +40,7 @@ class Fault:
     calls: int = ROWS
     says: str = ""
     scored: int = ROWS
-    seconds: float = 20.0
+    seconds: float = 40.0
     options: Sequence[str] = field(default_factory=tuple)
 
 
@@ -242,7 +242,7 @@ CONNECTIONS = [
     passes("reset", Reset()),
     fails("always reset", Reset(), "the connection broke", calls=EACH_TRIED),
     Fault("hangs", always=Stall(30), code=FAILED, scored=0, says="within the 0.4 s",
-          options=["--timeout", "0.4"], seconds=10),
+          options=["--timeout", "0.4"], seconds=40),
     passes("hangs once", Stall(0.2, GOOD), calls=ROWS),
     passes("closes once", Stall(0.0)),
 ]  # fmt: skip

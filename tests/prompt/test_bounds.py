@@ -73,7 +73,7 @@ def test_a_template_that_does_too_much_is_refused(name: str) -> None:
         Prompt(text).render(VALUES)
 
     assert message in str(caught.value)
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 30
 
 
 def test_a_template_whose_calls_multiply_ends() -> None:

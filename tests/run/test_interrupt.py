@@ -121,7 +121,7 @@ def test_a_signal_ends_a_run_within_a_second(
 
     assert process.returncode == code
     # A second on a quiet machine; what must not happen is waiting for the calls in flight (60 s).
-    assert took < 5
+    assert took < 30
     assert "what was graded is kept in out. The same command continues." in error
     assert "Traceback" not in error
     assert len(scores("out")) >= 30

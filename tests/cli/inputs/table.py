@@ -31,7 +31,7 @@ class Entry:
     says: str
     files: Mapping[str, Content] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 10.0
+    seconds: float = 30.0
 
 
 def graded(file: str, rows: Sequence[tuple[str, Content, int, str]]) -> Iterator[Entry]:
