@@ -142,7 +142,10 @@ def _find_acronyms(result: EvidenceComparison) -> None:
                 lost = (key for key in keys if key in result.weights and key not in covered_keys)
                 result.replaced.update((key, theirs.acronyms[letters]) for key in lost)
         for letters, key in acronyms.items():
-            if key not in covered_keys and letters in theirs.initials:
+            # "IT" is an acronym and a function word: without weight there is nothing to replace.
+            if key not in result.weights or key in covered_keys:
+                continue
+            if letters in theirs.initials:
                 result.replaced[key] = theirs.initials[letters][0]
 
 

@@ -157,11 +157,13 @@ def _is_abbreviation(before: str) -> bool:
         # As below, for most stops of an English text.
         last = last.lower()
         return last in _ABBREVIATIONS and last not in _MAY_END
+    if last.isdigit():
+        # "1. First" at the start of a block is a list number, "in 1967. Then" is an end.
+        return len(last) <= 2 and before.strip() == last
     if _AND_SO_ON.search(before):
         return False
     found = _WORD_BEFORE.search(before)
     if found is None:
-        # "1. First" at the start of a block is a list number, "in 1967. Then" is an end.
         return before.strip().isdigit() and len(before.strip()) <= 2
     word = found.group()
     if len(word) == 1 and word.isupper():

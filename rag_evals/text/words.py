@@ -224,7 +224,8 @@ def _key(low: str) -> str:
         return "'"
     if not low.isascii() and not "а" <= low[0] <= "я":
         # "Alemanía" and "Alemania": accents are often left out.
-        low = _unaccented(low)
+        # An accent by itself, such as a half-width sound mark of Japanese, is its own key.
+        low = _unaccented(low) or low
     key = _english(low) if low.isascii() else _russian(low) if "а" <= low[0] <= "я" else low
     return _CANONICAL.get(key, key)
 
