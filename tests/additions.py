@@ -102,7 +102,7 @@ _VERIFIER = '''"""Is the statement a part of a chunk, letter by letter?"""
 
 from collections.abc import Sequence
 
-from rag_evals.core import Flow, Verdict, Verifier, VerifyCall
+from rag_evals.core import Claim, Flow, Verdict, Verifier, VerifyCall, as_claims
 
 
 class DummyVerifier(Verifier):
@@ -114,15 +114,15 @@ class DummyVerifier(Verifier):
         """Return its name: nothing else changes a verdict."""
         return self.name
 
-    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Describe the work as one local step."""
-        call = VerifyCall(self, statements, chunks)
+        call = VerifyCall(self, claims, chunks)
         (reply,) = yield [call]
         return call.read(reply)
 
-    def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
-        """Decide each statement."""
-        return [self._verdict(statement, chunks) for statement in statements]
+    def verify(self, claims: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
+        """Decide each claim."""
+        return [self._verdict(claim.text, chunks) for claim in as_claims(claims)]
 
     def _verdict(self, statement: str, chunks: Sequence[str]) -> Verdict:
         ids = tuple(place for place, chunk in enumerate(chunks) if statement in chunk)

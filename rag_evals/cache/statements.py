@@ -14,6 +14,7 @@ from typing import NamedTuple
 from rag_evals.cache.database import Database
 from rag_evals.core import (
     CacheMode,
+    Claim,
     Evidence,
     Flow,
     LocalCall,
@@ -38,7 +39,7 @@ CREATE TABLE IF NOT EXISTS {STATEMENTS_TABLE} (
 ) WITHOUT ROWID
 """
 # A change of what a verdict means makes older ones unusable.
-_VERSION = 2
+_VERSION = 3
 
 
 class CacheLookup(NamedTuple):
@@ -133,6 +134,11 @@ class CachedVerifier(Verifier):
         return self.verifier.asks_judge
 
     @property
+    def reads_question(self) -> bool:
+        """What the other verifier says."""
+        return self.verifier.reads_question
+
+    @property
     def deciders(self) -> list[str]:
         """What the other verifier says."""
         return self.verifier.deciders
@@ -170,8 +176,9 @@ class CachedVerifier(Verifier):
         """Return the calls that the other verifier would make."""
         return self.verifier.calls_for(statements)
 
-    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Look up cached verdicts, verify the misses, store them."""
+        statements = [self._key(claim) for claim in claims]
         no_verdicts = CacheLookup([None] * len(statements), {})
         lookup_step = LocalCall(partial(self._look_up, statements, chunks), no_verdicts)
         (reply,) = yield [lookup_step]
@@ -180,13 +187,21 @@ class CachedVerifier(Verifier):
         misses = [statement for statement, verdict in cached_verdicts.items() if verdict is None]
         decided: dict[str, Verdict] = {}
         if misses:
-            verdicts = yield from self.verifier.flow(misses, chunks)
-            check_verdicts(misses, chunks, verdicts)
+            known = dict(zip(statements, claims, strict=True))
+            missed = [known[statement] for statement in misses]
+            verdicts = yield from self.verifier.flow(missed, chunks)
+            check_verdicts(missed, chunks, verdicts)
             for statement, verdict in zip(misses, verdicts, strict=True):
                 name = verdict.decided_by or self.verifier.name
                 decided[statement] = replace(verdict, decided_by=name)
             yield [LocalCall(partial(self._store, looked_up, decided), None)]
         return [cached_verdicts[statement] or decided[statement] for statement in statements]
+
+    def _key(self, claim: Claim) -> str:
+        """Name a claim: its text, and what it leans on or what the verifier reads beside it."""
+        question = claim.question if self.verifier.reads_question else None
+        setting = tuple(part or "" for part in (*claim.setting, question))
+        return "\n".join((claim.text, *setting)) if any(setting) else claim.text
 
     def _look_up(
         self, statements: Sequence[str], chunks: Sequence[str], judge: str | None

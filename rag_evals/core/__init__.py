@@ -1,6 +1,7 @@
 """Which types do all rooms share? Samples, results, findings, steps, verdicts, verifiers."""
 
 from rag_evals.core.arguments import named_arguments, require_fraction, require_whole
+from rag_evals.core.claim import Claim, as_claims, text_before
 from rag_evals.core.facts import ChunkId, SentenceId, StatementText, check_each_once, facts_of
 from rag_evals.core.files import MISSING, fault_of
 from rag_evals.core.finding import (
@@ -48,6 +49,7 @@ __all__ = [
     "CacheMode",
     "Chunk",
     "ChunkId",
+    "Claim",
     "ContextInput",
     "Evidence",
     "Finding",
@@ -75,6 +77,7 @@ __all__ = [
     "Verifier",
     "VerifyCall",
     "VerifyReply",
+    "as_claims",
     "check_each_once",
     "check_verdicts",
     "chunk_text",
@@ -86,5 +89,6 @@ __all__ = [
     "read_findings",
     "require_fraction",
     "require_whole",
+    "text_before",
     "yes_or_no",
 ]

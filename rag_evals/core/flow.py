@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
+from rag_evals.core.claim import Claim
 from rag_evals.core.verdict import Verdict
 from rag_evals.errors import VerifierError
 
@@ -109,10 +110,10 @@ class JudgeCall(Generic[M]):
 
 
 class LocalVerifier(Protocol):
-    """Decides statements on this machine, without a judge."""
+    """Decides claims on this machine, without a judge."""
 
-    def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
-        """Return one verdict for each statement, in order."""
+    def verify(self, claims: Sequence[Claim], chunks: Sequence[str], /) -> list[Verdict]:
+        """Return one verdict for each claim, in order."""
         ...
 
 
@@ -125,20 +126,20 @@ class VerifyReply:
 
 @dataclass(frozen=True, slots=True)
 class VerifyCall:
-    """Statements to decide against chunks on this machine."""
+    """Claims to decide against chunks on this machine."""
 
     verifier: LocalVerifier
-    statements: Sequence[str]
+    claims: Sequence[Claim]
     chunks: Sequence[str]
 
     def run(self) -> VerifyReply:
         """Do the work; slow, so drivers do it in a thread.
 
         Raises:
-            VerifierError: The verdicts are not one for each statement, or cannot be.
+            VerifierError: The verdicts are not one for each claim, or cannot be.
         """
-        verdicts = self.verifier.verify(self.statements, self.chunks)
-        check_verdicts(self.statements, self.chunks, verdicts)
+        verdicts = self.verifier.verify(self.claims, self.chunks)
+        check_verdicts(self.claims, self.chunks, verdicts)
         return VerifyReply(verdicts)
 
     def read(self, reply: object) -> list[Verdict]:
@@ -189,30 +190,30 @@ class LocalCall(Generic[T]):
 
 
 def check_verdicts(
-    statements: Sequence[str], chunks: Sequence[str], verdicts: Sequence[Verdict]
+    claims: Sequence[Claim], chunks: Sequence[str], verdicts: Sequence[Verdict]
 ) -> None:
-    """Refuse verdicts that do not match the statements one to one, or are impossible.
+    """Refuse verdicts that do not match the claims one to one, or are impossible.
 
     Raises:
         VerifierError: There are fewer or more, a support is no number from 0 to 1, or a chunk id
             does not exist.
     """
-    if len(verdicts) != len(statements):
+    if len(verdicts) != len(claims):
         raise VerifierError(
-            f"the verifier returned {len(verdicts)} verdicts for {len(statements)} statements; "
+            f"the verifier returned {len(verdicts)} verdicts for {len(claims)} statements; "
             "expected one for each, in order"
         )
-    for statement, verdict in zip(statements, verdicts, strict=True):
+    for claim, verdict in zip(claims, verdicts, strict=True):
         # Written so that NaN is refused as well.
         if not 0 <= verdict.support <= 1:
             raise VerifierError(
-                f"the verifier gave {statement!r} a support of {verdict.support!r}; expected a "
+                f"the verifier gave {claim.text!r} a support of {verdict.support!r}; expected a "
                 "number from 0 to 1"
             )
         unknown = [number for number in verdict.chunk_ids if not 0 <= number < len(chunks)]
         if unknown:
             raise VerifierError(
-                f"the verifier gave {statement!r} the chunk ids {unknown}; there are "
+                f"the verifier gave {claim.text!r} the chunk ids {unknown}; there are "
                 f"{len(chunks)} chunks, numbered from 0"
             )
 

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Literal
 
+from rag_evals.core.claim import Claim
 from rag_evals.core.flow import Flow
 from rag_evals.core.verdict import Verdict
 
@@ -25,12 +26,17 @@ class Verifier(ABC):
         """Return a hash of all that can change a verdict, the client that grades left out."""
 
     @abstractmethod
-    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Describe the work; returns one verdict for each statement, in order."""
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Describe the work; returns one verdict for each claim, in order."""
 
     @property
     def asks_judge(self) -> bool:
         """True when it needs the client that grades; False for most."""
+        return False
+
+    @property
+    def reads_question(self) -> bool:
+        """True when verdicts depend on the question also for claims that stand alone."""
         return False
 
     @property

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rag_evals.core import Flow, Verdict, Verifier, VerifyCall, fingerprint, require_fraction
+from rag_evals.core import (
+    Claim,
+    Flow,
+    Verdict,
+    Verifier,
+    VerifyCall,
+    as_claims,
+    fingerprint,
+    require_fraction,
+)
 from rag_evals.errors import ConfigurationError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -90,12 +99,12 @@ class EmbeddedVerifier(Verifier):
         """Return a hash of the engine, the weights and the threshold."""
         return fingerprint(_ENGINE, self._model().digest, self._threshold, self._statements)
 
-    def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
+    def verify(self, statements: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
         """Decide each statement against all chunks.
 
         Args:
-            statements: Sentences or claims; citation marks and leads such as "Based on the
-                context," are not read.
+            statements: Sentences, or claims with what they lean on; citation marks and leads
+                such as "Based on the context," are not read.
             chunks: Texts; ids in the verdicts are their places, from 0.
 
         Returns:
@@ -112,7 +121,7 @@ class EmbeddedVerifier(Verifier):
         from rag_evals.embedded.claims import strip_lead  # noqa: PLC0415
         from rag_evals.embedded.decide import decide  # noqa: PLC0415
 
-        claims = [strip_lead(statement) for statement in statements]
+        claims = [strip_lead(claim.text) for claim in as_claims(statements)]
         return decide(self._model(), self.threshold, claims, chunks)
 
     def verify_answer(
@@ -142,9 +151,9 @@ class EmbeddedVerifier(Verifier):
             for statement, verdict in zip(statements, verdicts, strict=True)
         ]
 
-    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Describe the work as one local step."""
-        call = VerifyCall(self, statements, chunks)
+        call = VerifyCall(self, claims, chunks)
         (reply,) = yield [call]
         return call.read(reply)
 

@@ -2,7 +2,7 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.core import (
+    Claim,
     Flow,
     JudgeCall,
     JudgeModel,
@@ -20,6 +21,7 @@ from rag_evals.core import (
     StatementText,
     facts_of,
     fingerprint,
+    text_before,
 )
 from rag_evals.prompt import Prompt, escape_tags
 from rag_evals.response_models import NoClaimSentence, PassedOverSentence, check_every_sentence
@@ -32,13 +34,14 @@ class ExtractedStatement:
 
     Attributes:
         text: What results show: the sentence itself, or what a judge made of it.
-        claim: What is verified: the text, without a lead such as "Based on the context,".
+        claim: What is verified: the text, without a lead such as "Based on the context,", with the
+            sentence, what stands before it, and the question.
         sentence_id: Number of the sentence in the answer, from 0.
         span: The sentence: `answer[span.start:span.end] == span.text`.
     """
 
     text: str
-    claim: str
+    claim: Claim
     sentence_id: int
     span: Span
 
@@ -81,7 +84,7 @@ class SentenceExtractor(Extractor):
 
     def fingerprint(self) -> str:
         """Return a hash that names the way; it has no settings."""
-        return fingerprint("sentences 2")
+        return fingerprint("sentences 3")
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
         """Return at once."""
@@ -89,10 +92,13 @@ class SentenceExtractor(Extractor):
         from rag_evals.embedded import prepare_answer  # noqa: PLC0415
 
         statements, passed_over = [], []
+        before: list[Claim] = []
         for number, one in enumerate(prepare_answer(sample.answer or "")):
             if one.no_claim is None:
                 span = Span(one.start, one.end, one.text)
-                statements.append(ExtractedStatement(one.text, one.claim, number, span))
+                claim = Claim(one.claim, one.text, text_before(before), sample.question)
+                before.append(claim)
+                statements.append(ExtractedStatement(one.text, claim, number, span))
             else:
                 passed_over.append(
                     PassedOverSentence(sentence_id=number, reason=one.no_claim, text=one.text)
@@ -185,7 +191,7 @@ class StatementExtractor(Extractor):
         statements = sorted(found.statements, key=lambda one: one.sentence_id)
         passed_over = sorted(found.no_claim_sentences, key=lambda one: one.sentence_id)
         return Extraction(
-            tuple(_extracted(one, sentences[one.sentence_id]) for one in statements),
+            tuple(_extracted(statements, sentences, sample.question)),
             tuple(
                 PassedOverSentence(**dict(one), text=sentences[one.sentence_id].text)
                 for one in passed_over
@@ -209,9 +215,15 @@ class StatementExtractor(Extractor):
         )
 
 
-def _extracted(found: StatementOfSentence, span: Span) -> ExtractedStatement:
-    text = found.statement.strip()
-    return ExtractedStatement(text, text, found.sentence_id, span)
+def _extracted(
+    found: Sequence[StatementOfSentence], sentences: Sequence[Span], question: str | None
+) -> Iterator[ExtractedStatement]:
+    before: list[Claim] = []
+    for one in found:
+        text, span = one.statement.strip(), sentences[one.sentence_id]
+        claim = Claim(text, span.text, text_before(before), question)
+        before.append(claim)
+        yield ExtractedStatement(text, claim, one.sentence_id, span)
 
 
 @cache

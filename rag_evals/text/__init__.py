@@ -4,6 +4,7 @@ Offsets count code points; nothing here changes a text that it was given.
 """
 
 from rag_evals.text.citations import citations_of, without_citations
+from rag_evals.text.leaning import Leaning, leaning_of
 from rag_evals.text.lexicon import pairs_in, rivals_in, words_in
 from rag_evals.text.look_alikes import LOOK_ALIKES, STROKES
 from rag_evals.text.marks import DENIES, DENIES_SOFTLY, INSISTS, QUANTIFIERS, QUANTIFIES, WEAKENS
@@ -58,6 +59,7 @@ __all__ = [
     "STROKES",
     "SURE_UNITS",
     "WEAKENS",
+    "Leaning",
     "Quotable",
     "Span",
     "Word",
@@ -65,6 +67,7 @@ __all__ = [
     "expand_dates",
     "is_name_at",
     "is_obeyed",
+    "leaning_of",
     "lone_surrogate",
     "may_hold_date",
     "may_hold_spaced_number",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_evals.core import CacheMode, Flow, Verdict, Verifier, check_verdicts, fingerprint
+from rag_evals.core import CacheMode, Claim, Flow, Verdict, Verifier, check_verdicts, fingerprint
 from rag_evals.errors import ConfigurationError
 
 DEFAULT_UNSURE = (0.2, 0.8)
@@ -46,6 +46,11 @@ class CascadeVerifier(Verifier):
         return self.first.asks_judge or self.then.asks_judge
 
     @property
+    def reads_question(self) -> bool:
+        """True when one of the two reads it."""
+        return self.first.reads_question or self.then.reads_question
+
+    @property
     def deciders(self) -> list[str]:
         """Names of all that may decide a statement, the cheapest first."""
         parts = (self.first, self.then)
@@ -81,13 +86,13 @@ class CascadeVerifier(Verifier):
         """Return the judge calls that so many statements take where none is decided first."""
         return self.first.calls_for(statements) + self.then.calls_for(statements)
 
-    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Decide all with the first verifier, then the unsure ones with the second."""
-        verdicts = yield from _named(self.first, statements, chunks)
+        verdicts = yield from _named(self.first, claims, chunks)
         low, high = self.unsure
         unsure = [place for place, one in enumerate(verdicts) if low <= one.support <= high]
         if unsure:
-            again = yield from _named(self.then, [statements[place] for place in unsure], chunks)
+            again = yield from _named(self.then, [claims[place] for place in unsure], chunks)
             for place, verdict in zip(unsure, again, strict=True):
                 verdicts[place] = verdict
         return verdicts
@@ -108,9 +113,9 @@ def _check_first(first: Verifier, low: float, high: float) -> None:
 
 
 def _named(
-    verifier: Verifier, statements: Sequence[str], chunks: Sequence[str]
+    verifier: Verifier, claims: Sequence[Claim], chunks: Sequence[str]
 ) -> Flow[list[Verdict]]:
     """Let a verifier decide, and note who it was."""
-    verdicts = yield from verifier.flow(statements, chunks)
-    check_verdicts(statements, chunks, verdicts)
+    verdicts = yield from verifier.flow(claims, chunks)
+    check_verdicts(claims, chunks, verdicts)
     return [replace(one, decided_by=one.decided_by or verifier.name) for one in verdicts]

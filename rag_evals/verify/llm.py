@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.core import (
     ChunkId,
+    Claim,
     Flow,
     JudgeCall,
     JudgeModel,
@@ -139,11 +140,11 @@ class LLMVerifier(Verifier):
         """Return how many judge calls that many statements take."""
         return -(-statements // self.batch_size)
 
-    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Ask for all batches side by side."""
         calls = [
-            self._call(statements[first : first + self.batch_size], chunks)
-            for first in range(0, len(statements), self.batch_size)
+            self._call(claims[first : first + self.batch_size], chunks)
+            for first in range(0, len(claims), self.batch_size)
         ]
         replies = yield calls
         verdicts: list[Verdict] = []
@@ -152,8 +153,9 @@ class LLMVerifier(Verifier):
             verdicts.extend(self._verdict(one) for one in in_order)
         return verdicts
 
-    def _call(self, statements: Sequence[str], chunks: Sequence[str]) -> JudgeCall[VerifierReply]:
+    def _call(self, claims: Sequence[Claim], chunks: Sequence[str]) -> JudgeCall[VerifierReply]:
         prompt = self.prompt.in_language(self.language)
+        statements = [claim.text for claim in claims]
         content = prompt.render(
             {
                 "statements": [escape_tags(text, prompt.tags) for text in statements],
@@ -166,7 +168,7 @@ class LLMVerifier(Verifier):
             {
                 "chunks": list(chunks),
                 "chunk_count": len(chunks),
-                "statements": list(statements),
+                "statements": statements,
                 "statement_count": len(statements),
             },
             model=self.model,

@@ -13,7 +13,7 @@ import pytest
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.cache import StatementCache, cached, configured_cache, database
 from rag_evals.cache.statements import group_of
-from rag_evals.core import Evidence, Meter, Verdict
+from rag_evals.core import Claim, Evidence, Meter, Verdict
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.drivers import drive
@@ -68,10 +68,13 @@ def test_only_the_unknown_are_sent(scripted: Start) -> None:
     judge = scripted(None)
     grader = by_sentences(StatementCache())
     grader.grade(**EIFFEL, client="openai/m")
-    longer = {**EIFFEL, "answer": f"It has four legs. {EIFFEL['answer']} It has four legs."}
+    longer = {
+        **EIFFEL,
+        "answer": f"The tower has four legs. {EIFFEL['answer']} The tower has four legs.",
+    }
     result = grader.grade(**longer, client="openai/m")
 
-    assert judge.requests[1].statements == ["It has four legs."]
+    assert judge.requests[1].statements == ["The tower has four legs."]
     assert [s.from_cache for s in result.statements] == [False, True, True, False]
 
 
@@ -144,8 +147,8 @@ def test_a_local_verifier_needs_no_judge() -> None:
     """Verdicts of the embedded verifier are shared whoever else is asked."""
     cache = StatementCache()
     verifier = cached(EmbeddedVerifier(), cache)
-    first = drive(verifier.flow(["It is in Paris."], ["It is in Paris."]), None, Meter())
-    (again,) = drive(verifier.flow(["It is in Paris."], ["It is in Paris."]), None, Meter())
+    first = drive(verifier.flow([Claim("It is in Paris.")], ["It is in Paris."]), None, Meter())
+    (again,) = drive(verifier.flow([Claim("It is in Paris.")], ["It is in Paris."]), None, Meter())
 
     assert not first[0].from_cache
     assert again.from_cache
@@ -327,3 +330,15 @@ def test_groups_differ_by_every_part() -> None:
     }
 
     assert len(groups) == 6
+
+
+def test_a_claim_that_leans_on_its_question_is_kept_with_it(scripted: Start) -> None:
+    """One sentence under two questions is two claims, each with a verdict of its own."""
+    judge = scripted(None)
+    grader = by_sentences(StatementCache())
+    asked = {"answer": "It was completed in 1889.", "context": EIFFEL["context"]}
+    questions = [f"When was the {name} completed?" for name in ("Eiffel Tower", "Louvre Pyramid")]
+    for question in [*questions, questions[0]]:
+        grader.grade(**asked, question=question, client="openai/m")
+
+    assert len(judge.requests) == 2

@@ -11,7 +11,7 @@ import pytest
 
 from rag_evals import Faithfulness, evaluate
 from rag_evals.cache import StatementCache, cached
-from rag_evals.core import Evidence, Meter
+from rag_evals.core import Evidence, Meter, as_claims
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading.drivers import drive
 from rag_evals.verify import ClassifierVerifier
@@ -59,7 +59,7 @@ def test_nan_is_no_verdict(tmp_path: Path) -> None:
         match=f"{tmp_path}' gives the statement 'the tower stands in "
         r"paris \.' a support of nan; expected a number from 0 to 1",
     ):
-        drive(cached(checker, cache).flow(STATEMENTS, CHUNKS), None, Meter())
+        drive(cached(checker, cache).flow(as_claims(STATEMENTS), CHUNKS), None, Meter())
     assert cache.count() == 0
 
 

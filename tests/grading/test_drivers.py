@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from rag_evals.core import Flow, JudgeCall, JudgeReply, Meter, Usage, Verdict, VerifyCall
+from rag_evals.core import Claim, Flow, JudgeCall, JudgeReply, Meter, Usage, Verdict, VerifyCall
 from rag_evals.errors import ConfigurationError, GradingError, JudgeOutputError, VerifierError
 from rag_evals.grading.drivers import drive, drive_async
 
@@ -78,20 +78,20 @@ def forgiving(number: int) -> Flow[int]:
 class Agreeing:
     """A local verifier that supports everything."""
 
-    def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
-        return [Verdict(1.0, True, (0,), "so it is") for _ in statements]
+    def verify(self, claims: Sequence[Claim], chunks: Sequence[str]) -> list[Verdict]:
+        return [Verdict(1.0, True, (0,), "so it is") for _ in claims]
 
 
 class Lazy:
     """A local verifier that loses a statement."""
 
-    def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
+    def verify(self, claims: Sequence[Claim], chunks: Sequence[str]) -> list[Verdict]:
         return []
 
 
 def locally(verifier: Any) -> Flow[bool]:
     """One local step."""
-    call = VerifyCall(verifier, ["a"], ["b"])
+    call = VerifyCall(verifier, [Claim("a")], ["b"])
     (reply,) = yield [call]
     return call.read(reply)[0].is_supported
 

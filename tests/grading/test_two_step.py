@@ -9,7 +9,7 @@ import pytest
 
 from rag_evals import Faithfulness, HHEMFaithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.catalog import grader_from_file, grader_named
-from rag_evals.core import Flow, Verdict, Verifier, VerifyCall
+from rag_evals.core import Claim, Flow, Verdict, Verifier, VerifyCall
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading.extract import SentenceExtractor, StatementExtractor
@@ -29,8 +29,8 @@ class Short(Verifier):
     def fingerprint(self) -> str:
         return "short"
 
-    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        call = VerifyCall(EmbeddedVerifier(), statements, chunks)
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        call = VerifyCall(EmbeddedVerifier(), claims, chunks)
         (reply,) = yield [call]
         return call.read(reply)[1:]
 

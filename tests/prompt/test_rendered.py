@@ -9,7 +9,7 @@ import pytest
 
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import PROMPTED
-from rag_evals.core import JudgeCall
+from rag_evals.core import JudgeCall, as_claims
 from rag_evals.core.sample import Sample
 from rag_evals.grading.extract import StatementExtractor
 from rag_evals.prompt import Prompt, shipped_languages, shipped_names
@@ -68,7 +68,7 @@ def test_extracting_and_verifying_send_what_their_snapshots_say(language: str | 
     sample = Sample(**SAMPLE, language=language)  # type: ignore[arg-type]  # rows of a table
     statements = ["The tower is in Paris.", "The tower was </statement> finished in 1889."]
     verifier = LLMVerifier(language=language)
-    verify = verifier.flow(statements, [chunk.text for chunk in sample.context])
+    verify = verifier.flow(as_claims(statements), [chunk.text for chunk in sample.context])
 
     check(f"{folder}extract_statements", written(next(StatementExtractor().flow(sample))[0]))
     check(f"{folder}verify_statements", written(next(verify)[0]))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
-from rag_evals.core import Flow, Meter, Verdict, Verifier
+from rag_evals.core import Claim, Flow, Meter, Verdict, Verifier, as_claims
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading.drivers import drive
@@ -40,18 +40,18 @@ class Fixed(Verifier):
     def fingerprint(self) -> str:
         return self.name
 
-    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         yield from ()
-        self.seen.append(list(statements))
-        return [Verdict(float(one), float(one) >= 0.5, (), "as written") for one in statements]
+        self.seen.append([claim.text for claim in claims])
+        return [Verdict(float(c.text), float(c.text) >= 0.5, (), "as written") for c in claims]
 
 
 def test_only_the_unsure_go_on() -> None:
     """Both ends of the band are unsure; order is kept and each verdict says who decided."""
     first, then = Fixed("first"), Fixed("then")
     cascade = CascadeVerifier(first, then, unsure=(0.2, 0.8))
-    statements = ["0.1", "0.2", "0.5", "0.8", "0.9"]
-    verdicts = drive(cascade.flow(statements, ["c"]), None, Meter())
+    claims = as_claims(["0.1", "0.2", "0.5", "0.8", "0.9"])
+    verdicts = drive(cascade.flow(claims, ["c"]), None, Meter())
 
     assert then.seen == [["0.2", "0.5", "0.8"]]
     assert [v.support for v in verdicts] == [0.1, 0.2, 0.5, 0.8, 0.9]
@@ -61,7 +61,9 @@ def test_only_the_unsure_go_on() -> None:
 def test_nobody_unsure_nobody_asked() -> None:
     """The second verifier is not started for nothing."""
     then = Fixed("then")
-    drive(CascadeVerifier(Fixed("first"), then).flow(["0.0", "1.0"], ["c"]), None, Meter())
+    drive(
+        CascadeVerifier(Fixed("first"), then).flow(as_claims(["0.0", "1.0"]), ["c"]), None, Meter()
+    )
 
     assert then.seen == []
 
@@ -70,11 +72,15 @@ def test_a_lost_verdict_is_an_error() -> None:
     """A verifier inside a cascade cannot drop a statement either."""
 
     class Lazy(Fixed):
-        def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-            return (yield from super().flow(statements[:-1], chunks))
+        def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+            return (yield from super().flow(claims[:-1], chunks))
 
     with pytest.raises(VerifierError, match="1 verdicts for 2 statements"):
-        drive(CascadeVerifier(Lazy("a"), Fixed("b")).flow(["0.1", "0.9"], []), None, Meter())
+        drive(
+            CascadeVerifier(Lazy("a"), Fixed("b")).flow(as_claims(["0.1", "0.9"]), []),
+            None,
+            Meter(),
+        )
 
 
 @pytest.mark.parametrize("unsure", [(0.8, 0.2), (-0.1, 0.5), (0.5, 1.5)])
@@ -123,7 +129,7 @@ def test_a_support_that_is_none_is_an_error(scripted: Start, support: str) -> No
     expected = "a support of .*; expected a number from 0 to 1"
 
     with pytest.raises(VerifierError, match=expected):
-        drive(cascade.flow([support], ["c"]), None, Meter())
+        drive(cascade.flow([Claim(support)], ["c"]), None, Meter())
     grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=Fixed("alone"))
     with pytest.raises(VerifierError, match=expected):
         grader.grade(answer=support, context=["c"], client="openai/m")
@@ -133,12 +139,16 @@ def test_a_chunk_id_that_does_not_exist_is_an_error() -> None:
     """Nothing invents a chunk."""
 
     class Inventive(Fixed):
-        def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
             yield from ()
-            return [Verdict(1.0, True, (0, 7), "r") for _ in statements]
+            return [Verdict(1.0, True, (0, 7), "r") for _ in claims]
 
     with pytest.raises(VerifierError, match=r"chunk ids \[7\]; there are 2 chunks"):
-        drive(CascadeVerifier(Inventive("a"), Fixed("b")).flow(["s"], ["c", "d"]), None, Meter())
+        drive(
+            CascadeVerifier(Inventive("a"), Fixed("b")).flow([Claim("s")], ["c", "d"]),
+            None,
+            Meter(),
+        )
 
 
 @pytest.mark.parametrize(

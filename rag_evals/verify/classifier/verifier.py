@@ -11,11 +11,13 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from rag_evals.core import (
+    Claim,
     Evidence,
     Flow,
     Verdict,
     Verifier,
     VerifyCall,
+    as_claims,
     fingerprint,
     require_fraction,
     require_whole,
@@ -98,14 +100,14 @@ class ClassifierVerifier(Verifier):
         """
         resolve_device(self.device)
 
-    def flow(self, statements: Sequence[str], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Describe the work as one local step."""
-        call = VerifyCall(self, statements, chunks)
+        call = VerifyCall(self, claims, chunks)
         (reply,) = yield [call]
         return call.read(reply)
 
-    def verify(self, statements: Sequence[str], chunks: Sequence[str]) -> list[Verdict]:
-        """Decide each statement against all windows of all chunks.
+    def verify(self, claims: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
+        """Decide each claim against all windows of all chunks.
 
         Raises:
             MissingExtraError: transformers or torch is not installed.
@@ -114,6 +116,7 @@ class ClassifierVerifier(Verifier):
             VerifierError: A statement is too long for the model, the model fails, or a support is
                 no number from 0 to 1.
         """
+        statements = [claim.text for claim in as_claims(claims)]
         shared = _shared_model(self.model, self.device, self.label_map)
         self._check_max_length(shared.adapter)
         try:
