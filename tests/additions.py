@@ -159,17 +159,7 @@ def test_a_bar_divides_answer_and_context() -> None:
     assert row.values == {"answer": "It is.", "context": ["It is."]}
 '''
 
-_PROVIDER = """def _build_dummy(model: str, **settings: Any) -> BuiltClient:
-    kept = os.environ.get("OPENAI_BASE_URL")
-    os.environ["OPENAI_BASE_URL"] = os.environ["DUMMY_BASE_URL"]
-    try:
-        return _build_openai(model, **settings)
-    finally:
-        os.environ.pop("OPENAI_BASE_URL")
-        if kept is not None:
-            os.environ["OPENAI_BASE_URL"] = kept
-
-
+_PROVIDER = """    "dummy": OpenAIHost("DUMMY_BASE_URL", "DUMMY_API_KEY", None, _NO_KEY),
 """
 
 _PROVIDER_TEST = '''
@@ -233,10 +223,10 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
         "tests/dataset/test_readers.py": at_the_end(_READER_TEST),
     },
     "support another way to build a client": {
-        "judge/clients.py": lambda old: old.replace(
-            "BUILDERS: dict", f"{_PROVIDER}BUILDERS: dict", 1
-        ).replace('{"openai": _build_openai}', '{"openai": _build_openai, "dummy": _build_dummy}'),
-        "docs/running.md": at_the_end('\n`"dummy/..."` asks the address in `DUMMY_BASE_URL`.\n'),
+        "judge/providers.py": after("OPENAI_HOSTS: dict[str, OpenAIHost] = {\n", _PROVIDER),
+        "docs/providers/index.md": at_the_end(
+            "\n`dummy/MODEL` asks the address in `DUMMY_BASE_URL`.\n"
+        ),
         "tests/judge/test_clients.py": at_the_end(_PROVIDER_TEST),
     },
 }

@@ -39,6 +39,13 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in (
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",
+        "OPENAI_API_VERSION",
+        "AZURE_OPENAI_ENDPOINT",
+        "AZURE_OPENAI_API_KEY",
+        "VLLM_BASE_URL",
+        "VLLM_API_KEY",
+        "OLLAMA_HOST",
+        "OLLAMA_API_KEY",
         "RAG_EVALS_JUDGE",
         "RAG_EVALS_PROMPTS",
         "RAG_EVALS_STATEMENT_CACHE",

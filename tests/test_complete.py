@@ -12,7 +12,7 @@ from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS
 from rag_evals.core import Result, Verifier
 from rag_evals.dataset.readers import READERS
-from rag_evals.judge.clients import BUILDERS
+from rag_evals.judge.providers import PROVIDERS
 from rag_evals.prompt import shipped_languages
 from tools.generate.__main__ import COMMAND, stale_files
 from tools.generate.graders import GraderFile, grader_files
@@ -56,9 +56,8 @@ def missing_elsewhere() -> Iterator[str]:
     described = {
         "docs/verifiers.md": [one.__name__ for one in verifiers()],
         "docs/data-and-columns.md": list(READERS),
-        "docs/running.md": [f'"{provider}/' for provider in BUILDERS],
         "tests/dataset/test_readers.py": list(READERS),
-        "tests/judge/test_clients.py": [f'"{provider}/' for provider in BUILDERS],
+        "docs/providers/index.md": [f"`{provider}/" for provider in PROVIDERS],
     }
     for page, names in described.items():
         text = (ROOT / page).read_text(encoding="utf-8")

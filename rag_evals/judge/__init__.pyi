@@ -8,13 +8,13 @@ from rag_evals.judge.clients import endpoint_of as endpoint_of
 from rag_evals.judge.clients import is_async as is_async
 from rag_evals.judge.clients import judge_for as judge_for
 from rag_evals.judge.clients import model_of as model_of
-from rag_evals.judge.clients import split_spec as split_spec
 from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOUT_SECONDS
 from rag_evals.judge.deadline import check_timeout as check_timeout
 from rag_evals.judge.embeddings import embed_texts as embed_texts
 from rag_evals.judge.endpoint import check_endpoint as check_endpoint
 from rag_evals.judge.prices import Price as Price
 from rag_evals.judge.prices import price_of as price_of
+from rag_evals.judge.providers import read_endpoint as read_endpoint
 from rag_evals.judge.session import LimitedJudge as LimitedJudge
 from rag_evals.judge.session import SessionSettings as SessionSettings
 from rag_evals.judge.session import judge_session as judge_session

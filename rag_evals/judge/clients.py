@@ -1,17 +1,17 @@
 """How does "openai/gpt-4o-mini" become a client? The only place that builds one."""
 
-import os
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
-from rag_evals.errors import ConfigurationError, MissingExtraError, UnknownNameError
+from rag_evals.errors import ConfigurationError, MissingExtraError
 from rag_evals.judge.ask import AskSettings, AsyncInstructorJudge, InstructorJudge
-from rag_evals.judge.endpoint import check_endpoint
+from rag_evals.judge.endpoint import check_address, check_endpoint
+from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.redact import redact
 from rag_evals.judge.transport import build_async_openai, build_openai
 
@@ -29,7 +29,6 @@ else:
 STRICT_HOSTS = frozenset({"api.openai.com"})
 """Hosts known to take strict schemas; any other gets the plain form, which all understand."""
 
-_OPENAI = "https://api.openai.com/v1"
 _REPLY_SECONDS = 90.0
 _INSTALL = {
     "anthropic": "anthropic",
@@ -68,14 +67,14 @@ def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
         ConfigurationError: An async client, no client at all, or a string that names none.
     """
     if isinstance(client, str):
-        provider, named = split_spec(client)
+        endpoint = read_endpoint(client)
         with _lock:
-            key = _cache_key(provider, named)
+            key = _cache_key(endpoint)
             built = _sync_clients.get(key)
             if built is None:
-                built = _sync_clients[key] = _build(provider, named, asynchronous=False)
+                built = _sync_clients[key] = _build(endpoint, asynchronous=False)
         settings = AskSettings(
-            model, named, strict=built.strict, schema_only=_needs_schema_only(built.client)
+            model, endpoint.model, strict=built.strict, schema_only=_needs_schema_only(built.client)
         )
         return InstructorJudge(built.client, settings)
     if is_async(client):
@@ -91,7 +90,7 @@ def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
 async def async_judge_for(client: Client, model: str | None = None) -> AsyncInstructorJudge:
     """Make a judge that answers when awaited, for the running loop; as `judge_for` otherwise."""
     if isinstance(client, str):
-        provider, named = split_spec(client)
+        endpoint = read_endpoint(client)
         # A client holds connections of one event loop; used from another it fails.
         import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
 
@@ -101,12 +100,12 @@ async def async_judge_for(client: Client, model: str | None = None) -> AsyncInst
             kept = _async_clients[loop] = {}
             closer = _closers[loop] = _closed_with_the_loop(kept)
             await anext(closer)
-        key = _cache_key(provider, named)
+        key = _cache_key(endpoint)
         built = kept.get(key)
         if built is None:
-            built = kept[key] = _build(provider, named, asynchronous=True)
+            built = kept[key] = _build(endpoint, asynchronous=True)
         settings = AskSettings(
-            model, named, strict=built.strict, schema_only=_needs_schema_only(built.client)
+            model, endpoint.model, strict=built.strict, schema_only=_needs_schema_only(built.client)
         )
         return AsyncInstructorJudge(built.client, settings)
     if not is_async(client):
@@ -121,7 +120,7 @@ async def async_judge_for(client: Client, model: str | None = None) -> AsyncInst
 def model_of(client: Client) -> str | None:
     """Return the model that a client asks by itself; None when it does not say."""
     if isinstance(client, str):
-        return split_spec(client)[1]
+        return read_endpoint(client).model
     own = getattr(client, "kwargs", {}).get("model")
     return own if isinstance(own, str) else None
 
@@ -129,7 +128,7 @@ def model_of(client: Client) -> str | None:
 def endpoint_of(client: Client) -> str:
     """Name where a client's calls go: two endpoints may answer the same call differently."""
     if isinstance(client, str):
-        return f"{split_spec(client)[0]} {address_of(client)}"
+        return f"{read_endpoint(client).provider} {address_of(client)}"
     return f"{getattr(client, 'provider', '')} {address_of(client)}"
 
 
@@ -141,10 +140,9 @@ def address_of(client: Client) -> str:
     Raises:
         ConfigurationError: The client that the string names cannot be made.
     """
-    if isinstance(client, str) and split_spec(client)[0] == "openai":
-        # Without a client: that takes seconds to load, and a key.
-        address = os.environ.get("OPENAI_BASE_URL") or _OPENAI
-    else:
+    # Without a client where that is possible: it takes seconds to load, and a key.
+    address = read_endpoint(client).address if isinstance(client, str) else None
+    if address is None:
         own = judge_for(client).sdk if isinstance(client, str) else getattr(client, "client", None)
         address = str(getattr(own, "base_url", None) or "")
     parts = urlsplit(address)
@@ -179,17 +177,16 @@ async def own_async_judge(
         limiter: What the run's requests pass.
         reply_seconds: Time-out of one try, at most.
     """
-    provider, named = split_spec(spec)
+    endpoint = read_endpoint(spec)
     built = _build(
-        provider,
-        named,
+        endpoint,
         asynchronous=True,
         limiter=limiter,
         reply_seconds=min(reply_seconds, _REPLY_SECONDS),
     )
     try:
         settings = AskSettings(
-            model, named, strict=built.strict, schema_only=_needs_schema_only(built.client)
+            model, endpoint.model, strict=built.strict, schema_only=_needs_schema_only(built.client)
         )
         yield AsyncInstructorJudge(built.client, settings), built.client
     finally:
@@ -220,50 +217,28 @@ def is_async(client: object) -> bool:
     )
 
 
-def split_spec(spec: str) -> tuple[str, str]:
-    """Split "provider/model" and check the provider's name.
-
-    Raises:
-        ConfigurationError: No slash, an empty part, or a provider that instructor does not know.
-    """
-    provider, slash, model = spec.partition("/")
-    if not slash or not provider or not model:
-        raise ConfigurationError(
-            f"judge {spec!r} is not 'embedded' and not PROVIDER/MODEL, such as 'openai/gpt-4o-mini'"
-        )
-    if provider not in BUILDERS:
-        from instructor.auto_client import supported_providers  # noqa: PLC0415 - as above
-
-        if provider not in supported_providers:
-            raise UnknownNameError.of("provider", provider, supported_providers)
-    return provider, model
-
-
-def _cache_key(provider: str, model: str) -> tuple[str, ...]:
-    """Name a client by all that shapes it; only OpenAI's environment is read by us."""
-    environment = ("OPENAI_BASE_URL", "OPENAI_API_KEY") if provider == "openai" else ()
-    return (provider, model, *(os.environ.get(name, "") for name in environment))
+def _cache_key(endpoint: Endpoint) -> tuple[str, ...]:
+    """Name a client by all that shapes it; other providers' environment is not read by us."""
+    return (endpoint.provider, endpoint.model, endpoint.address or "", endpoint.key or "")
 
 
 def _build(
-    provider: str,
-    model: str,
+    endpoint: Endpoint,
     *,
     asynchronous: bool,
     limiter: "RequestLimiter | None" = None,
     reply_seconds: float = _REPLY_SECONDS,
 ) -> BuiltClient:
-    builder = BUILDERS.get(provider)
-    if builder is not None:
-        return builder(model, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds)
+    provider, model = endpoint.provider, endpoint.model
+    if provider in OPENAI_HOSTS:
+        return _build_openai(
+            endpoint, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds
+        )
     import instructor  # noqa: PLC0415 - loads its runtime
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
-    # Local servers constrain decoding by a schema; instructor's default for Ollama is plain JSON.
-    options: dict[str, Any] = {"async_client": asynchronous}
-    if provider == "ollama":
-        options["mode"] = instructor.Mode.JSON_SCHEMA
     try:
+        options: dict[str, Any] = {"async_client": asynchronous}
         client = instructor.from_provider(f"{provider}/{model}", **options)
     except ImportError as error:
         package = _INSTALL.get(provider, provider)
@@ -276,25 +251,27 @@ def _build(
 
 
 def _build_openai(
-    model: str, *, asynchronous: bool, limiter: "RequestLimiter | None", seconds: float
+    endpoint: Endpoint, *, asynchronous: bool, limiter: "RequestLimiter | None", seconds: float
 ) -> BuiltClient:
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
-    check_endpoint(f"openai/{model}")
+    host = OPENAI_HOSTS[endpoint.provider]
+    check_address(endpoint)
+    if endpoint.key is None:
+        raise ConfigurationError(
+            f"no API key: set {host.key_variable} (any text for a local server that checks none), "
+            "or use the judge 'embedded', which needs no key"
+        )
     client: Any
     try:
         if asynchronous:
-            client = build_async_openai(model, reply_seconds=seconds, limiter=limiter)
+            client = build_async_openai(endpoint, reply_seconds=seconds, limiter=limiter)
         else:
-            client = build_openai(model, reply_seconds=seconds)
+            client = build_openai(endpoint, reply_seconds=seconds)
     except openai.OpenAIError as error:
         raise ConfigurationError(
-            "no API key: set OPENAI_API_KEY (any text for a local server that checks none), or use "
-            "the judge 'embedded', which needs no key"
-        ) from error
-    host = urlsplit(str(client.client.base_url)).hostname
-    return BuiltClient(client, strict=host in STRICT_HOSTS)
-
-
-BUILDERS: dict[str, Callable[..., BuiltClient]] = {"openai": _build_openai}
-"""Providers whose clients we make; instructor makes all others."""
+            f"provider {endpoint.provider!r}: {redact(str(error), endpoint.key)}"
+        ) from None
+    asked = urlsplit(str(client.client.base_url)).hostname
+    strict = asked in STRICT_HOSTS and client.mode.name == "JSON_SCHEMA"
+    return BuiltClient(client, strict=strict)

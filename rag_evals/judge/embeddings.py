@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rag_evals.errors import JudgeOutputError
-from rag_evals.judge.clients import judge_for, split_spec
+from rag_evals.judge.clients import judge_for
 from rag_evals.judge.failures import translate
+from rag_evals.judge.providers import read_endpoint
 
 _TEXTS_A_REQUEST = 256
 
@@ -23,7 +24,7 @@ def embed_texts(spec: str, texts: Sequence[str]) -> list[list[float]]:
     Raises:
         GradingError: The endpoint does not answer, refuses, or returns another number of vectors.
     """
-    _, model = split_spec(spec)
+    model = read_endpoint(spec).model
     sdk = judge_for(spec).sdk
     vectors: list[list[float]] = []
     for first in range(0, len(texts), _TEXTS_A_REQUEST):

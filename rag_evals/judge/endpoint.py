@@ -1,14 +1,12 @@
 """Are the endpoint's address and key valid? Checked before anything is sent."""
 
-import os
 import re
 from typing import Any
 from urllib.parse import urlsplit
 
 from rag_evals.errors import ConfigurationError
+from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
 
-_ADDRESS = "OPENAI_BASE_URL"
-_KEY = "OPENAI_API_KEY"
 _LIKE = "expected an address such as 'http://localhost:8000/v1'"
 _CREDENTIALS = re.compile(r"(?<=//)[^/@]*@")
 
@@ -17,15 +15,14 @@ def check_endpoint(client: object) -> None:
     """Find what no request could get past: an address or a key that HTTP cannot carry.
 
     Args:
-        client: An instructor client; or a string: only `openai/...` takes its address and its key
-            from the environment in a way that we know.
+        client: An instructor client; or a string: only servers that speak OpenAI's language have
+            their address and their key where we know it.
 
     Raises:
         ConfigurationError: It says which of the two is wrong, and never shows a key.
     """
     if isinstance(client, str):
-        if client.startswith("openai/"):
-            _check(os.environ.get(_ADDRESS), _ADDRESS, os.environ.get(_KEY), _KEY)
+        check_address(read_endpoint(client))
         return
     sdk: Any = getattr(client, "client", None)
     url, key = getattr(sdk, "base_url", None), getattr(sdk, "api_key", None)
@@ -35,6 +32,23 @@ def check_endpoint(client: object) -> None:
         key if isinstance(key, str) else None,
         "api_key of the client",
     )
+
+
+def check_address(endpoint: Endpoint) -> None:
+    """Check the address and the key of a server that speaks OpenAI's language.
+
+    Raises:
+        ConfigurationError: As for `check_endpoint`; also where the address is missing.
+    """
+    host = OPENAI_HOSTS.get(endpoint.provider)
+    if host is None:
+        return
+    if endpoint.address is None:
+        raise ConfigurationError(
+            f"no address for {endpoint.provider!r}: set {host.address_variable}, or name it in the "
+            f"judge, as in '{endpoint.provider}/{endpoint.model}@https://HOST'"
+        )
+    _check(endpoint.address, endpoint.address_name, endpoint.key, host.key_variable)
 
 
 def _check(address: str | None, address_name: str, key: str | None, key_name: str) -> None:
@@ -68,7 +82,7 @@ def _fault_of_address(address: str) -> str | None:
     if port == 0:
         return "port 0 cannot be asked"
     if parts.username is not None or parts.password is not None:
-        return f"it holds a user name or a password; the key belongs into {_KEY}"
+        return "it holds a user name or a password; the key belongs into OPENAI_API_KEY or the like"
     return None
 
 

@@ -5,6 +5,7 @@ connections for each request. Posting a body skips the SDK's walk over every mes
 the time-out of one try are the SDK's; retries are ours, because only we know the whole run.
 """
 
+import os
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from pydantic_core import from_json, to_json
 from rag_evals.errors import JudgeUnavailableError
 from rag_evals.judge.deadline import row_clock_stopped
 from rag_evals.judge.exchange import current_exchange
+from rag_evals.judge.providers import Endpoint
 from rag_evals.judge.replies import fault_of, no_reply
 from rag_evals.judge.request_retries import TRANSPORT_RETRIES, RequestRetries
 from rag_evals.judge.wait_headers import DEFAULT_MAX_WAIT_SECONDS
@@ -26,22 +28,31 @@ if TYPE_CHECKING:
     from rag_evals.judge.limits import RequestLimiter
 
 CONNECT_SECONDS = 5.0
+RESPONSES = "openai-responses"
+AZURE_API_VERSION = "2024-10-21"
+"""The oldest one that takes schemas of replies; `OPENAI_API_VERSION` names another."""
 _PATH = "/chat/completions"
 
 
-def build_openai(model: str, *, reply_seconds: float) -> "Instructor":
+def build_openai(endpoint: Endpoint, *, reply_seconds: float) -> "Instructor":
     """Make a sync instructor client for an OpenAI-compatible host; as `build_async_openai`."""
     import instructor  # noqa: PLC0415 - loads its runtime
     import openai  # noqa: PLC0415 - 1.4 s of CPU
     from httpx2 import Response  # noqa: PLC0415 - as above
 
     timeout = openai.Timeout(reply_seconds, connect=CONNECT_SECONDS)
-    sdk = openai.OpenAI(
-        timeout=timeout, max_retries=TRANSPORT_RETRIES, http_client=http_client(timeout)
+    kind: Any = openai.AzureOpenAI if endpoint.provider == "azure_openai" else openai.OpenAI
+    sdk = kind(
+        timeout=timeout,
+        max_retries=TRANSPORT_RETRIES,
+        http_client=http_client(timeout),
+        **_where(endpoint),
     )
+    if endpoint.provider == RESPONSES:
+        return instructor.from_openai(sdk, mode=instructor.Mode.RESPONSES_TOOLS)  # type: ignore[no-any-return]  # sdk is of two kinds
 
     def create(**body: Any) -> Any:
-        content = _packed(body, model)
+        content = _packed(body, endpoint.model)
         retries = _retries_of(None)
         while True:
             _count_request()
@@ -61,12 +72,12 @@ def build_openai(model: str, *, reply_seconds: float) -> "Instructor":
 
 
 def build_async_openai(
-    model: str, *, reply_seconds: float, limiter: "RequestLimiter | None"
+    endpoint: Endpoint, *, reply_seconds: float, limiter: "RequestLimiter | None"
 ) -> "AsyncInstructor":
     """Make an async instructor client for an OpenAI-compatible host.
 
     Args:
-        model: Model to ask where a call names none.
+        endpoint: Where it is, and the model to ask where a call names none.
         reply_seconds: Time-out of one try.
         limiter: What each request passes and each response teaches; None for a single grading.
 
@@ -80,12 +91,19 @@ def build_async_openai(
     from httpx2 import Response  # noqa: PLC0415 - as above
 
     timeout = openai.Timeout(reply_seconds, connect=CONNECT_SECONDS)
-    sdk = openai.AsyncOpenAI(
-        timeout=timeout, max_retries=TRANSPORT_RETRIES, http_client=async_http_client(timeout)
+    is_azure = endpoint.provider == "azure_openai"
+    kind: Any = openai.AsyncAzureOpenAI if is_azure else openai.AsyncOpenAI
+    sdk = kind(
+        timeout=timeout,
+        max_retries=TRANSPORT_RETRIES,
+        http_client=async_http_client(timeout),
+        **_where(endpoint),
     )
+    if endpoint.provider == RESPONSES:
+        return instructor.from_openai(sdk, mode=instructor.Mode.RESPONSES_TOOLS)  # type: ignore[no-any-return]  # sdk is of two kinds
 
     async def create(**body: Any) -> Any:
-        content = _packed(body, model)
+        content = _packed(body, endpoint.model)
         retries = _retries_of(limiter)
         while True:
             await _pass(limiter, is_retry=_count_request())
@@ -103,6 +121,19 @@ def build_async_openai(
     return instructor.AsyncInstructor(
         client=sdk, create=instructor.patch(create=create, mode=mode), mode=mode
     )
+
+
+def _where(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the arguments of an SDK client that say where it asks, and with which key."""
+    if endpoint.provider != "azure_openai":
+        return {"base_url": endpoint.address, "api_key": endpoint.key}
+    return {
+        "azure_endpoint": endpoint.address,
+        # Part of the path; else the SDK would look for it in a body that it cannot read.
+        "azure_deployment": endpoint.model,
+        "api_version": os.environ.get("OPENAI_API_VERSION") or AZURE_API_VERSION,
+        "api_key": endpoint.key,
+    }
 
 
 def _packed(body: dict[str, Any], model: str) -> bytes:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 from rag_evals.core import Verifier
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
+from rag_evals.judge import read_endpoint
 from rag_evals.verify.cascade import CascadeVerifier
 from rag_evals.verify.llm import LLMVerifier
 
@@ -39,18 +40,21 @@ def read_judge(spec: str) -> JudgeSpec:
 
     Args:
         spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of them as `A>B`: B decides what
-            leaves A unsure. `embedded:FILE` takes weights made by the training command, and
-            `@strict` or `@0.8` behind either sets the threshold.
+            leaves A unsure. `PROVIDER/MODEL@http://HOST/v1` names the address of a server that
+            speaks OpenAI's language. `embedded:FILE` takes weights made by the training command,
+            and `@strict` or `@0.8` behind either sets the threshold.
             `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options;
             `?entailment=LABEL_0` says which label of the model means supported.
 
     Raises:
-        ConfigurationError: A part is empty, an option is unknown, an endpoint stands first, or the
-            weights file or the threshold cannot be used.
+        ConfigurationError: A part is empty, an option or a provider is unknown, an endpoint stands
+            first, or the weights file, the threshold or the address cannot be used.
     """
     first, arrow, then = spec.partition(">")
     if not arrow:
         verifier = _local(spec)
+        if verifier is None:
+            read_endpoint(spec)
         return JudgeSpec(verifier, None if verifier else spec)
     cheap = _local(first.strip())
     if cheap is None or not then.strip():

@@ -24,7 +24,7 @@ from rag_evals.core import (
     require_whole,
 )
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge import split_spec
+from rag_evals.judge import read_endpoint
 from rag_evals.prompt import Prompt, escape_tags
 
 DEFAULT_BATCH_SIZE = 10
@@ -92,7 +92,7 @@ class LLMVerifier(Verifier):
     ) -> None:
         self.batch_size = require_whole("batch_size", batch_size)
         if endpoint is not None:
-            split_spec(endpoint)
+            read_endpoint(endpoint)
             if model is not None:
                 raise ConfigurationError(
                     f"endpoint {endpoint!r} names a model, and so does model={model!r}; give one"

@@ -11,7 +11,8 @@ import pytest
 
 from rag_evals import Faithfulness, base, errors
 from rag_evals.judge import judge_for
-from rag_evals.judge.clients import STRICT_HOSTS, split_spec
+from rag_evals.judge.clients import STRICT_HOSTS
+from rag_evals.judge.providers import ALIASES, PROVIDERS, Endpoint, read_endpoint
 from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
@@ -96,18 +97,135 @@ def test_no_key_is_one_clear_error() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spec", "endpoint"),
+    [
+        ("openai/gpt-4o", ("openai", "gpt-4o", None)),
+        ("openai/m@https://h:1/v1", ("openai", "m", "https://h:1/v1")),
+        ("vllm/org/model@http://h:8000/v1", ("vllm", "org/model", "http://h:8000/v1")),
+        ("azure/my-deployment", ("azure_openai", "my-deployment", None)),
+        ("vertex/gemini-3-flash", ("vertexai", "gemini-3-flash", None)),
+        ("Claude/claude-sonnet-4-6", ("anthropic", "claude-sonnet-4-6", None)),
+        # What is no address belongs to the model's name.
+        ("vertexai/claude@20240620", ("vertexai", "claude@20240620", None)),
+        ("bedrock/eu.amazon.nova-v1:0", ("bedrock", "eu.amazon.nova-v1:0", None)),
+    ],
+)
+def test_a_string_names_provider_model_and_address(
+    spec: str, endpoint: tuple[str, str, str | None]
+) -> None:
+    """Other tools' names of providers are known, and an address follows an @."""
+    assert read_endpoint(spec) == Endpoint(*endpoint)
+
+
+@pytest.mark.parametrize(
     ("spec", "message"),
     [
         ("gpt-4o-mini", "judge 'gpt-4o-mini' is not 'embedded' and not PROVIDER/MODEL"),
         ("openai/", "not PROVIDER/MODEL"),
         ("/gpt", "not PROVIDER/MODEL"),
+        ("vllm/@http://h/v1", "not PROVIDER/MODEL"),
         ("opnai/gpt-4o", "no provider 'opnai'; did you mean 'openai'"),
+        ("anthropik/c", "did you mean 'anthropic'"),
+        ("vertx/g", "did you mean 'vertex'"),
+        ("openai/m@localhost:8000/v1", "an address begins with http:// or https://"),
+        ("groq/m@https://h/v1", "provider 'groq' takes no address; .*use 'openai/MODEL@URL'"),
     ],
 )
 def test_a_string_that_names_no_judge_is_explained(spec: str, message: str) -> None:
     """A missing part or an unknown provider is found before anything is built."""
     with pytest.raises(errors.ConfigurationError, match=message):
-        split_spec(spec)
+        read_endpoint(spec)
+
+
+def test_every_provider_of_instructor_is_known() -> None:
+    """A string that instructor takes is taken here, and an alias never hides a provider."""
+    from instructor.auto_client import supported_providers
+
+    assert set(supported_providers) <= set(PROVIDERS)
+    assert set(ALIASES.values()) <= set(PROVIDERS)
+    assert not set(ALIASES) & set(PROVIDERS)
+
+
+@pytest.mark.parametrize(
+    ("variables", "spec", "address"),
+    [
+        ({}, "openai/m", "https://api.openai.com/v1"),
+        ({"OPENAI_BASE_URL": "http://a/v1"}, "openai/m", "http://a/v1"),
+        ({"OPENAI_BASE_URL": "http://a/v1"}, "openai/m@http://b/v1", "http://b/v1"),
+        ({}, "vllm/m", "http://localhost:8000/v1"),
+        ({}, "ollama/m", "http://localhost:11434/v1"),
+        ({"OLLAMA_HOST": "http://box:1234"}, "ollama/m", "http://box:1234/v1"),
+        ({"OLLAMA_HOST": "box"}, "ollama/m", "http://box:11434/v1"),
+        ({"OLLAMA_HOST": "0.0.0.0:7"}, "ollama/m", "http://127.0.0.1:7/v1"),
+        ({"OLLAMA_HOST": "https://box/api/v1/"}, "ollama/m", "https://box:443/api/v1"),
+        ({"OLLAMA_HOST": "[::]:7"}, "ollama/m", "http://[::1]:7/v1"),
+        ({}, "azure/d", None),
+        ({}, "anthropic/c", None),
+    ],
+)
+def test_an_address_comes_from_the_string_or_the_environment(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], spec: str, address: str | None
+) -> None:
+    """The string comes first; OLLAMA_HOST may be what `ollama serve` takes."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    assert read_endpoint(spec).address == address
+
+
+@pytest.mark.parametrize("provider", ["openai", "vllm", "ollama"])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_address_in_the_string_is_asked(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, provider: str, asynchronous: bool
+) -> None:
+    """`PROVIDER/MODEL@URL` needs no variable, and asks by schema."""
+    judge = scripted(GOOD)
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    spec = f"{provider}/some/model@{judge.base_url}"
+    if asynchronous:
+        result = asyncio.run(Faithfulness.agrade(**EIFFEL, client=spec))
+    else:
+        result = Faithfulness.grade(**EIFFEL, client=spec)
+
+    assert result.score == 1.0
+    assert judge.requests[0].body["model"] == "some/model"
+    assert judge.requests[0].body["response_format"]["type"] == "json_schema"
+
+
+def test_a_local_server_needs_no_key(scripted: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its address may stand in a variable; any key is sent, for none is checked."""
+    monkeypatch.setenv("VLLM_BASE_URL", scripted(GOOD).base_url)
+
+    assert Faithfulness.grade(**EIFFEL, client="vllm/m").score == 1.0
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_azure_deployment_is_asked(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, asynchronous: bool
+) -> None:
+    """The deployment stands in the path, the key in Azure's header."""
+    judge = scripted(GOOD)
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", judge.base_url.removesuffix("/v1"))
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure-key")
+    if asynchronous:
+        result = asyncio.run(Faithfulness.agrade(**EIFFEL, client="azure/mine"))
+    else:
+        result = Faithfulness.grade(**EIFFEL, client="azure/mine")
+
+    assert result.score == 1.0
+    (request,) = judge.requests
+    assert request.path == "/openai/deployments/mine/chat/completions?api-version=2024-10-21"
+    assert request.headers["api-key"] == "azure-key"
+
+
+def test_azure_needs_an_address_and_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is asked for in one line, with the variable that holds it."""
+    with pytest.raises(errors.ConfigurationError, match="set AZURE_OPENAI_ENDPOINT, or name it"):
+        Faithfulness.grade(**EIFFEL, client="azure/mine")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://localhost:1")
+    with pytest.raises(errors.ConfigurationError, match="set AZURE_OPENAI_API_KEY"):
+        Faithfulness.grade(**EIFFEL, client="azure/mine")
 
 
 def test_a_missing_provider_library_names_its_package() -> None:
@@ -131,13 +249,6 @@ def test_the_wrong_kind_of_client_gets_one_clear_error(
         asyncio.run(Faithfulness.agrade(**EIFFEL, client=sync))
     with pytest.raises(errors.ConfigurationError, match="client is AsyncOpenAI; expected an instr"):
         Faithfulness.grade(**EIFFEL, client=wrong)
-
-
-def test_ollama_is_asked_by_schema() -> None:
-    """A local server is built through instructor, with the mode that constrains decoding."""
-    client = judge_for("ollama/llama3.2")._client
-
-    assert client.mode is instructor.Mode.JSON_SCHEMA
 
 
 def test_a_session_closes_what_it_made(scripted: Start) -> None:

@@ -1,0 +1,163 @@
+"""Which provider, model and address does a string such as `vllm/MODEL@http://host/v1` name?"""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rag_evals.errors import ConfigurationError, UnknownNameError
+
+
+class OpenAIHost(NamedTuple):
+    """Where servers of one kind, which speak OpenAI's language, are asked.
+
+    Attributes:
+        address_variable: Environment variable with the address.
+        key_variable: Environment variable with the key.
+        default_address: Where neither the string nor the variable says; None where one is needed.
+        default_key: Stands in where the variable has none; None where a key is needed.
+    """
+
+    address_variable: str
+    key_variable: str
+    default_address: str | None
+    default_key: str | None = None
+
+
+_NO_KEY = "none"
+_OLLAMA_PORT = 11434
+_OLLAMA = f"http://localhost:{_OLLAMA_PORT}/v1"
+
+OPENAI_HOSTS: dict[str, OpenAIHost] = {
+    "openai": OpenAIHost("OPENAI_BASE_URL", "OPENAI_API_KEY", "https://api.openai.com/v1"),
+    "azure_openai": OpenAIHost("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", None),
+    "openai-responses": OpenAIHost(
+        "OPENAI_BASE_URL", "OPENAI_API_KEY", "https://api.openai.com/v1"
+    ),
+    "vllm": OpenAIHost("VLLM_BASE_URL", "VLLM_API_KEY", "http://localhost:8000/v1", _NO_KEY),
+    "ollama": OpenAIHost("OLLAMA_HOST", "OLLAMA_API_KEY", _OLLAMA, _NO_KEY),
+}
+"""Providers that are asked in OpenAI's language: we make their clients, at any address."""
+
+PROVIDERS = (
+    *OPENAI_HOSTS,
+    *("anthropic", "anyscale", "bedrock", "cerebras", "cohere", "databricks", "deepseek"),
+    *("fireworks", "gemini", "generative-ai", "google", "groq", "litellm", "mistral"),
+    *("openrouter", "perplexity", "together", "vertexai", "writer", "xai"),
+)
+"""Names of all providers: ours, and those that instructor makes a client for."""
+
+ALIASES: Mapping[str, str] = {
+    "azure": "azure_openai",
+    "azure-openai": "azure_openai",
+    "claude": "anthropic",
+    "amazon": "bedrock",
+    "aws": "bedrock",
+    "aws_bedrock": "bedrock",
+    "fireworks_ai": "fireworks",
+    "genai": "google",
+    "google-genai": "google",
+    "google_genai": "google",
+    "grok": "xai",
+    "hosted_vllm": "vllm",
+    "mistralai": "mistral",
+    "ollama_chat": "ollama",
+    "openai-compatible": "openai",
+    "openai_compatible": "openai",
+    "openai_like": "openai",
+    "openai_responses": "openai-responses",
+    "responses": "openai-responses",
+    "together_ai": "together",
+    "togetherai": "together",
+    "vertex": "vertexai",
+    "vertex_ai": "vertexai",
+    "x-ai": "xai",
+}
+"""What other tools call a provider, and its name here."""
+
+_ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
+_ADDRESS_WITHOUT_SCHEME = re.compile(r"@(?:localhost\b|[\w.-]+:\d+(?:/|$))")
+
+
+class Endpoint(NamedTuple):
+    """What a judge string names.
+
+    Attributes:
+        provider: Its name here, such as `azure_openai` for `azure/...`.
+        model: As the provider calls it.
+        url: The address in the string, or None.
+    """
+
+    provider: str
+    model: str
+    url: str | None = None
+
+    @property
+    def address(self) -> str | None:
+        """Where an OpenAI-like server is asked; None where nobody says, or for other providers."""
+        host = OPENAI_HOSTS.get(self.provider)
+        if host is None:
+            return None
+        given = self.url or os.environ.get(host.address_variable)
+        if given and self.provider == "ollama":
+            return _ollama_address(given)
+        return given or host.default_address
+
+    @property
+    def address_name(self) -> str:
+        """What a user changes to have another address."""
+        host = OPENAI_HOSTS.get(self.provider)
+        if self.url is not None or host is None:
+            return "the address in the judge"
+        return host.address_variable
+
+    @property
+    def key(self) -> str | None:
+        """The key of an OpenAI-like server; None where one is needed and none is set."""
+        host = OPENAI_HOSTS.get(self.provider)
+        if host is None:
+            return None
+        # A server that the string names may check no key.
+        stand_in = host.default_key if self.url is None else _NO_KEY
+        return os.environ.get(host.key_variable) or stand_in
+
+
+def read_endpoint(spec: str) -> Endpoint:
+    """Read `PROVIDER/MODEL`, or `PROVIDER/MODEL@URL` for servers that speak OpenAI's language.
+
+    Raises:
+        ConfigurationError: A part is missing, the provider is unknown, or it takes no address.
+    """
+    named, slash, rest = spec.partition("/")
+    model, *address = _ADDRESS.split(rest, maxsplit=1)
+    if not slash or not named or not model:
+        raise ConfigurationError(
+            f"judge {spec!r} is not 'embedded' and not PROVIDER/MODEL, such as 'openai/gpt-4o-mini'"
+        )
+    provider = ALIASES.get(named.lower(), named)
+    if provider not in PROVIDERS:
+        raise UnknownNameError.of("provider", named, {*PROVIDERS, *ALIASES})
+    if _ADDRESS_WITHOUT_SCHEME.search(model):
+        raise ConfigurationError(
+            f"judge {spec!r}: an address begins with http:// or https://, as in "
+            "'vllm/MODEL@http://localhost:8000/v1'"
+        )
+    if address and provider not in OPENAI_HOSTS:
+        raise ConfigurationError(
+            f"judge {spec!r}: provider {named!r} takes no address; for a server that speaks "
+            "OpenAI's language use 'openai/MODEL@URL'"
+        )
+    return Endpoint(provider, model, address[0] if address else None)
+
+
+def _ollama_address(given: str) -> str:
+    """Make an address of what `OLLAMA_HOST` may hold: a host, a port, with or without `http://`."""
+    address = given if "://" in given else f"http://{given}"
+    scheme, _, rest = address.partition("://")
+    host, _, path = rest.partition("/")
+    name, colon, port = host.rpartition(":")
+    if not colon or "]" in port:
+        name, port = host, "443" if scheme == "https" else str(_OLLAMA_PORT)
+    # What a server listens on is not where it is asked.
+    name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]"}.get(name, name)
+    return f"{scheme}://{name}:{port}/{path.strip('/') or 'v1'}"
