@@ -1,6 +1,8 @@
 """Does each cited chunk support the sentence that cites it? For answers with marks such as [1]."""
 
+import re
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, model_validator
@@ -24,7 +26,7 @@ from rag_evals.core import (
 from rag_evals.errors import ConfigurationError, NotScorableReason
 from rag_evals.grading import require_fields
 from rag_evals.prompt import Prompt
-from rag_evals.text import citations_of, split_sentences, without_citations
+from rag_evals.text import CitingSentence, citing_sentences
 
 __all__ = [
     "Citation",
@@ -152,34 +154,43 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
 
     Attributes:
         first_number: The number that cites the first chunk.
+        marks: What a mark looks like, a pattern; None for the usual ones.
     """
 
     def __init__(self, prompt: str | Prompt, *, name: str | None = None) -> None:
         super().__init__(prompt, CitationsReply, CitationFaithfulnessResult, name=name)
         self.first_number = 1
+        self.marks: str | None = None
 
-    def with_options(self, *, first_number: int) -> Self:
-        """Return the same grader for answers that count their sources from another number.
+    def with_options(self, *, first_number: int | None = None, marks: str | None = None) -> Self:
+        r"""Return the same grader for answers that cite in another way; None keeps the present one.
 
         Args:
             first_number: The number that cites the first chunk, 0 or 1.
+            marks: A regular expression for marks that are not the usual ones; its groups hold the
+                numbers, as in `r"\(doc(\d+)\)"`. Only what it matches is a mark then.
 
         Raises:
-            ConfigurationError: Another number.
+            ConfigurationError: Another number, or a pattern that cannot name a source.
         """
-        if first_number not in (0, 1):
+        if first_number not in (None, 0, 1):
             raise ConfigurationError(f"first_number is {first_number!r}; expected 0 or 1")
-        return self._copy_with(first_number=first_number)
+        if marks is not None:
+            _read_pattern(marks)
+        given = {"first_number": first_number, "marks": marks}
+        return self._copy_with(**{name: v for name, v in given.items() if v is not None})
 
     def fingerprint(self) -> str:
-        """Return a hash of prompt, reply schema and the number of the first chunk."""
-        return fingerprint(super().fingerprint(), self.first_number)
+        """Return a hash of prompt, reply schema, the number of the first chunk and the marks."""
+        return fingerprint(super().fingerprint(), self.first_number, self.marks)
 
     def flow(self, sample: Sample) -> Flow[CitationFaithfulnessResult]:
         """Ask for the citations that lead to a chunk; an answer without any needs no call."""
         require_fields(sample, self.requires)
-        sentences = [span.text for span in split_sentences(sample.answer or "")]
-        marks = self._marks(sentences, len(sample.context))
+        pattern = None if self.marks is None else _read_pattern(self.marks)
+        citing = citing_sentences(sample.answer or "", pattern)
+        sentences = [sentence.text for sentence in citing]
+        marks = self._marks(citing, len(sample.context))
         asked = [mark for mark in marks if mark.chunk_id is not None]
         verdicts: dict[_Mark, CitationVerdict] = {}
         if asked:
@@ -195,14 +206,28 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
             sentence_count=len(sentences),
         )
 
-    def _marks(self, sentences: Sequence[str], chunk_count: int) -> list[_Mark]:
+    def _marks(self, sentences: Sequence[CitingSentence], chunk_count: int) -> list[_Mark]:
         found = []
-        for sentence_id, text in enumerate(sentences):
-            for number in citations_of(text):
+        for sentence_id, sentence in enumerate(sentences):
+            for number in sentence.numbers:
                 place = number - self.first_number
                 chunk_id = place if 0 <= place < chunk_count else None
-                found.append(_Mark(sentence_id, without_citations(text), number, chunk_id))
+                found.append(_Mark(sentence_id, sentence.claim, number, chunk_id))
         return found
+
+
+@cache
+def _read_pattern(marks: str) -> re.Pattern[str]:
+    wish = r"expected a regular expression with the number in a group, such as '\(doc(\d+)\)'"
+    try:
+        pattern = re.compile(marks)
+    except (re.error, TypeError, RecursionError, OverflowError) as error:
+        raise ConfigurationError(f"marks is {marks!r}: {error}; {wish}") from error
+    if not pattern.groups:
+        raise ConfigurationError(f"marks is {marks!r}, which has no group; {wish}")
+    if pattern.match(""):
+        raise ConfigurationError(f"marks is {marks!r}, which fits an empty text; {wish}")
+    return pattern
 
 
 def _citation(mark: _Mark, verdict: CitationVerdict | None) -> Citation:

@@ -3,7 +3,14 @@
 Offsets count code points; nothing here changes a text that it was given.
 """
 
-from rag_evals.text.citations import citations_of, without_citations
+from rag_evals.text.citations import (
+    CitationMark,
+    CitingSentence,
+    citation_marks,
+    citations_of,
+    citing_sentences,
+    without_citations,
+)
 from rag_evals.text.leaning import Leaning, leaning_of
 from rag_evals.text.lexicon import pairs_in, rivals_in, words_in
 from rag_evals.text.look_alikes import LOOK_ALIKES, STROKES
@@ -59,11 +66,15 @@ __all__ = [
     "STROKES",
     "SURE_UNITS",
     "WEAKENS",
+    "CitationMark",
+    "CitingSentence",
     "Leaning",
     "Quotable",
     "Span",
     "Word",
+    "citation_marks",
     "citations_of",
+    "citing_sentences",
     "expand_dates",
     "is_name_at",
     "is_obeyed",

@@ -1,26 +1,271 @@
-"""Which sources does a sentence cite? Marks such as `[1]`, `[2, 3]`, `[4-6]` and `【7】`."""
+"""Which sources does a text cite, and which sentence cites each? Marks such as `[1]` and `[Doc 2]`.
+
+Read are `[1]`, `[2, 3]`, `[4-6]`, `【7】`, `[^1]`, `[1](address)`, `[Doc 1]` and raised digits.
+A number in code, an index (`a[1]`), an interval (`x in [0, 1]`) and a power (`10²`) cite nothing.
+"""
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-# "It is tall [1, 3-5], see [2](address)." → "1, 3-5"; the link is no mark.
-_MARK = re.compile(r"[\[【]\s*(\d{1,3}(?:\s*[,;–—-]\s*\d{1,3})*)\s*[\]】](?!\()")
+from rag_evals.text.sentences import Span, split_sentences
+
+_LONGEST_RANGE = 20
+"""Sources in one range; "[1-300]" is a range of pages or values."""
+
+
+class CitationMark(NamedTuple):
+    """One mark of a text.
+
+    Attributes:
+        start: Where it begins, in characters.
+        end: Where it ends.
+        numbers: The sources that it names, in order.
+    """
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+
+
+class CitingSentence(NamedTuple):
+    """One sentence of an answer, and what it cites.
+
+    Attributes:
+        text: As it stands in the answer, with its marks.
+        claim: The same without them.
+        numbers: The sources that it cites, in order, each once.
+    """
+
+    text: str
+    claim: str
+    numbers: tuple[int, ...]
+
+
+_NOUN = (
+    r"(?:(?:docs?|documents?|sources?|chunks?|passages?|contexts?|refs?|references?|citations?|"
+    r"док|документы?|источники?|фрагменты?|чанки?|отрывки?|ссылки?|сноски?)\.?[ _#№:-]{0,2}|[#№] ?)"
+)
+_ITEM = rf"{_NOUN}?\d{{1,3}}"
+# "[1]", "[1, 3-5]", "【7】", "[^1]", "[Doc 1]" and "[Doc 1, Doc 2]"; also with an address.
+_BRACKETS = re.compile(
+    rf"[\[【](?P<inner>\s*\^?\s*{_ITEM}(?:\s*[,;–—-]\s*\^?{_ITEM})*)\s*(?:†[^\]】\n]{{0,40}})?[\]】]"
+    r"(?P<address>\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\))?",
+    re.IGNORECASE,
+)
+# "[[1]](address)": the outer brackets of a link whose words are a mark.
+_OUTER = re.compile(r"\[(?P<mark>\[\d{1,3}\])\]\([^()\s]*\)")
+_RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_RAISED = re.compile(rf"[{_RAISED_DIGITS}]{{1,2}}(?:[,⁻˒–-][{_RAISED_DIGITS}]{{1,2}})*")
+_PLAIN = str.maketrans(_RAISED_DIGITS + "⁻˒–—", "0123456789-,--")
 # "1, 3-5" → ("1", "") and ("3", "5").
-_RANGE = re.compile(r"(\d{1,3})(?:\s*[–—-]\s*(\d{1,3}))?")
+_RANGE = re.compile(r"(\d{1,3})(?:\s*[–—-]\s*\D{0,14}(\d{1,3}))?")
+
+_CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|(`+)(?!`)[^\n]*?(?<!`)\1(?!`)", re.DOTALL)
+# What stands before an index: "a[1]", "row_ids[1]", "getItem[1]", "f(x)[1]", "a[i][1]".
+_BEFORE_INDEX = re.compile(
+    r"(?:(?<![\w’'])[^\W\d_]|\w*_\w*|[a-z]+[A-Z]\w*|[^\W\d_]+\d\w*|\w\([^()\s]*\)|\w\[\w*\])\Z"
+)
+# What stands behind one: "items[1] = 5", "items[0].name", "items[1](x)", "items[1]++".
+_BEHIND_INDEX = re.compile(r"\s*(?:[-+*/|&<>!=]?=(?!\w*>)|\+\+|--)|\.(?=[a-z_]\w*[\s(.=\[])|\(")
+_INTERVAL_WORDS = (
+    r"intervals?|ranges?|segments?|domains?|between|bounds?|scale|∈|=|"
+    r"отрез(?:ок|ка|ке|ку)|интервал\w*|диапазон\w*|промежут(?:ок|ка|ке|ку)|шкал\w+"
+)
+_BEFORE_INTERVAL = re.compile(
+    rf"(?:\b(?:{_INTERVAL_WORDS})|[∈=])(?:\s+(?:of|from|in|is|от|в|из|на))?\s*:?\s*\Z"
+    r"|(?:\b[a-zа-я]|\b(?:lies?|lying|values?|numbers?|лежит|лежат|значени[яей]))"
+    r"\s+(?:in|on|within|from|в|на|из)\s+\Z",
+    re.IGNORECASE,
+)
+_TWO_NUMBERS = re.compile(r"\s*\d{1,3}\s*[,;]\s*\d{1,3}\s*")
+# Before a power: a digit, a closing bracket, "x", "km", "500 sq", "sin".
+_BEFORE_POWER = re.compile(
+    r"(?:\d|[)\]}]|(?<![^\W_])[^\W\d_]{1,2}|\d\s*[^\W\d_]{3}|\b(?:sin|cos|tan|cot|log|exp))\Z"
+)
+
+_LIST_NAME = (
+    r"[ \t]*(?:#{1,6}[ \t]*)?[*_]{0,3}(?:references|reference list|sources|bibliography|citations|"
+    r"footnotes|notes|works cited|источники|список (?:литературы|источников)|литература|ссылки|"
+    r"примечания|сноски)[*_]{0,3}"
+)
+_LIST_HEADING = re.compile(rf"{_LIST_NAME}:?[*_]{{0,3}}[ \t]*", re.IGNORECASE)
+# "Sources: [1] Title, [2] Title" on one line.
+_LIST_IN_LINE = re.compile(rf"{_LIST_NAME}:[*_]{{0,3}}[ \t]*[\[【]\^?{_ITEM}[\]】]", re.IGNORECASE)
+_LIST_LINE = re.compile(
+    rf"[ \t]*(?:[-*+•][ \t]+)?(?:[\[【]\^?{_ITEM}[\]】]:?|[{_RAISED_DIGITS}]{{1,2}}|\d{{1,3}}[.)]"
+    r"(?=\s)|[-*+•](?=\s)|(?:https?://|www\.))",
+    re.IGNORECASE,
+)
+# "[^1]: Title" defines a note wherever it stands.
+_DEFINITION = re.compile(rf"[ \t]*[\[【]\^?{_ITEM}[\]】]:[ \t]", re.IGNORECASE)
+_LINE = re.compile(r"[^\n]*\n?")
+
+
+def citation_marks(text: str, pattern: re.Pattern[str] | None = None) -> list[CitationMark]:
+    """Find the marks of a text, in order, none inside another.
+
+    Args:
+        text: A sentence, an answer or a chunk.
+        pattern: What a mark looks like instead; the numbers are read from its groups.
+    """
+    if pattern is not None:
+        return [mark for found in pattern.finditer(text) if (mark := _own_mark(found)).numbers]
+    code = [found.span() for found in _CODE.finditer(text)]
+    marks = [*_bracketed(text), *_raised(text)]
+    return sorted(
+        mark for mark in marks if not any(start <= mark.start < end for start, end in code)
+    )
 
 
 def citations_of(text: str) -> list[int]:
-    """Return the numbers that a text cites, in order, each once.
-
-    Args:
-        text: A sentence; `[1](address)` is a link and cites nothing.
-    """
-    numbers: dict[int, None] = {}
-    for mark in _MARK.finditer(text):
-        for first, last in _RANGE.findall(mark.group(1)):
-            numbers.update(dict.fromkeys(range(int(first), int(last or first) + 1)))
-    return list(numbers)
+    """Return the numbers that a text cites, in order, each once."""
+    return list(dict.fromkeys(n for mark in citation_marks(text) for n in mark.numbers))
 
 
 def without_citations(text: str) -> str:
     """Return the text without its marks, and without the white space before them."""
-    return re.sub(rf"\s*{_MARK.pattern}", "", text).strip()
+    return _without(text, citation_marks(text), 0, len(text))
+
+
+def citing_sentences(answer: str, pattern: re.Pattern[str] | None = None) -> list[CitingSentence]:
+    """Split an answer into sentences, each with the marks that are about it.
+
+    A mark inside a sentence or behind its stop belongs to it, also on a line of its own. A mark
+    before the first word of a line belongs to what follows. A list of sources at the end is left
+    out: it says what the numbers mean, and cites nothing.
+
+    Args:
+        answer: Any text.
+        pattern: As for `citation_marks`.
+    """
+    body = answer[: _list_of_sources(answer, pattern)]
+    marks = citation_marks(body, pattern)
+    blank = list(body)
+    for mark in marks:
+        blank[mark.start : mark.end] = " " * (mark.end - mark.start)
+    spans = split_sentences("".join(blank))
+    if not spans:
+        return []
+    cited: list[list[CitationMark]] = [[] for _ in spans]
+    leads = _marks_lead(marks, spans)
+    starts = [span.start for span in spans]
+    for mark in marks:
+        last = max(0, bisect_left(starts, mark.start) - 1)
+        cited[_owner(body, mark, spans, last, leads=leads)].append(mark)
+    return [_citing(body, span, own) for span, own in zip(spans, cited, strict=True)]
+
+
+def _own_mark(found: re.Match[str]) -> CitationMark:
+    numbers = [n for group in found.groups() if group for n in _numbers(group)]
+    return CitationMark(found.start(), found.end(), tuple(dict.fromkeys(numbers)))
+
+
+def _numbers(inner: str) -> list[int]:
+    """Read "1, 3-5"; empty where a range runs backwards or is too long to be one of sources."""
+    numbers: list[int] = []
+    for first, last in _RANGE.findall(inner):
+        low, high = int(first), int(last or first)
+        if not low <= high < low + _LONGEST_RANGE:
+            return []
+        numbers += range(low, high + 1)
+    return numbers
+
+
+def _bracketed(text: str) -> Iterator[CitationMark]:
+    outer = {found.start("mark"): found.span() for found in _OUTER.finditer(text)}
+    for found in _BRACKETS.finditer(text):
+        start, end = outer.get(found.start(), found.span())
+        numbers = tuple(_numbers(found["inner"]))
+        before, behind = text[max(0, start - 48) : start], text[found.end() : found.end() + 24]
+        if not numbers or (_BEFORE_INDEX.search(before) and not found["address"]):
+            continue
+        # An index touches its name, and the mark of a sentence has its space or its stop.
+        touches = before[-1:].isalnum() or before[-1:] == "_"
+        if touches and _BEHIND_INDEX.match(found["address"] or behind) and not found["address"]:
+            continue
+        if _TWO_NUMBERS.fullmatch(found["inner"]) and _BEFORE_INTERVAL.search(before):
+            continue
+        yield CitationMark(start, end, numbers)
+
+
+def _raised(text: str) -> Iterator[CitationMark]:
+    for found in _RAISED.finditer(text):
+        before = text[max(0, found.start() - 24) : found.start()]
+        numbers = tuple(_numbers(found.group().translate(_PLAIN)))
+        # A letter behind it makes it part of a word: "¹⁴C".
+        glued = text[found.end() : found.end() + 1].isalnum()
+        if before.strip() and numbers and not glued and not _BEFORE_POWER.search(before):
+            yield CitationMark(found.start(), found.end(), numbers)
+
+
+def _without(text: str, marks: Sequence[CitationMark], start: int, end: int) -> str:
+    kept, done = [], start
+    for mark in marks:
+        if mark.end > start and mark.start < end:
+            kept.append(text[done : max(start, mark.start)].rstrip())
+            done = max(done, mark.end)
+    return "".join([*kept, text[done:end]]).strip()
+
+
+def _citing(body: str, span: Span, marks: Sequence[CitationMark]) -> CitingSentence:
+    claim = _without(body, marks, span.start, span.end)
+    start = min([span.start, *(mark.start for mark in marks)])
+    end = max([span.end, *(mark.end for mark in marks)])
+    numbers = dict.fromkeys(number for mark in marks for number in mark.numbers)
+    return CitingSentence(body[start:end], claim, tuple(numbers))
+
+
+def _owner(body: str, mark: CitationMark, spans: Sequence[Span], last: int, *, leads: bool) -> int:
+    """Return the place of the sentence that a mark is about; the last begins before the mark."""
+    if mark.start < spans[last].end or last + 1 == len(spans):
+        return last
+    behind = body[spans[last].end : mark.start]
+    # Only list and quotation signs stand before it on its line.
+    _, newline, line = behind.rpartition("\n")
+    is_first = bool(newline) and not line.strip(" \t>*-+•[(")
+    shares_line = "\n" not in body[mark.end : spans[last + 1].start]
+    return last + 1 if shares_line and (is_first or leads) else last
+
+
+def _marks_lead(marks: Sequence[CitationMark], spans: Sequence[Span]) -> bool:
+    """Say whether marks stand before their sentences: the text begins with one, and ends without.
+
+    "[1] It is tall. [2] It is old." and not "[1] It is tall. It is old. [2]".
+    """
+    return bool(marks) and marks[0].end <= spans[0].start and marks[-1].end <= spans[-1].start
+
+
+def _list_of_sources(answer: str, pattern: re.Pattern[str] | None) -> int:
+    """Return where the list of sources begins; the answer's length where there is none."""
+    lines = [found for found in _LINE.finditer(answer) if found.group().strip()]
+    first = len(lines)
+    while first and _LIST_LINE.match(lines[first - 1].group()):
+        first -= 1
+    if 0 < first < len(lines) and _LIST_HEADING.fullmatch(lines[first - 1].group().rstrip()):
+        return lines[first - 1].start()
+    if lines and _LIST_IN_LINE.match(lines[-1].group()):
+        return lines[-1].start()
+    # Without a heading, it is a list when the text cites what its lines begin with.
+    named: set[int] = set()
+    first = len(lines)
+    while first and (numbers := _numbers_in_front(lines[first - 1].group())):
+        named.update(numbers)
+        first -= 1
+    if first == len(lines):
+        return len(answer)
+    begin = lines[first].start()
+    if all(_DEFINITION.match(line.group()) for line in lines[first:]):
+        return begin
+    cited = {n for mark in citation_marks(answer[:begin], pattern) for n in mark.numbers}
+    return begin if named & cited else len(answer)
+
+
+def _numbers_in_front(line: str) -> list[int]:
+    """Read the mark that a line begins with; empty where nothing else stands on it."""
+    line = line.lstrip(" \t-*+•")
+    found = _BRACKETS.match(line)
+    if found is None or not line[found.end() :].strip(" .:\n"):
+        return []
+    return _numbers(found["inner"])

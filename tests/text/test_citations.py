@@ -1,25 +1,56 @@
-"""Marks such as [1] are read, and belong to the sentence before them."""
+"""Marks such as [1] are read, and belong to the sentence that they are about."""
+
+import re
 
 import pytest
 
-from rag_evals.text import citations_of, split_sentences, without_citations
+from rag_evals.text import citations_of, citing_sentences, split_sentences, without_citations
+
+READ: list[tuple[str, list[int]]] = [
+    ("It is tall [1].", [1]),
+    ("It is tall.[2][3]", [2, 3]),
+    ("It is tall [1, 3–5].", [1, 3, 4, 5]),
+    ("它很高【2】。", [2]),
+    ("It is tall [1] and old [1].", [1]),
+    ("It is tall [1](https://example.com/a_(b)).", [1]),
+    ('It is tall [[4]](https://example.com) and [5](x "Title").', [4, 5]),
+    ("It is tall[^1], it is old [^2].", [1, 2]),
+    ("Paris¹ is the capital.² It is old.¹²", [1, 2, 12]),
+    ("Москва¹ — столица², и это так.³⁻⁵", [1, 2, 3, 4, 5]),
+    ("[Doc 1] [Docs 2, 3] [doc_4] [Document #5] [Doc 6, Doc 7]", [1, 2, 3, 4, 5, 6, 7]),
+    ("Это так [Документ 1], [Источник 2] и [Фрагмент №3].", [1, 2, 3]),
+    ("It is tall【4†source】.", [4]),
+    ("Москва[1] — столица[2].", [1, 2]),
+    ("As shown in [1, 3], it is tall.", [1, 3]),
+    ("Between [1] and [2] there is no difference.", [1, 2]),
+]
+LEFT_ALONE = [
+    "See [note] and a[i].",
+    "In [1889] it was built.",
+    "The values are `x[1]` and ``y[2]``.",
+    "```python\nrows[1] = rows[2]\n```",
+    "Then a[1] grows, row_ids[2] too, and getItem[3], f(x)[4].",
+    "Write items[1] = 5, items[2] += 1 or items[3].name = 'x'.",
+    "Here x in [0, 1], and the interval [2, 5] is open.",
+    "The score lies in [0, 1] on a scale of [1, 5].",
+    "Значения на отрезке [0, 1] и в диапазоне [1, 3], а x из [2, 4].",
+    "Pages [1-300] and [9-3] are no sources.",
+    "It is 10² m, 5 m², 3 km², x³, sin² x and (a+b)².",
+    "Радиоуглерод ¹⁴C и площадь 5 км².",
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("It is tall [1].", [1]),
-        ("It is tall.[2][3]", [2, 3]),
-        ("It is tall [1, 3–5].", [1, 3, 4, 5]),
-        ("它很高【2】。", [2]),
-        ("It is tall [1] and old [1].", [1]),
-        ("See [1](https://example.com) and [note] and a[i].", []),
-        ("In [1889] it was built.", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "numbers"), READ)
 def test_marks_are_read(text: str, numbers: list[int]) -> None:
-    """Lists and ranges count each number; links and other brackets are no citations."""
+    """Lists and ranges count each number, however the mark is written."""
     assert citations_of(text) == numbers
+
+
+@pytest.mark.parametrize("text", LEFT_ALONE)
+def test_what_only_looks_like_a_mark_is_left_alone(text: str) -> None:
+    """Code, indexes, intervals, powers, years and long ranges cite nothing."""
+    assert citations_of(text) == []
+    assert without_citations(text) == text
 
 
 def test_marks_can_be_taken_out() -> None:
@@ -39,3 +70,76 @@ def test_marks_can_be_taken_out() -> None:
 def test_a_mark_behind_the_stop_belongs_to_its_sentence(text: str, sentences: list[str]) -> None:
     """The next sentence does not begin with the citation of the one before."""
     assert [span.text for span in split_sentences(text)] == sentences
+
+
+ANSWERS: dict[str, tuple[str, list[tuple[str, tuple[int, ...]]]]] = {
+    "marks behind stops": (
+        "It is in Paris.[1] It is old. [2] It is tall.",
+        [("It is in Paris.", (1,)), ("It is old.", (2,)), ("It is tall.", ())],
+    ),
+    "marks on lines of their own": (
+        "It is in Paris.\n[1]\nIt is tall.\n\n[2], [3]\n",
+        [("It is in Paris.", (1,)), ("It is tall.", (2, 3))],
+    ),
+    "leading marks": (
+        "[1] It is in Paris. [2] It is tall.",
+        [("It is in Paris.", (1,)), ("It is tall.", (2,))],
+    ),
+    "leading marks on lines": (
+        "- [1] Он в Париже.\n- [2] Он высок.",
+        [("Он в Париже.", (1,)), ("Он высок.", (2,))],
+    ),
+    "a list of references": (
+        "It is tall [1]. It is old [2].\n\n## References\n[1] Title one. Other.\n[2] https://x.y",
+        [("It is tall.", (1,)), ("It is old.", (2,))],
+    ),
+    "a list under a Russian heading": (
+        "Он высок.¹ Он стар.²\n\n**Источники:**\n1. Книга\n2. Сайт",
+        [("Он высок.", (1,)), ("Он стар.", (2,))],
+    ),
+    "a list without a heading": (
+        "It is tall [1]. It is old [2].\n\n[1] Tower history.\n[2] Paris guide.",
+        [("It is tall.", (1,)), ("It is old.", (2,))],
+    ),
+    "sources in one line": (
+        "It is tall [1].\nSources: [1] Guide, [2] Map",
+        [("It is tall.", (1,))],
+    ),
+    "footnotes": ("It is tall[^1].\n\n[^1]: Guide.", [("It is tall.", (1,))]),
+    "steps are no references": (
+        "Steps:\n1. Open it [1]\n2. Close it [2]",
+        [("Steps:", ()), ("Open it", (1,)), ("Close it", (2,))],
+    ),
+    "links": (
+        "It is tall [1](https://example.com/a). It is old.",
+        [("It is tall.", (1,)), ("It is old.", ())],
+    ),
+    "raised digits behind the stop": (
+        "It is in Paris.¹ It is tall.²",
+        [("It is in Paris.", (1,)), ("It is tall.", (2,))],
+    ),
+    "nothing": ("", []),
+    "only marks": ("[1] [2]", []),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_each_mark_belongs_to_the_sentence_that_it_is_about(name: str) -> None:
+    """Wherever it stands; a list of sources is neither a sentence nor a citation."""
+    answer, expected = ANSWERS[name]
+
+    assert [(one.claim, one.numbers) for one in citing_sentences(answer)] == expected
+
+
+def test_marks_of_ones_own_replace_the_usual_ones() -> None:
+    """The numbers come from the groups; a match without a number is text."""
+    own = re.compile(r"\((?:doc(\d+)|(\w+))\)")
+    found = citing_sentences("It is tall (doc1). It is old [2]. (doc3) It is red (so).", own)
+
+    assert [one.numbers for one in found] == [(1,), (3,), ()]
+
+
+def test_a_long_answer_is_read_in_one_pass() -> None:
+    """Five thousand list items with marks, and unclosed brackets, take no time worth noticing."""
+    assert len(citing_sentences("- It is so [1]\n" * 5_000)) == 5_000
+    assert citations_of("[1, " * 20_000) == []
