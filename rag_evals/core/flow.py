@@ -23,10 +23,11 @@ class Usage:
         calls: Replies received from the endpoint, re-asks among them.
         reasks: Replies that were invalid and asked again.
         retries: Requests that the transport sent again; known for clients that we build.
-        prompt_tokens: Tokens sent, as the endpoint counted them; 0 where it does not say.
+        prompt_tokens: Tokens sent, as the endpoint counted them; see `uncounted`.
         completion_tokens: Tokens received.
         cached_tokens: The part of `prompt_tokens` that the provider had cached.
         cache_hits: Calls that were answered from our own cache; they cost nothing.
+        uncounted: Replies whose tokens the endpoint did not count: what they cost is unknown.
     """
 
     calls: int = 0
@@ -36,6 +37,7 @@ class Usage:
     completion_tokens: int = 0
     cached_tokens: int = 0
     cache_hits: int = 0
+    uncounted: int = 0
 
     @property
     def tokens(self) -> int:
@@ -52,6 +54,7 @@ class Usage:
             self.completion_tokens + other.completion_tokens,
             self.cached_tokens + other.cached_tokens,
             self.cache_hits + other.cache_hits,
+            self.uncounted + other.uncounted,
         )
 
 

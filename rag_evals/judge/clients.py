@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from rag_evals.errors import ConfigurationError, MissingExtraError
 from rag_evals.judge.ask import AskSettings, AsyncInstructorJudge, InstructorJudge
+from rag_evals.judge.closing import close_client
 from rag_evals.judge.endpoint import check_address, check_endpoint
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.redact import redact
@@ -156,13 +157,7 @@ async def _closed_with_the_loop(kept: dict[tuple[str, ...], BuiltClient]) -> Asy
         yield
     finally:
         for built in kept.values():
-            await _close(built)
-
-
-async def _close(built: BuiltClient) -> None:
-    close = getattr(getattr(built.client, "client", None), "close", None)
-    if close is not None:
-        await close()
+            await close_client(built.client)
 
 
 @asynccontextmanager
@@ -190,7 +185,7 @@ async def own_async_judge(
         )
         yield AsyncInstructorJudge(built.client, settings), built.client
     finally:
-        await _close(built)
+        await close_client(built.client)
 
 
 def _needs_schema_only(client: Any) -> bool:

@@ -15,10 +15,14 @@ from rag_evals.errors import (
     RagEvalsError,
 )
 from rag_evals.judge.redact import redact
-from rag_evals.judge.wait_headers import retry_after_seconds
+from rag_evals.judge.sdk_errors import SdkFault, read_fault
 
 _MAX_MESSAGE_CHARS = 300
-_NO_SERVER = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError"})
+_NO_SERVER = frozenset(
+    "ConnectError ConnectTimeout ConnectTimeoutError ConnectionRefusedError ClientConnectorError "
+    "EndpointConnectionError NewConnectionError".split()
+)
+_NO_CREDENTIALS = frozenset({"NoCredentialsError", "PartialCredentialsError", "RefreshError"})
 _SERVER_HUNG_UP = frozenset({"ClientOSError", "ServerDisconnectedError", "ConnectionResetError"})
 _NO_MODEL = (
     "no model named: pass model= to grade, or model= to the grader, or use a client that has one, "
@@ -54,11 +58,17 @@ def translate(error: BaseException, *, attempts: int, key: str | None = None) ->
         return JudgeOutputError(f"invalid after {attempts} attempts: {_first_fault(cause)}")
     if names & {"ResponseParsingError", "JSONDecodeError", "AsyncValidationError"}:
         return JudgeOutputError(f"invalid after {attempts} attempts: {_short(str(cause), key)}")
+    # What instructor's handlers ask of a reply of Gemini or Vertex: one function call.
+    if isinstance(cause, AssertionError):
+        return JudgeOutputError(f"the reply is not what was asked for: {_short(str(cause), key)}")
     if isinstance(cause, TypeError) and "'model'" in str(cause):
         return ConfigurationError(_NO_MODEL)
-    if names & {"APITimeoutError", "APIConnectionError"} or isinstance(cause, OSError):
-        return _by_connection(cause, names, key)
-    return _by_status(cause, key)
+    fault = read_fault(cause)
+    if names & _NO_CREDENTIALS:
+        return JudgeRejectedError(f"no key that the endpoint takes: {_short(fault.message, key)}")
+    if fault.not_connected:
+        return _by_connection(cause, fault, key)
+    return _by_status(cause, fault, key)
 
 
 def cleaned(error: RagEvalsError, key: str | None) -> RagEvalsError:
@@ -68,7 +78,7 @@ def cleaned(error: RagEvalsError, key: str | None) -> RagEvalsError:
     return error
 
 
-def _by_connection(cause: BaseException, names: set[str], key: str | None) -> RagEvalsError:
+def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> RagEvalsError:
     reason = cause.__cause__ or cause
     if isinstance(reason, RagEvalsError):
         return cleaned(reason, key)
@@ -76,7 +86,7 @@ def _by_connection(cause: BaseException, names: set[str], key: str | None) -> Ra
         return EventLoopError(_OTHER_LOOP)
     said = _short(str(reason), key)
     # The aiohttp transport reports every fault of a connection as a time-out of connecting.
-    names_no_server = type(reason).__name__ in _NO_SERVER
+    names_no_server = bool({type(reason).__name__, type(cause).__name__} & _NO_SERVER)
     if names_no_server and type(reason.__cause__).__name__ not in _SERVER_HUNG_UP:
         return JudgeUnreachableError(
             f"no connection to the endpoint: {said}; check its address (OPENAI_BASE_URL) and that "
@@ -84,7 +94,7 @@ def _by_connection(cause: BaseException, names: set[str], key: str | None) -> Ra
         )
     if names_no_server:
         return JudgeUnavailableError(f"the connection broke, after all retries: {said}")
-    if "APITimeoutError" in names or isinstance(cause, TimeoutError):
+    if fault.timed_out:
         return JudgeUnavailableError("no reply within the time-out, after all retries")
     return JudgeUnavailableError(f"the connection broke, after all retries: {said}")
 
@@ -99,36 +109,46 @@ def _is_about_the_loop(reason: BaseException | None) -> bool:
     return False
 
 
-def _by_status(cause: BaseException, key: str | None) -> GradingError:
-    status = getattr(cause, "status_code", None)
-    message = _short(_provider_message(cause), key)
-    if not isinstance(status, int):
+def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> GradingError:
+    status = fault.status
+    message = _short(fault.message, key)
+    if status is None:
         return GradingError(f"{type(cause).__name__}: {message}")
     said = f"HTTP {status}: {message}"
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and _is_about_the_key(fault)):
         return JudgeRejectedError(f"the endpoint refuses the key or its rights ({said})")
-    if status in (404, 405, 410):
+    if status in (404, 405, 410) or (status in (400, 422) and _is_about_the_model(fault)):
         return JudgeRejectedError(f"the endpoint does not know this model or path ({said})")
-    if status == 402 or (
-        status == 429 and "insufficient_quota" in f"{getattr(cause, 'code', '')}{message}"
-    ):
+    if status == 402 or (status == 429 and "insufficient_quota" in fault.code + message):
         return JudgeRejectedError(f"the account has no quota left ({said})")
     if status in (408, 409, 429) or status >= 500:
         error = JudgeUnavailableError(f"still failing after all retries ({said})")
         error.status = status
-        headers = getattr(getattr(cause, "response", None), "headers", {})
-        error.retry_after_seconds = retry_after_seconds(headers)
+        error.retry_after_seconds = fault.wait_seconds
         return error
-    if status in (400, 422) and _is_about_every_call(cause, message):
+    if status in (400, 422) and _is_about_every_call(fault):
         return JudgeRejectedError(f"the endpoint refuses this kind of request ({said})")
     return JudgeRequestError(f"the endpoint refuses this request ({said})")
 
 
-def _is_about_every_call(cause: BaseException, message: str) -> bool:
+def _is_about_the_key(fault: SdkFault) -> bool:
+    """Say whether a 400 is Gemini's word for a key that is none, or Bedrock's for an old one."""
+    words = ("api key not valid", "api_key_invalid", "api key expired", "security token")
+    return any(word in fault.message.lower() for word in words)
+
+
+def _is_about_the_model(fault: SdkFault) -> bool:
+    """Say whether a 400 is Mistral's or Bedrock's word for a model that does not exist."""
+    said = fault.message.lower()
+    return fault.code in ("invalid_model", "model_not_found") or any(
+        word in said for word in ("invalid model", "model identifier is invalid", "unknown model")
+    )
+
+
+def _is_about_every_call(fault: SdkFault) -> bool:
     """Say whether a 400 speaks of the schema, the tools or a setting, which every row shares."""
-    parameter = str(getattr(cause, "param", None) or "")
     shared = ("response_format", "tools", "tool_choice", "temperature", "max_tokens", "model")
-    return parameter.startswith(shared) or "schema" in message.lower()
+    return fault.parameter.startswith(shared) or "schema" in fault.message.lower()
 
 
 def _cause(error: BaseException) -> BaseException:
@@ -136,15 +156,6 @@ def _cause(error: BaseException) -> BaseException:
     while type(error).__name__ in ("InstructorRetryException", "RetryError") and error.__cause__:
         error = error.__cause__
     return error
-
-
-def _provider_message(cause: BaseException) -> str:
-    body = getattr(cause, "body", None)
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        if isinstance(inner, dict) and isinstance(inner.get("message"), str):
-            return str(inner["message"])
-    return str(getattr(cause, "message", None) or cause)
 
 
 def _first_fault(error: ValidationError) -> str:

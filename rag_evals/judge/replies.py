@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from rag_evals.errors import GradingError, JudgeRefusedError, JudgeUnavailableError
+from rag_evals.judge.stops import early_stop
 
 _OK = 200
 _SHOWN_CHARS = 80
@@ -19,12 +20,12 @@ def fault_of(response: object) -> GradingError | None:
     """Say what is wrong with a client's reply object, before it is read.
 
     Returns:
-        None where it holds a message, and for objects of providers that are not known here.
+        None where it holds a message that did not stop early.
     """
     if response is None or isinstance(response, str | bytes):
         return no_reply(response or "")
     if not hasattr(response, "choices"):
-        return None
+        return early_stop(response)
     choices: Any = response.choices
     if not isinstance(choices, list) or not choices:
         return _no_choices(getattr(response, "error", None))
@@ -35,7 +36,7 @@ def fault_of(response: object) -> GradingError | None:
         return JudgeRefusedError(f"the judge refused: {message.refusal}")
     if getattr(choices[0], "finish_reason", None) == "content_filter":
         return JudgeRefusedError("the endpoint's content filter stopped the reply")
-    return None
+    return early_stop(response)
 
 
 def no_reply(body: str | bytes) -> JudgeUnavailableError:

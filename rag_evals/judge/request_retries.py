@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rag_evals.errors import JudgeUnavailableError, RagEvalsError
-from rag_evals.judge.wait_headers import retry_after_seconds
+from rag_evals.judge.sdk_errors import SdkFault, read_fault
 
 if TYPE_CHECKING:
     from rag_evals.judge.limits import RequestLimiter
@@ -45,8 +45,9 @@ class RequestRetries:
             Exception: The same error, when there is no next try.
             JudgeUnavailableError: The endpoint asks to wait longer than is waited for.
         """
-        status, asked = _status_and_wait(error)
-        if not _may_pass(error, status) or not self._has_another(status):
+        fault = read_fault(error)
+        status, asked = fault.status, fault.wait_seconds
+        if not _may_pass(error, fault) or not self._has_another(status):
             raise error
         if asked is None:
             import random  # noqa: PLC0415 - only after a failure
@@ -79,22 +80,16 @@ class RequestRetries:
         return error
 
 
-def _status_and_wait(error: Exception) -> tuple[int | None, float | None]:
-    status = getattr(error, "status_code", None) or getattr(error, "status", None)
-    response = getattr(error, "response", None)
-    return status, None if response is None else retry_after_seconds(response.headers)
-
-
-def _may_pass(error: Exception, status: int | None) -> bool:
+def _may_pass(error: Exception, fault: SdkFault) -> bool:
     """Say whether the same request may be answered the next time."""
-    response = getattr(error, "response", None)
-    told = None if response is None else response.headers.get("x-should-retry")
+    status = fault.status
+    told = fault.headers.get("x-should-retry")
     if told in ("true", "false"):
-        return bool(told == "true")
+        return told == "true"
     if status is None:
-        names = {kind.__name__ for kind in type(error).__mro__}
-        return "APIConnectionError" in names and not _is_hopeless(error.__cause__)
-    if status == 429 and "insufficient_quota" in str(error):
+        hopeless = _is_hopeless(error) or _is_hopeless(error.__cause__)
+        return fault.not_connected and not hopeless
+    if status == 429 and "insufficient_quota" in fault.code + fault.message:
         return False
     return status in _RETRIED or status >= 500 or status == _OK
 

@@ -19,7 +19,8 @@ from rag_evals.judge.replies import one_object
 class Parsed:
     """Carries a plain instance past instructor, which would mark or wrap a model."""
 
-    __slots__ = ("value",)
+    # instructor sets the second on whatever Gemini's, Vertex' and Grok's replies were read into.
+    __slots__ = ("_raw_response", "value")
 
     def __init__(self, value: BaseModel) -> None:
         self.value = value

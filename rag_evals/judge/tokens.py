@@ -1,27 +1,74 @@
 """How many tokens did a reply cost? Read from the provider's reply object."""
 
+from typing import Any
+
 from rag_evals.core import Usage
+
+# What each provider calls it; a dot leads into an object or a dictionary.
+_SENT = (
+    "usage.prompt_tokens",  # OpenAI, and those who speak as it does; Mistral; LiteLLM
+    "usage.input_tokens",  # Anthropic; OpenAI's Responses
+    "usage_metadata.prompt_token_count",  # Gemini
+    "usage.inputTokens",  # Bedrock
+    "usage.tokens.input_tokens",  # Cohere
+    "meta.tokens.input_tokens",  # Cohere's first interface
+)
+_RECEIVED = (
+    "usage.completion_tokens",
+    "usage.output_tokens",
+    "usage_metadata.candidates_token_count",
+    "usage.outputTokens",
+    "usage.tokens.output_tokens",
+    "meta.tokens.output_tokens",
+)
+_CACHED = (
+    "usage.prompt_tokens_details.cached_tokens",
+    "usage.input_tokens_details.cached_tokens",
+    "usage.cache_read_input_tokens",
+    "usage_metadata.cached_content_token_count",
+    "usage.cacheReadInputTokens",
+)
+# Sent as well, and not within what the provider calls its input.
+_SENT_BESIDE = (
+    "usage.cache_read_input_tokens",
+    "usage.cache_creation_input_tokens",
+    "usage.cacheReadInputTokens",
+    "usage.cacheWriteInputTokens",
+)
+_THOUGHTS = "usage_metadata.thoughts_token_count"
 
 
 def usage_of(completion: object) -> Usage:
-    """Read the tokens of one reply; OpenAI's and Anthropic's names are known.
+    """Read the tokens of one reply.
 
     Args:
-        completion: The provider's reply object, with or without `usage`.
+        completion: The provider's reply, an object or a dictionary, with or without token counts.
     """
-    usage = getattr(completion, "usage", None)
-    details = getattr(usage, "prompt_tokens_details", None)
+    sent, received = _first(completion, _SENT), _first(completion, _RECEIVED)
+    thoughts = _count(completion, _THOUGHTS) or 0
+    # LiteLLM repeats Anthropic's counts beside an OpenAI-like sum that holds them.
+    is_sum = _count(completion, _SENT[0]) is not None
+    beside = 0 if is_sum else sum(_count(completion, path) or 0 for path in _SENT_BESIDE)
     return Usage(
         calls=1,
-        prompt_tokens=_count(usage, "prompt_tokens", "input_tokens"),
-        completion_tokens=_count(usage, "completion_tokens", "output_tokens"),
-        cached_tokens=_count(details, "cached_tokens") or _count(usage, "cache_read_input_tokens"),
+        prompt_tokens=(sent or 0) + beside,
+        completion_tokens=(received or 0) + thoughts,
+        cached_tokens=_first(completion, _CACHED) or 0,
+        uncounted=int(sent is None and received is None),
     )
 
 
-def _count(source: object, *names: str) -> int:
-    for name in names:
-        value = getattr(source, name, None)
-        if isinstance(value, int):
-            return value
-    return 0
+def _first(completion: object, paths: tuple[str, ...]) -> int | None:
+    found = (_count(completion, path) for path in paths)
+    return next((count for count in found if count is not None), None)
+
+
+# Replies of SDKs that may not be installed have no type here.
+def _count(source: Any, path: str) -> int | None:
+    for name in path.split("."):
+        source = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
+        if source is None:
+            return None
+    # Cohere counts in floats.
+    is_count = isinstance(source, int | float) and not isinstance(source, bool)
+    return int(source) if is_count else None

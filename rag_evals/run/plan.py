@@ -78,14 +78,14 @@ class Plan:
         return next((price.as_of for price in known if price is not None), None)
 
     def cost_usd(self, grader: Grader[Any], meter: Meter) -> float | None:
-        """Return what one grading cost; None when a price is not known for some of its tokens."""
+        """Return what one grading cost; None when a price or a number of tokens is unknown."""
         if not meter.by_judge:
             return None if self.price(grader) is None else 0.0
         cost = 0.0
         for (endpoint, model), usage in meter.by_judge.items():
             asked = self.model or model or self.default_model
             price = price_of(asked if endpoint is None else model_of(endpoint))
-            if price is None:
+            if price is None or usage.uncounted:
                 return None
             cost += price.cost_usd(usage)
         return cost

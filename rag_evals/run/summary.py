@@ -198,8 +198,13 @@ class Summary:
         parts += [f"{count} {what}" for count, what in repeated if count]
         if usage.cache_hits:
             parts.append(f"{usage.cache_hits} from the cache")
-        parts.append(f"{usage.prompt_tokens} tokens sent ({usage.cached_tokens} cached)")
-        parts.append(f"{usage.completion_tokens} received")
+        if usage.uncounted < usage.calls or not usage.calls:
+            parts.append(f"{usage.prompt_tokens} tokens sent ({usage.cached_tokens} cached)")
+            parts.append(f"{usage.completion_tokens} received")
+        if usage.uncounted:
+            parts.append(
+                f"tokens of {usage.uncounted} replies unknown: the endpoint sends no count"
+            )
         if self.cost_usd is not None:
             parts.append(f"${self.cost_usd:.4f}")
         return f"spent: {', '.join(parts)}; {self.seconds:.1f} s"

@@ -1,0 +1,138 @@
+"""What does an SDK's exception say? Its status, words and wait, wherever the SDK keeps them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rag_evals.judge.wait_headers import parse_duration, retry_after_seconds
+
+# Names, because no SDK but OpenAI's need be installed. Each is a class or a base of classes.
+_TIMED_OUT = frozenset(
+    "APITimeoutError TimeoutException ReadTimeoutError ConnectTimeoutError TimeoutError".split()
+)
+_NOT_CONNECTED = frozenset(
+    "APIConnectionError TransportError HTTPClientError ClientConnectionError NoResponseError "
+    "OSError".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SdkFault:
+    """What an exception of any SDK says.
+
+    Attributes:
+        status: HTTP status of the reply; None when there was none.
+        message: The provider's words.
+        code: The provider's word for the fault, such as `insufficient_quota`; or nothing.
+        parameter: The parameter that the fault is about; or nothing.
+        wait_seconds: How long the endpoint asks to wait; None when it does not say.
+        headers: Headers of the reply, names in lower case.
+        timed_out: There was no reply in time.
+        not_connected: There was no reply, whatever the reason.
+    """
+
+    status: int | None
+    message: str
+    code: str
+    parameter: str
+    wait_seconds: float | None
+    headers: Mapping[str, str]
+    timed_out: bool
+    not_connected: bool
+
+
+# Exceptions of SDKs that may not be installed have no type here.
+def read_fault(error: Any) -> SdkFault:
+    """Read what an SDK raised."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    status = next(_statuses(error), None)
+    inner = _inner(error)
+    headers = _headers(error)
+    wait = retry_after_seconds(headers)
+    timed_out = status is None and bool(names & _TIMED_OUT)
+    return SdkFault(
+        status=status,
+        message=_message(error, inner),
+        code=_code(error, inner),
+        parameter=str(getattr(error, "param", None) or inner.get("param") or ""),
+        wait_seconds=_google_delay(inner) if wait is None else wait,
+        headers=headers,
+        timed_out=timed_out,
+        not_connected=timed_out or (status is None and bool(names & _NOT_CONNECTED)),
+    )
+
+
+def _statuses(error: Any) -> Iterator[int]:
+    response = getattr(error, "response", None)
+    # botocore keeps the reply as a dictionary.
+    kept = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
+    for value in (
+        getattr(error, "status_code", None),
+        getattr(error, "status", None),
+        getattr(error, "code", None),
+        getattr(response, "status_code", None),
+        kept.get("HTTPStatusCode"),
+    ):
+        if isinstance(value, int) and value > 0:
+            yield value
+
+
+def _headers(error: Any) -> dict[str, str]:
+    response = getattr(error, "response", None)
+    kept = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
+    for found in (
+        getattr(response, "headers", None),
+        getattr(error, "headers", None),
+        kept.get("HTTPHeaders"),
+        getattr(error, "litellm_response_headers", None),
+    ):
+        if found:
+            return {str(name).lower(): str(value) for name, value in found.items()}
+    return {}
+
+
+def _inner(error: Any) -> dict[str, Any]:
+    """Find the dictionary in the body that has the provider's words."""
+    response = getattr(error, "response", None)
+    for body in (
+        getattr(error, "body", None),
+        getattr(error, "details", None),
+        response if isinstance(response, dict) else None,
+    ):
+        parsed = _parsed(body)
+        if isinstance(parsed, dict):
+            inner = parsed.get("error", parsed.get("Error", parsed))
+            return inner if isinstance(inner, dict) else {"message": inner}
+    return {}
+
+
+def _parsed(body: Any) -> Any:
+    if isinstance(body, str | bytes):
+        try:
+            return json.loads(body)
+        except ValueError:
+            return None
+    return body
+
+
+def _message(error: Any, inner: Mapping[str, Any]) -> str:
+    for name in ("message", "Message", "detail"):
+        if isinstance(inner.get(name), str) and inner[name]:
+            return str(inner[name])
+    return str(getattr(error, "message", None) or error)
+
+
+def _code(error: Any, inner: Mapping[str, Any]) -> str:
+    found = (getattr(error, "code", None), inner.get("code"), inner.get("Code"))
+    words = (getattr(error, "status", None), inner.get("status"), inner.get("type"))
+    return next((word for word in (*found, *words) if isinstance(word, str) and word), "")
+
+
+def _google_delay(inner: Mapping[str, Any]) -> float | None:
+    """Read Gemini's `retryDelay`: it stands in the body, not in a header."""
+    details = inner.get("details")
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict) and isinstance(detail.get("retryDelay"), str):
+            return parse_duration(detail["retryDelay"])
+    return None

@@ -1,0 +1,142 @@
+"""Replies and exceptions of every provider's shape say the same to us: tokens, stops, faults."""
+
+from types import SimpleNamespace as Made
+from typing import Any
+
+import pytest
+
+from rag_evals import errors
+from rag_evals.core import Usage
+from rag_evals.judge.failures import translate
+from rag_evals.judge.sdk_errors import read_fault
+from rag_evals.judge.stops import early_stop
+from rag_evals.judge.tokens import usage_of
+
+_USAGE: dict[str, Any] = {
+    "OpenAI": Made(usage=Made(prompt_tokens=10, completion_tokens=2)),
+    "Responses": Made(usage=Made(input_tokens=10, output_tokens=2)),
+    "Anthropic, partly cached": Made(
+        usage=Made(
+            input_tokens=3,
+            output_tokens=2,
+            cache_read_input_tokens=5,
+            cache_creation_input_tokens=2,
+        )
+    ),
+    "Gemini, with thoughts": Made(
+        usage_metadata=Made(prompt_token_count=10, candidates_token_count=1, thoughts_token_count=1)
+    ),
+    "Bedrock": {"usage": {"inputTokens": 10, "outputTokens": 2}},
+    "Cohere": Made(usage=Made(tokens=Made(input_tokens=10.0, output_tokens=2.0))),
+    "LiteLLM over Anthropic": Made(
+        usage=Made(prompt_tokens=10, completion_tokens=2, cache_read_input_tokens=5)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _USAGE)
+def test_tokens_are_read_from_every_reply(name: str) -> None:
+    """Ten tokens sent and two received are that, whatever the provider calls them."""
+    usage = usage_of(_USAGE[name])
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.uncounted) == (10, 2, 0)
+
+
+def test_unknown_tokens_are_unknown() -> None:
+    """A reply without counts is one whose cost nobody knows, not one of no tokens."""
+    assert usage_of(Made()) == Usage(calls=1, uncounted=1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (Made(choices=[Made(finish_reason="length")]), errors.JudgeOutputError),
+        (Made(stop_reason="max_tokens"), errors.JudgeOutputError),
+        (Made(stop_reason="refusal"), errors.JudgeRefusedError),
+        ({"stopReason": "guardrail_intervened"}, errors.JudgeRefusedError),
+        (Made(candidates=[Made(finish_reason=Made(value="MAX_TOKENS"))]), errors.JudgeOutputError),
+        (Made(candidates=[Made(finish_reason="SAFETY")]), errors.JudgeRefusedError),
+        (
+            Made(candidates=None, prompt_feedback=Made(block_reason="OTHER")),
+            errors.JudgeRefusedError,
+        ),
+        (Made(incomplete_details=Made(reason="max_output_tokens")), errors.JudgeOutputError),
+        (Made(output=[Made(content=[Made(refusal="I won't.")])]), errors.JudgeRefusedError),
+        (Made(finish_reason="MAX_TOKENS"), errors.JudgeOutputError),
+        (Made(stop_reason="tool_use"), None),
+        ({"stopReason": "end_turn"}, None),
+    ],
+)
+def test_a_reply_that_stopped_early_is_told(reply: Any, kind: type[Exception] | None) -> None:
+    """Each provider has its own word for the token limit and for a refusal."""
+    found = early_stop(reply)
+    assert found is None if kind is None else isinstance(found, kind)
+
+
+def _raised(name: str, bases: tuple[type, ...] = (Exception,), **attributes: Any) -> Exception:
+    """Make an exception as an SDK does: its class's name and its attributes are what is read."""
+    error: Exception = type(name, bases, {})("as text")
+    for key, value in attributes.items():
+        setattr(error, key, value)
+    return error
+
+
+def _aws(status: int, code: str, message: str, **headers: str) -> Exception:
+    reply = {
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": headers},
+    }
+    return _raised("ClientError", response=reply)
+
+
+_GOOGLE_429 = {
+    "error": {
+        "message": "Quota exceeded",
+        "status": "RESOURCE_EXHAUSTED",
+        "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7s"}],
+    }
+}
+_FAULTS: list[tuple[str, Exception, type[Exception], str]] = [
+    ("google 401", _raised("ClientError", code=401, status="UNAUTHENTICATED", message="No."),
+     errors.JudgeRejectedError, "refuses the key.*HTTP 401: No"),
+    ("google bad key", _raised("ClientError", code=400, message="API key not valid."),
+     errors.JudgeRejectedError, "refuses the key"),
+    ("google 429", _raised("ClientError", code=429, details=_GOOGLE_429),
+     errors.JudgeUnavailableError, "HTTP 429: Quota exceeded"),
+    ("mistral 401", _raised("SDKError", status_code=401, body='{"message": "Unauthorized"}'),
+     errors.JudgeRejectedError, "HTTP 401: Unauthorized"),
+    ("mistral model", _raised("SDKError", status_code=400, body='{"message": "Invalid model: x"}'),
+     errors.JudgeRejectedError, "does not know this model"),
+    ("cohere 500", _raised("ApiError", status_code=500, body={"message": "Oops"}),
+     errors.JudgeUnavailableError, "HTTP 500: Oops"),
+    ("bedrock 403", _aws(403, "AccessDeniedException", "No access"),
+     errors.JudgeRejectedError, "HTTP 403: No access"),
+    ("bedrock model", _aws(400, "ValidationException", "The provided model identifier is invalid."),
+     errors.JudgeRejectedError, "does not know this model"),
+    ("bedrock 429", _aws(429, "ThrottlingException", "Slow down", **{"retry-after": "7"}),
+     errors.JudgeUnavailableError, "HTTP 429: Slow down"),
+    ("bedrock no key", _raised("NoCredentialsError"), errors.JudgeRejectedError, "no key"),
+    ("httpx time-out", _raised("ReadTimeout", (type("TimeoutException", (Exception,), {}),)),
+     errors.JudgeUnavailableError, "no reply within the time-out"),
+    ("httpx refused", _raised("ConnectError", (type("TransportError", (Exception,), {}),)),
+     errors.JudgeUnreachableError, "no connection"),
+    ("boto refused",
+     _raised("EndpointConnectionError", (type("HTTPClientError", (Exception,), {}),)),
+     errors.JudgeUnreachableError, "no connection"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "error", "kind", "words"), _FAULTS)
+def test_every_exception_becomes_one_of_ours(
+    name: str, error: Exception, kind: type[Exception], words: str
+) -> None:
+    """Status, code and words are found wherever the SDK keeps them."""
+    found = translate(error, attempts=1)
+    assert type(found) is kind, name
+    with pytest.raises(kind, match=words):
+        raise found
+
+
+def test_the_wait_that_is_asked_for_is_found() -> None:
+    """In the headers of botocore's dictionary, and in the body of Gemini's reply."""
+    waits = [read_fault(error).wait_seconds for name, error, *_ in _FAULTS if "429" in name]
+    assert waits == [7.0, 7.0]
