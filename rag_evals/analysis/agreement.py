@@ -42,8 +42,9 @@ class LevelAgreement:
         ties: Units on which people are split evenly; they do not count.
         annotators: People behind the labels, unnamed ones as one.
         alpha: Krippendorff's alpha among people; None with fewer than two.
-        auroc: How often a right row scores above a wrong one; None for statements, or where one
+        auroc: How often a right row ranks above a wrong one; None for statements, or where one
             label is rare.
+        ranked_by: What `auroc` ranks rows by: the ranking score where each row has one.
         curve: Confusion at every threshold, for rows.
         best: The threshold with the best balanced accuracy on these labels.
         noun: What was labelled, in words: rows, statements, citations, chunks or verdicts.
@@ -59,6 +60,7 @@ class LevelAgreement:
     annotators: int = 1
     alpha: Interval | None = None
     auroc: Interval | None = None
+    ranked_by: Literal["score", "ranking"] = "score"
     curve: tuple[ThresholdPoint, ...] = ()
     best: ThresholdPoint | None = None
     noun: str = "rows"
@@ -178,6 +180,9 @@ class _Measure:
         people = list(dict.fromkeys(who for unit in units for who in unit.labels))
         both = any(labels) and not all(labels)
         ranked = of_rows and both and min(sum(labels), len(labels) - sum(labels)) > 1
+        finer = [unit.ranking for unit, _ in known if unit.ranking is not None]
+        is_finer = len(finer) == len(known) > 0
+        ranks = finer if is_finer else scores
         return LevelAgreement(
             matched.grader,
             level,
@@ -188,7 +193,8 @@ class _Measure:
             ties=len(units) - len(known),
             annotators=len(people),
             alpha=self._alpha(units) if len(people) > 1 else None,
-            auroc=auroc_interval(labels, scores, confidence=self.confidence) if ranked else None,
+            auroc=auroc_interval(labels, ranks, confidence=self.confidence) if ranked else None,
+            ranked_by="ranking" if is_finer else "score",
             curve=tuple(threshold_curve(labels, scores)) if of_rows else (),
             best=best_threshold(labels, scores) if of_rows and both else None,
             noun="rows" if of_rows else matched.noun,
@@ -263,12 +269,12 @@ def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
         "raw agreement": found.raw_agreement,
         "base rate": found.base_rate,
         "judge says yes": found.judged_rate,
-        "AUROC of the score": table.auroc,
+        _auroc_label(table): table.auroc,
     }
     for label, interval in rows.items():
         if interval is not None:
             yield f"  {label:<19} {interval_words(interval)}"
-        elif label != "AUROC of the score":
+        elif label != _auroc_label(table):
             yield f"  {label:<19} unknown: one of the two labels is missing"
     yield from _curve_lines(table)
     if table.best is not None:
@@ -281,6 +287,10 @@ def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
         shown = "unknown" if table.alpha is None else interval_words(table.alpha)
         split = f"; {table.ties} evenly split, left out" if table.ties else ""
         yield f"  alpha of {table.annotators} people   {shown}{split}"
+
+
+def _auroc_label(table: LevelAgreement) -> str:
+    return "AUROC of ranking" if table.ranked_by == "ranking" else "AUROC of the score"
 
 
 def _curve_lines(table: LevelAgreement) -> Iterator[str]:

@@ -37,11 +37,13 @@ class Unit:
         sample_id: The row; statements of one row are a cluster.
         labels: What each person says, by name, 0 to 1.
         judged: What the judge says, 0 to 1.
+        ranking: What ranks a row more finely, 0 to 1; None where nothing does.
     """
 
     sample_id: str
     labels: dict[Hashable, float]
     judged: float
+    ranking: float | None = None
 
     @property
     def label(self) -> float | None:
@@ -150,7 +152,7 @@ def _match_row(
     if not row_labels:
         row_labels = {who: float(share == 1) for who, share in shares.items()}
     if row_labels:
-        matched.rows.append(Unit(sample_id, row_labels, score))
+        matched.rows.append(Unit(sample_id, row_labels, score, record.get("ranking_score")))
 
 
 def _is_statement(finding: Finding) -> bool:

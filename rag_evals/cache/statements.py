@@ -5,7 +5,7 @@ same settings and, where it asks a judge, the same model at the same address.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -157,9 +157,9 @@ class CachedVerifier(Verifier):
         """Return the other verifier in a language, with the same cache."""
         return CachedVerifier(self.verifier.in_language(language), self.cache)
 
-    def for_statement_count(self, statements: int) -> "CachedVerifier":
-        """Return the other verifier for an answer of so many statements, with the same cache."""
-        return CachedVerifier(self.verifier.for_statement_count(statements), self.cache)
+    def answer_support(self, supports: Iterable[float]) -> float | None:
+        """Return what the other verifier says."""
+        return self.verifier.answer_support(supports)
 
     def check(self) -> None:
         """Check the other verifier and the cache."""

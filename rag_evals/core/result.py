@@ -139,6 +139,7 @@ _RESERVED = {
     "not_scorable": "a property that says why there is no score",
     "warnings": "a property that lists oddities",
     "tallies": "a property that counts parts of wholes",
+    "ranking_score": "a property that ranks rows more finely than the score",
 }
 
 
@@ -199,3 +200,8 @@ class Result(JudgeModel):
     def tallies(self) -> Tallies:
         """Parts of wholes that a run adds up beside the score."""
         return {}
+
+    @property
+    def ranking_score(self) -> float | None:
+        """A number from 0 to 1 that ranks rows more finely than the score; None where none does."""
+        return None

@@ -1,7 +1,7 @@
 """What is a verifier? A name, a fingerprint and a flow; its other members have defaults."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from rag_evals.core.claim import Claim
@@ -69,10 +69,14 @@ class Verifier(ABC):
         del language
         return self
 
-    def for_statement_count(self, statements: int) -> "Verifier":
-        """Return the verifier for an answer of so many statements; most stay as they are."""
-        del statements
-        return self
+    def answer_support(self, supports: Iterable[float]) -> float | None:
+        """Return how surely all statements of an answer hold, 0 to 1; None for most verifiers.
+
+        Args:
+            supports: Of its statements, 0 to 1.
+        """
+        del supports
+        return None
 
     def check(self) -> None:  # noqa: B027 - most have nothing to check
         """Find out before the first call whether it can work; nothing to find out for most.

@@ -21,11 +21,7 @@ _MOST_NUMBER_IDF = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Fitted weights: a logistic regression over `FEATURES`, and a background count of words.
-
-    `answer_allowance` is what the balanced threshold gives way by, in log odds, for each factor of
-    e in the number of statements of an answer.
-    """
+    """Fitted weights: a logistic regression over `FEATURES`, and a background count of words."""
 
     coefficients: tuple[float, ...]
     intercept: float
@@ -33,7 +29,6 @@ class Model:
     idf: Mapping[str, float]
     unseen_idf: Mapping[str, float]
     digest: str
-    answer_allowance: float = 0.0
 
     def key_weights(self, statement: Sentence) -> dict[str, float]:
         """Weigh the content words of a statement by how rare they are."""
@@ -72,22 +67,11 @@ def probability(log_odds: float) -> float:
     return 1.0 / (1.0 + exp(-max(-40.0, min(40.0, log_odds))))
 
 
-def answer_threshold(threshold: float, allowance: float, statements: int) -> float:
-    """Return the threshold for each statement of an answer.
-
-    An answer is called unsupported for the worst of its statements: with one threshold for all, the
-    longer it is, the surer it fails by accident.
-
-    Args:
-        threshold: For a statement by itself, over 0 and below 1.
-        allowance: What the threshold gives way by, in log odds; 0 or more.
-        statements: How many the answer has, at least 1.
-
-    Returns:
-        At most `threshold`.
-    """
-    odds = threshold / (1 - threshold) * exp(-allowance * log(statements))
-    return odds / (1 + odds)
+def log_odds(chance: float) -> float:
+    """Turn a probability into log odds, at most 40 either way."""
+    if not 0.0 < chance < 1.0:
+        return 40.0 if chance >= 1.0 else -40.0
+    return max(-40.0, min(40.0, log(chance / (1 - chance))))
 
 
 def load(path: Path) -> Model:
@@ -140,10 +124,9 @@ def parse(data: Mapping[str, Any], digest: str) -> Model:
         coefficients = tuple(float(named[name]) for name in FEATURES)
         intercept = float(data["intercept"])
         thresholds = {name: float(value) for name, value in data["thresholds"].items()}
-        allowance = float(data["answer_allowance"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigurationError(f"weights file lacks or misstates {error}") from error
-    return Model(coefficients, intercept, thresholds, idf, unseen, digest, allowance)
+    return Model(coefficients, intercept, thresholds, idf, unseen, digest)
 
 
 def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float]]:

@@ -4,8 +4,7 @@ The engine (word lists, comparison, weights) is imported with the first verdict,
 programs that import the package ask a model.
 """
 
-import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -30,7 +29,7 @@ THRESHOLDS = ("balanced", "screen", "strict")
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
 # Raise it when the same weights may give another verdict.
-_ENGINE = 4
+_ENGINE = 5
 
 
 class EmbeddedVerifier(Verifier):
@@ -41,8 +40,7 @@ class EmbeddedVerifier(Verifier):
 
     Args:
         threshold: Support from which a statement counts as supported, 0 to 1, or a name:
-            `"balanced"` weighs both kinds of error alike, and is lower for the statements of a
-            long answer (see `for_statement_count`); `"screen"` lets about one unsupported
+            `"balanced"` weighs both kinds of error alike; `"screen"` lets about one unsupported
             statement in ten pass, `"strict"` one in thirty. None takes `"balanced"`.
         weights: A file made by the training command; None takes the shipped one.
 
@@ -62,7 +60,6 @@ class EmbeddedVerifier(Verifier):
             names = ", ".join(map(repr, THRESHOLDS))
             threshold = require_fraction("threshold", threshold, otherwise=f", or one of {names}")
         self._threshold = _DEFAULT if threshold is None else threshold
-        self._statements = 1
         self._weights = None if weights is None else Path(weights)
         self.name = "embedded" if self._weights is None else f"embedded:{self._weights}"
         if self._weights is not None:
@@ -73,31 +70,25 @@ class EmbeddedVerifier(Verifier):
         """Support from which a statement counts as supported, 0 to 1."""
         if not isinstance(self._threshold, str):
             return float(self._threshold)
-        model = self._model()
-        threshold = model.thresholds[self._threshold]
-        if self._threshold != _DEFAULT or self._statements == 1:
-            return threshold
-        # As below.
-        from rag_evals.embedded.model import answer_threshold  # noqa: PLC0415
+        return self._model().thresholds[self._threshold]
 
-        return answer_threshold(threshold, model.answer_allowance, self._statements)
+    def answer_support(self, supports: Iterable[float]) -> float:
+        """Return how surely all statements of an answer hold, 0 to 1.
 
-    def for_statement_count(self, statements: int) -> "EmbeddedVerifier":
-        """Return the verifier for the statements of one answer.
-
-        Supports stay as they are. Only the balanced threshold changes: with one threshold for all,
-        an answer of ten supported sentences would nearly always fail by one of them.
+        It ranks whole answers. A further statement never raises it; from 0.5 on, the answer as a
+        whole is more likely right than not.
 
         Args:
-            statements: How many the answer has.
+            supports: Of its statements, 0 to 1.
         """
-        changed = copy.copy(self)
-        changed._statements = max(1, statements)
-        return changed
+        # As below.
+        from rag_evals.embedded.answer import answer_support  # noqa: PLC0415
+
+        return answer_support(supports)
 
     def fingerprint(self) -> str:
         """Return a hash of the engine, the weights and the threshold."""
-        return fingerprint(_ENGINE, self._model().digest, self._threshold, self._statements)
+        return fingerprint(_ENGINE, self._model().digest, self._threshold)
 
     def verify(self, statements: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
         """Decide each statement against all chunks.
@@ -144,8 +135,7 @@ class EmbeddedVerifier(Verifier):
 
         del question
         statements = claims_of(answer)
-        verifier = self.for_statement_count(len(statements))
-        verdicts = verifier.verify([statement.claim for statement in statements], chunks)
+        verdicts = self.verify([statement.claim for statement in statements], chunks)
         return [
             (statement.text, verdict)
             for statement, verdict in zip(statements, verdicts, strict=True)

@@ -77,6 +77,10 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
     no_claim_sentences: OptionalList[PassedOverSentence] = Field(
         default_factory=list, description="The sentences of the answer that claim nothing."
     )
+    answer_support: float | None = Field(
+        default=None,
+        description="How surely all statements hold together, 0 to 1; None from most verifiers.",
+    )
     verifier: str | None = Field(
         default=None, description="Name of the verifier; `A>B` for a cascade."
     )
@@ -92,6 +96,11 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
     calls_saved: int = Field(
         default=0, description="Judge calls that a cascade or a cache made unnecessary."
     )
+
+    @property
+    def ranking_score(self) -> float | None:
+        """`answer_support`: it tells a doubtful answer from a sure one where scores are equal."""
+        return self.answer_support
 
     @property
     def tallies(self) -> Tallies:
@@ -255,12 +264,13 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         claims = [one.claim for one in extraction.statements]
         made: list[int] = []
         chunks = [chunk.text for chunk in sample.context]
-        verifier = self._verifier_for(sample).for_statement_count(len(claims))
+        verifier = self._verifier_for(sample)
         verdicts = yield from _counting(verifier.flow(claims, chunks), made)
         check_verdicts(claims, chunks, verdicts)
         return VerifiedFaithfulnessResult(
             statements=self._evaluations(extraction, verdicts),
             no_claim_sentences=passed_over,
+            answer_support=verifier.answer_support(one.support for one in verdicts),
             verifier=self.verifier.name,
             deciders=self.verifier.deciders,
             cache=self.verifier.cache_mode,

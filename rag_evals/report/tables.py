@@ -24,7 +24,10 @@ from rag_evals.stats import GroupScores
 
 _WORST_ROWS = 10
 _MAX_CELL_CHARS = 200
-_CSV_HEADER = ("sample_id", "grader", "status", "score", "band", "why", "yes", "no", "findings")
+_CSV_HEADER = (
+    "sample_id", "grader", "status", "score", "band", "why", "yes", "no", "findings",
+    "ranking_score",
+)  # fmt: skip
 # A spreadsheet would take these for a formula (OWASP, CSV injection), full-width signs too.
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 
@@ -126,6 +129,7 @@ def report_csv(run: RunInput, *, view: View | None = None) -> str:
             sum(finding.verdict is True for finding in found),
             sum(finding.verdict is False for finding in found),
             _listed(found),
+            record.get("ranking_score"),
         ]
         if groups is not None:
             cells.append(groups.get(record["sample_id"]))

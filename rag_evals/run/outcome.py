@@ -43,6 +43,7 @@ class Outcome(Generic[R_co]):
         grader: Name of the grader.
         status: Which of the three ends it was.
         score: 0 to 1 when scored, else None; never NaN.
+        ranking_score: 0 to 1 where the result ranks rows more finely than its score; else None.
         reason: Why it is not scorable, else None.
         result: What the grader returned; None when it failed before.
         result_type: Name of the result's class, by which it is found again.
@@ -63,6 +64,7 @@ class Outcome(Generic[R_co]):
     grader: str
     status: Status
     score: float | None = None
+    ranking_score: float | None = None
     reason: NotScorableReason | None = None
     result: R_co | None = None
     result_type: str | None = None
@@ -170,6 +172,7 @@ def _result(
         findings=values["findings"],
         warnings=values["warnings"],
         tallies=values["tallies"],
+        ranking_score=values.get("ranking_score"),
     )
 
 
@@ -192,6 +195,7 @@ def outcome_from_result(
         grading.grader,
         "scored" if reason is None else "not_scorable",
         score=score,
+        ranking_score=None if reason else getattr(result, "ranking_score", None),
         reason=reason,
         result=result,
         result_type=type_name(type(result)),

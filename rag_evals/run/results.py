@@ -30,6 +30,7 @@ class StoredResult(Result):
     _findings: tuple[Finding, ...] = PrivateAttr(default=())
     _warnings: list[str] = PrivateAttr(default_factory=list)
     _tallies: dict[str, tuple[int, int]] = PrivateAttr(default_factory=dict)
+    _ranking_score: float | None = PrivateAttr(default=None)
 
     @classmethod
     def of(
@@ -41,6 +42,7 @@ class StoredResult(Result):
         findings: tuple[Finding, ...],
         warnings: Iterable[str],
         tallies: Tallies,
+        ranking_score: float | None,
     ) -> "StoredResult":
         """Make one from the parts of a stored outcome."""
         stored = cls.model_validate(dict(fields))
@@ -49,6 +51,7 @@ class StoredResult(Result):
         stored._findings = findings
         stored._warnings = list(warnings)
         stored._tallies = dict(tallies)
+        stored._ranking_score = ranking_score
         return stored
 
     @property
@@ -75,6 +78,11 @@ class StoredResult(Result):
     def tallies(self) -> Tallies:
         """As its outcome has them."""
         return self._tallies
+
+    @property
+    def ranking_score(self) -> float | None:
+        """As its outcome has it."""
+        return self._ranking_score
 
 
 def type_name(model: type) -> str:

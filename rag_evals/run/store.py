@@ -45,6 +45,7 @@ class _StoredOutcome(TypedDict):
     grader: str
     status: Status
     score: Annotated[float, Field(ge=0, le=1)] | None
+    ranking_score: NotRequired[Annotated[float, Field(ge=0, le=1)] | None]
     reason: NotRequired[str | None]
     result: NotRequired[dict[str, Any] | None]
     result_type: NotRequired[str | None]

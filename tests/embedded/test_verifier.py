@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from rag_evals import Faithfulness
-from rag_evals.cache import StatementCache
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS
 from rag_evals.errors import ConfigurationError, UnknownNameError
@@ -255,37 +253,3 @@ def test_a_wrong_threshold_is_explained(spec: str, message: str) -> None:
     """Out of range, or no such name."""
     with pytest.raises(ConfigurationError, match=message):
         from_string(spec)
-
-
-def test_an_answer_of_many_statements_has_a_lower_threshold() -> None:
-    """Supports stay as they are; a threshold of one's own, or for recall, stays as well."""
-    alone = EmbeddedVerifier()
-    thresholds = [alone.for_statement_count(count).threshold for count in (1, 2, 6, 20)]
-
-    assert thresholds == sorted(thresholds, reverse=True)
-    assert thresholds[0] == alone.threshold
-    assert thresholds[-1] > 0.2
-    assert EmbeddedVerifier(0.6).for_statement_count(9).threshold == 0.6
-    strict = EmbeddedVerifier("strict")
-    assert strict.for_statement_count(9).threshold == strict.threshold
-    assert alone.for_statement_count(6).fingerprint() != alone.fingerprint()
-
-
-def test_grader_and_verify_answer_decide_alike() -> None:
-    """Also the statement that the number of statements decides, cached or not."""
-    unsure, chunk = "Anna Field ran the old mill near Leeds for years.", "Anna Field ran the mill."
-    (verdict,) = EmbeddedVerifier().verify([unsure], [chunk])
-    count = next(n for n in range(2, 99) if verdict.support >= threshold_among(n))
-    answer = " ".join([unsure, *["Anna Field ran the mill."] * (count - 1)])
-    found = [v.is_supported for _, v in EmbeddedVerifier().verify_answer(answer, [chunk])]
-    graded = Faithfulness.grade(answer=answer, context=[chunk], client="embedded")
-    cached = Faithfulness.with_cache(StatementCache())
-
-    assert not verdict.is_supported
-    assert found == [True] * count
-    assert [s.is_supported for s in graded.statements] == found
-    assert cached.grade(answer=answer, context=[chunk], client="embedded").score == 1.0
-
-
-def threshold_among(statements: int) -> float:
-    return EmbeddedVerifier().for_statement_count(statements).threshold

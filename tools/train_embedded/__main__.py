@@ -20,9 +20,6 @@ from tools.train_embedded.fit import calibrate, fit_sources, leave_one_out, ship
 from tools.train_embedded.rows import EVALUATION_ONLY, Labelled, read_statements
 from tools.train_embedded.tables import see
 
-# Set by hand: there are too few labelled answers of several sentences to fit it on.
-_ANSWER_ALLOWANCE = 0.3
-
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line."""
@@ -87,7 +84,6 @@ def _document(background: dict[str, Any], fitted: dict[str, Any], seed: int) -> 
         "intercept": 0.0,
         "coefficients": dict.fromkeys(FEATURES, 0.0),
         "thresholds": dict.fromkeys(THRESHOLDS, 0.5),
-        "answer_allowance": _ANSWER_ALLOWANCE,
     }
     return {"format": FORMAT, "seed": seed, **blank, **fitted, "background": background}
 

@@ -73,7 +73,9 @@ def balanced_threshold(labels: Mapping[str, Array], scores: Mapping[str, Array])
     return max(good)
 
 
-def answers_of(rows: Sequence[str], labels: Array, scores: Array) -> list[tuple[float, float, int]]:
+def answers_of(
+    rows: Sequence[str], labels: Array, scores: Array
+) -> list[tuple[float, list[float]]]:
     """Put the statements of one source together to answers.
 
     Args:
@@ -82,16 +84,12 @@ def answers_of(rows: Sequence[str], labels: Array, scores: Array) -> list[tuple[
         scores: Support.
 
     Returns:
-        For each answer the label (1 when all are supported), the lowest support and the number of
-        statements.
+        For each answer the label (1 when all are supported) and the supports of its statements.
     """
     places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         places.setdefault(row, []).append(place)
-    return [
-        (float(labels[of_row].min()), float(scores[of_row].min()), len(of_row))
-        for of_row in places.values()
-    ]
+    return [(float(labels[of_row].min()), scores[of_row].tolist()) for of_row in places.values()]
 
 
 def unsupported_f1(labels: Array, passed: npt.NDArray[np.bool_]) -> float:

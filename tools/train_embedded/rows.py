@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rag_evals.embedded import claims_of
+
 # Licences that bar these from shipped weights are listed in the data's own README.
-EVALUATION_ONLY = frozenset(("lfqa", "factscore", "cliff", "alexa", "snli", "topicalchat"))
+EVALUATION_ONLY = frozenset(
+    ("lfqa", "factscore", "cliff", "alexa", "snli", "topicalchat", "ragtruth_qa")
+)
 LICENCES = {
     "expertqa": "MIT",
     "factcheck_gpt": "Apache-2.0",
@@ -26,6 +30,7 @@ LICENCES = {
     "alexa": "CC BY-SA 4.0",
     "snli": "CC BY-SA 4.0",
     "topicalchat": "CDLA-Sharing 1.0",
+    "ragtruth_qa": "by way of CC BY-NC 4.0",
 }
 _SOURCES = {
     "factcheck-gpt": "factcheck_gpt",
@@ -38,10 +43,13 @@ _SOURCES = {
     "nli-snli": "snli",
     "nli-scitail": "scitail",
     "terra-ru": "terra_ru",
+    "ragtruth-qa": "ragtruth_qa",
     "alexa-dialogue": "alexa",
     "cliff-xsum": "cliff",
     "cliff-cnndm": "cliff",
 }
+# Whole answers whose unsupported words are marked: each sentence that claims something is one.
+_MARKED_ANSWERS = frozenset(("ragtruth_qa",))
 _MOST_ROWS = 5000
 
 
@@ -99,7 +107,8 @@ def _sampled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _statements(source: str, row: dict[str, Any]) -> Iterator[Labelled]:
     whole = {"text": row["answer"], "label": row["label"]}
-    for item in row.get("statements") or [whole]:
+    marked = list(_marked_sentences(row)) if source in _MARKED_ANSWERS else []
+    for item in row.get("statements") or marked or [whole]:
         yield Labelled(
             source=source,
             row_id=str(row["id"]),
@@ -110,3 +119,11 @@ def _statements(source: str, row: dict[str, Any]) -> Iterator[Labelled]:
             gold_chunks=tuple(item.get("gold_chunks") or ()),
             language=row.get("language", "en"),
         )
+
+
+def _marked_sentences(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for sentence in claims_of(row["answer"]):
+        is_marked = any(
+            span["start"] < sentence.end and span["end"] > sentence.start for span in row["spans"]
+        )
+        yield {"text": sentence.claim, "label": int(not is_marked)}
