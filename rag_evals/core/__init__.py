@@ -39,6 +39,7 @@ from rag_evals.core.result import (
     Tallies,
 )
 from rag_evals.core.sample import Chunk, ContextInput, Sample
+from rag_evals.core.text_reply import TextReply
 from rag_evals.core.verdict import Evidence, Verdict
 from rag_evals.core.verifier import CacheMode, Verifier
 
@@ -72,6 +73,7 @@ __all__ = [
     "Step",
     "StepReply",
     "Tallies",
+    "TextReply",
     "Usage",
     "Verdict",
     "Verifier",

@@ -61,7 +61,8 @@ class Usage:
 class Message(TypedDict):
     """One chat message, rendered: its text is sent byte for byte."""
 
-    role: Literal["system", "user"]
+    # Checkers grade an assistant's turn; Granite Guardian has a role of its own for the context.
+    role: Literal["system", "user", "assistant", "context"]
     content: str
 
 

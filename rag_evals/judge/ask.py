@@ -3,15 +3,17 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
-from rag_evals.errors import GradingError
+from rag_evals.core import JudgeCall, JudgeReply, Meter, TextReply
+from rag_evals.errors import GradingError, RagEvalsError
 from rag_evals.judge.deadline import RowTime, call_within
 from rag_evals.judge.exchange import Exchange, current_exchange
 from rag_evals.judge.failures import cleaned, translate
 from rag_evals.judge.redact import clean_instructor_logs
 from rag_evals.judge.schema import Parsed, prepared, strict_response_format
+from rag_evals.judge.tokens import text_reply
 
 if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
@@ -83,7 +85,7 @@ class InstructorJudge:
         with _exchange(call, meter, self._client) as exchange:
             arguments = _arguments(exchange, self._settings, asynchronous=False)
             returned = call_within(meter, lambda: self._client.create(**arguments))
-            return _reply(returned, exchange.usage)
+            return _reply(returned, exchange)
 
 
 class AsyncInstructorJudge:
@@ -109,9 +111,9 @@ class AsyncInstructorJudge:
         with _exchange(call, meter, self._client) as exchange:
             arguments = _arguments(exchange, self._settings, asynchronous=True)
             if meter.row_seconds is None:
-                return _reply(await self._client.create(**arguments), exchange.usage)
+                return _reply(await self._client.create(**arguments), exchange)
             async with RowTime(meter, meter.row_seconds):
-                return _reply(await self._client.create(**arguments), exchange.usage)
+                return _reply(await self._client.create(**arguments), exchange)
 
 
 @contextmanager
@@ -122,7 +124,14 @@ def _exchange(call: JudgeCall[Any], meter: Meter, client: Any) -> Iterator[Excha
     token = current_exchange.set(exchange)
     try:
         yield exchange
-    except InstructorError as error:
+    except Exception as error:
+        # Without a schema instructor passes on what the SDK raises.
+        if not isinstance(error, InstructorError) and (
+            call.reply_model is not TextReply or isinstance(error, RagEvalsError)
+        ):
+            raise
+        if isinstance(error, JSONDecodeError):
+            exchange.may_ask_again(error)
         attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
         # Not `from error`: instructor's exception holds the whole prompt and cannot be pickled.
         if exchange.fault is not None:
@@ -144,7 +153,9 @@ def _arguments(exchange: Exchange, settings: AskSettings, *, asynchronous: bool)
     hooks = Hooks()
     hooks.on("completion:response", exchange.take_response)
     arguments: dict[str, Any] = {
-        "response_model": prepared(call.reply_model, schema_only=settings.schema_only),  # type: ignore[arg-type]  # mypy: a class is hashable
+        "response_model": None
+        if call.reply_model is TextReply
+        else prepared(call.reply_model, schema_only=settings.schema_only),  # type: ignore[arg-type]  # mypy: a class is hashable
         # A list of its own: instructor appends re-ask messages.
         "messages": [dict(message) for message in call.messages],
         "max_retries": ask_again(settings.reasks, exchange.may_ask_again),
@@ -154,18 +165,24 @@ def _arguments(exchange: Exchange, settings: AskSettings, *, asynchronous: bool)
     model = settings.model or call.model or settings.default_model
     if model is not None:
         arguments["model"] = model
-    if settings.strict:
+    if settings.strict and call.reply_model is not TextReply:
         strict = strict_response_format(call.reply_model)  # type: ignore[arg-type]  # as above
         if strict is not None:
             arguments["extra_body"] = {"response_format": strict}
     return arguments
 
 
-def _reply(returned: Any, usage: Usage) -> JudgeReply:
+def _reply(returned: Any, exchange: Exchange) -> JudgeReply:
     """Take the plain instance out of what instructor returned."""
+    if exchange.call.reply_model is TextReply:
+        # Without a schema instructor calls no hook, and nothing could be asked again.
+        exchange.take_response(returned)
+        if exchange.fault is not None:
+            raise exchange.fault
+        return JudgeReply(text_reply(returned), exchange.usage)
     if not isinstance(returned, Parsed):
         raise GradingError(f"the client returned {type(returned).__name__}, not a parsed reply")
-    return JudgeReply(returned.value, usage)
+    return JudgeReply(returned.value, exchange.usage)
 
 
 def _identity(client: Any, settings: AskSettings) -> str:

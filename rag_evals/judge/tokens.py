@@ -1,8 +1,8 @@
-"""How many tokens did a reply cost? Read from the provider's reply object."""
+"""How many tokens did a reply cost, and how likely were they? From the provider's reply object."""
 
 from typing import Any
 
-from rag_evals.core import Usage
+from rag_evals.core import TextReply, Usage
 
 # What each provider calls it; a dot leads into an object or a dictionary.
 _SENT = (
@@ -72,3 +72,20 @@ def _count(source: Any, path: str) -> int | None:
     # Cohere counts in floats.
     is_count = isinstance(source, int | float) and not isinstance(source, bool)
     return int(source) if is_count else None
+
+
+def text_reply(completion: Any) -> TextReply:
+    """Read the text of one reply, and the tokens that could have stood in it.
+
+    Args:
+        completion: A chat completion of OpenAI's kind, with or without `logprobs`.
+    """
+    choice = completion.choices[0]
+    logprobs = getattr(choice, "logprobs", None)
+    return TextReply(
+        text=choice.message.content or "",
+        alternatives=[
+            [(one.token, one.logprob) for one in place.top_logprobs or [place]]
+            for place in getattr(logprobs, "content", None) or []
+        ],
+    )

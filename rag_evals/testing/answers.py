@@ -16,6 +16,8 @@ class Reply:
         refusal: The model's words when it declines; then there is no content.
         prompt_tokens: What the usage record says was sent.
         completion_tokens: What the usage record says was generated.
+        logprobs: For each token of the reply, the likeliest ones in its place with their
+            log-probabilities, the one that was written first; sent when the request asks for them.
     """
 
     content: Mapping[str, Any] | str = ""
@@ -23,6 +25,7 @@ class Reply:
     refusal: str | None = None
     prompt_tokens: int = 100
     completion_tokens: int = 20
+    logprobs: Sequence[Mapping[str, float]] = ()
 
 
 @dataclass(frozen=True, slots=True)

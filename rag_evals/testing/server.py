@@ -202,15 +202,24 @@ def _completion(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
         message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
     elif reply.refusal is None:
         message["content"] = text
+    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
+    if body.get("logprobs") and reply.logprobs:
+        choice["logprobs"] = {"content": [_logprobs(one) for one in reply.logprobs]}
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": 0,
         "model": body.get("model", "scripted"),
-        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
+        "choices": [choice],
         "usage": {
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
             "total_tokens": reply.prompt_tokens + reply.completion_tokens,
         },
     }
+
+
+def _logprobs(likeliest: Mapping[str, float]) -> dict[str, Any]:
+    """Describe one token as OpenAI does; the first of the likeliest was written."""
+    told = [{"token": text, "logprob": value, "bytes": None} for text, value in likeliest.items()]
+    return {**told[0], "top_logprobs": told}

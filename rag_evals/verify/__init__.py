@@ -16,6 +16,7 @@ NAMES = {
         "with_options",
     ),
     "llm": ("LLMVerifier",),
+    "yes_no": ("YesNoVerifier", "yes_probability"),
 }
 """Every name of this room that others may use, by the file that has it."""
 

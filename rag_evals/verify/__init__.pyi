@@ -11,5 +11,7 @@ from rag_evals.verify.judge_string import read_judge as read_judge
 from rag_evals.verify.judge_string import verifier_from_string as verifier_from_string
 from rag_evals.verify.judge_string import with_options as with_options
 from rag_evals.verify.llm import LLMVerifier as LLMVerifier
+from rag_evals.verify.yes_no import YesNoVerifier as YesNoVerifier
+from rag_evals.verify.yes_no import yes_probability as yes_probability
 
 __all__: list[str]

@@ -99,7 +99,8 @@ class CascadeVerifier(Verifier):
 
 
 def _check_first(first: Verifier, low: float, high: float) -> None:
-    if first.calls_for(1) and low > 0 and high < 1:
+    # A checker with a threshold gives probabilities, whoever it asks.
+    if first.calls_for(1) and first.threshold is None and low > 0 and high < 1:
         raise ConfigurationError(
             f"{first.name!r} comes first, and a judge is never unsure: its support is 0 or 1; "
             "put a local verifier first, such as EmbeddedVerifier()"

@@ -1,6 +1,6 @@
-"""Which verifier does a judge string name? `embedded@0.8`, `hf:MODEL`, `A>B`, or none."""
+"""Which verifier does a judge string name? `hf:MODEL`, `yes-no:PROVIDER/MODEL`, `A>B`, or none."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -10,6 +10,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.judge import read_endpoint
 from rag_evals.verify.cascade import CascadeVerifier
 from rag_evals.verify.llm import LLMVerifier
+from rag_evals.verify.yes_no import YesNoVerifier
 
 EMBEDDED = "embedded"
 """The judge that needs no key, no network and no model file."""
@@ -20,6 +21,10 @@ EMBEDDED_GRADERS = ("faithfulness", "faithfulness_two_step", "faithfulness_hhem"
 CLASSIFIER_PREFIX = "hf:"
 """What stands before the name or the folder of a Hugging Face classifier."""
 
+YES_NO_PREFIX = "yes-no:"
+"""What stands before the endpoint of a model that answers yes or no, with probabilities."""
+
+_YES_NO_OPTIONS = {"form": str, "threshold": float}
 _OPTIONS = {"device": str, "batch_size": int, "threshold": float, "entailment": str}
 
 
@@ -45,6 +50,7 @@ def read_judge(spec: str) -> JudgeSpec:
             and `@strict` or `@0.8` behind either sets the threshold.
             `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options;
             `?entailment=LABEL_0` says which label of the model means supported.
+            `yes-no:openai/MODEL` asks a checker that answers yes or no, with probabilities.
 
     Raises:
         ConfigurationError: A part is empty, an option or a provider is unknown, an endpoint stands
@@ -128,6 +134,8 @@ def names_classifier(spec: str) -> bool:
 def _local(part: str) -> Verifier | None:
     if part.startswith(EMBEDDED):
         return _embedded(part)
+    if part.startswith(YES_NO_PREFIX):
+        return _yes_no(part)
     if not part.startswith(CLASSIFIER_PREFIX):
         return None
     model, _, query = part.removeprefix(CLASSIFIER_PREFIX).partition("?")
@@ -136,7 +144,10 @@ def _local(part: str) -> Verifier | None:
     # Importing the package has a budget, and few programs run a classifier.
     from rag_evals.verify.classifier.verifier import ClassifierVerifier  # noqa: PLC0415
 
-    return ClassifierVerifier(model, **_read_options(query))
+    options = _options_of(query, _OPTIONS, "a classifier")
+    if "entailment" in options:
+        options["label_map"] = {options.pop("entailment"): "entailment"}
+    return ClassifierVerifier(model, **options)
 
 
 def _embedded(part: str) -> Verifier | None:
@@ -149,6 +160,13 @@ def _embedded(part: str) -> Verifier | None:
     return EmbeddedVerifier(_threshold(threshold) if at else None, weights=weights or None)
 
 
+def _yes_no(part: str) -> Verifier:
+    endpoint, _, query = part.removeprefix(YES_NO_PREFIX).partition("?")
+    if not endpoint:
+        raise ConfigurationError(f"judge {part!r} names no model; expected 'yes-no:openai/MODEL'")
+    return YesNoVerifier(endpoint, **_options_of(query, _YES_NO_OPTIONS, "a yes/no checker"))
+
+
 def _threshold(text: str) -> Any:
     """Read a number; anything else is a name, which the verifier checks."""
     try:
@@ -157,18 +175,16 @@ def _threshold(text: str) -> Any:
         return text
 
 
-# The arguments of ClassifierVerifier have several types.
-def _read_options(query: str) -> dict[str, Any]:
+# The arguments of verifiers have several types.
+def _options_of(query: str, known: Mapping[str, Callable[[str], Any]], kind: str) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
-        if name not in _OPTIONS:
+        if name not in known:
             raise ConfigurationError(
-                f"no option {name!r} for a classifier; there are: {', '.join(_OPTIONS)}"
+                f"no option {name!r} for {kind}; there are: {', '.join(known)}"
             )
         try:
-            options[name] = _OPTIONS[name](value)
+            options[name] = known[name](value)
         except ValueError:
             raise ConfigurationError(f"option {name} is {value!r}; expected a number") from None
-    if "entailment" in options:
-        options["label_map"] = {options.pop("entailment"): "entailment"}
     return options

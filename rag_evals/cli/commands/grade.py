@@ -60,7 +60,8 @@ def grade(
         str | None,
         typer.Option(
             metavar="embedded|PROVIDER/MODEL|hf:MODEL|A>B",
-            help="The judge; embedded@strict or embedded@0.8 set its threshold. "
+            help="The judge; embedded@strict or embedded@0.8 set its threshold, "
+            "yes-no:PROVIDER/MODEL asks a yes/no checker. "
             "Default: $RAG_EVALS_JUDGE, else embedded.",
         ),
     ] = None,
