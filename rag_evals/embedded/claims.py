@@ -9,140 +9,71 @@ and sentences about the passages claim nothing; each gets its reason. English an
 import re
 from typing import Literal, NamedTuple
 
-from rag_evals.text import Span, split_sentences
+from rag_evals.embedded.layout import code_places, is_heading, is_within, reference_places
+from rag_evals.embedded.leads import LONGEST_MATCHED, strip_lead
+from rag_evals.embedded.sources import absence_of, speaks_of_sources
+from rag_evals.text import split_sentences
 
-_SOURCE = (
-    r"(?:(?:the|these|this|those|your|all|both|our|any)\s+)?(?:(?:provided|given|supplied|above|retrieved|"
-    r"following|available|relevant|first|second|third|fourth)\s+)*(?:context|passages?|documents?|"
-    r"texts?|articles?|sources?|excerpts?|information|search results?|chunks?|snippets?|material|"
-    r"data|references?|paragraphs?)(?:\s+(?:provided|given|above|\d+|you (?:gave|provided)))*"
-)
-_SOURCE_RU = (
-    r"(?:(?:предоставленн|приведенн|приведённ|данн|указанн|имеющ|эт)\w+\s+)*(?:контекст|отрывк|документ|"
-    r"текст|стать|источник|информаци|фрагмент|материал|данны)\w*"
-)
-_STATES = (
-    r"(?:states?|says?|mentions?|explains?|notes?|indicates?|suggests?|shows?|describes?|reports?|"
-    r"stated|said|mentioned|explained|noted|indicated|reported|tells? us|specif(?:y|ies)|confirms?|"
-    r"clarif(?:y|ies)|impl(?:y|ies))"
-)
-# "Based on the provided context, it is tall." → "It is tall."
-# "В тексте говорится, что башня высокая." → "Башня высокая."
-_LEADS = re.compile(
-    rf"^(?:(?:so|yes|no|well|sure|certainly|in summary|overall|in short|to summarize|in conclusion|additionally|"
-    rf"however|also|therefore|furthermore)[,.!]\s+)?(?:"
-    rf"(?:based (?:up)?on|according to|as per|per|from|given|using|in|as (?:stated|mentioned|described|"
-    rf"noted|explained|shown|indicated|seen|outlined) (?:in|by))\s+{_SOURCE}[^,.;:]{{0,40}},\s+"
-    rf"|{_SOURCE}\s+(?:also\s+|further\s+|clearly\s+)?{_STATES}\s+that\s+"
-    rf"|{_SOURCE}\s+(?:also\s+)?(?:says?|said|states?|stated)\s+(?=(?:the|a|an|it|he|she|they|there|this)\s)"
-    r"|(?:passage|document|source|chunk|context|text|snippet|article|excerpt) \d+:\s+"
-    rf"|(?:it is|it's) (?:stated|mentioned|noted|said|explained)(?: in {_SOURCE})? that\s+"
-    r"|(?:yes|no|sure|certainly|of course)[,:!.]\s+"
-    r"|(?:in summary|overall|in short|to summarize|in conclusion|to sum up|in other words)[,:]\s+"
-    r"|(?:therefore, |thus, |so )?it (?:can|may) be (?:inferred|concluded|assumed) (?:from .{1,40} )?that\s+"
-    r"|note:\s+"
-    r"|(?:please note that|note that|it is (?:important|worth)(?: to note| noting)? that|keep in mind that)\s+"
-    rf"|(?:согласно|исходя из|судя по|на основе|на основании|по|в соответствии с|как (?:указано|сказано|"
-    rf"отмечено|говорится) в)\s+{_SOURCE_RU}[^,.;:]{{0,40}},\s+"
-    rf"|(?:в\s+)?{_SOURCE_RU}\s+(?:говорится|сказано|указано|отмечается|утверждается|сообщается),?\s+что\s+"
-    r"|(?:таким образом|итак|в итоге|в целом|важно отметить,? что|стоит отметить,? что|да|нет),\s+"
-    r")",
-    re.IGNORECASE,
-)
-# "It is tall [1, 2] (see passage 2) (Smith et al., 2019)." → "It is tall."
-# Bounded white space before it: an unbounded run is tried from each of its places.
-_CITATION = re.compile(
-    r"\s{0,4}(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*)?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?)s?\s*"
-    r"\d+(?:(?:,| and|, and)\s*(?:passage\s*)?\d+)*\)|【[^】]{0,40}】)",
-    re.IGNORECASE,
-)
-_SPEAK = (
-    r"(?:mention|sa[yi]d?|contain|provide|state|specif|include|discuss|give|address|explain|answer|describe|"
-    r"cover|indicate|offer|reveal|tell|refer|clarif|list|elaborate|detail|have|seem|appear)"
-)
-# "The context does not mention it.", "There is no information about it.", "I cannot answer."
-_ABSENCE = re.compile(
-    rf"^(?:(?:however|unfortunately|but|although|also|therefore|so|additionally)\b,?\s*)?(?:"
-    r"there (?:is|are|was) (?:no|not|little)(?: (?:specific|further|enough|other|direct|clear|additional|any|explicit))* ?"
-    r"(?:information|mention|details|reference)\b"
-    rf"|there (?:is|are|was) (?:no|not|little)\b.{{0,80}}\b(?:in|from|within) {_SOURCE}[.!]?$"
-    rf"|{_SOURCE}\s+(?:do|does|did)(?:\s+not|n't)\s+(?:\w+ly\s+)?{_SPEAK}"
-    rf"|{_SOURCE}\s+(?:is|are)\s+(?:not|un)\s?(?:clear|specific|sufficient|enough)\b"
-    rf"|{_SOURCE}\s+(?:has|have|gives?|provides?|contains?|offers?)\s+(?:no|little)\s+(?:\w+ )?"
-    r"(?:information|mention|details?|answer|data|evidence|indication|reference)\b"
-    rf"|none of {_SOURCE}\s+(?:\w+ly\s+)?{_SPEAK}"
-    rf"|{_SOURCE}\s+(?:provides?|gives?|contains?|offers?|has|have)\s+(?:conflicting|contradictory)\s+"
-    r"(?:information|answers?|details?|accounts?|numbers?|figures?)\b"
-    r"|there (?:is|are|was) no (?:\w+ )?answer\b"
-    rf"|{_SOURCE}\s+(?:lacks?|fails? to|only (?:mention|provide|discuss)s?)\b"
-    r"|(?:it|this) (?:is|was) (?:not|un)\s?(?:specified|mentioned|stated|provided)\b"
-    rf"|(?:it|this) (?:is|was) (?:not |un)(?:clear|known|possible)\b.*\b(?:from|in|based on) {_SOURCE}"
-    r"|(?:unable|not possible|impossible) to (?:answer|determine|say|tell|provide)"
-    r"|no (?:specific |further |other )?(?:information|details?|mention) (?:is|are|was|about|on|regarding)\b"
-    r"|i (?:can(?:no|')t|cannot|do not|don't|could not|couldn't|am (?:not|unable)|was unable)\b"
-    r"|i'm (?:not able|unable|not sure)\b"
-    r")",
-    re.IGNORECASE,
-)
-# "В контексте нет информации об этом.", "Невозможно ответить."
-_ABSENCE_RU = re.compile(
-    rf"^(?:(?:однако|к сожалению|но|также),?\s*)?(?:(?:в\s+)?{_SOURCE_RU}\s+(?:\w+\s+){{0,2}}(?:нет|не|отсутству\w+)\b"
-    rf"|ни (?:в )?одн\w+ из {_SOURCE_RU}\b|(?:я )?не (?:могу|знаю|смог\w*|наш[её]л|нашла|удалось|указано|упоминается|сказано)\b|нет (?:информации|данных|сведений)\b"
-    r"|невозможно (?:ответить|определить|сказать)|информаци\w+ (?:\w+\s+){0,2}(?:нет|отсутству\w+|не ))",
-    re.IGNORECASE,
-)
+_CONSULT = r"(?:consult|ask|contact|see|speak (?:to|with)|talk to|check with|seek (?:advice|help) from|reach out to)(?: with)?"
+_EXPERT = r"(?:a |an |your |the )?(?:\w+ ){0,2}(?:doctor|lawyer|physician|professional|specialist|expert|dentist|vet|veterinarian|provider|attorney|pharmacist|contractor)s?\b"
 # "Hope this helps!", "Спасибо за вопрос."
 _TALK = re.compile(
-    r"^(?:(?:i )?hope (?:this|that)|as an ai\b|let me know|feel free|please (?:let|feel|note|see|refer|provide|consult)\b(?! that)"
-    r"|sure[,!.]|of course[,!.]|certainly[,!.]|great question|thank(?:s| you)|you'?re welcome|i(?:'m| am) (?:happy|glad|an ai)"
-    r"|i(?:'d| would) (?:recommend|suggest|be happy)|hello|hi\b|good (?:morning|day)|is there anything"
-    r"|if you (?:have|need) (?:any|more|further)|надеюсь|дайте знать|пожалуйста|спасибо|здравствуйте|обращайтесь"
-    r"|если у вас)",
+    r"^(?:(?:i )?hope (?:this|that)\b|as an ai\b|let me know\b(?! is)|feel free\b|please (?:let|feel|see|refer|provide)\b|please note that i\b"
+    r"|(?:sure|of course|certainly|absolutely|definitely|great|okay|ok|alright|no problem|got it|sure thing|hello|hi|hey|enjoy|welcome|you'?re welcome|thanks|thank you|that'?s (?:it|all)|that is (?:it|all)|here you go|good luck|cheers|goodbye|bye)(?:\s*[,!.]|\s*$)(?: there[!.]?)?\s*(?:$|(?=i\b|here\b|let\b))"
+    r"|(?:great|good|excellent) question\b|thank you for\b|thanks for (?:asking|your)|you'?re welcome|i(?:'m| am) (?:happy|glad|an ai|just an|only an)|i(?:'d| would) (?:recommend|suggest|be happy)|i (?:can|will) (?:help|assist|try|explain|answer)\b|i'll (?:help|try|explain|answer|do)\b"
+    r"|good (?:morning|day|luck|evening)\b|is there anything|enjoy (?:your|the|it)\b.{0,30}!$|happy \w+!$|have a (?:nice|great|good)\b"
+    r"|if you (?:have|need) (?:any|more|further)\b.{0,40}\b(?:questions?|help|information|concerns?|assistance|details|clarification)\b|(?:this|it|the answer)(?: really| also)? depends on (?:your|individual|personal) (?:\w+ )?(?:needs|preferences?|goals|situation|case|circumstances|budget)\b"
+    rf"|(?:(?:for|if|to|before) [^,.]{{1,90}}, )?(?:please |always |(?:it is|it's|it would be|it may be) (?:always )?(?:best|recommended|advisable|important|a good idea|better|wise|helpful|necessary) to |you (?:should|may (?:need|want) to|might want to)(?: also)? (?:consider [^,.]{{1,40}} or )?){{1,2}}{_CONSULT} {_EXPERT}|for [^,.]{{1,60}}, {_CONSULT} {_EXPERT}"
+    # Russian.
+    r"|надеюсь,? (?:это|что|мой|я|ответ)|дайте знать|пожалуйста[,!.]*(?:$| (?:дайте|обращайтесь|уточните|сообщите))|спасибо(?:[!.]| за (?:вопрос|ваш|внимание|обращение))|здравствуйте[!.,]|привет[!.,]|добрый день|обращайтесь"
+    r"|если у вас (?:есть|возник\w+|остал\w+|появ\w+)[^.]{0,30}вопрос|как (?:ии|искусственный интеллект|языковая модель)\b|(?:конечно|разумеется|хорошо|отлично|ладно)[!.,]*(?:$| я (?:помогу|могу помочь|отвечу|расскажу))|(?:отличный|хороший|интересный) вопрос"
+    r"|я (?:помогу|могу помочь|отвечу|расскажу)\b|вот и вс[её]|удачи[!.]|приятного (?:аппетита|дня)|(?:я )?рад\w? (?:был\w? )?помочь|не за что|с удовольствием|(?:вс[её]|это|ответ) зависит от ваш\w+|до свидания|всего доброго"
+    r"|(?:[^,.]{0,40} )?(?:про)?консультируйтесь (?:с|у) |(?:лучше всего|рекомендуется|следует|стоит|советую|рекомендую) (?:обратиться|проконсультироваться) (?:к|с|у) )",
     re.IGNORECASE,
 )
 # "Here are the steps:", "Ниже список:"
 _ANNOUNCES = re.compile(
-    r"^(?:here (?:are|is)|below (?:are|is)|the following|these (?:are|include)|some (?:of the )?|there are several|"
-    r"to (?:answer|do this)|follow these|this (?:includes|means)|вот\b|ниже\b|к ним относятся|это\b|следующ\w+)",
+    r"^(?:here(?:'s| are| is)|below (?:are|is)|the following|these (?:are|include)|some (?:of the )?|there (?:are|is) (?:several|some|many|two|three|four|five|various)|"
+    r"to (?:answer|do this)|follow these|this (?:includes|means)|for example|вот\b|ниже\b|к ним относятся|это\b|следующ\w+)",
+    re.IGNORECASE,
+)
+_ANNOUNCES_AT_END = re.compile(
+    r"\b(?:as follows|the following(?: \w+){0,3}|(?:follow|take|use) (?:these|the)(?: \w+){0,3}|(?:steps|ways|reasons|methods|tips|answer|answers|benefits|differences|symptoms|causes|examples|features) (?:is|are|include)|such as|including|below|here(?:'s| is| are)\b.{0,200}|"
+    r"следующ\w+(?: \w+){0,3}|таков\w?|в следующем|ниже)[*_]*[:：]$",
+    re.IGNORECASE,
+)
+# "Here's a summary of the passage, which covers the ferry." announces also without a colon.
+_PROMISES = re.compile(
+    r"^here(?:'s| is| are) (?:a|an|the|my|your|some|\w+) (?:\w+ ){0,3}(?:summary|overview|answer|answers|list|steps|explanation|breakdown|ways|tips|guide)\b[^:]{0,120}[:.!]?$",
+    re.IGNORECASE,
+)
+# "Step 3:", "Second step.", "Шаг 2: варка риса:"
+_STEP = re.compile(
+    r"^\W*(?:(?:step|stage|part|шаг|этап|часть)\s+(?:\d{1,3}|[a-z]|one|two|three|four|five|six|seven|eight|nine|ten)|(?:first|second|third|fourth|fifth|last|final|перв|втор|трет|четв[её]рт|пят|последн)\w{0,4} (?:step|шаг))\W*$",
     re.IGNORECASE,
 )
 # "Sorry, I do not know.", "Прошу прощения."
 _SORRY = re.compile(
-    r"^(?:(?:i'm |i am |we are )?(?:very |so )?sorry\b|my apologies|i apologi[sz]e|извините|простите|к сожалению, я\b|прошу прощения)",
+    r"^(?:(?:i'm |i am |we are )?(?:very |so )?sorry\b(?! is)|my apologies|i apologi[sz]e|извините[,.!]|простите[,.!]|к сожалению, я\b|прошу прощения)",
     re.IGNORECASE,
 )
-# "The context does not mention it; however, it stands in Paris." → "It stands in Paris."
-_BUT = re.compile(
-    r"(?:[;,]\s+(?:however|but|though|although|yet|nevertheless)|\bhowever),?\s+(?=(?:\S+\s+){3,}\S)"
-    r"|[;,]\s+(?:однако|но|хотя),?\s+(?=(?:\S+\s+){3,}\S)",
-    re.IGNORECASE,
-)
-# The signs in front of a heading: "## " of "## Opening hours".
-_HEADING_BEFORE = re.compile(r"^[ \t>]*#{1,6}[ \t]+$")
-_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-# Behind the head of a table: the line "|---|---|" after "| year | seats |".
-_TABLE_RULE = re.compile(r"[ \t]*\r?\n[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?(?:\r?\n|\Z)")
-_BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
-_ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")
-_EMPHASIS = re.compile(r"\*\*|__|`")
-# Without any of these there is neither a citation nor emphasis.
-_SIGNS = "[(【*_`"
+_QUESTION = re.compile(r"[?？][\"'»”*_)]*$")
 _PRONOUN_LEAD = re.compile(
     r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|"
     r"он|она|оно|они|это|этот|эта|эти|его|её|ее|их)\b",
     re.IGNORECASE,
 )
 _HAS_WORD = re.compile(r"[^\W\d_]{2,}|\d")
-_LONGEST_MATCHED = 600
-_LONGEST_HEADING = 200
+_LONGEST_HEAD_WORDS = 12
 
 
 NoClaim = Literal[
-    "question", "heading", "about_sources", "talk", "announcement", "code", "no_words"
+    "question", "heading", "about_sources", "talk", "announcement", "references", "code", "no_words"
 ]
-"""Why a sentence claims nothing: "about_sources" speaks of the passages ("The context does not
-mention …"), "talk" is politeness or advice to ask, "announcement" ends in a colon, "heading" is a
-title or the head of a table, "code" stands in a fenced block."""
+"""Why a sentence claims nothing: "about_sources" only speaks of the passages ("See passage 2."),
+"talk" is politeness or advice to ask, "announcement" is the head of a list or of a step, "heading"
+is a title or the head of a table, "references" is an entry in a list of sources, "code" stands in a
+fenced block."""
 
 
 class PreparedStatement(NamedTuple):
@@ -176,14 +107,16 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
     """
     prepared: list[PreparedStatement] = []
     before: str | None = None
-    fences = [match.span() for match in _FENCE.finditer(answer)] if "```" in answer else []
+    fences, references = code_places(answer), reference_places(answer)
     for span in split_sentences(answer):
         claim = strip_lead(span.text)
         reason: NoClaim | None
-        if any(start <= span.start < end for start, end in fences):
+        if is_within(span.start, fences):
             reason = "code"
+        elif is_within(span.start, references):
+            reason = "references"
         else:
-            reason = "heading" if _is_heading(answer, span) else no_claim_reason(claim)
+            reason = "heading" if is_heading(answer, span) else no_claim_reason(claim)
         leans = before is not None and _PRONOUN_LEAD.match(claim) is not None
         prepared.append(PreparedStatement(*span, claim, before if leans else None, reason))
         if reason is None:
@@ -200,43 +133,6 @@ def claims_of(answer: str) -> list[PreparedStatement]:
     return [statement for statement in prepare_answer(answer) if statement.no_claim is None]
 
 
-def strip_lead(sentence: str) -> str:
-    """Cut emphasis, citation marks and leads such as "Based on the context," off.
-
-    Args:
-        sentence: One sentence.
-
-    Returns:
-        What the sentence claims; the sentence itself when nothing would remain. What the sources
-        leave open is cut off as well where a claim follows: "…, but it stands in Paris."
-    """
-    text = sentence
-    if any(map(text.__contains__, _SIGNS)):
-        text = _CITATION.sub("", _EMPHASIS.sub("", text))
-    text = _without_leads(text.strip())
-    if _is_about_sources(text):
-        turn = _BUT.search(text[:_LONGEST_MATCHED])
-        rest = "" if turn is None else _without_leads(text[turn.end() :])
-        if rest and not _is_about_sources(rest):
-            text = rest[:1].upper() + rest[1:]
-    return text or sentence
-
-
-def _without_leads(text: str) -> str:
-    for _ in range(2):
-        match = _LEADS.match(text[:_LONGEST_MATCHED].replace("’", "'"))
-        if match is None or match.end() >= len(text):
-            break
-        text = text[match.end() :]
-        text = text[:1].upper() + text[1:]
-    return text
-
-
-def _is_about_sources(text: str) -> bool:
-    head = text[:_LONGEST_MATCHED].replace("’", "'")
-    return _ABSENCE.match(head) is not None or _ABSENCE_RU.match(head) is not None
-
-
 def no_claim_reason(claim: str) -> NoClaim | None:
     """Say why a sentence claims nothing about the world.
 
@@ -247,37 +143,24 @@ def no_claim_reason(claim: str) -> NoClaim | None:
         None when it claims something.
     """
     text = claim.strip()
-    head = text[:_LONGEST_MATCHED].replace("’", "'")
+    head = text[:LONGEST_MATCHED].replace("’", "'")
     if not _HAS_WORD.search(head):
         return "no_words"
-    if text.endswith(("?", "？")):
+    if _QUESTION.search(text):
         return "question"
-    if _is_about_sources(text):
+    if _STEP.match(head) or _announces(text, head):
+        return "announcement"
+    if absence_of(head) is None and speaks_of_sources(head):
         return "about_sources"
     if _TALK.match(head) or _SORRY.match(head):
         return "talk"
-    if text.endswith((":", "：")) and (_ANNOUNCES.match(head) or len(text.split()) <= 12):
-        return "announcement"
     return None
 
 
-def _is_heading(answer: str, span: Span) -> bool:
-    if len(span.text) > _LONGEST_HEADING:
-        return False
-    line_start = max(answer.rfind("\n", 0, span.start), answer.rfind("\r", 0, span.start)) + 1
-    before = answer[line_start : span.start][-_LONGEST_HEADING:]
-    if _HEADING_BEFORE.match(before):
+def _announces(text: str, head: str) -> bool:
+    if _PROMISES.match(head):
         return True
-    if "|" in span.text and _TABLE_RULE.match(answer, span.end):
-        return True
-    is_item = bool(before.strip())
-    if is_item:
+    if not text.endswith((":", "：", ":**", ":__")):
         return False
-    if _BOLD_LINE.match(span.text):
-        # "**It opened in 1907.**" is a sentence, "**Opening hours:**" is none.
-        return not _ENDS_SENTENCE.search(span.text)
-    # A line of its own, short, without a stop and in capitals, is a title.
-    is_line = answer[span.end : span.end + 1] in ("\n", "\r")
-    return (
-        is_line and len(span.text.split()) <= 4 and span.text.istitle() and span.text[-1].isalpha()
-    )
+    is_short = len(text.split()) <= _LONGEST_HEAD_WORDS
+    return is_short or bool(_ANNOUNCES.match(head) or _ANNOUNCES_AT_END.search(text[-300:]))

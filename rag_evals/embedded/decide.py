@@ -1,19 +1,23 @@
 """How is one statement decided? Prepare, compare, weigh, explain."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import log
 
 from rag_evals.core import Evidence, Verdict
 from rag_evals.embedded.compare import EvidenceComparison, compare
 from rag_evals.embedded.evidence import EvidenceSearch
 from rag_evals.embedded.features import difference_features, shared_features
+from rag_evals.embedded.leads import LONGEST_MATCHED
 from rag_evals.embedded.model import Model, probability
 from rag_evals.embedded.passage import Passage, Sentence, prepare, statement_sentence
-from rag_evals.embedded.reasons import reason
+from rag_evals.embedded.reasons import absence_reason, reason
+from rag_evals.embedded.sources import absence_of
 
 _MOST_READINGS = 6
 _LEAST_RIVAL = 0.3
 _LEAST_EQUAL = 0.8
 _ROUNDING = 1e-9
+_SURELY_SAID = "strict"
 
 
 def decide(
@@ -31,7 +35,40 @@ def decide(
         One verdict for each statement, in order.
     """
     passages = [prepare(chunk) for chunk in chunks]
-    return [_verdict(model, threshold, text, passages) for text in statements]
+    return [_decided(model, threshold, text, passages) for text in statements]
+
+
+def _decided(model: Model, threshold: float, text: str, passages: Sequence[Passage]) -> Verdict:
+    absence = absence_of(text[:LONGEST_MATCHED])
+    if absence is None:
+        return _verdict(model, threshold, text, passages)
+    # "Passage 3 does not say how …" is wrong when passage 3 does; people count from 1.
+    meant = passages
+    if absence.number is not None and 1 <= absence.number <= len(passages):
+        meant = passages[absence.number - 1 : absence.number]
+    said = _verdict(model, model.thresholds[_SURELY_SAID], absence.topic, meant)
+    first = passages.index(meant[0]) if meant else 0
+    evidence = tuple([one._replace(chunk_id=one.chunk_id + first) for one in said.evidence])
+    support = _support_of_absence(said.support, model)
+    is_supported = support >= threshold
+    return Verdict(
+        support=support,
+        is_supported=is_supported,
+        # What is not there is in no chunk.
+        chunk_ids=(),
+        reason=absence_reason(text, absence.topic, evidence, is_supported=is_supported),
+        evidence=() if is_supported else evidence,
+    )
+
+
+def _support_of_absence(said: float, model: Model) -> float:
+    """Turn round the support of what is said to be left out.
+
+    Only what is surely said makes an absence wrong: its words may stand in the chunks without
+    being an answer. At that point the support is that of the balanced threshold.
+    """
+    limits = [model.thresholds[name] for name in ("balanced", _SURELY_SAID)]
+    return probability(sum(log(limit / (1 - limit)) for limit in limits) - log(said / (1 - said)))
 
 
 def readings(

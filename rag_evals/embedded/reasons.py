@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from rag_evals.core import Evidence
 from rag_evals.embedded.compare import EvidenceComparison
 from rag_evals.embedded.passage import Passage
 from rag_evals.embedded.polarity import compare_polarity
@@ -23,6 +24,8 @@ _ENGLISH = {
     "hedge": "{place} says it with '{theirs}', the statement as a fact",
     "unit": "{ours}: unit differs in {place} ('{theirs}')",
     "order": "the same names in another order than in {place}",
+    "left_out": "no chunk says '{topic}'",
+    "not_left_out": "{place} says '{topic}'",
     "chunk": "chunk {id}",
     "and": "; ",
 }
@@ -42,6 +45,8 @@ _RUSSIAN = {
     "hedge": "{place}: с оговоркой '{theirs}', в утверждении как факт",
     "unit": "{ours}: другая единица, {place} ('{theirs}')",
     "order": "те же имена в другом порядке, {place}",
+    "left_out": "ни один фрагмент не говорит: '{topic}'",
+    "not_left_out": "{place} говорит: '{topic}'",
     "chunk": "фрагмент {id}",
     "and": "; ",
 }
@@ -73,6 +78,25 @@ def reason(result: EvidenceComparison, passages: Sequence[Passage], *, is_suppor
     if not findings:
         findings = [_support(result, texts)]
     return texts["and"].join(findings[:_MOST_FINDINGS])
+
+
+def absence_reason(
+    text: str, topic: str, evidence: Sequence[Evidence], *, is_supported: bool
+) -> str:
+    """Explain a verdict on a statement that the sources leave something out.
+
+    Args:
+        text: The statement.
+        topic: What it says they leave out.
+        evidence: The sentences that come nearest to it.
+        is_supported: The decision.
+
+    Returns:
+        One line, as of `reason`.
+    """
+    texts = _RUSSIAN if _is_russian(text) else _ENGLISH
+    place = texts["chunk"].format(id=evidence[0].chunk_id) if evidence else ""
+    return texts["left_out" if is_supported else "not_left_out"].format(topic=topic, place=place)
 
 
 def _is_russian(text: str) -> bool:

@@ -109,8 +109,8 @@ class EmbeddedVerifier(Verifier):
                 # A text is a sequence of its letters, each of which would get a verdict.
                 raise ConfigurationError(f"{name} is one text; expected a list, as in [{name}]")
         # The word lists would cost every import of the package.
-        from rag_evals.embedded.claims import strip_lead  # noqa: PLC0415
         from rag_evals.embedded.decide import decide  # noqa: PLC0415
+        from rag_evals.embedded.leads import strip_lead  # noqa: PLC0415
 
         claims = [strip_lead(claim.text) for claim in as_claims(statements)]
         return decide(self._model(), self.threshold, claims, chunks)

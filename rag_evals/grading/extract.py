@@ -84,7 +84,7 @@ class SentenceExtractor(Extractor):
 
     def fingerprint(self) -> str:
         """Return a hash that names the way; it has no settings."""
-        return fingerprint("sentences 3")
+        return fingerprint("sentences 4")
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
         """Return at once."""

@@ -6,6 +6,7 @@ import pytest
 
 from rag_evals import Faithfulness
 from rag_evals.embedded import claims_of, prepare_answer
+from rag_evals.embedded.sources import absence_of
 from rag_evals.grading.two_step import VerifiedFaithfulnessResult
 
 
@@ -32,6 +33,15 @@ from rag_evals.grading.two_step import VerifiedFaithfulnessResult
         ),
         ("В тексте не указана дата, но мост построен в мае.", "Мост построен в мае."),
         ("No child was hurt.", "No child was hurt."),
+        ("The passage describes that cats purr.", "Cats purr."),
+        ("Cats purr, as stated in passage 2.", "Cats purr."),
+        ("Cats, as stated in the text, purr.", "Cats purr."),
+        (
+            "Passage 1 states that cats purr, while passage 2 says that they growl.",
+            "Cats purr, while they growl.",
+        ),
+        ('The answer to the question "What do cats do?" is: Cats purr.', "Cats purr."),
+        ("Обратите внимание, что кошки мурлычут.", "Кошки мурлычут."),
         ("Согласно тексту, мост построен в 1907 году.", "Мост построен в 1907 году."),
         ("В документе говорится, что мост закрыт.", "Мост закрыт."),
     ],
@@ -48,19 +58,21 @@ def test_leads_are_cut_from_the_claim(sentence: str, claim: str) -> None:
     [
         ("Is that all?", "question"),
         ("# Opening hours", "heading"),
-        ("The context does not mention her age.", "about_sources"),
-        ("There is no information about the price in the passages.", "about_sources"),
-        ("None of the passages specify the exact location.", "about_sources"),
         ("The passages provide conflicting information.", "about_sources"),
+        ("(Passage 3)", "about_sources"),
+        ("This is mentioned in passage 2.", "about_sources"),
+        ("Об этом говорится в отрывке 2.", "about_sources"),
         ("There is no clear answer to the question.", "about_sources"),
         ("I'm not able to find the answer in the passages.", "about_sources"),
-        ("The context does not mention the price, but only the date.", "about_sources"),
-        ("В контексте нет сведений о цене.", "about_sources"),
         ("Ни в одном из отрывков об этом не говорится.", "about_sources"),
         ("Я не нашёл ответа.", "about_sources"),
         ("As an AI language model, I have no opinion.", "talk"),
         ("I'm sorry.", "talk"),
         ("I hope this helps!", "talk"),
+        ("Sure, I can help you with that!", "talk"),
+        ("That's it!", "talk"),
+        ("Here's a concise summary of the passage, with the main points:", "announcement"),
+        ("Step 2:", "announcement"),
         ("Here are the steps:", "announcement"),
         ("Вот шаги:", "announcement"),
     ],
@@ -71,6 +83,29 @@ def test_sentences_that_claim_nothing_say_why(sentence: str, why: str) -> None:
 
     assert statement.no_claim == why
     assert claims_of(sentence) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "topic", "number"),
+    [
+        ("Passage 3 does not say how to fold a quilt.", "fold a quilt", 3),
+        ("The context does not mention her age.", "her age", None),
+        ("There is no information about the price in the passages.", "price", None),
+        ("None of the passages specify the exact location.", "location", None),
+        ("The context does not mention the price, but only the date.", "price", None),
+        ("It is not mentioned in the passages whether dogs may enter.", "dogs may enter", None),
+        ("В контексте нет сведений о цене.", "цене", None),
+        ("В отрывке 2 не сказано, как сложить одеяло.", "сложить одеяло", 2),
+    ],
+)
+def test_what_the_sources_leave_out_is_a_claim(
+    sentence: str, topic: str, number: int | None
+) -> None:
+    """It keeps its words, and says what to look for, and in which source."""
+    (statement,) = claims_of(sentence)
+
+    assert statement.claim == sentence
+    assert absence_of(sentence) == (topic, number)
 
 
 @pytest.mark.parametrize(

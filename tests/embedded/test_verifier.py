@@ -91,6 +91,33 @@ def test_small_words_decide(chunk: str, statement: str, supported: bool) -> None
     assert verdict.is_supported is supported
 
 
+@pytest.mark.parametrize(
+    ("statement", "supported", "reason"),
+    [
+        ("Passage 3 does not say how to fold a quilt.", False, "chunk 2 says 'fold a quilt'"),
+        ("Passage 1 does not say how to fold a quilt.", True, "no chunk says 'fold a quilt'"),
+        ("The passages do not explain how to fold a quilt.", False, "chunk 2 says"),
+        ("The passages do not mention the price of the quilt.", True, "no chunk says"),
+        ("В тексте не сказано, что шерсть дают овцы.", False, "фрагмент 1 говорит"),
+        ("В тексте не указана цена шерсти.", True, "ни один фрагмент"),
+    ],
+)
+def test_what_the_sources_leave_out_is_looked_for(
+    statement: str, supported: bool, reason: str
+) -> None:
+    """A claim of absence is wrong when the source that it names says it; any, if it names none."""
+    chunks = [
+        "Wool comes from sheep. It is dyed in vats.",
+        "Old quilts are rare. Шерсть дают овцы.",
+        "To fold a quilt, lay it flat and fold it in thirds.",
+    ]
+    (verdict,) = EmbeddedVerifier().verify([statement], chunks)
+
+    assert verdict.is_supported is supported
+    assert reason in verdict.reason
+    assert all(chunks[one.chunk_id][one.start : one.end] == one.text for one in verdict.evidence)
+
+
 def test_evidence_quotes_the_chunk() -> None:
     """The sentence that was read as evidence is given with its offsets."""
     (verdict,) = EmbeddedVerifier().verify(["It was completed in 1889."], CHUNKS)

@@ -1,0 +1,134 @@
+# Patterns read better unbroken.
+# ruff: noqa: E501
+"""What of a sentence is no part of its claim?
+
+Emphasis, citation marks, leads such as "Based on the context," and remarks such as ", as stated in
+passage 2," are cut off. English and Russian.
+"""
+
+import re
+
+from rag_evals.embedded.sources import (
+    SOURCE,
+    SOURCE_RU,
+    STATES,
+    absence_of,
+    names_source,
+    speaks_of_sources,
+)
+
+_SURE = r"(?:so|yes|no|well|sure|certainly|absolutely|great|okay|in summary|overall|in short|to summarize|in conclusion|additionally|however|also|therefore|furthermore|accordingly|thus|while)"
+# "Based on the provided context, it is tall." → "It is tall."
+# "В тексте говорится, что башня высокая." → "Башня высокая."
+_LEADS = re.compile(
+    rf"^(?:{_SURE}[,.!]\s+)?(?:"
+    rf"(?:based (?:up)?on|according to|as per|per|from|given|using|in|as (?:stated|mentioned|described|"
+    rf"noted|explained|shown|indicated|seen|outlined) (?:in|by))\s+{SOURCE}[^,.;:]{{0,40}},\s+"
+    rf"|{SOURCE}\s+(?:also\s+|further\s+|clearly\s+)?{STATES}\s+(?:that|how(?! to\b))\s+"
+    rf"|{SOURCE}\s+(?:also\s+)?(?:says?|said|states?|stated)\s+(?=(?:the|a|an|it|he|she|they|there|this)\s)"
+    r"|(?:passage|document|source|chunk|context|text|snippet|article|excerpt) \d+:\s+"
+    rf"|(?:it is|it's) (?:stated|mentioned|noted|said|explained)(?: in {SOURCE})? that\s+"
+    r"|(?:yes|no|sure|certainly|of course)[,:!.]\s+"
+    r"|(?:in summary|overall|in short|to summarize|in conclusion|to sum up|in other words)[,:]\s+"
+    r"|(?:therefore, |thus, |so )?it (?:can|may) be (?:inferred|concluded|assumed) (?:from .{1,40} )?that\s+"
+    r"|it (?:appears|seems) that\s+"
+    rf"|(?:the|my) (?:correct |final |brief )?answers? (?:to (?:the|your|this) (?:original )?question(?: [\"“«][^\"”»]{{1,200}}[\"”»])? )?(?:(?:based on|from|according to) {SOURCE} )?(?:is|are)(?: that |:\s+)"
+    r"|(?:note|tip|important|remember|warning):\s+"
+    r"|(?:please note that|note that|it is (?:important|worth)(?: to note| noting)? that|keep in mind that)\s+"
+    rf"|(?:согласно|исходя из|судя по|на основе|на основании|по|в соответствии с|как (?:указано|сказано|"
+    rf"отмечено|говорится) в)\s+{SOURCE_RU}[^,.;:]{{0,40}},\s+"
+    rf"|(?:в\s+)?{SOURCE_RU}\s+(?:говорится|сказано|указано|отмечается|утверждается|сообщается|объясняется|сообщает|утверждает|объясняет|описывает),?\s+что\s+"
+    r"|(?:таким образом|итак|в итоге|в целом|другими словами|важно отметить,? что|стоит отметить,? что|обратите внимание,? что|да|нет|конечно),\s+"
+    r"|(?:обратите внимание|важно отметить|стоит отметить),? что\s+"
+    r"|(?:(?:таким образом|итак), )?(?:правильный )?ответ(?: на (?:ваш |этот )?вопрос)?:\s+"
+    r"|(?:примечание|важно|совет):\s+"
+    r")",
+    re.IGNORECASE,
+)
+# "It is tall [1, 2] (see passage 2) (Smith et al., 2019)." → "It is tall."
+# Bounded white space before it: an unbounded run is tried from each of its places.
+_CITATION = re.compile(
+    r"\s{0,4}(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*|according to |from |см\.? )?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?|отрыв(?:ок|ки)|документ|источник|фрагмент)s?\s*"
+    r"\d+(?:(?:,| and|, and|;| и)\s*(?:passage\s*|отрывок\s*)?\d+)*(?::\d+)?\)|【[^】]{0,40}】)",
+    re.IGNORECASE,
+)
+_NAMED_SOURCE = r"(?:(?:the|these|this|our)\s+)?(?:(?:provided|given|supplied|above|retrieved|first|second|third)\s+)*(?:contexts?|passages?|documents?|articles?|texts?|excerpts?|chunks?|snippets?)(?:\s+\d+(?:(?:, and|,| and)\s+(?:passage\s+)?\d+)*)?"
+_NAMED_SOURCE_RU = r"(?:(?:предоставленн|приведенн|приведённ|данн|эт|перв|втор|трет)\w+\s+)*(?:контекст|отрыв|документ|фрагмент|текст|источник)\w*(?:\s+\d+)?"
+# "The fee, as stated in the document, is 30 euros." → "The fee is 30 euros."
+_REMARK = re.compile(
+    rf",?\s{{1,4}}(?:(?:as\s+)?(?:is\s+)?(?:stated|mentioned|described|noted|indicated|explained|listed|suggested|provided|outlined)\s+(?:in|by)|according to|based on)\s+{_NAMED_SOURCE}(?=\W*$|[,;:]),?"
+    rf"|,\s{{1,4}}как (?:указано|сказано|отмечено|описано|говорится) в\s+{_NAMED_SOURCE_RU}(?=\W*$|[,;:]),?",
+    re.IGNORECASE,
+)
+# "Passage 1 states that it is red, while passage 2 says that it is blue." → "It is red, while it is blue."
+_OTHER_SOURCE = re.compile(
+    rf"(?<=[,;])(\s{{1,4}}(?:while|whereas|and|but)\s+){_NAMED_SOURCE}\s+(?:also\s+)?(?:{STATES}|gives?|puts? it at)\s+(?:that\s+)?"
+    rf"|(?<=[,;])(\s{{1,4}}(?:а|и|но|тогда как)\s+)в\s+{_NAMED_SOURCE_RU}\s+(?:говорится|сказано|указано|указана?ы?),?\s+(?:что\s+)?",
+    re.IGNORECASE,
+)
+# "The context does not mention it; however, it stands in Paris." → "It stands in Paris."
+_BUT = re.compile(
+    r"(?:[;,]\s+(?:however|but(?! rather\b)|though|although|yet|nevertheless)|\bhowever),?\s+(?=(?:\S+\s+){3,}\S)"
+    r"|[;,]\s+(?:однако|но|хотя),?\s+(?=(?:\S+\s+){3,}\S)",
+    re.IGNORECASE,
+)
+_EMPHASIS = re.compile(r"\*\*|__|`")
+# Without any of these there is neither a citation nor emphasis.
+_SIGNS = "[(【*_`"
+_MOST_LEADS = 3
+LONGEST_MATCHED = 600
+"""Characters of a sentence that are looked at; bounds the time of the patterns."""
+
+
+def strip_lead(sentence: str) -> str:
+    """Cut off what is no part of the claim.
+
+    Args:
+        sentence: One sentence.
+
+    Returns:
+        What the sentence claims; the sentence itself when nothing would remain. What the sources
+        leave open is cut off as well where a claim follows: "…, but it stands in Paris."
+    """
+    text = sentence
+    if any(map(text.__contains__, _SIGNS)):
+        text = _CITATION.sub("", _EMPHASIS.sub("", text))
+    text = _without_leads(text.strip())
+    is_of_sources = is_about_sources(text)
+    if not is_of_sources and names_source(text):
+        return _without_remarks(text)
+    if is_of_sources:
+        turn = _BUT.search(text[:LONGEST_MATCHED])
+        rest = "" if turn is None else _without_leads(text[turn.end() :])
+        if rest and not is_about_sources(rest):
+            text = _capitalised(rest)
+    return text or sentence
+
+
+def is_about_sources(text: str) -> bool:
+    """Say whether a sentence says something of the sources only, be it what they leave out."""
+    head = text[:LONGEST_MATCHED]
+    return absence_of(head) is not None or speaks_of_sources(head)
+
+
+def _without_leads(text: str) -> str:
+    for _ in range(_MOST_LEADS):
+        match = _LEADS.match(text[:LONGEST_MATCHED].replace("’", "'"))
+        if match is None or match.end() >= len(text):
+            break
+        text = _capitalised(text[match.end() :])
+    return text
+
+
+def _without_remarks(text: str) -> str:
+    head, tail = text[:LONGEST_MATCHED], text[LONGEST_MATCHED:]
+    head = _OTHER_SOURCE.sub(lambda found: found[1] or found[2], head)
+    cut = _REMARK.sub("", head)
+    return _capitalised(cut) + tail if _HAS_WORD.search(cut) else text
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+_HAS_WORD = re.compile(r"[^\W\d_]{2,}")

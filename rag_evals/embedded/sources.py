@@ -1,0 +1,220 @@
+# Patterns read better unbroken.
+# ruff: noqa: E501
+"""Which sentences speak of the sources, and what do they say that the sources leave out?
+
+"Passage 2 is about tea." claims nothing that a source could show. "Passage 3 does not say how to
+fold a quilt." does: it is wrong when a source says how. English and Russian.
+"""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+SOURCE = (
+    r"(?:(?:the|these|this|those|your|all|both|our|any)\s+)?(?:(?:provided|given|supplied|above|retrieved|"
+    r"following|available|relevant|first|second|third|fourth|last|other|same|two|three)\s+)*(?:context|passages?|documents?|"
+    r"texts?|articles?|sources?|excerpts?|information|search results?|chunks?|snippets?|material|"
+    r"data|references?|paragraphs?)(?:\s+(?:provided|given|above|\d+(?:(?:, and|,| and|&)\s+(?:passage\s+)?\d+)*|you (?:gave|provided)))*"
+)
+SOURCE_RU = (
+    r"(?:(?:предоставленн|приведенн|приведённ|данн|указанн|имеющ|эт|перв|втор|трет|последн|об[ао])\w*\s+)*(?:контекст|отрыво?к|документ|"
+    r"текст|стать|источник|информаци|фрагмент|материал|данны)\w*(?:\s+\d+(?:(?:,| и)\s+\d+)*)?"
+)
+STATES = (
+    r"(?:states?|says?|mentions?|explains?|notes?|indicates?|suggests?|shows?|describes?|reports?|"
+    r"stated|said|mentioned|explained|noted|indicated|reported|tells? us|specif(?:y|ies)|confirms?|"
+    r"clarif(?:y|ies)|impl(?:y|ies)|claims?|adds?|recommends?|points? out|reveals?|discuss(?:es)?)"
+)
+# Looked for as they are: a pattern of many words is slow where none is found.
+_SOURCES = (
+    "passage context document text article source excerpt chunk snippet paragraph information "
+    "material data reference result отрыв контекст документ текст стать источник фрагмент информаци материал данны"
+).split(" ")
+_UNANSWERED = tuple(
+    "answer|mention|detail|specified|provided|stated|explained|unable|possible|difficult|hard to|i can|i do|i am|i was|i could|i'm|without |more |further |"
+    "ответ|сведени|об этом|упом|сказано|указано|не могу|не смог|не наш|не удалось|не знаю|невозможно".split(
+        "|"
+    )
+)
+_SPEAK = (
+    r"(?:mention|sa[yi]d?|contain|provide|state|specif|include|discuss|give|address|explain|answer|describe|"
+    r"cover|indicate|offer|reveal|tell|refer|clarif|list|elaborate|detail|have|seem|appear|name)\w*"
+)
+_LEAD = r"(?:(?:however|unfortunately|but|although|while|also|therefore|so|thus|additionally|hence|note that|it should be noted that)\b,?\s*)*"
+_SPARE = r"(?:(?:specific|further|enough|other|direct|directly|clear|clearly|additional|any|explicit|explicitly|exact|detailed|sufficient|specifically|actually|really|much)\s+)*"
+_WHAT = r"(?:information|mention|details?|references?|data|evidence|indication|instructions?|answers?|guidance|explanation)"
+_ABOUT = r"(?:about|on|regarding|concerning|of|for|as to|to|that|related to|relating to)"
+# What follows each of these is what the sources are said to leave out.
+_LEAVES_OUT = re.compile(
+    rf"^{_LEAD}(?:"
+    rf"{SOURCE}\s+(?:do|does|did)(?:\s+not|n't)\s+{_SPARE}(?:\w+ly\s+)?{_SPEAK}\b"
+    rf"|(?:none|neither|nothing) (?:of|in) {SOURCE}\s+(?:\w+ly\s+)?{_SPEAK}\b"
+    rf"|(?:no|neither) (?:passage|document|source|chunk|text|article|excerpt)s?\s+(?:\w+ly\s+)?{_SPEAK}\b"
+    rf"|{SOURCE}\s+(?:has|have|gives?|provides?|contains?|offers?)\s+(?=(?:no|little)\b)"
+    rf"|{SOURCE}\s+(?:lacks?|fails? to {_SPEAK})\b"
+    rf"|there (?:is|are|was|were)(?:\s+not|n't)?\s+(?=(?:no|any|little)\b.{{0,30}}\b{_WHAT})"
+    rf"|there (?:is|are|was|were)\s+(?=(?:no|nothing)\b.{{0,120}}\b(?:in|from|within) {SOURCE}[.!]?$)"
+    rf"|(?:it|this) (?:is|was) (?:not|un)\s?(?:specified|mentioned|stated|provided|explained)\b(?:\s+(?:in|by) {SOURCE})?"
+    rf"|(?=no {_SPARE}{_WHAT}\b[^.]{{0,200}}\b(?:is|are|was|were) (?:given|provided|found|available|mentioned))"
+    r")\s*",
+    re.IGNORECASE,
+)
+_LEAVES_OUT_RU = re.compile(
+    rf"^(?:(?:однако|к сожалению|но|также|поэтому),?\s*)?(?:"
+    rf"(?:в\s+)?{SOURCE_RU}\s+(?:об этом\s+|прямо\s+)?(?:не\s+(?:содерж|упомина|указ|уточня|сказан|говор|сообща|объясня|привод|привед|назван|описыва|описан|раскрыва|дан|да[юе]т|отвеча)\w*)"
+    rf"|(?:в\s+)?{SOURCE_RU}\s+(?=(?:нет|отсутству\w+)\b)"
+    rf"|ни (?:в )?одн\w+ (?:из )?{SOURCE_RU}\s+(?:об этом\s+)?не\s+\w+"
+    rf"|(?=(?:нет|отсутству\w+) (?:информации|данных|сведений|упоминани\w+)\b)"
+    r")[\s,]*",
+    re.IGNORECASE,
+)
+# "no specific information about the price of the quilt in the passages" → "the price of the quilt"
+_FRAME = re.compile(
+    rf"^(?:(?:no|any|little|nothing|a|an|the)\s+)?{_SPARE}(?:{_WHAT}(?:\s+(?:and|or)\s+{_WHAT})*\s+{_ABOUT}\s+)?(?:anything about\s+|about\s+)?"
+    r"(?:(?:whether|if|that|what|when|where|who|whom|which|why|how(?: (?:to|many|much|long|often))?)\s+)?(?:the\s+)?(?:(?:specific|exact|precise|total)\s+)*",
+    re.IGNORECASE,
+)
+_FRAME_RU = re.compile(
+    r"^(?:нет|отсутству\w+)?\s*(?:(?:никак|конкретн|точн|достаточн|подробн|прям)\w+\s+)*(?:(?:информаци|сведени|данны|упоминани|ответ)\w*\s+)?(?:об?о?\s+|на\s+)?"
+    r"(?:(?:что|как|когда|где|кто|какой|какая|какие|почему|зачем|сколько|ли)\s+)?",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    rf"[,\s]+(?:(?:is|are|was|were) (?:given|provided|found|available|mentioned)\b.*|(?:(?:directly|explicitly) )?(?:mentioned |given |provided )?(?:in|from|within|by|based on) {SOURCE})\W*$",
+    re.IGNORECASE,
+)
+_REST = re.compile(
+    r"\s*(?:[;,]\s+(?:but|so|only|nor|and|however|such as|although|though|но|поэтому|а)\b.*|[.!…]+$)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NUMBERED = re.compile(
+    r"(?:passage|document|source|excerpt|article|text|отрыв\w+|документ\w*|источник\w*|фрагмент\w*)\s+(\d{1,3})\b(?!\s*(?:,|and|и)\s*\d)",
+    re.IGNORECASE,
+)
+_TOPIC_WORD = re.compile(r"[^\W\d_]{3,}")
+# "the answer", "this question": such a sentence leaves nothing out that could be looked for.
+_EMPTY_TOPIC = re.compile(
+    r"^(?:(?:the|this|your|an?|that|user's|original|question|answer|about|any|it|so|ответ\w*|вопрос\w*|об этом|этом|этого|на|этот|данный)\W*)*$",
+    re.IGNORECASE,
+)
+
+_UNKNOWN = re.compile(
+    rf"^{_LEAD}(?:"
+    r"there (?:is|are|was) (?:no|not|little)(?: (?:specific|further|enough|other|direct|clear|additional|any|explicit))* ?"
+    r"(?:information|mention|details|reference|answer)\b"
+    rf"|{SOURCE}\s+(?:is|are)\s+(?:not|un|in)\s?(?:clear|specific|sufficient|enough)\b"
+    rf"|{SOURCE}\s+(?:only (?:mention|provide|discuss)\w*)\b"
+    rf"|(?:it|this) (?:is|was) (?:not |un)(?:clear|known|possible)\b.*\b(?:from|in|based on) {SOURCE}"
+    rf"|(?:it is |it's )?(?:unable|not possible|impossible|difficult|hard) to (?:answer|determine|say|tell|provide|give)\b(?!.*\bwithout (?!(?:more|further|additional)\b))"
+    r"|without (?:more|further|additional) (?:context|information|details)\b"
+    r"|(?:more|further|additional) (?:information|context|details) (?:is|are|would be) (?:needed|required|necessary)\b"
+    r"|i (?:can(?:no|')t|cannot|do not|don't|could not|couldn't|am (?:not|unable)|was unable)\b"
+    r"|i'm (?:not able|unable|not sure)\b"
+    r")",
+    re.IGNORECASE,
+)
+_UNKNOWN_RU = re.compile(
+    r"^(?:(?:однако|к сожалению|но|также|поэтому|увы),?\s*)?(?:(?:я )?не (?:могу|смог\w*|наш[её]л|нашла|удалось|указано|упоминается|сказано)\b"
+    rf"|я не знаю[.!]*$|(?:по )?{SOURCE_RU}\s+(?:\w+\s+){{0,2}}невозможно\b|точного ответа .{{0,30}}не (?:могу|дать)"
+    r"|невозможно (?:ответить|определить|сказать)|(?:у меня )?недостаточно (?:информации|данных|сведений)\b"
+    r"|(?:для|чтобы) .{0,40}(?:нужно|нужна|требуется) (?:больше|дополнительн\w+) (?:информации|информация|данных|сведений)"
+    rf"|информаци\w+ (?:\w+\s+){{0,2}}(?:нет|отсутству\w+))",
+    re.IGNORECASE,
+)
+# Made of nothing but words for sources and for pointing at them: "(See passage 2 for details.)"
+_ONLY_POINTS = re.compile(
+    r"\W*(?:(?:see|sources?|from|and|or|also|refs?|references?|refer|according|based|to|in|on|the|all|of|please|passages?|docs?|documents?|"
+    r"chunks?|texts?|paragraphs?|contexts?|excerpts?|articles?|snippets?|lines?|page|pages|section|for|more|further|details?|"
+    r"information|given|provided|above|\d+|см|смотри\w*|подробн\w+|источник\w*|отрыв\w+|документ\w*|фрагмент\w*|стать\w+|текст\w*|из|в|и|контекст\w*)\b\W*)+",
+    re.IGNORECASE,
+)
+_PLAIN = r"(?:(?!\d|\b(?:as|that)\b|[:;\"“«])[^.]){0,160}"
+_SPEAKS_OF = re.compile(
+    rf"^{_LEAD}(?:"
+    # "This is mentioned in passage 2."
+    r"(?:this|that|it|all (?:of )?(?:this|these|that)|(?:all |most of )?(?:the|this|these) (?:above )?(?:information|answer|details|facts|steps|instructions)(?: above)?|these)\s+"
+    rf"(?:is|are|was|were|can be|comes?|has been)\s+(?:\w+ly\s+)?(?:also )?(?:(?:found|mentioned|stated|described|discussed|explained|taken|based|supported|confirmed|given|"
+    rf"provided|noted|listed|said|drawn|outlined|shown)\s+)?(?:solely |directly )?(?:in|from|on|by|at)\s+(?:(?:the|both|all) )?{SOURCE}\W*$"
+    rf"|(?:the )?answers?(?: to (?:the|this|your) question)?(?: above)? (?:can be|is|are) (?:found|given|provided|mentioned|stated|based)\b.{{0,20}} {SOURCE}\W*$"
+    # "Passage 2 is about tea.", "The passages contradict each other."
+    rf"|{SOURCE}\s+(?:also\s+|mainly\s+|mostly\s+|only\s+|all\s+|both\s+)*(?:is about|are about|discuss(?:es)?|describes?|focus(?:es)? on|deals? with|talks? about|"
+    rf"speaks? of|covers?|addresse?s?|concerns?|refers? to|(?:is|are) (?:an? )?(?:excerpt|part|extract|summary|review|list)s?\b)(?!\s+(?:that|how (?!to)|why|when|where|what|as)\b){_PLAIN}(?:passage \d+ {_PLAIN})?\.?$"
+    rf"|{SOURCE}\s+(?:also\s+|only\s+)?(?:provides?|gives?|contains?|offers?|includes?|has|have|presents?|lists?|outlines?|details?)\s+(?:\w+[- ]){{0,4}}"
+    rf"(?:information|instructions?|details?|steps?|tips?|guidance|guidelines?|overview|definitions?|explanations?|examples?|descriptions?|summary|answers?|accounts?|advice|testimonials?|ways?|methods?|insights?)\b{_PLAIN}\.?$"
+    rf"|(?:the |both |all |these |two |three )*{SOURCE}\s+(?:all\s+|also\s+|do not\s+|don't\s+)?(?:agree|disagree|contradict|differ|conflict|vary)\b(?! that\b){_PLAIN}\.?$"
+    r")",
+    re.IGNORECASE,
+)
+_SPEAKS_OF_RU = re.compile(
+    rf"^(?:(?:также|однако),?\s*)?(?:"
+    rf"(?:(?:вс[её] )?(?:это|об этом|эта информация|информация)|ответ(?: выше)?)\s+(?:\w+\s+)?(?:говорится|сказано|указано|упоминается|описано|упомянуто|взята?|основана?|найти)\s+(?:в|на|из)\s+{SOURCE_RU}\W*$"
+    rf"|ответ (?:можно найти|содержится|дан|приведён|приведен|есть) в {SOURCE_RU}\W*$"
+    rf"|(?:в\s+)?(?:оба\s+)?{SOURCE_RU}\s+(?:также\s+)?(?:посвящ\w+|рассказыва\w+|повеству\w+|описыва\w+|описан\w*|расход\w+|противореч\w+|соглас\w+|содерж\w+ (?:информаци|инструкци|сведени|описани)\w*|да[юе]т разн\w+|иде?т речь)"
+    rf"(?!,? (?:что|как)\b){_PLAIN}\.?$"
+    r")",
+    re.IGNORECASE,
+)
+
+
+class Absence(NamedTuple):
+    """What a sentence says the sources leave out.
+
+    Attributes:
+        topic: What is looked for in them.
+        number: The one source that is meant, counted from 1 as people do; None for all.
+    """
+
+    topic: str
+    number: int | None
+
+
+def names_source(text: str) -> bool:
+    """Say whether a word for sources stands in a text: the patterns need not be tried else."""
+    return any(map(text.lower().__contains__, _SOURCES))
+
+
+def absence_of(sentence: str) -> Absence | None:
+    """Return what a sentence says the sources leave out.
+
+    Args:
+        sentence: One sentence, at most a few hundred characters.
+
+    Returns:
+        None when it says no such thing, or nothing that could be looked for.
+    """
+    if not _may_speak(sentence):
+        return None
+    head = sentence.replace("’", "'")
+    for opening, frame in ((_LEAVES_OUT, _FRAME), (_LEAVES_OUT_RU, _FRAME_RU)):
+        found = opening.match(head)
+        if found is None:
+            continue
+        rest = _PLACE.sub("", _REST.sub("", head[found.end() :]))
+        topic = frame.sub("", rest, count=1).strip(" ,.;:!")
+        if not _TOPIC_WORD.search(topic) or _EMPTY_TOPIC.match(topic):
+            return None
+        number = _NUMBERED.search(head, 0, found.end())
+        return Absence(topic, int(number[1]) if number else None)
+    return None
+
+
+def speaks_of_sources(sentence: str) -> bool:
+    """Say whether a sentence only speaks of the sources, or of what cannot be answered.
+
+    Args:
+        sentence: One sentence that leaves out nothing in the sense of `absence_of`.
+    """
+    if not _may_speak(sentence):
+        return False
+    head = sentence.replace("’", "'")
+    patterns = (_UNKNOWN, _UNKNOWN_RU, _SPEAKS_OF, _SPEAKS_OF_RU, _LEAVES_OUT, _LEAVES_OUT_RU)
+    if any(pattern.match(head) for pattern in patterns):
+        return True
+    return names_source(head) and _ONLY_POINTS.fullmatch(head) is not None
+
+
+# A sentence is asked about several times on its way.
+@lru_cache(maxsize=256)
+def _may_speak(sentence: str) -> bool:
+    text = sentence.lower()
+    return any(map(text.__contains__, _SOURCES)) or any(map(text.__contains__, _UNANSWERED))
