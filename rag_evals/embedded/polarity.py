@@ -1,11 +1,11 @@
 """Does the evidence deny, limit or doubt what the statement says, or the other way round?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rag_evals.embedded.compare import EvidenceComparison
 from rag_evals.embedded.passage import Sentence
-from rag_evals.text import DENIES, DENIES_SOFTLY, QUANTIFIERS, QUANTIFIES, WEAKENS
+from rag_evals.text import DENIES, DENIES_SOFTLY, QUANTIFIERS, QUANTIFIES, WEAKENS, Word, stem
 
 _SCOPE = 4
 _TARGET_REACH = 3
@@ -30,6 +30,8 @@ _RIVALS = {
     "over": frozenset(("under",)),
     "under": frozenset(("over",)),
 }
+_CLAUSE_OPENERS = frozenset(("that", "что"))
+_USES = frozenset(map(stem, "use try apply employ используйте использовать применяйте".split()))
 _BEFORE_SUPERLATIVES = frozenset("the his her its their our your my whose".split())
 
 
@@ -94,21 +96,40 @@ def _dropped_hedge(result: EvidenceComparison, primary: Sentence) -> str:
         following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
         if word.low in _DOUBTFUL_BEFORE_TO and (not following or following[0].low != "to"):
             continue
-        # What is doubted is the next content word; others of the sentence may be facts.
-        target = next((w.key for w in following if w.kind != "stop"), None)
-        if target in ours.last:
+        if any(target in ours.last for target in _doubted(sequence, position)):
             return word.surface
     return ""
 
 
+def _doubted(sequence: Sequence[Word], position: int) -> Iterator[str]:
+    """Yield what a hedge speaks of: the next content word; others of the sentence may be facts.
+
+    "They suspect in earnest that he left" leaves open what follows "that" as well.
+    """
+    following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
+    yield from _first_content(following)
+    for place, word in enumerate(following, start=position + 1):
+        if word.low in _CLAUSE_OPENERS:
+            yield from _first_content(sequence[place + 1 : place + 1 + _HEDGE_REACH])
+            return
+
+
+def _first_content(sequence: Sequence[Word]) -> list[str]:
+    return [word.key for word in sequence if word.kind != "stop"][:1]
+
+
 def _denied(sentence: Sentence) -> list[str]:
-    """Return, for each negation of a sentence, the key of the next content word."""
+    """Return, for each negation of a sentence, the key of the next content word.
+
+    "Do not use a hose." denies the hose: the word behind "use" is one more.
+    """
     targets: list[str] = []
     for position in sentence.negations:
         for word in sentence.sequence[position + 1 : position + 1 + _SCOPE]:
             if word.kind == "word":
                 targets.append(word.key)
-                break
+                if word.key not in _USES:
+                    break
     return targets
 
 

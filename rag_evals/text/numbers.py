@@ -38,6 +38,13 @@ _ORDINALS = {
 # "On 2019-03-05 and 05.03.2019" → "On 5 March 2019 and 5 March 2019".
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
 _MAY_BE_DATE = re.compile(r"\d[-.]\d\d?[-.]\d")
+_VERBS_TOO = frozenset(("may", "march", "mar"))
+_BESIDE_MONTHS = frozenset(
+    "in of since until till by from between during every each last next early late mid".split()
+)
+_PERIODS = frozenset(
+    "a an per each every daily weekly monthly yearly annually or and more in".split()
+)
 _NUMBER_WORDS = frozenset(_ADDENDS) | frozenset(_SCALES) | frozenset(_ORDINALS)
 _FIGURES = _NUMBER_WORDS | frozenset(MONTHS_OF_WORDS)
 
@@ -98,7 +105,7 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
             position = _read_number_words(sequence, position, result)
             continue
         month = MONTHS_OF_WORDS.get(low)
-        if month is not None and (low not in ("may", "march", "mar") or word.is_capital):
+        if month is not None and (low not in _VERBS_TOO or _is_month(sequence, position)):
             word = Word(word.surface, f"month{month}", "word", True, low, 0)
         result.append(word)
         position += 1
@@ -136,7 +143,18 @@ def _spell_date(match: re.Match[str]) -> str:
     return f"{int(day or day2)} {name} {year or year2}"
 
 
+def _is_month(sequence: list[Word], position: int) -> bool:
+    """Tell "in may 2014" and "every May" from "may help" and "March to the hill"."""
+    neighbours = sequence[max(0, position - 1) : position] + sequence[position + 1 : position + 2]
+    if any(word.kind == "number" or word.low in _BESIDE_MONTHS for word in neighbours):
+        return True
+    return position > 0 and sequence[position].is_capital
+
+
 def _is_pronoun(low: str, sequence: list[Word], position: int) -> bool:
+    if low == "once":
+        following = sequence[position + 1].low if position + 1 < len(sequence) else ""
+        return following not in _PERIODS
     if low == "second" and position and sequence[position - 1].kind == "number":
         return True
     if low in ("k", "bn", "mln", "hundreds"):
@@ -156,11 +174,12 @@ def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int
     position += 1
     if position < len(sequence):
         following = sequence[position].low
-        scale = _SCALES.get(following)
+        scale = _scale_at(sequence, position)
         value = number.key
         if scale is not None and len(value) < 12 and value.count(".") < 2:
             value = _scaled(value, scale)
-            number = Word(surface, value, "number", False, value, 0)
+            shown = f"{surface} {sequence[position].surface}"
+            number = Word(shown, value, "number", False, value, 0)
             position += 1
         elif following in ("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"):
             position += 1
@@ -174,6 +193,22 @@ def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int
     return position
 
 
+def _scale_at(sequence: list[Word], position: int) -> int | None:
+    """Return what the word behind a number multiplies it by; None where it does not."""
+    word = sequence[position]
+    scale = _SHORT_SCALES.get(word.low)
+    if scale is None:
+        return _SCALES.get(word.low)
+    # "$5 m" and "5m dollars" are millions, "5 m" are metres; "5M" and "5B" are no unit.
+    following = sequence[position + 1].low if position + 1 < len(sequence) else ""
+    is_money = UNITS.get(following) in _MONEY or (
+        position > 1 and UNITS.get(sequence[position - 2].surface) in _MONEY
+    )
+    return scale if is_money or word.surface in ("M", "B") else None
+
+
+_SHORT_SCALES = {"m": 10**6, "b": 10**9}
+_MONEY = frozenset("$€£₽")
 # One letter behind a number; anywhere else it may be anything.
 _SHORT_UNITS = {
     letter: replace(word, surface=letter)
