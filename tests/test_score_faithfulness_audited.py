@@ -44,6 +44,28 @@ def test_evidence_has_offsets_into_the_chunk(scripted: Start) -> None:
     assert result.statements[1].evidence[0].text == "It was completed in 1889."
 
 
+def test_a_judge_may_quote_what_a_reader_sees_of_a_table(scripted: Start) -> None:
+    """Signs of the document do not count, and offsets are those of the document."""
+    context = ["| City | Tower |\n|---|---|\n| Paris | **Eiffel** Tower |", EIFFEL["context"][1]]
+    scripted(changed("statements.0.evidence.0.quote", "Paris | Eiffel Tower"))
+    result = AuditedFaithfulness.grade(**EIFFEL | {"context": context}, client="openai/m")
+    quote = result.statements[0].evidence[0]
+
+    assert quote.text == "Paris | **Eiffel** Tower"
+    assert context[0][quote.start : quote.end] == quote.text
+
+
+def test_a_quote_that_jumps_a_denial_is_asked_again(scripted: Start) -> None:
+    """The judge reads which word its ellipsis hides."""
+    context = ["The Eiffel Tower does not stand in Paris.", EIFFEL["context"][1]]
+    good = changed("statements.0.evidence.0.quote", "Eiffel Tower does not stand in Paris")
+    reply = changed("statements.0.evidence.0.quote", "The Eiffel Tower ... stand in Paris")
+    judge = scripted([reply, good])
+    AuditedFaithfulness.grade(**EIFFEL | {"context": context}, client="openai/m")
+
+    assert "leaves out 'not'" in str(judge.requests[1].messages[-1]["content"])
+
+
 def test_sentences_and_chunks_go_in_numbered(scripted: Start) -> None:
     """The judge sees each sentence in a tag with its id."""
     judge = scripted(GOOD)
@@ -105,6 +127,10 @@ FAULTS = {
     "a quote that shows nothing": (
         changed("statements.0.evidence.0.quote", "Paris"),
         "the quote 'Paris' is too short to show anything",
+    ),
+    "a quote of function words": (
+        changed("statements.1.evidence.0.quote", "It was ... in"),
+        "the quote 'It was ... in' is too short to show anything",
     ),
     "a skipped sentence": (
         {"statements": [PARIS], "no_claim_sentences": []},

@@ -6,6 +6,7 @@ sentence is covered and every quote is found. `AuditedFaithfulnessResult` is wha
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
@@ -279,7 +280,7 @@ def quotes_of(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Q
     """
     found = []
     for claimed in evidence:
-        spans = Quotable(chunks[claimed.chunk_id]).find(claimed.quote)
+        spans = _quotable(chunks[claimed.chunk_id]).find(claimed.quote)
         if spans is None:
             raise ValueError(f"the quote {claimed.quote!r} is not in chunk {claimed.chunk_id}")
         found += [
@@ -288,22 +289,39 @@ def quotes_of(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Q
     return found
 
 
+# The quotes of one reply are of a few chunks, and each may be asked for several times.
+_quotable = lru_cache(maxsize=32)(Quotable)
+
+
 def _check_quote(quote: str, chunk_id: int, chunks: Sequence[str]) -> None:
-    named = Quotable(chunks[chunk_id])
+    fault = _fault_of(quote, chunk_id, chunks)
+    if fault is not None:
+        raise ValueError(fault)
+
+
+def _fault_of(quote: str, chunk_id: int, chunks: Sequence[str]) -> str | None:
+    """Say why a quote is no evidence; None when it is."""
+    named = _quotable(chunks[chunk_id])
     if named.find(quote) is None:
+        if denial := named.denial_left_out(quote):
+            return (
+                f"the quote {quote!r} leaves out {denial!r}, which turns it round; quote the words "
+                "between as well"
+            )
         others = [
-            n for n, text in enumerate(chunks) if n != chunk_id and Quotable(text).find(quote)
+            n for n, text in enumerate(chunks) if n != chunk_id and _quotable(text).find(quote)
         ]
         hint = f"; it stands in chunk {others[0]}" if others else ""
-        raise ValueError(
+        return (
             f"the quote {quote!r} does not occur in chunk {chunk_id}{hint}; copy the chunk's own "
             "words, whole words only"
         )
     if not named.is_long_enough(quote):
-        raise ValueError(
+        return (
             f"the quote {quote!r} is too short to show anything; quote at least "
-            f"{MIN_QUOTE_LETTERS} letters, or the whole chunk"
+            f"{MIN_QUOTE_LETTERS} letters with a word that says something, or the whole chunk"
         )
+    return None
 
 
 def _check_agreement(verdict: VerdictOfThree, evidence: Sequence[ClaimedQuote]) -> None:

@@ -1,15 +1,20 @@
 """Does a text contain a quote, word for word, and where?
 
 Different spellings of the same words are equal: white space, quotation marks, dashes, Unicode forms
-and invisible characters do not count. Letters, digits and their case do.
+and invisible characters do not count, nor do the signs of Markdown, HTML, tables, links, footnotes
+and line ends. Letters, digits and their case do.
 """
 
 import re
 import unicodedata
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
 
-from rag_evals.text.sentences import Span
+from rag_evals.text.marks import DENIES
+from rag_evals.text.markup import without_markup
+from rag_evals.text.sentences import Span, split_sentences
+from rag_evals.text.traced import Traced, traced
+from rag_evals.text.words import words
 
 MIN_QUOTE_LETTERS = 8
 """Letters and digits that a quote needs; a shorter one stands in nearly every text."""
@@ -20,12 +25,16 @@ _QUOTATION_MARKS = frozenset("\"'`´«»‹›“”„‟‘’‚‛′″‵�
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
 
 
-class _Folded(NamedTuple):
-    """A text in one writing, and where each of its characters came from."""
-
-    text: str
-    starts: list[int]
-    ends: list[int]
+_APOSTROPHE = re.compile(r'(?<=\w)"(?=\w)')
+_STOPS = (".", "!", "?", "。", "！", "？")
+# Words that turn a sentence round when they are left out of it, beside those of the word list.
+_ALSO_DENY = frozenset(
+    "unless except rarely seldom impossible unlikely cancelled canceled prevented rejected "
+    "forbidden banned stopped false кроме редко невозможно запрещено запретил отменил отменили "
+    "отменено прекратил прекратили перестал перестала перестали ложно неверно".split()
+)
+# An ellipsis between parts that all occur often; what is tried beyond it is not worth the time.
+_MOST_PLACES = 200
 
 
 class Quotable:
@@ -33,59 +42,134 @@ class Quotable:
 
     def __init__(self, text: str) -> None:
         self._source = text
-        self._folded = _fold(text)
+        self._folded = _fold(traced(text))
 
     def find(self, quote: str) -> tuple[Span, ...] | None:
         """Find a quote.
 
         Args:
-            quote: Words of the text; an ellipsis (`...`, `…`, `[...]`) stands for words left out.
+            quote: Words of the text; an ellipsis (`...`, `…`, `[...]`) stands for words left out,
+                but for no word that denies.
 
         Returns:
             One span for each part, in order, with `text[start:end] == span.text`; None when a part
-            does not occur, occurs only before an earlier part, or cuts a word or a number in two.
+            does not occur, occurs only before an earlier part, cuts a word or a number in two, or
+            when a denial was left out.
         """
-        wanted = _fold(quote).text.strip()
-        for parts in ([wanted], _ELLIPSIS.split(wanted)):
-            found = self._find_in_order([part for part in parts if part])
-            if found:
-                return found
+        if found := self._find_in(self._folded, _fold(traced(quote))):
+            return found
+        # Most quotes are found as they stand; only others pay for the signs around words.
+        for reading in self._readings:
+            for wanted in _readings(quote):
+                if found := self._find_in(reading, wanted):
+                    return found
+        return None
+
+    def denial_left_out(self, quote: str) -> str | None:
+        """Return the word that denies, where a quote fails only because its ellipsis hides it."""
+        for reading in (self._folded, *self._readings):
+            for wanted in (_fold(traced(quote)), *_readings(quote)):
+                parts = _parts(wanted.text)
+                for places in _places(reading.text, parts):
+                    if denial := _denial(reading.text, places, parts):
+                        return denial
         return None
 
     def is_long_enough(self, quote: str) -> bool:
         """Say whether a quote is long enough to be evidence.
 
-        It needs `MIN_QUOTE_LETTERS` letters and digits, each part of it a few; the whole text is
-        always enough. Chinese and Japanese characters count twice: they say as much as two letters.
+        It needs `MIN_QUOTE_LETTERS` letters and digits, each part of it a few, and a word that
+        says something: "it is not the" stands anywhere. The whole text is always enough. Chinese
+        and Japanese characters count twice: they say as much as two letters.
         """
-        wanted = _fold(quote).text.strip()
-        if wanted and wanted == self._folded.text.strip():
+        folded, (seen, *_) = _fold(traced(quote)), _readings(quote)
+        whole = {text.text.strip() for text in (self._folded, *self._readings)} - {""}
+        if {folded.text.strip(), seen.text.strip()} & whole:
             return True
-        parts = [part for part in _ELLIPSIS.split(wanted) if part]
+        parts = _parts(seen.text)
         weights = [_letters(part) for part in parts]
-        return sum(weights) >= MIN_QUOTE_LETTERS and min(weights) >= _MIN_PART_LETTERS
+        if sum(weights) < MIN_QUOTE_LETTERS or min(weights) < _MIN_PART_LETTERS:
+            return False
+        return any(word.kind in ("word", "number") for word in words(seen.text))
 
-    def _find_in_order(self, parts: list[str]) -> tuple[Span, ...] | None:
-        spans = []
-        position = 0
-        for part in parts:
-            start = self._next_whole(part, position)
-            if start is None:
-                return None
-            position = start + len(part)
-            begin, end = self._folded.starts[start], self._folded.ends[position - 1]
-            spans.append(Span(begin, end, self._source[begin:end]))
-        return tuple(spans) or None
+    @cached_property
+    def _readings(self) -> Sequence[Traced]:
+        return _readings(self._source)
 
-    def _next_whole(self, part: str, position: int) -> int | None:
-        """Return where the part next stands without cutting a word or a number."""
-        text = self._folded.text
-        while (start := text.find(part, position)) >= 0:
-            end = start + len(part)
-            if not _cuts(text, start) and not _cuts(text, end):
-                return start
-            position = start + 1
+    def _find_in(self, reading: Traced, wanted: Traced) -> tuple[Span, ...] | None:
+        whole = wanted.text.strip()
+        for parts in ([whole] if whole else [], _parts(whole)):
+            for places in _places(reading.text, parts):
+                if not _denial(reading.text, places, parts):
+                    return self._spans(reading, places, parts)
         return None
+
+    def _spans(
+        self, reading: Traced, places: Sequence[int], parts: Sequence[str]
+    ) -> tuple[Span, ...]:
+        spans = []
+        for start, part in zip(places, parts, strict=True):
+            begin, end = reading.starts[start], reading.ends[start + len(part) - 1]
+            spans.append(Span(begin, end, self._source[begin:end]))
+        return tuple(spans)
+
+
+def _parts(quote: str) -> list[str]:
+    return [part for part in _ELLIPSIS.split(quote.strip()) if part]
+
+
+def _places(text: str, parts: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """Yield where the parts stand in order, the nearest first; a bounded number of ways."""
+    if not parts:
+        return
+    tried = 0
+    # Where each part but the last was found; the last one to be moved is the latest.
+    found: list[int] = []
+    position = 0
+    while tried < _MOST_PLACES:
+        tried += 1
+        start = _next_whole(text, parts[len(found)], position)
+        if start is None:
+            if not found:
+                return
+            position = found.pop() + 1
+        elif len(found) + 1 == len(parts):
+            yield (*found, start)
+            position = start + 1
+        else:
+            found.append(start)
+            position = start + len(parts[len(found) - 1])
+
+
+def _next_whole(text: str, part: str, position: int) -> int | None:
+    """Return where the part next stands without cutting a word or a number."""
+    while (start := text.find(part, position)) >= 0:
+        end = start + len(part)
+        if not _cuts(text, start) and not _cuts(text, end):
+            return start
+        position = start + 1
+    return None
+
+
+def _denial(text: str, places: Sequence[int], parts: Sequence[str]) -> str | None:
+    """Return a word that denies, left out between two parts in a sentence of one of them."""
+    for start, part, following in zip(places, parts, places[1:], strict=False):
+        end = start + len(part)
+        gap = text[end:following]
+        pieces = [span.text for span in split_sentences(gap)]
+        # A whole sentence between the parts speaks for itself.
+        goes_on = not (text[:end].endswith(_STOPS) or gap.lstrip().startswith(_STOPS))
+        leads_in = not gap.rstrip().endswith(_STOPS)
+        left_out = " ".join(pieces[:1] * goes_on + pieces[-1:] * leads_in)
+        # "isn"t": an apostrophe is a quotation mark here.
+        for word in words(_APOSTROPHE.sub("'", left_out)):
+            if word.marks & DENIES or word.low in _ALSO_DENY:
+                return word.surface
+    return None
+
+
+def _readings(text: str) -> tuple[Traced, ...]:
+    return tuple(_fold(reading) for reading in without_markup(traced(text)))
 
 
 def _cuts(text: str, place: int) -> bool:
@@ -93,6 +177,8 @@ def _cuts(text: str, place: int) -> bool:
     before, after = text[max(0, place - 1) : place], text[place : place + 1]
     if not before or not after:
         return False
+    if "^" in (before, after):
+        return before.isdigit() or after.isdigit()
     if before.isalnum() and after.isalnum():
         return not (_is_unspaced(before) or _is_unspaced(after))
     following = text[place + 1 : place + 2]
@@ -116,7 +202,7 @@ def _is_unspaced(character: str) -> bool:
     return name.startswith(("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"))
 
 
-def _fold(text: str) -> _Folded:
+def _fold(source: Traced) -> Traced:
     """Write a text in one way: compatible forms decomposed, one kind of space, quote and dash.
 
     “Red”  –  ﬁne… → "Red" - fine...
@@ -124,20 +210,30 @@ def _fold(text: str) -> _Folded:
     letters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
+    text = source.text
     for start, end in _clusters(text):
-        for character in unicodedata.normalize("NFKD", text[start:end]):
+        for character in _decomposed(text[start:end], letters[-1:]):
             folded = _fold_character(character)
             if not folded or (folded == " " and letters[-1:] == [" "]):
                 continue
             letters.append(folded)
-            starts.append(start)
-            ends.append(end)
-    return _Folded("".join(letters), starts, ends)
+            starts.append(source.starts[start])
+            ends.append(source.ends[end - 1])
+    return Traced("".join(letters), starts, ends)
+
+
+def _decomposed(cluster: str, before: list[str]) -> str:
+    """Return the compatible form of a character; "10²" is not "102"."""
+    plain = unicodedata.normalize("NFKD", cluster)
+    raised = before and before[0].isdigit() and unicodedata.category(cluster[0]) == "No"
+    return f"^{plain}" if raised and "⁄" not in plain else plain
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
     """Cut before each character that does not combine with the one before it."""
     cuts = [i for i, c in enumerate(text) if i == 0 or not unicodedata.combining(c)]
+    if not cuts:
+        return []
     return list(zip(cuts, [*cuts[1:], len(text)], strict=True))
 
 
