@@ -7,19 +7,21 @@ and sentences about the passages claim nothing; each gets its reason. English an
 """
 
 import re
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from rag_evals.embedded.layout import code_places, is_heading, is_within, reference_places
 from rag_evals.embedded.leads import LONGEST_MATCHED, strip_lead
+from rag_evals.embedded.pairs import DataClaim, claim_of_pair, json_claims, table_claims
 from rag_evals.embedded.sources import absence_of, speaks_of_sources
-from rag_evals.text import split_sentences
+from rag_evals.text import Span, split_sentences
 
 _CONSULT = r"(?:consult|ask|contact|see|speak (?:to|with)|talk to|check with|seek (?:advice|help) from|reach out to)(?: with)?"
 _EXPERT = r"(?:a |an |your |the )?(?:\w+ ){0,2}(?:doctor|lawyer|physician|professional|specialist|expert|dentist|vet|veterinarian|provider|attorney|pharmacist|contractor)s?\b"
 # "Hope this helps!", "Спасибо за вопрос."
 _TALK = re.compile(
     r"^(?:(?:i )?hope (?:this|that)\b|as an ai\b|let me know\b(?! is)|feel free\b|please (?:let|feel|see|refer|provide)\b|please note that i\b"
-    r"|(?:sure|of course|certainly|absolutely|definitely|great|okay|ok|alright|no problem|got it|sure thing|hello|hi|hey|enjoy|welcome|you'?re welcome|thanks|thank you|that'?s (?:it|all)|that is (?:it|all)|here you go|good luck|cheers|goodbye|bye)(?:\s*[,!.]|\s*$)(?: there[!.]?)?\s*(?:$|(?=i\b|here\b|let\b))"
+    r"|(?:sure|of course|certainly|absolutely|definitely|great|okay|ok|alright|no problem|got it|done|sure thing|hello|hi|hey|enjoy|welcome|you'?re welcome|thanks|thank you|that'?s (?:it|all)|that is (?:it|all)|here you go|good luck|cheers|goodbye|bye)(?:\s*[,!.]|\s*$)(?: there[!.]?)?\s*(?:$|(?=i\b|here\b|let\b))"
     r"|(?:great|good|excellent) question\b|thank you for\b|thanks for (?:asking|your)|you'?re welcome|i(?:'m| am) (?:happy|glad|an ai|just an|only an)|i(?:'d| would) (?:recommend|suggest|be happy)|i (?:can|will) (?:help|assist|try|explain|answer)\b|i'll (?:help|try|explain|answer|do)\b"
     r"|good (?:morning|day|luck|evening)\b|is there anything|enjoy (?:your|the|it)\b.{0,30}!$|happy \w+!$|have a (?:nice|great|good)\b"
     r"|if you (?:have|need) (?:any|more|further)\b.{0,40}\b(?:questions?|help|information|concerns?|assistance|details|clarification)\b|(?:this|it|the answer)(?: really| also)? depends on (?:your|individual|personal) (?:\w+ )?(?:needs|preferences?|goals|situation|case|circumstances|budget)\b"
@@ -107,8 +109,9 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
     """
     prepared: list[PreparedStatement] = []
     before: str | None = None
+    data = [*json_claims(answer), *table_claims(answer)]
     fences, references = code_places(answer), reference_places(answer)
-    for span in split_sentences(answer):
+    for span in _without(data, split_sentences(answer)):
         claim = strip_lead(span.text)
         reason: NoClaim | None
         if is_within(span.start, fences):
@@ -118,10 +121,30 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
         else:
             reason = "heading" if is_heading(answer, span) else no_claim_reason(claim)
         leans = before is not None and _PRONOUN_LEAD.match(claim) is not None
-        prepared.append(PreparedStatement(*span, claim, before if leans else None, reason))
+        prepared.append(
+            PreparedStatement(*span, claim_of_pair(claim), before if leans else None, reason)
+        )
         if reason is None:
             before = claim
-    return prepared
+    if not data:
+        return prepared
+    prepared += [
+        PreparedStatement(*span, strip_lead(claim), None, None if claim else "no_words")
+        for span, claim in data
+    ]
+    return sorted(prepared)
+
+
+def _without(data: Sequence[DataClaim], spans: list[Span]) -> list[Span]:
+    """Leave out the spans that data claims stand for."""
+    if not data:
+        return spans
+    places = [(claim.span.start, claim.span.end) for claim in data]
+    return [
+        span
+        for span in spans
+        if not any(start < span.end and span.start < end for start, end in places)
+    ]
 
 
 def claims_of(answer: str) -> list[PreparedStatement]:

@@ -1,14 +1,15 @@
 """How is one statement decided? Prepare, compare, weigh, explain."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import log
+from dataclasses import replace
 
 from rag_evals.core import Evidence, Verdict
 from rag_evals.embedded.compare import EvidenceComparison, compare
 from rag_evals.embedded.evidence import EvidenceSearch
 from rag_evals.embedded.features import difference_features, shared_features
 from rag_evals.embedded.leads import LONGEST_MATCHED
-from rag_evals.embedded.model import Model, probability
+from rag_evals.embedded.model import Model, log_odds, probability
+from rag_evals.embedded.pairs import Pair, pair_of
 from rag_evals.embedded.passage import Passage, Sentence, prepare, statement_sentence
 from rag_evals.embedded.reasons import absence_reason, reason
 from rag_evals.embedded.sources import absence_of
@@ -41,7 +42,9 @@ def decide(
 def _decided(model: Model, threshold: float, text: str, passages: Sequence[Passage]) -> Verdict:
     absence = absence_of(text[:LONGEST_MATCHED])
     if absence is None:
-        return _verdict(model, threshold, text, passages)
+        pair = pair_of(text)
+        whole = _verdict(model, threshold, text, passages)
+        return whole if pair is None else _of_pair(whole, pair, model, threshold, passages)
     # "Passage 3 does not say how …" is wrong when passage 3 does; people count from 1.
     meant = passages
     if absence.number is not None and 1 <= absence.number <= len(passages):
@@ -61,6 +64,18 @@ def _decided(model: Model, threshold: float, text: str, passages: Sequence[Passa
     )
 
 
+def _of_pair(
+    whole: Verdict, pair: Pair, model: Model, threshold: float, passages: Sequence[Passage]
+) -> Verdict:
+    """Count half of a pair for its value alone: sources seldom use the word that a key is."""
+    value = _verdict(model, threshold, pair.value, passages)
+    if value.support <= whole.support:
+        return whole
+    support = probability((log_odds(whole.support) + log_odds(value.support)) / 2)
+    shown = value if support >= threshold and not whole.is_supported else whole
+    return replace(shown, support=support, is_supported=support >= threshold)
+
+
 def _support_of_absence(said: float, model: Model) -> float:
     """Turn round the support of what is said to be left out.
 
@@ -68,7 +83,7 @@ def _support_of_absence(said: float, model: Model) -> float:
     being an answer. At that point the support is that of the balanced threshold.
     """
     limits = [model.thresholds[name] for name in ("balanced", _SURELY_SAID)]
-    return probability(sum(log(limit / (1 - limit)) for limit in limits) - log(said / (1 - said)))
+    return probability(sum(map(log_odds, limits)) - log_odds(said))
 
 
 def readings(

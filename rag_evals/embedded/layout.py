@@ -87,5 +87,9 @@ def is_heading(answer: str, span: Span) -> bool:
     # A line of its own, short, without a stop and in capitals, is a title.
     is_line = answer[span.end : span.end + 1] in ("\n", "\r")
     return (
-        is_line and len(span.text.split()) <= 4 and span.text.istitle() and span.text[-1].isalpha()
+        is_line
+        and ":" not in span.text
+        and len(span.text.split()) <= 4
+        and span.text.istitle()
+        and span.text[-1].isalpha()
     )

@@ -124,7 +124,9 @@ def _without_remarks(text: str) -> str:
     head, tail = text[:LONGEST_MATCHED], text[LONGEST_MATCHED:]
     head = _OTHER_SOURCE.sub(lambda found: found[1] or found[2], head)
     cut = _REMARK.sub("", head)
-    return _capitalised(cut) + tail if _HAS_WORD.search(cut) else text
+    if cut == text[:LONGEST_MATCHED] or not _HAS_WORD.search(cut):
+        return text
+    return _capitalised(cut) + tail
 
 
 def _capitalised(text: str) -> str:

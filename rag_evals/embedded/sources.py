@@ -189,6 +189,9 @@ def absence_of(sentence: str) -> Absence | None:
         found = opening.match(head)
         if found is None:
             continue
+        if not names_source(head):
+            # "There is no mention of it in medieval law": nobody looked into the sources.
+            return None
         rest = _PLACE.sub("", _REST.sub("", head[found.end() :]))
         topic = frame.sub("", rest, count=1).strip(" ,.;:!")
         if not _TOPIC_WORD.search(topic) or _EMPTY_TOPIC.match(topic):

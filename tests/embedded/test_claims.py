@@ -153,13 +153,47 @@ def test_code_and_heads_of_tables_claim_nothing() -> None:
 
     assert [(s.no_claim, s.claim) for s in prepare_answer(answer)] == [
         ("heading", "| Year | Book |"),
-        (None, "| 1869 | War and Peace |"),
+        (None, "1869, book War and Peace"),
         ("announcement", "Run this:"),
         ("code", "python\nprint(1)"),
         (None, "It was published in 1869."),
         ("heading", "In short"),
         (None, "It is long."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "claims"),
+    [
+        (
+            '{"city": "Paris", "heightMetres": 330, "is_open": true, "owner": null}',
+            ["city: Paris", "height metres: 330", "is open"],
+        ),
+        (
+            '[{"planet": "Mars", "moons": 2, "rings": false}, {"planet": "Neptune", "moons": 16}]',
+            [
+                "planet: Mars",
+                "Mars, moons 2",
+                "Mars, not rings",
+                "planet: Neptune",
+                "Neptune, moons 16",
+            ],
+        ),
+        (
+            'Here it is:\n```json\n{"город": ["Тверь", "Псков"]}\n```',
+            ["город: Тверь", "город: Псков"],
+        ),
+        ("- City: Paris\n- **Completed:** 1889\n", ["city: Paris", "completed: 1889"]),
+        ("City: Paris\nURL: example.org", ["city: Paris", "URL: example.org"]),
+        ("| Planet | Moons |\n|---|---|\n| Mars | 2 |\n| Venus | - |", ["Mars, moons 2", "Venus"]),
+        ("| Планета | Спутники |\r\n| -- | --- |\r\n| Марс | 2 |", ["Марс, спутники 2"]),
+        ('{"broken": "Paris"', ['{"broken": "Paris"']),
+    ],
+)
+def test_data_claim_their_pairs(answer: str, claims: list[str]) -> None:
+    """JSON, also fenced, lines of key and value, and rows of tables say what each value is of."""
+    assert [one.claim for one in claims_of(answer)] == claims
+    assert all(answer[one.start : one.end] == one.text for one in prepare_answer(answer))
 
 
 def test_a_result_names_the_sentences_that_were_passed_over() -> None:

@@ -75,6 +75,12 @@ def test_plain_cases_come_out_right(
         ("The flag is red and white.", "The flag is white and red.", True),
         ("Basic plan: 10 GB of storage.", "You get 10 GB of storage.", True),
         ("Its mirror measures 2.4 m.", "Its mirror measures 2.4 metres.", True),
+        ("It stands in Paris.", "city: Paris", True),
+        ("It stands in Paris.", "city: London", False),
+        ("It was completed in 1889.", "founded: 1889", True),
+        ("It was completed in 1889.", "founded: 1890", False),
+        ("Музей находится в Твери.", "город: Тверь", True),
+        ("Музей находится в Твери.", "город: Псков", False),
         ("Alemanía borders Francia.", "Alemania borders Francia.", True),
         ("It was published in 1869.", "It was published in 1869 [2].", True),
         (
