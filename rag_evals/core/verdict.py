@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rag_evals.text import Leaning
+
 
 class Evidence(NamedTuple):
     """A sentence of a chunk: `chunk.text[start:end] == text`."""
@@ -29,6 +31,8 @@ class Verdict:
         from_cache: True when it was decided earlier and kept.
         taken_from: The statement it was decided for, where that is another one.
         similarity: Cosine between the two statements, -1 to 1; None for the same statement.
+        doubt: What kept the verifier from understanding the claim; None where it did. A cascade
+            asks its second verifier, whatever the support.
     """
 
     support: float
@@ -41,3 +45,4 @@ class Verdict:
     from_cache: bool = False
     taken_from: str | None = None
     similarity: float | None = None
+    doubt: Leaning | None = None

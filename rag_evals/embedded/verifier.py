@@ -110,10 +110,14 @@ class EmbeddedVerifier(Verifier):
                 raise ConfigurationError(f"{name} is one text; expected a list, as in [{name}]")
         # The word lists would cost every import of the package.
         from rag_evals.embedded.decide import decide  # noqa: PLC0415
-        from rag_evals.embedded.leads import strip_lead  # noqa: PLC0415
+        from rag_evals.embedded.in_setting import decide_claims  # noqa: PLC0415
 
-        claims = [strip_lead(claim.text) for claim in as_claims(statements)]
-        return decide(self._model(), self.threshold, claims, chunks)
+        return decide_claims(
+            lambda texts: decide(self._model(), self.threshold, texts, chunks),
+            self.threshold,
+            as_claims(statements),
+            chunks,
+        )
 
     def verify_answer(
         self, answer: str, chunks: Sequence[str], question: str | None = None
@@ -125,20 +129,21 @@ class EmbeddedVerifier(Verifier):
         Args:
             answer: The whole answer.
             chunks: Texts, as for `verify`.
-            question: Not read: the chunks must support the answer, whatever was asked.
+            question: What "In 1889.", "No." or a pronoun in the first sentence leans on.
 
         Returns:
             Pairs of sentence and verdict, in order; empty for an answer that claims nothing.
         """
         # As above.
-        from rag_evals.embedded.claims import claims_of  # noqa: PLC0415
+        from rag_evals.embedded.claims import prepare_answer  # noqa: PLC0415
+        from rag_evals.embedded.in_setting import claims_in_setting  # noqa: PLC0415
 
-        del question
-        statements = claims_of(answer)
-        verdicts = self.verify([statement.claim for statement in statements], chunks)
+        prepared = prepare_answer(answer)
+        claims = list(filter(None, claims_in_setting(prepared, question)))
+        verdicts = self.verify(claims, chunks)
         return [
-            (statement.text, verdict)
-            for statement, verdict in zip(statements, verdicts, strict=True)
+            (claim.sentence or claim.text, verdict)
+            for claim, verdict in zip(claims, verdicts, strict=True)
         ]
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:

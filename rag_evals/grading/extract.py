@@ -89,17 +89,16 @@ class SentenceExtractor(Extractor):
     def flow(self, sample: Sample) -> Flow[Extraction]:
         """Return at once."""
         # Its patterns take a while to build; most programs that import the package ask a model.
-        from rag_evals.embedded import prepare_answer  # noqa: PLC0415
+        from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
         statements, passed_over = [], []
-        before: list[Claim] = []
-        for number, one in enumerate(prepare_answer(sample.answer or "")):
-            if one.no_claim is None:
+        prepared = prepare_answer(sample.answer or "")
+        claims = claims_in_setting(prepared, sample.question)
+        for number, (one, claim) in enumerate(zip(prepared, claims, strict=True)):
+            if claim is not None:
                 span = Span(one.start, one.end, one.text)
-                claim = Claim(one.claim, one.text, text_before(before), sample.question)
-                before.append(claim)
                 statements.append(ExtractedStatement(one.text, claim, number, span))
-            else:
+            elif one.no_claim is not None:
                 passed_over.append(
                     PassedOverSentence(sentence_id=number, reason=one.no_claim, text=one.text)
                 )

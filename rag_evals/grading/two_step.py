@@ -269,8 +269,12 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         check_verdicts(claims, chunks, verdicts)
         return VerifiedFaithfulnessResult(
             statements=self._evaluations(extraction, verdicts),
-            no_claim_sentences=passed_over,
-            answer_support=verifier.answer_support(one.support for one in verdicts),
+            no_claim_sentences=sorted(
+                passed_over + _unclear(extraction, verdicts), key=lambda one: one.sentence_id
+            ),
+            answer_support=verifier.answer_support(
+                one.support for one in verdicts if one.doubt != "yes_no"
+            ),
             verifier=self.verifier.name,
             deciders=self.verifier.deciders,
             cache=self.verifier.cache_mode,
@@ -321,7 +325,20 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         self, extraction: Extraction, verdicts: Sequence[Verdict]
     ) -> list[VerifiedStatement]:
         pairs = zip(extraction.statements, verdicts, strict=True)
-        return [_evaluation(statement, one, self.verifier.name) for statement, one in pairs]
+        return [
+            _evaluation(statement, one, self.verifier.name)
+            for statement, one in pairs
+            if one.doubt != "yes_no"
+        ]
+
+
+def _unclear(extraction: Extraction, verdicts: Sequence[Verdict]) -> list[PassedOverSentence]:
+    """Return the sentences that say yes or no to a question that could not be read."""
+    return [
+        PassedOverSentence(sentence_id=one.sentence_id, reason="unclear_yes_no", text=one.span.text)
+        for one, verdict in zip(extraction.statements, verdicts, strict=True)
+        if verdict.doubt == "yes_no"
+    ]
 
 
 def _require_kind(name: str, part: object, kind: type, example: str) -> None:

@@ -22,9 +22,9 @@ _PRONOUN = re.compile(
     re.IGNORECASE,
 )
 _EMPTY_IT = re.compile(
-    r"(?:it(?:'s| is| was| has been) (?:\w+ly )?(?:known|said|reported|believed|estimated|thought|possible|"
+    r"(?:\w+,\s+)?(?:it(?: (?:should|must|can|may) be (?:noted|said|seen|argued)|(?:'s| is| was| has been) (?:\w+ly )?(?:known|said|reported|believed|estimated|thought|possible|"
     r"important|recommended|likely|unlikely|clear|unclear|true|worth|necessary|common|"
-    r"rain\w*|snow\w*|cold|hot|advisable|best|better|essential|crucial)\b|it (?:takes|took|depends)\b"
+    r"rain\w*|snow\w*|cold|hot|advisable|best|better|essential|crucial))\b|it (?:takes|took|depends|seems|appears|looks|turns out)\b"
     r"|(?:this|that|these|those|this) (?:is|are) (?:why|how|because)\b)",
     re.IGNORECASE,
 )
@@ -55,6 +55,7 @@ _RUSSIAN_VERB = re.compile(
     r"(?:.+(?:л|ла|ло|ли|лся|лась|лось|лись|ет|ёт|ит|ют|ут|ят|ат|ется|ится|ются|ятся|утся|ан|ана|ано|аны|ен|ена|"
     r"ено|ены|ён|ят)|есть|нет|был|была|было|были|будет|будут|может|могут|нельзя|можно|надо|нужно)",
 )
+_RUSSIAN_VERBS_ANYWHERE = frozenset("есть нет можно нельзя надо нужно".split())
 _CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 # Longer texts without a known verb are more often sentences with a rare one.
@@ -91,11 +92,18 @@ def _is_fragment(text: str) -> bool:
     if not found or len(found) > _LONGEST_FRAGMENT:
         return False
     if _CYRILLIC.search(text):
-        return not any(_RUSSIAN_VERB.fullmatch(word.lower()) for word in found)
+        return not any(_is_russian_verb(word) for word in found)
     if not _LATIN.search(text):
         # Numbers alone say nothing; other scripts are not read.
         return text.isascii()
     return not any(_is_verb(place, word) for place, word in enumerate(found))
+
+
+def _is_russian_verb(word: str) -> bool:
+    """Guess whether a Russian word is a finite verb; a capital makes it a name or an ellipsis."""
+    if word[0].isupper():
+        return word.lower() in _RUSSIAN_VERBS_ANYWHERE
+    return _RUSSIAN_VERB.fullmatch(word) is not None
 
 
 def _is_verb(place: int, word: str) -> bool:

@@ -10,7 +10,7 @@ DEFAULT_UNSURE = (0.2, 0.8)
 
 
 class CascadeVerifier(Verifier):
-    """Sends only those statements to the second verifier that leave the first one unsure.
+    """Sends only those claims to the second verifier that leave the first one unsure.
 
     Args:
         first: Decides alone where its support is outside the band.
@@ -90,7 +90,11 @@ class CascadeVerifier(Verifier):
         """Decide all with the first verifier, then the unsure ones with the second."""
         verdicts = yield from _named(self.first, claims, chunks)
         low, high = self.unsure
-        unsure = [place for place, one in enumerate(verdicts) if low <= one.support <= high]
+        unsure = [
+            place
+            for place, one in enumerate(verdicts)
+            if low <= one.support <= high or one.doubt is not None
+        ]
         if unsure:
             again = yield from _named(self.then, [claims[place] for place in unsure], chunks)
             for place, verdict in zip(unsure, again, strict=True):

@@ -72,8 +72,9 @@ class LLMVerifier(Verifier):
         endpoint: A judge of its own, such as `"openai/gpt-4o"`; None asks the one that grades.
         name: What results call it; None takes the endpoint, the model or `judge`.
         language: Language of samples that name none, such as `ru`; None is English.
-        prompt: A template that shows `statements` and `chunks`, lists of texts; None takes the
-            shipped one.
+        prompt: A template that shows `statements` and `chunks`, lists of texts, and may show
+            `statement_settings`: for each statement None, or the `question`, the words `before` it
+            and its `sentence`, where it leans on them. None takes the shipped one.
 
     Raises:
         ConfigurationError: A setting cannot work, or `model` and `endpoint` both name a model.
@@ -160,6 +161,7 @@ class LLMVerifier(Verifier):
             {
                 "statements": [escape_tags(text, prompt.tags) for text in statements],
                 "chunks": [escape_tags(text, prompt.tags) for text in chunks],
+                "statement_settings": [_setting(claim, prompt.tags) for claim in claims],
             }
         )
         return JudgeCall(
@@ -183,6 +185,14 @@ class LLMVerifier(Verifier):
             reason=given.reasoning or "",
             decided_by=self.name,
         )
+
+
+def _setting(claim: Claim, tags: frozenset[str]) -> dict[str, str | None] | None:
+    """Return what a claim leans on, as the prompt shows it; None for one that stands alone."""
+    parts = dict(zip(("sentence", "before", "question"), claim.setting, strict=True))
+    if not any(parts.values()):
+        return None
+    return {name: text and escape_tags(text, tags) for name, text in parts.items()}
 
 
 @cache

@@ -1,0 +1,166 @@
+"""How are claims decided that lean on their question or on what stands before them?
+
+A short answer is decided as the statement that it makes with its question. A claim about "it" is
+decided by its own words; where the evidence for them speaks of something else than what "it" stands
+for, the claim with the name in place counts. What stays unresolved is in doubt, and supported less.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from rag_evals.core import Claim, Evidence, Verdict, text_before
+from rag_evals.embedded.claims import PreparedStatement
+from rag_evals.embedded.leads import strip_lead
+from rag_evals.embedded.placed import said_otherwise
+from rag_evals.embedded.standalone import Reading, stand_alone
+from rag_evals.text import leaning_of, one_line, words
+
+# Set by hand: the odds of a claim with an unresolved pronoun, beside those of its words alone.
+_PRONOUN_ODDS = 0.9
+_BELOW_THRESHOLD = 0.9
+_LONGEST_SHOWN = 120
+_CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
+
+# What claims nothing itself, and says what follows it is about.
+_LEADS_ON = ("announcement", "heading", "question")
+
+Decide = Callable[[Sequence[str]], list[Verdict]]
+
+
+def claims_in_setting(
+    prepared: Sequence[PreparedStatement], question: str | None
+) -> list[Claim | None]:
+    """Return what the sentences of an answer claim.
+
+    Args:
+        prepared: All sentences, in order.
+        question: What the answer answers.
+
+    Returns:
+        One for each sentence; None where it claims nothing.
+    """
+    found: list[Claim] = []
+    claims: list[Claim | None] = []
+    for one in prepared:
+        if one.no_claim is not None:
+            claims.append(None)
+            if one.no_claim in _LEADS_ON:
+                found.append(Claim(one.claim))
+            continue
+        # "No, it is not." without its "No" would say nothing.
+        text = one.text if leaning_of(one.text) == "yes_no" else one.claim
+        found.append(Claim(text, one.text, text_before(found), question))
+        claims.append(found[-1])
+    return claims
+
+
+def decide_claims(
+    decide: Decide, threshold: float, claims: Sequence[Claim], chunks: Sequence[str]
+) -> list[Verdict]:
+    """Decide claims, each read in its setting.
+
+    Args:
+        decide: Returns one verdict for each text, in order.
+        threshold: Support from which a statement counts as supported, 0 to 1.
+        claims: Claims or bare texts.
+        chunks: What `decide` decides by.
+
+    Returns:
+        One verdict for each claim, in order.
+    """
+    readings = [stand_alone(claim) for claim in claims]
+    texts = [
+        strip_lead(claim.text if reading.antecedent else reading.text)
+        for claim, reading in zip(claims, readings, strict=True)
+    ]
+    verdicts = decide(texts)
+    for place, (claim, reading) in enumerate(zip(claims, readings, strict=True)):
+        own = verdicts[place]
+        if reading.unresolved is not None:
+            verdicts[place] = _doubted(own, reading, claim, threshold)
+            continue
+        if reading.antecedent:
+            if own.is_supported and not _speaks_of(reading.antecedent, own, chunks):
+                (named,) = decide([reading.text])
+                verdicts[place] = min(_read_as(named, reading.text), own, key=_support)
+        elif reading.text != claim.text:
+            verdicts[place] = _read_as(own, reading.text)
+        if verdicts[place].is_supported and (reading.antecedent or reading.gap):
+            rival = said_otherwise(reading, chunks)
+            if rival is not None:
+                verdicts[place] = _misplaced(verdicts[place], rival, threshold)
+    return verdicts
+
+
+def _misplaced(verdict: Verdict, rival: Evidence, threshold: float) -> Verdict:
+    """Lower the support of an answer that is said of something else than what was asked about."""
+    words_of_rival = f"'{one_line(rival.text)[:_LONGEST_SHOWN]}'"
+    why = (
+        f"об этом говорит фрагмент {rival.chunk_id}: {words_of_rival}"
+        if _CYRILLIC.search(rival.text)
+        else f"of this, chunk {rival.chunk_id} says {words_of_rival}"
+    )
+    return replace(
+        verdict,
+        support=min(verdict.support, _BELOW_THRESHOLD * threshold),
+        is_supported=False,
+        chunk_ids=(),
+        reason=f"{why}; {verdict.reason}",
+        evidence=(rival,),
+    )
+
+
+def _support(verdict: Verdict) -> float:
+    return verdict.support
+
+
+def _speaks_of(antecedent: str, verdict: Verdict, chunks: Sequence[str]) -> bool:
+    """Say whether the evidence names the antecedent, or leans on a sentence that may."""
+    wanted = _keys(antecedent)
+    for place in verdict.evidence:
+        said = place.text
+        if leaning_of(said) is not None:
+            said = chunks[place.chunk_id][: place.end]
+        if not wanted or wanted & _keys(said):
+            return True
+    return False
+
+
+def _keys(text: str) -> set[str]:
+    return {word.key for word in words(text) if word.kind in ("word", "number")}
+
+
+def _read_as(verdict: Verdict, text: str) -> Verdict:
+    name = "прочитано как" if _CYRILLIC.search(text) else "read as"
+    return replace(verdict, reason=f"{name} '{text}': {verdict.reason}")
+
+
+def _doubted(verdict: Verdict, reading: Reading, claim: Claim, threshold: float) -> Verdict:
+    """Lower the support of a claim that cannot be understood, and say why."""
+    russian = _CYRILLIC.search(claim.text) is not None
+    if reading.unresolved == "pronoun":
+        word = claim.text.split(maxsplit=1)[0]
+        odds = _PRONOUN_ODDS * verdict.support
+        support = odds / (odds + 1 - verdict.support)
+        why = (
+            f"неясно, к чему относится '{word}', поддержка снижена"
+            if russian
+            else f"what '{word}' stands for is unclear, support is lowered"
+        )
+    else:
+        support = min(verdict.support, _BELOW_THRESHOLD * threshold)
+        why = (
+            "неясно, что утверждается, поддержка снижена"
+            if russian
+            else "what is claimed is unclear without more of the question, support is lowered"
+        )
+    is_supported = verdict.is_supported and support >= threshold
+    return replace(
+        verdict,
+        support=support,
+        is_supported=is_supported,
+        chunk_ids=verdict.chunk_ids if is_supported else (),
+        reason=f"{why}; {verdict.reason}",
+        doubt=reading.unresolved,
+    )

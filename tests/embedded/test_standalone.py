@@ -1,0 +1,150 @@
+"""Short answers, pronouns, yes and no are read with their question, or named as unclear."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import Faithfulness
+from rag_evals.core import Claim
+from rag_evals.embedded import EmbeddedVerifier, stand_alone
+from rag_evals.errors import NotScorableError
+from rag_evals.testing import Script, ScriptedJudge
+
+Start = Callable[[Script], ScriptedJudge]
+DATA = Path(__file__).parents[1] / "data"
+QUESTION = "When was the Louvre Pyramid completed?"
+CONTEXT = ["The Eiffel Tower was completed in 1889.", "The Louvre Pyramid was completed in 1989."]
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "text", "read"),
+    [
+        (QUESTION, None, "In 1889.", "The Louvre Pyramid was completed in 1889."),
+        (QUESTION, None, "Completed in 1889.", "The Louvre Pyramid was completed in 1889."),
+        (QUESTION, None, "It opened in 1889.", "The Louvre Pyramid opened in 1889."),
+        ("Who designed it?", None, "Ann Lee.", "Ann Lee designed it."),
+        ("What is the capital of France?", None, "Paris.", "The capital of France is Paris."),
+        ("How tall is the tower?", None, "330 metres.", "The tower is 330 metres tall."),
+        ("How many floors does it have?", None, "Three.", "It have three floors."),
+        ("Could you tell me where Bern is?", None, "In the west.", "Bern is in the west."),
+        ("Is it private?", None, "No, it is not.", "It is not private."),
+        ("Was Ann born in Bern?", None, "Yes.", "Ann was born in Bern."),
+        (None, "The mill stood here.", "It burned down.", "The mill burned down."),
+        ("Кто построил мост?", None, "Иван Ли.", "Построил мост Иван Ли."),
+        ("Открыт ли музей?", None, "Нет.", "Не открыт музей."),
+        ("Когда построена пирамида?", None, "Она построена в 1889.", "Пирамида построена в 1889."),
+        # These stand alone, or nobody can say more than they do.
+        (QUESTION, None, "The tower is tall.", "The tower is tall."),
+        ("Is it tall?", None, "It is tall.", "It is tall."),
+        ("How do I open it?", None, "Open the settings.", "Open the settings."),
+        (None, "These are its parts:", "A long handle", "A long handle"),
+    ],
+)
+def test_what_a_claim_says(question: str | None, before: str | None, text: str, read: str) -> None:
+    """The question, or the sentence before, gives what the words leave out."""
+    reading = stand_alone(Claim(text, text, before, question))
+
+    assert (reading.text, reading.unresolved) == (read, None)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "leaning"),
+    [
+        ("Is it old, or is it new?", "Yes.", "yes_no"),
+        ("When was it built, and by whom?", "In 1889.", "fragment"),
+        ("What is known of the mill and the bridge?", "It burned down.", "pronoun"),
+        (None, "No.", "yes_no"),
+    ],
+)
+def test_what_is_not_plain_stays_unresolved(question: str | None, text: str, leaning: str) -> None:
+    """A question of two parts gives no statement: none is made up."""
+    assert stand_alone(Claim(text, text, None, question)).unresolved == leaning
+
+
+@pytest.mark.parametrize("answer", ["In 1889.", "1889", "It was completed in 1889."])
+def test_an_answer_about_something_else_is_not_supported(answer: str) -> None:
+    """The words stand in a chunk, of another building than the question names."""
+    result = Faithfulness.grade(QUESTION, answer, CONTEXT, client="embedded")
+    right = Faithfulness.grade(QUESTION, answer.replace("18", "19"), CONTEXT, client="embedded")
+
+    assert (result.score, right.score) == (0.0, 1.0)
+    assert "1989" in str(result.statements[0].reasoning)
+
+
+def test_a_bare_text_is_taken_at_its_word() -> None:
+    """A statement that comes from no answer has nothing to lean on."""
+    (verdict,) = EmbeddedVerifier().verify(["It was completed in 1889."], CONTEXT)
+
+    assert verdict.is_supported
+    assert verdict.doubt is None
+
+
+def test_unclear_claims_say_so_and_are_supported_less() -> None:
+    """The reason names what is unclear; a value without a question is no longer supported."""
+    texts = ["In 1889.", "It was completed in 1889."]
+    claims = [Claim(text, text, None, "When, and by whom?") for text in texts]
+    bare = EmbeddedVerifier().verify(texts, CONTEXT)
+    value, pronoun = EmbeddedVerifier().verify(claims, CONTEXT)
+
+    assert (value.doubt, pronoun.doubt) == ("fragment", "pronoun")
+    assert not value.is_supported
+    assert "unclear" in value.reason
+    assert "what 'It' stands for" in pronoun.reason
+    assert value.support < bare[0].support
+    assert pronoun.support < bare[1].support
+
+
+@pytest.mark.parametrize("answer", ["Yes.", "No.", "Да.", "Нет, не так."])
+def test_yes_and_no_without_a_readable_question_are_not_scored(answer: str) -> None:
+    """No score is made up for an answer that claims nothing by itself."""
+    result: Any = Faithfulness.grade("Or, and when?", answer, CONTEXT, client="embedded")
+
+    assert result.not_scorable == "no_statements"
+    assert [one.reason for one in result.no_claim_sentences] == ["unclear_yes_no"]
+
+
+def test_a_cascade_asks_the_judge_with_the_question(scripted: Start) -> None:
+    """The judge reads what was asked beside an answer that cannot stand alone."""
+    judge = scripted(None)
+    question = "When was it built, and by whom?"
+    result: Any = Faithfulness.grade(question, "In 1889.", CONTEXT, client="embedded>openai/m")
+
+    assert result.statements[0].decided_by == "openai/m"
+    assert f"Question: {question}" in str(judge.requests[0].body)
+
+
+def test_a_cascade_supports_nothing_that_is_said_of_something_else(scripted: Start) -> None:
+    """What the embedded judge finds of another building is refused, or asked."""
+    scripted(None)
+    result: Any = Faithfulness.grade(QUESTION, "In 1889.", CONTEXT, client="embedded>openai/m")
+
+    assert result.statements[0].decided_by == "openai/m" or result.score == 0.0
+
+
+def rows(name: str) -> Iterator[tuple[dict[str, Any], str, bool]]:
+    """Yield each answer of a hand-made set, and whether the chunks support it."""
+    for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        yield row, row["right"], True
+        yield row, row["wrong"], False
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "least"), [("question_dependent", 60, 53), ("yes_no", 40, 39)]
+)
+def test_hand_made_answers(name: str, count: int, least: int) -> None:
+    """Of 60 answers that need their question and 40 of yes and no, so many are decided right."""
+    decided = []
+    for row, answer, supported in rows(name):
+        try:
+            result = Faithfulness.grade(row["question"], answer, row["context"], client="embedded")
+        except NotScorableError:
+            decided.append(False)
+            continue
+        decided.append(bool(result.statements) and (result.score == 1.0) == supported)
+
+    assert len(decided) == count
+    assert sum(decided) >= least
