@@ -24,8 +24,19 @@ CLASSIFIER_PREFIX = "hf:"
 YES_NO_PREFIX = "yes-no:"
 """What stands before the endpoint of a model that answers yes or no, with probabilities."""
 
-_YES_NO_OPTIONS = {"form": str, "threshold": float}
-_OPTIONS = {"device": str, "batch_size": int, "threshold": float, "entailment": str}
+_YES_NO_OPTIONS: Mapping[str, Callable[[str], Any]] = {"form": str, "threshold": float}
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_OPTIONS: Mapping[str, Callable[[str], Any]] = {
+    "device": str,
+    "batch_size": int,
+    "threshold": float,
+    "entailment": str,
+    "form": str,
+    "join": str,
+    "dtype": str,
+    "revision": str,
+    "local_files_only": lambda text: _TRUTH[text.lower()],
+}
 
 
 class JudgeSpec(NamedTuple):
@@ -49,7 +60,8 @@ def read_judge(spec: str) -> JudgeSpec:
             speaks OpenAI's language. `embedded:FILE` takes weights made by the training command,
             and `@strict` or `@0.8` behind either sets the threshold.
             `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options;
-            `?entailment=LABEL_0` says which label of the model means supported.
+            `?entailment=LABEL_0` says which label of the model means supported; `form`, `join`,
+            `dtype`, `revision` and `local_files_only` are the arguments of `ClassifierVerifier`.
             `yes-no:openai/MODEL` asks a checker that answers yes or no, with probabilities.
 
     Raises:
@@ -187,4 +199,8 @@ def _options_of(query: str, known: Mapping[str, Callable[[str], Any]], kind: str
             options[name] = known[name](value)
         except ValueError:
             raise ConfigurationError(f"option {name} is {value!r}; expected a number") from None
+        except KeyError:
+            raise ConfigurationError(
+                f"option {name} is {value!r}; expected 'true' or 'false'"
+            ) from None
     return options

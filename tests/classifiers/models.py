@@ -114,6 +114,13 @@ def hhem(folder: Path) -> str:
     return str(folder)
 
 
+def minicheck_pair(folder: Path, kind: str = "roberta") -> str:
+    """Make a sequence classifier that reads one text, its labels unnamed."""
+    config = small(kind, id2label={0: "LABEL_0", 1: "LABEL_1"})
+    auto = transformers.AutoModelForSequenceClassification
+    return saved(folder, spread(auto.from_config(config)))
+
+
 def minicheck(folder: Path) -> str:
     """Make a T5 that says 1 or 0."""
     model = spread(transformers.T5ForConditionalGeneration(small("t5")))

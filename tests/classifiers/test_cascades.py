@@ -99,7 +99,7 @@ def test_a_label_is_named_on_the_command_line(tmp_path: Path) -> None:
     graded = grade(tmp_path, f"hf:{model}?entailment=LABEL_1")
 
     assert isinstance(refused.exception, ConfigurationError)
-    assert "hf:MODEL?entailment=LABEL_0, or in Python with label_map={'LABEL_0'" in str(
+    assert "hf:MODEL?entailment=LABEL, or in Python with label_map={LABEL: 'entailment'}" in str(
         refused.exception
     )
     assert graded.exit_code == 0, graded.output

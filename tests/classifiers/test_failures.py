@@ -3,8 +3,9 @@
 import json
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading.drivers import drive
 from rag_evals.verify import ClassifierVerifier
 from rag_evals.verify.classifier import verifier
+from rag_evals.verify.classifier.batches import SharedModel, Ticket
+from rag_evals.verify.classifier.windows import Window
 from tests.classifiers.models import (
     CHUNKS,
     STATEMENTS,
@@ -172,7 +175,7 @@ def test_a_window_longer_than_the_model_is_refused(kind: str, longest: int, tmp_
 def test_one_failure_reaches_all_who_wait(tmp_path: Path) -> None:
     """Whatever a model raises: each caller gets the error, and none an empty list."""
     model = pair(tmp_path, "bert")
-    shared = verifier._shared_model(model, "cpu", {})
+    shared = ClassifierVerifier(model).load()
     reading, arrived = threading.Event(), threading.Semaphore(0)
 
     class Announced(list[Any]):
@@ -241,28 +244,63 @@ class Recording:
         return [0.5] * len(batch)
 
 
-WINDOWS = [verifier._Window(Evidence(0, 0, 1, "a"), {"input_ids": [1]})] * 5
+def windows(*lengths: int) -> list[Window]:
+    """Make windows of so many tokens."""
+    piece = (Evidence(0, 0, 1, "a"),)
+    return [Window(piece, {"input_ids": [1] * length}) for length in lengths]
 
 
 def test_each_caller_keeps_its_batch_size() -> None:
     """Who leads does not change it for who waits: it may be what the memory is for."""
     adapter: Any = Recording()
-    shared = verifier._SharedModel(adapter)
-    waiting = verifier._Ticket(WINDOWS, 2, Future())
+    shared = SharedModel(adapter)
+    waiting = Ticket(windows(*[1] * 5), 2)
     shared._waiting.append(waiting)
 
-    assert shared.score(WINDOWS, 5) == waiting.scores.result() == [0.5] * 5
+    assert shared.score(windows(*[1] * 5), 5) == waiting.done.result() == [0.5] * 5
     assert adapter.batches == [2, 2, 1, 5]
 
 
 def test_ctrl_c_ends_one_caller_only() -> None:
     """Who waits behind an interrupted caller is scored with the next one."""
     adapter: Any = Recording(KeyboardInterrupt())
-    shared = verifier._SharedModel(adapter)
-    waiting = verifier._Ticket(WINDOWS, 5, Future())
+    shared = SharedModel(adapter)
+    waiting = Ticket(windows(*[1] * 5), 5)
     shared._waiting.append(waiting)
 
     with pytest.raises(KeyboardInterrupt):
-        shared.score(WINDOWS, 5)
-    assert not waiting.scores.done()
-    assert shared.score(WINDOWS, 5) == waiting.scores.result() == [0.5] * 5
+        shared.score(windows(*[1] * 5), 5)
+    assert not waiting.done.done()
+    assert shared.score(windows(*[1] * 5), 5) == waiting.done.result() == [0.5] * 5
+
+
+def test_an_error_belongs_to_its_batch() -> None:
+    """Who has no window in the batch that failed is scored all the same."""
+    adapter: Any = Recording(RuntimeError("out of memory"))
+    shared = SharedModel(adapter)
+    waiting = Ticket(windows(400, 400), 2)
+    shared._waiting.append(waiting)
+
+    assert shared.score(windows(3, 3), 2) == [0.5, 0.5]
+    with pytest.raises(RuntimeError, match="out of memory"):
+        waiting.done.result()
+
+
+def test_batches_are_padded_little() -> None:
+    """At most 8 % of what is read at 64 is padding, with rows of any length; none is too large."""
+    adapter: Any = Recording()
+    shared = SharedModel(adapter)
+    random = Random(1)
+    rows = [
+        Ticket(windows(*[int(random.lognormvariate(5, 0.7)) + 8 for _ in range(8)]), 64)
+        for _ in range(40)
+    ]
+    shared._waiting.extend(rows)
+    shared.score(windows(5000, 3), 64)
+    while shared._pool:
+        shared.score(windows(100), 64)
+
+    assert all(row.done.done() for row in rows)
+    assert 1 - shared.read_tokens / shared.padded_tokens <= 0.08
+    assert len(adapter.batches) < 60
+    assert max(adapter.batches) <= 64

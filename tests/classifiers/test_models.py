@@ -15,10 +15,13 @@ from typer.testing import CliRunner
 
 from rag_evals import Faithfulness, HHEMFaithfulness
 from rag_evals.cli.main import app
+from rag_evals.core import Claim
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import ClassifierVerifier
 from rag_evals.verify.classifier import adapters, verifier
+from rag_evals.verify.classifier.loading import Source, adapter_for
+from rag_evals.verify.classifier.windows import Reader
 from tests.classifiers.models import (
     CHUNKS,
     NLI,
@@ -58,14 +61,14 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_each_architecture_is_told_apart(model: str) -> None:
     """The configuration alone says how a model is asked."""
-    adapter = adapters.adapter_for(model, "cpu", {})
+    adapter = adapter_for(Source(model), "cpu")
 
     assert type(adapter) is MAKERS[Path(model).name][1]
 
 
 def test_every_statement_gets_a_support(model: str) -> None:
     """From 0 to 1, not all the same, with the windows read and the chunk that gave it."""
-    verdicts = ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)
+    verdicts = ClassifierVerifier(model, join="never").verify(STATEMENTS, CHUNKS)
 
     assert all(0 <= one.support <= 1 and one.windows == 2 for one in verdicts)
     assert len({one.support for one in verdicts}) > 1
@@ -86,13 +89,13 @@ def test_the_batch_changes_nothing(model: str) -> None:
 def test_a_long_chunk_is_read_in_windows(model: str) -> None:
     """All of it is read, windows overlap, and the greatest support counts."""
     long = " ".join(WORDS[n % 20] for n in range(400))
-    checker = ClassifierVerifier(model, max_length=90, stride=8)
-    shared = adapters.adapter_for(model, "cpu", {})
-    reader = verifier._Reader(shared, [long], 90, 8)
-    windows = reader.windows(STATEMENTS[0])
-    spans = [(w.evidence.start, w.evidence.end) for w in windows]
+    checker = ClassifierVerifier(model, max_length=90, stride=8, join="never")
+    shared = adapter_for(Source(model), "cpu")
+    reader = Reader(shared, [long], 90, 8)
+    windows = reader.alone(Claim(STATEMENTS[0]))
+    spans = [(w.evidence[0].start, w.evidence[0].end) for w in windows]
     (verdict,) = checker.verify([STATEMENTS[0]], [long])
-    alone = [checker.verify([STATEMENTS[0]], [w.evidence.text])[0].support for w in windows]
+    alone = [checker.verify([STATEMENTS[0]], [w.evidence[0].text])[0].support for w in windows]
 
     assert verdict.windows == len(windows) > 4
     assert spans[0][0] == 0
@@ -105,8 +108,8 @@ def test_a_long_chunk_is_read_in_windows(model: str) -> None:
 def test_the_statement_is_read_whole(model: str) -> None:
     """Every window holds all tokens of the statement; one that leaves no room is an error."""
     statement = " ".join(["cat"] * 25)
-    shared = adapters.adapter_for(model, "cpu", {})
-    windows = verifier._Reader(shared, ["the mat . " * 60], 80, 4).windows(statement)
+    shared = adapter_for(Source(model), "cpu")
+    windows = Reader(shared, ["the mat . " * 60], 80, 4).alone(Claim(statement))
     cat = shared._tokenizer.convert_tokens_to_ids("cat")
 
     assert len(windows) > 1
@@ -142,10 +145,13 @@ def test_labels_are_found_by_name(tmp_path: Path) -> None:
 
 
 def test_unnamed_labels_demand_a_map(tmp_path: Path) -> None:
-    """`LABEL_0` says nothing; the error shows the labels and the argument."""
+    """`LABEL_0` says nothing; the error shows the labels and the argument, and guesses none."""
     model = pair(tmp_path, "bert", {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
 
-    with pytest.raises(ConfigurationError, match=r"label_map=\{'LABEL_0': 'entailment'"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"entailment=LABEL, .*form=minicheck|form=minicheck.*entailment=LABEL",
+    ):
         ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)
 
 
@@ -180,7 +186,7 @@ def test_devices(tmp_path: Path) -> None:
     anywhere = ClassifierVerifier(model, device="auto").verify(STATEMENTS, CHUNKS)
     assert [v.support for v in anywhere] == pytest.approx([v.support for v in on_cpu], abs=1e-3)
     names = ("auto", "cuda", "cuda:0") if count else ("auto", "cpu")
-    assert len({id(verifier._shared_model(model, name, {})) for name in names}) == 1
+    assert len({id(ClassifierVerifier(model, device=name).load()) for name in names}) == 1
     with pytest.raises(ConfigurationError, match=f"'cuda:{count}', and torch sees {count} GPUs"):
         ClassifierVerifier(model, device=f"cuda:{count}").verify(STATEMENTS, CHUNKS)
 
@@ -243,7 +249,7 @@ def test_the_judge_may_be_a_classifier(tmp_path: Path) -> None:
         "The Eiffel Tower stands in Paris.",
         "It was completed in 1923.",
     ]
-    assert all(s.decided_by == name and s.windows == 2 for s in result.statements)
+    assert all(s.decided_by == name and s.windows in (2, 3) for s in result.statements)
 
 
 def test_hhem_decides_what_a_judge_extracted(scripted: Start, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from rag_evals.errors import ConfigurationError, MissingExtraError
 from rag_evals.testing import ScriptedJudge
 from rag_evals.verify import ClassifierVerifier
 from rag_evals.verify.classifier.adapters import supported_label
-from rag_evals.verify.classifier.verifier import _spans
+from rag_evals.verify.classifier.windows import spans
 from tests.conftest import EIFFEL
 
 
@@ -98,10 +98,7 @@ def test_the_supported_label_is_found_by_name(labels: list[str], place: int) -> 
 
 def test_windows_cover_all_tokens() -> None:
     """Each token is in a window, neighbours share the stride, none is longer than the room."""
-    offsets = [(n * 2, n * 2 + 1) for n in range(100)]
-    spans = _spans(offsets, room=30, stride=10)
+    found = spans(100, room=30, stride=10)
 
-    assert spans[0][0] == 0
-    assert spans[-1][1] == offsets[-1][1]
-    assert [later[0] for later in spans[1:]] == [n * 40 for n in range(1, len(spans))]
-    assert _spans([], room=30, stride=10) == []
+    assert found == [(0, 30), (20, 50), (40, 70), (60, 90), (80, 100)]
+    assert spans(0, room=30, stride=10) == []

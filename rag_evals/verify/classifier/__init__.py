@@ -1,8 +1,9 @@
 """Does a Hugging Face classifier find the statement in the chunks? Extra `hf`.
 
-`adapters.py` is the only file that imports torch and transformers, inside functions.
+`loading.py` is the only file that imports torch and transformers, inside functions.
 """
 
+from rag_evals.verify.classifier.known import FORMS, GOLDEN, KNOWN, Golden, known_model
 from rag_evals.verify.classifier.verifier import HHEM, ClassifierVerifier
 
-__all__ = ["HHEM", "ClassifierVerifier"]
+__all__ = ["FORMS", "GOLDEN", "HHEM", "KNOWN", "ClassifierVerifier", "Golden", "known_model"]

@@ -1,11 +1,10 @@
-"""How is each kind of classifier asked? The only file that imports torch and transformers."""
+"""How is each kind of classifier asked? What it reads, and where its verdict stands."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag_evals.errors import ConfigurationError, MissingExtraError
+from rag_evals.errors import ConfigurationError
 
 # torch and transformers are optional and have no types here: their values are Any in this file.
 
@@ -17,12 +16,34 @@ _HHEM_PROMPT = (
 )
 _T5_TOKENS = 512
 _MOST_TOKENS = 8192
+# KRLabsOrg/LettuceDetect, prompts/qa_prompt_en.txt and summary_prompt_en.txt.
+_LETTUCE_ASKED = (
+    "Briefly answer the following question:\n{question}\n"
+    "Bear in mind that your response should be strictly based on the following {count} passages:\n"
+    "{passages}\n"
+    "In case the passages do not contain the necessary information to answer the question, please "
+    'reply with: "Unable to answer based on given passages."\noutput:'
+)
+_LETTUCE_UNASKED = "Summarize the following text:\n{passages}\noutput:"
 
 
 class Adapter(ABC):
-    """One loaded model and how to ask it about a premise and a hypothesis."""
+    """One loaded model and how to ask it about a premise and a hypothesis.
 
-    def __init__(self, torch: Any, tokenizer: Any, model: Any) -> None:
+    Attributes:
+        form: The name under which `ADAPTERS` has its kind.
+    """
+
+    def __init__(
+        self,
+        torch: Any,
+        tokenizer: Any,
+        model: Any,
+        label_map: Mapping[str, str],
+        form: str,
+    ) -> None:
+        del label_map
+        self.form = form
         self._torch = torch
         self._tokenizer = tokenizer
         self._model = model
@@ -31,6 +52,9 @@ class Adapter(ABC):
     def positions(self) -> int:
         """Tokens that the model has places for; T5, which counts distances, has no end."""
         config = self._model.config
+        # DeBERTa counts distances too, unless its positions are part of the input.
+        if getattr(config, "relative_attention", False) and not config.position_biased_input:
+            return _MOST_TOKENS
         # RoBERTa keeps two of its positions to itself; its tokenizer knows, where it is asked.
         offset = 2 if "roberta" in config.model_type else 0
         return int((getattr(config, "max_position_embeddings", None) or _MOST_TOKENS) - offset)
@@ -55,12 +79,19 @@ class Adapter(ABC):
         """Return what the tokenizer reads: two texts, or one that holds both."""
         return premise, hypothesis
 
+    def premise(self, pieces: Sequence[str], question: str | None) -> str:
+        """Write pieces of chunks as the one text that the model reads."""
+        del question
+        return "\n".join(pieces)
+
     def scores(self, batch: Sequence[Mapping[str, list[int]]]) -> list[float]:
         """Return the support of each pair, 0 to 1."""
         known = [{n: v for n, v in one.items() if not n.startswith("own_")} for one in batch]
         padded = self._tokenizer.pad(known, return_tensors="pt").to(self._model.device)
         with self._torch.inference_mode():
-            return [float(score) for score in self.read(padded, batch)]
+            # One read of the device for a batch: each costs a GPU its whole queue.
+            scores: list[float] = self.read(padded, batch).tolist()
+        return scores
 
     @abstractmethod
     def read(self, padded: Any, batch: Sequence[Mapping[str, list[int]]]) -> Any:
@@ -71,9 +102,14 @@ class PairAdapter(Adapter):
     """Sequence classifiers that read two texts: NLI and consistency models."""
 
     def __init__(
-        self, torch: Any, tokenizer: Any, model: Any, label_map: Mapping[str, str]
+        self,
+        torch: Any,
+        tokenizer: Any,
+        model: Any,
+        label_map: Mapping[str, str],
+        form: str,
     ) -> None:
-        super().__init__(torch, tokenizer, model)
+        super().__init__(torch, tokenizer, model, label_map, form)
         self._label = (
             None if model.config.num_labels == 1 else supported_label(model.config, label_map)
         )
@@ -83,6 +119,28 @@ class PairAdapter(Adapter):
         del batch
         logits = self._model(**padded).logits.float()
         return logits[:, 0].sigmoid() if self._label is None else logits.softmax(-1)[:, self._label]
+
+
+class JoinedTextAdapter(PairAdapter):
+    """Sequence classifiers that read one text: MiniCheck's RoBERTa and DeBERTa."""
+
+    def __init__(
+        self,
+        torch: Any,
+        tokenizer: Any,
+        model: Any,
+        label_map: Mapping[str, str],
+        form: str,
+    ) -> None:
+        if not label_map and model.config.num_labels == 2:
+            # Its labels have no names; the makers take class 1.
+            label_map = {str(model.config.id2label[1]): "supported"}
+        super().__init__(torch, tokenizer, model, label_map, form)
+
+    def texts(self, premise: str, hypothesis: str) -> tuple[str, ...]:
+        """Join the texts with the end-of-sequence token, as MiniCheck does."""
+        end = self._tokenizer.eos_token or self._tokenizer.sep_token
+        return (f"{premise}{end}{hypothesis}",)
 
 
 class FirstTokenAdapter(Adapter):
@@ -105,8 +163,15 @@ class YesNoAdapter(Adapter):
 
     max_length = _T5_TOKENS
 
-    def __init__(self, torch: Any, tokenizer: Any, model: Any) -> None:
-        super().__init__(torch, tokenizer, model)
+    def __init__(
+        self,
+        torch: Any,
+        tokenizer: Any,
+        model: Any,
+        label_map: Mapping[str, str],
+        form: str,
+    ) -> None:
+        super().__init__(torch, tokenizer, model, label_map, form)
         self._answers = [
             tokenizer.encode(answer, add_special_tokens=False)[0] for answer in ("0", "1")
         ]
@@ -127,9 +192,14 @@ class SpanAdapter(Adapter):
     """Token classifiers that mark hallucinated tokens: LettuceDetect."""
 
     def __init__(
-        self, torch: Any, tokenizer: Any, model: Any, label_map: Mapping[str, str]
+        self,
+        torch: Any,
+        tokenizer: Any,
+        model: Any,
+        label_map: Mapping[str, str],
+        form: str,
     ) -> None:
-        super().__init__(torch, tokenizer, model)
+        super().__init__(torch, tokenizer, model, label_map, form)
         self._label = supported_label(model.config, label_map)
 
     def encode(self, premise: str, hypothesis: str) -> dict[str, list[int]]:
@@ -141,18 +211,52 @@ class SpanAdapter(Adapter):
     def read(self, padded: Any, batch: Sequence[Mapping[str, list[int]]]) -> Any:
         """Take the least supported token of each statement."""
         supported = self._model(**padded).logits.float().softmax(-1)[:, :, self._label]
-        # Padding may stand on the left.
         width = supported.shape[1]
         left = self._tokenizer.padding_side == "left"
-        return [
-            min(
-                float(row[place + (width - len(one["input_ids"]) if left else 0)])
-                for place in one["own_tokens"]
-            )
-            if one["own_tokens"]
-            else 0.0
-            for row, one in zip(supported, batch, strict=True)
-        ]
+        own = self._torch.zeros(supported.shape, dtype=self._torch.bool)
+        for row, one in enumerate(batch):
+            # Padding may stand on the left.
+            shift = width - len(one["input_ids"]) if left else 0
+            own[row, [place + shift for place in one["own_tokens"]]] = True
+        own = own.to(supported.device)
+        least = supported.masked_fill(~own, 1.0).amin(dim=1)
+        return least.masked_fill(~own.any(dim=1), 0.0)
+
+
+class AskedSpanAdapter(SpanAdapter):
+    """LettuceDetect's first version: a question, and numbered passages."""
+
+    def premise(self, pieces: Sequence[str], question: str | None) -> str:
+        """Fill the template that the model was trained with."""
+        passages = "\n".join(f"passage {n}: {text}" for n, text in enumerate(pieces, start=1))
+        if question is None:
+            return _LETTUCE_UNASKED.format(passages=passages)
+        return _LETTUCE_ASKED.format(question=question, count=len(pieces), passages=passages)
+
+
+class RequestSpanAdapter(SpanAdapter):
+    """LettuceDetect's second version: the request stands before the context."""
+
+    def premise(self, pieces: Sequence[str], question: str | None) -> str:
+        """Write the request first, as its training data does."""
+        context = super().premise(pieces, question)
+        # KRLabsOrg/LettuceDetect, scripts/canonicalize_prompts.py.
+        return context if question is None else f"User request: {question}\n\n{context}"
+
+
+ADAPTERS: Mapping[str, type[Adapter]] = {
+    "pair": PairAdapter,
+    "minicheck": JoinedTextAdapter,
+    "minicheck-t5": YesNoAdapter,
+    "hhem": FirstTokenAdapter,
+    "lettucedetect-v1": AskedSpanAdapter,
+    "lettucedetect-v2": RequestSpanAdapter,
+    "spans": SpanAdapter,
+}
+"""How each form of `known.py` is asked."""
+
+READS_QUESTION = frozenset({"lettucedetect-v1", "lettucedetect-v2"})
+"""Forms that show the model what was asked."""
 
 
 def supported_label(config: Any, label_map: Mapping[str, str]) -> int:
@@ -195,152 +299,8 @@ def _why_no_label(
             f"expected one of its values to be one of {', '.join(_SUPPORTED)}"
         )
     return (
-        f"the labels of the model are {every!r}, and none says which one means supported; say it "
-        f"in the judge's name, hf:MODEL?entailment={every[0]}, or in Python with "
-        f"label_map={{{every[0]!r}: 'entailment'}}"
+        f"the labels of the model are {every!r}, and none says which one means supported; look it "
+        "up on the model's card (MiniCheck: form=minicheck takes class 1) and say it in the "
+        f"judge's name, hf:MODEL?entailment=LABEL, or in Python with label_map={{LABEL: "
+        "'entailment'}}"
     )
-
-
-def resolve_device(device: str) -> str:
-    """Name the one device that a setting means on this machine: `cpu`, `cuda:0`, `mps`.
-
-    Raises:
-        MissingExtraError: transformers or torch is not installed.
-        ConfigurationError: There is no such device here.
-    """
-    torch, _ = _libraries()
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if device == "auto":
-        return "cuda:0" if count else "cpu"
-    kind, _, number = device.partition(":")
-    if kind == "cuda":
-        if int(number or 0) >= count:
-            raise ConfigurationError(
-                f"device is {device!r}, and torch sees {count} GPUs here; use 'cpu' or 'auto'"
-            )
-        return f"cuda:{int(number or 0)}"
-    if kind == "mps" and not torch.backends.mps.is_available():
-        raise ConfigurationError("device is 'mps', which this machine has not; use 'cpu' or 'auto'")
-    return device
-
-
-def adapter_for(model: str, device: str, label_map: Mapping[str, str]) -> Adapter:
-    """Load a model and choose how it is asked.
-
-    Raises:
-        MissingExtraError: transformers or torch is not installed.
-        ConfigurationError: No such device; the weights cannot be had, are damaged or are not
-            complete; the tokenizer cannot be used; or no label means supported.
-    """
-    torch, transformers = _libraries()
-    place = resolve_device(device)
-    try:
-        with _without_report(transformers):
-            tokenizer, loaded, kind = _load(transformers, model)
-        _check_tokenizer(model, tokenizer)
-        return _adapter(torch, tokenizer, loaded.to(place).eval(), kind, label_map)
-    except ConfigurationError:
-        raise
-    # Damaged files, and files of another make, raise whatever the libraries meet in them.
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        raise ConfigurationError(
-            f"classifier {model!r} cannot be loaded: {reason}; give a name on the Hugging Face hub "
-            "that this machine can reach, or a folder with all of the model's files, undamaged"
-        ) from error
-
-
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import torch  # noqa: PLC0415 - optional, and seconds to import
-        import transformers  # noqa: PLC0415 - as above
-    except ImportError as error:
-        raise MissingExtraError(
-            "classifiers need transformers and torch; run: pip install 'rag-evals[hf]'"
-        ) from error
-    return torch, transformers
-
-
-def _adapter(
-    torch: Any, tokenizer: Any, loaded: Any, kind: str, label_map: Mapping[str, str]
-) -> Adapter:
-    if kind == "first_token":
-        return FirstTokenAdapter(torch, tokenizer, loaded)
-    if kind == "yes_no":
-        return YesNoAdapter(torch, tokenizer, loaded)
-    if kind == "spans":
-        return SpanAdapter(torch, tokenizer, loaded, label_map)
-    return PairAdapter(torch, tokenizer, loaded, label_map)
-
-
-def _load(transformers: Any, model: str) -> tuple[Any, Any, str]:
-    """Return tokenizer, model and the kind of adapter; code from the hub is never run."""
-    raw, _ = transformers.PretrainedConfig.get_config_dict(model)
-    architecture = (raw.get("architectures") or [""])[0]
-    if "hhem" in f"{raw.get('model_type', '')} {architecture}".lower():
-        # Its own class is remote code and fails on transformers 5; the weights are a plain T5's.
-        foundation = raw.get("foundation", "google/flan-t5-base")
-        config = transformers.AutoConfig.from_pretrained(foundation, num_labels=2)
-        kind = transformers.T5ForTokenClassification
-        loaded = _weights(kind, model, config=config, key_mapping={r"^t5\.": ""})
-        return transformers.AutoTokenizer.from_pretrained(foundation), loaded, "first_token"
-    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-    if architecture.endswith("ForTokenClassification"):
-        loaded = _weights(transformers.AutoModelForTokenClassification, model)
-        return tokenizer, loaded, "first_token" if raw.get("model_type") == "t5" else "spans"
-    if architecture.endswith("ForConditionalGeneration"):
-        return tokenizer, _weights(transformers.AutoModelForSeq2SeqLM, model), "yes_no"
-    if not architecture.endswith("ForSequenceClassification"):
-        raise ValueError(f"its architecture {architecture!r} is no classifier that is known here")
-    loaded = _weights(transformers.AutoModelForSequenceClassification, model)
-    return tokenizer, loaded, "pair"
-
-
-def _weights(kind: Any, model: str, **settings: Any) -> Any:
-    """Load all weights of a model, or none: transformers would fill the gaps at random."""
-    loaded, found = kind.from_pretrained(
-        model, output_loading_info=True, ignore_mismatched_sizes=True, **settings
-    )
-    missing = sorted(found["missing_keys"])
-    if missing:
-        raise ConfigurationError(
-            f"classifier {model!r} lacks {_a_few(missing)}, which would be random; expected a "
-            "model that was trained to classify, with all of its weights"
-        )
-    mismatched = sorted(name for name, *_ in found["mismatched_keys"])
-    if mismatched:
-        raise ConfigurationError(
-            f"classifier {model!r} has {_a_few(mismatched)} in other shapes than its config.json "
-            "says; expected weights and config.json of one model"
-        )
-    return loaded
-
-
-def _a_few(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:3]))
-    return f"weights {shown}" if len(names) <= 3 else f"{len(names)} weights, such as {shown}"
-
-
-def _check_tokenizer(model: str, tokenizer: Any) -> None:
-    if "offset_mapping" not in tokenizer("a", return_offsets_mapping=True, verbose=False):
-        raise ConfigurationError(
-            f"the tokenizer of classifier {model!r} is a {type(tokenizer).__name__}, which does "
-            "not give the offsets of its tokens; expected a fast one, with a tokenizer.json"
-        )
-    if tokenizer.pad_token_id is None:
-        raise ConfigurationError(
-            f"the tokenizer of classifier {model!r} has no pad token, so texts of several lengths "
-            "cannot be batched; expected a pad_token in its tokenizer_config.json"
-        )
-
-
-@contextmanager
-def _without_report(transformers: Any) -> Iterator[None]:
-    """Keep back the table of weights that transformers logs: `_weights` says what is wrong."""
-    logging = transformers.utils.logging
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
