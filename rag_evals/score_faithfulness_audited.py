@@ -22,6 +22,7 @@ from rag_evals.response_models import (
     VerdictOfThree,
     VerdictsReply,
     quotes_of,
+    why_unverified,
 )
 from rag_evals.text import split_sentences
 
@@ -152,7 +153,8 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         for call, reply in zip(calls, replies, strict=True):
             for verdict in call.read(reply).verdicts:
                 by_statement[verdict.statement_id].append(verdict)
-        return [_majority(*pair) for pair in zip(claims, by_statement, strict=True)]
+        chunks = [chunk.text for chunk in sample.context]
+        return [_majority(*pair, chunks) for pair in zip(claims, by_statement, strict=True)]
 
     def _result(
         self,
@@ -200,7 +202,8 @@ def _statement(
     judged: _Judged, chunks: Sequence[str], sentence_ids: Sequence[int]
 ) -> AuditedStatement:
     evidence = quotes_of(judged.evidence, chunks)
-    supported = judged.verdict == "supported"
+    fault = why_unverified(judged.claim.statement, judged.verdict, judged.evidence, chunks)
+    supported = judged.verdict == "supported" and fault is None
     cited = dict.fromkeys(quote.chunk_id for quote in evidence)
     return AuditedStatement(
         statement=judged.claim.statement,
@@ -208,9 +211,10 @@ def _statement(
         supporting_chunk_ids=list(cited) if supported else [],
         is_supported=supported,
         sentence_ids=list(dict.fromkeys(sentence_ids)),
-        verdict=judged.verdict,
+        verdict=judged.verdict if fault is None else "unverified",
         evidence=evidence,
         agreement=judged.agreement,
+        fault=fault,
     )
 
 
@@ -218,10 +222,17 @@ def _statement(
 _WORST_FIRST: tuple[VerdictOfThree, ...] = ("contradicted", "not_in_context", "supported")
 
 
-def _majority(claim: AuditedClaim, verdicts: Sequence[NumberedVerdict]) -> _Judged:
+def _majority(
+    claim: AuditedClaim, verdicts: Sequence[NumberedVerdict], chunks: Sequence[str]
+) -> _Judged:
     counts = Counter(verdict.verdict for verdict in verdicts)
     chosen = max(_WORST_FIRST, key=lambda verdict: counts[verdict])
-    shown = next(verdict for verdict in verdicts if verdict.verdict == chosen)
+    said = [verdict for verdict in verdicts if verdict.verdict == chosen]
+    # One sample whose quotes stand in the chunks is enough to show the verdict.
+    shown = min(
+        said,
+        key=lambda one: why_unverified(claim.statement, chosen, one.evidence, chunks) is not None,
+    )
     agreement = counts[chosen] / len(verdicts)
     return _Judged(claim, chosen, shown.reasoning, shown.evidence, agreement)
 

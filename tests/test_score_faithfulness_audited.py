@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag_evals import AuditedFaithfulness, AuditedFaithfulnessResult, FaithfulnessResult
-from rag_evals.errors import ConfigurationError, JudgeOutputError, NotScorableError
+from rag_evals.errors import ConfigurationError, NotScorableError
 from rag_evals.judge.ask import DEFAULT_REASKS
 from rag_evals.run import evaluate
 from rag_evals.testing import Script, ScriptedJudge
@@ -184,13 +185,86 @@ def test_each_fault_is_asked_again_by_name(scripted: Start, name: str) -> None:
     assert fault in str(judge.requests[1].messages[-1]["content"])
 
 
-def test_a_judge_that_cannot_show_its_work_fails_the_row(scripted: Start) -> None:
-    """After the last attempt an invented quote is an error, never a repaired result."""
-    judge = scripted(FAULTS["an invented quote"][0])
+UNVERIFIED = {
+    "an invented quote": (
+        FAULTS["an invented quote"][0],
+        "the judge says supported, but the quote 'The tower is in the heart of Paris' does not "
+        "occur in chunk 0",
+    ),
+    "a quote that shows nothing": (
+        FAULTS["a quote that shows nothing"][0],
+        "the judge says supported, but the quote 'Paris' is too short to show anything",
+    ),
+    "support without evidence": (
+        FAULTS["support without evidence"][0],
+        "the judge says supported, but it quotes nothing",
+    ),
+}
 
-    with pytest.raises(JudgeOutputError, match="does not occur in chunk 0"):
-        grade(judge)
+
+@pytest.mark.parametrize("name", UNVERIFIED)
+def test_a_judge_that_cannot_show_its_work_leaves_the_statement_unverified(
+    scripted: Start, name: str
+) -> None:
+    """After the last attempt it is not supported, with its fault; the rest of the row counts."""
+    reply, fault = UNVERIFIED[name]
+    judge = scripted(reply)
+    result = grade(judge)
+    first = result.statements[0]
+
     assert len(judge.requests) == 1 + DEFAULT_REASKS
+    assert [s.verdict for s in result.statements] == ["unverified", "contradicted"]
+    assert (first.is_supported, first.supporting_chunk_ids, first.evidence) == (False, [], [])
+    assert first.fault == fault
+    assert result.warnings == [f"statement 0 is unverified: {fault}"]
+    assert (result.score, result.contradiction_rate) == (0.0, 0.5)
+    assert (first.finding.label, first.finding.verdict) == ("unverified", False)
+    assert first.finding.reasoning == f"{fault}. So says the chunk."
+
+
+def test_an_unverified_statement_counts_against_the_score_in_both_readings(
+    scripted: Start,
+) -> None:
+    """Nobody knows what the chunks say of it: it is never silently supported."""
+    result = grade(
+        scripted(changed("statements.1.evidence.0.quote", "It was never completed.")),
+        AuditedFaithfulness.with_options(counts_against="contradicted"),
+    )
+
+    assert [s.verdict for s in result.statements] == ["supported", "unverified"]
+    assert (result.score, result.contradiction_rate) == (0.5, 0.0)
+
+
+def test_a_russian_statement_is_told_in_russian_why_it_is_unverified(scripted: Start) -> None:
+    """The words that people read are in the statement's language; so on page and terminal."""
+    reply = {
+        "statements": [claim(0, "Башня стоит в Риме.", "supported", (0, "Башня стоит в Риме"))],
+        "no_claim_sentences": [],
+    }
+    scripted(reply)
+    row = {"answer": "Башня стоит в Риме.", "context": ["Башня стоит в Париже."]}
+    run = evaluate([row], [AuditedFaithfulness], "openai/m")
+    finding = run.outcomes[0].findings[0]
+
+    assert finding.label == "unverified"
+    assert finding.reasoning == (
+        "судья отвечает «подтверждено», но цитаты «Башня стоит в Риме» нет во фрагменте 0. "
+        "So says the chunk."
+    )
+    assert run.outcomes[0].score == 0.0
+    assert "1 warning" in str(run.summary())
+
+
+def test_an_unverified_reply_is_taken_from_the_cache_too(scripted: Start, tmp_path: Path) -> None:
+    """A second run asks nothing and says the same."""
+    judge = scripted(FAULTS["an invented quote"][0])
+    runs = [
+        evaluate([EIFFEL], [AuditedFaithfulness], "openai/m", cache=tmp_path / "cache.sqlite")
+        for _ in range(2)
+    ]
+
+    assert len(judge.requests) == 1 + DEFAULT_REASKS
+    assert runs[0].outcomes[0].score == runs[1].outcomes[0].score == 0.0
 
 
 def test_sentences_without_a_claim_lower_coverage_only(scripted: Start) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rag_evals.cache.database import Database
-from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, fingerprint
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, facts_for, fingerprint
 from rag_evals.judge import AsyncJudge
 
 CALLS_TABLE = "calls"
@@ -84,7 +84,9 @@ class CachedJudge:
         if not rows:
             return None
         try:
-            parsed = call.reply_model.model_validate_json(rows[0][0], context=dict(call.facts))
+            # What was taken on a last attempt is taken again.
+            context = facts_for(call.facts, is_last=True)
+            parsed = call.reply_model.model_validate_json(rows[0][0], context=context)
         except ValidationError:
             # Written by another version of the model's validators: asked again, and replaced.
             return None

@@ -2,7 +2,15 @@
 
 from rag_evals.core.arguments import named_arguments, require_fraction, require_whole
 from rag_evals.core.claim import Claim, as_claims, text_before
-from rag_evals.core.facts import ChunkId, SentenceId, StatementText, check_each_once, facts_of
+from rag_evals.core.facts import (
+    ChunkId,
+    SentenceId,
+    StatementText,
+    check_each_once,
+    facts_for,
+    facts_of,
+    is_last_attempt,
+)
 from rag_evals.core.files import MISSING, fault_of
 from rag_evals.core.finding import (
     CONTRADICTED,
@@ -83,10 +91,12 @@ __all__ = [
     "check_each_once",
     "check_verdicts",
     "chunk_text",
+    "facts_for",
     "facts_of",
     "fault_of",
     "findings_of",
     "fingerprint",
+    "is_last_attempt",
     "named_arguments",
     "read_findings",
     "require_fraction",

@@ -20,6 +20,23 @@ def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
     return context if isinstance(context, Mapping) and "chunk_count" in context else None
 
 
+_LAST_ATTEMPT = "is_last_attempt"
+
+
+def is_last_attempt(info: ValidationInfo) -> bool:
+    """Say whether a reply will not be asked again: what code can mark is then better than nothing.
+
+    True also for a reply that was taken earlier and kept.
+    """
+    facts = facts_of(info)
+    return facts is not None and bool(facts.get(_LAST_ATTEMPT))
+
+
+def facts_for(facts: Mapping[str, Any], *, is_last: bool) -> dict[str, Any]:
+    """Return the facts of a call as validators of one attempt get them."""
+    return {**facts, _LAST_ATTEMPT: is_last}
+
+
 def _check_id(noun: str, number: int, count: int) -> int:
     if not 0 <= number < count:
         there_are = f"ids run from 0 to {count - 1}" if count else f"there are no {noun}s"

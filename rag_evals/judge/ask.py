@@ -82,7 +82,7 @@ class InstructorJudge:
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: No model is named.
         """
-        with _exchange(call, meter, self._client) as exchange:
+        with _exchange(call, meter, self._client, self._settings) as exchange:
             arguments = _arguments(exchange, self._settings, asynchronous=False)
             returned = call_within(meter, lambda: self._client.create(**arguments))
             return _reply(returned, exchange)
@@ -108,7 +108,7 @@ class AsyncInstructorJudge:
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: No model is named.
         """
-        with _exchange(call, meter, self._client) as exchange:
+        with _exchange(call, meter, self._client, self._settings) as exchange:
             arguments = _arguments(exchange, self._settings, asynchronous=True)
             if meter.row_seconds is None:
                 return _reply(await self._client.create(**arguments), exchange)
@@ -117,10 +117,14 @@ class AsyncInstructorJudge:
 
 
 @contextmanager
-def _exchange(call: JudgeCall[Any], meter: Meter, client: Any) -> Iterator[Exchange]:
+def _exchange(
+    call: JudgeCall[Any], meter: Meter, client: Any, settings: AskSettings
+) -> Iterator[Exchange]:
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
-    exchange = Exchange(call, mode=client.mode.name, seconds=meter.seconds_left)
+    exchange = Exchange(
+        call, mode=client.mode.name, seconds=meter.seconds_left, reasks=settings.reasks
+    )
     token = current_exchange.set(exchange)
     try:
         yield exchange

@@ -25,8 +25,11 @@ class Exchange:
         usage: Sum over the replies so far; each is counted once, where instructor accumulates.
     """
 
-    def __init__(self, call: JudgeCall[Any], *, mode: str, seconds: float | None) -> None:
+    def __init__(
+        self, call: JudgeCall[Any], *, mode: str, seconds: float | None, reasks: int
+    ) -> None:
         self.call = call
+        self._reasks = reasks
         self.fault: GradingError | None = None
         self.requests = 0
         self._is_answered = False
@@ -55,6 +58,11 @@ class Exchange:
             self.fault = no_reply(error.doc)
         self._is_answered = False
         return self.fault is None
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """True for a reply after which nothing is asked again."""
+        return self.usage.reasks >= self._reasks
 
     def check_one_call(self) -> None:
         """Refuse a reply whose parts contradict each other: instructor would read the first.

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from rag_evals.core import facts_for
 from rag_evals.judge.exchange import current_exchange
 from rag_evals.judge.lossless import validated, validated_json
 from rag_evals.judge.replies import one_object
@@ -74,7 +75,7 @@ def _with_facts(options: dict[str, Any]) -> dict[str, Any]:
     exchange = current_exchange.get()
     if exchange is not None:
         exchange.check_one_call()
-        options["context"] = dict(exchange.call.facts)
+        options["context"] = facts_for(exchange.call.facts, is_last=exchange.is_last_attempt)
     return options
 
 

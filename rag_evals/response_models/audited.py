@@ -6,13 +6,11 @@ sentence is covered and every quote is found. `AuditedFaithfulnessResult` is wha
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.core import (
-    ChunkId,
     Finding,
     JudgeModel,
     OptionalList,
@@ -25,16 +23,17 @@ from rag_evals.core import (
     check_each_once,
     facts_of,
 )
+from rag_evals.response_models.evidence import ClaimedQuote, VerdictOfThree, check_agreement
 from rag_evals.response_models.statements import (
     FaithfulnessResult,
     NoClaimSentence,
     StatementEvaluation,
     check_every_sentence,
 )
-from rag_evals.text import MIN_QUOTE_LETTERS, Quotable, numbers_of
+from rag_evals.text import numbers_of
 
-VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
-"""What the chunks say of a statement: that it is so, that it is not so, or nothing."""
+AuditedVerdict = VerdictOfThree | Literal["unverified"]
+"""What a result says of a statement: a verdict, or that no quote shows what the judge says."""
 
 CanaryVerdict = VerdictOfThree | Literal["no_claim"]
 """What a judge may say of a false sentence that was planted."""
@@ -48,22 +47,6 @@ _VERDICT = (
     "not_in_context: they do not speak of some of it, and contradict nothing."
 )
 _REASONING = "Why, in one or two sentences."
-
-
-class ClaimedQuote(JudgeModel):
-    """Words of a chunk that decide a statement, as the judge copied them."""
-
-    chunk_id: ChunkId = Field(description="The chunk's id, as given.")
-    quote: str = Field(
-        description="Words of that chunk, copied letter for letter; ... stands for words left out."
-    )
-
-    @model_validator(mode="after")
-    def _occurs(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            _check_quote(self.quote, self.chunk_id, facts["chunks"])
-        return self
 
 
 class AuditedClaim(JudgeModel):
@@ -85,7 +68,7 @@ class AuditedClaim(JudgeModel):
         if facts is not None:
             if not self.sentence_ids:
                 raise ValueError("sentence_ids is empty; name the sentences the claim comes from")
-            _check_agreement(self.verdict, self.evidence)
+            check_agreement(self.verdict, self.evidence, info)
         return self
 
 
@@ -125,7 +108,7 @@ class NumberedVerdict(JudgeModel):
     @model_validator(mode="after")
     def _consistent(self, info: ValidationInfo) -> Self:
         if facts_of(info) is not None:
-            _check_agreement(self.verdict, self.evidence)
+            check_agreement(self.verdict, self.evidence, info)
         return self
 
 
@@ -155,7 +138,9 @@ class AuditedStatement(StatementEvaluation):
     sentence_ids: OptionalList[int] = Field(
         default_factory=list, description="Places of its sentences in the answer, from 0."
     )
-    verdict: VerdictOfThree = Field(description=_VERDICT)
+    verdict: AuditedVerdict = Field(
+        description="What the chunks say of it; unverified: no quote shows what the judge says."
+    )
     evidence: OptionalList[Quote] = Field(
         default_factory=list, description="Quotes found in the chunks; empty for not_in_context."
     )
@@ -164,13 +149,18 @@ class AuditedStatement(StatementEvaluation):
         description="Share of the samples that gave this verdict, above 0 to 1; None when it was "
         "asked once.",
     )
+    fault: str | None = Field(
+        default=None, description="Why it is unverified; None for every other verdict."
+    )
 
     @property
     def finding(self) -> Finding:
         """The statement as results show it, with the quotes that decide it."""
+        told = [f"{self.fault}."] if self.fault else []
         return replace(
             super().finding,
             label=self.verdict.replace("_", " "),
+            reasoning=" ".join([*told, *filter(None, [self.reasoning])]) or None,
             quotes=tuple(self.evidence),
             sentence_ids=tuple(self.sentence_ids),
         )
@@ -205,7 +195,10 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def score(self) -> float:
-        """Supported statements divided by all, or, by `counts_against`, all but contradicted."""
+        """Supported statements divided by all, or, by `counts_against`, those not contradicted.
+
+        Unverified statements count as not supported in both readings.
+        """
         if not self.statements:
             return 0.0
         return sum(map(self._counts, self.statements)) / len(self.statements)
@@ -233,8 +226,13 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def warnings(self) -> list[str]:
-        """Numbers without evidence, and a canary that was passed over."""
+        """Unverified statements, numbers without evidence, and a canary that was passed over."""
         found = [
+            f"statement {number} is unverified: {statement.fault}"
+            for number, statement in enumerate(self.statements)
+            if statement.verdict == "unverified"
+        ]
+        found += [
             f"statement {number} is supported, but its quotes lack "
             f"{', '.join(statement.missing_numbers)}"
             for number, statement in enumerate(self.statements)
@@ -258,9 +256,9 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
         )
 
     def _counts(self, statement: AuditedStatement) -> bool:
-        """Say whether a statement counts towards the score."""
+        """Say whether a statement counts towards the score; an unverified one never does."""
         if self.counts_against == "contradicted":
-            return statement.verdict != "contradicted"
+            return statement.verdict not in ("contradicted", "unverified")
         return statement.verdict == "supported"
 
     @property
@@ -270,71 +268,6 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
     @property
     def _covered(self) -> int:
         return len({number for statement in self.statements for number in statement.sentence_ids})
-
-
-def quotes_of(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Quote]:
-    """Find the places of quotes that were checked; a quote in parts has several.
-
-    Raises:
-        ValueError: A quote does not occur in its chunk.
-    """
-    found = []
-    for claimed in evidence:
-        spans = _quotable(chunks[claimed.chunk_id]).find(claimed.quote)
-        if spans is None:
-            raise ValueError(f"the quote {claimed.quote!r} is not in chunk {claimed.chunk_id}")
-        found += [
-            Quote(chunk_id=claimed.chunk_id, start=s.start, end=s.end, text=s.text) for s in spans
-        ]
-    return found
-
-
-# The quotes of one reply are of a few chunks, and each may be asked for several times.
-_quotable = lru_cache(maxsize=32)(Quotable)
-
-
-def _check_quote(quote: str, chunk_id: int, chunks: Sequence[str]) -> None:
-    fault = _fault_of(quote, chunk_id, chunks)
-    if fault is not None:
-        raise ValueError(fault)
-
-
-def _fault_of(quote: str, chunk_id: int, chunks: Sequence[str]) -> str | None:
-    """Say why a quote is no evidence; None when it is."""
-    named = _quotable(chunks[chunk_id])
-    if named.find(quote) is None:
-        if denial := named.denial_left_out(quote):
-            return (
-                f"the quote {quote!r} leaves out {denial!r}, which turns it round; quote the words "
-                "between as well"
-            )
-        others = [
-            n for n, text in enumerate(chunks) if n != chunk_id and _quotable(text).find(quote)
-        ]
-        hint = f"; it stands in chunk {others[0]}" if others else ""
-        return (
-            f"the quote {quote!r} does not occur in chunk {chunk_id}{hint}; copy the chunk's own "
-            "words, whole words only"
-        )
-    if not named.is_long_enough(quote):
-        return (
-            f"the quote {quote!r} is too short to show anything; quote at least "
-            f"{MIN_QUOTE_LETTERS} letters with a word that says something, or the whole chunk"
-        )
-    return None
-
-
-def _check_agreement(verdict: VerdictOfThree, evidence: Sequence[ClaimedQuote]) -> None:
-    if verdict == "not_in_context" and evidence:
-        raise ValueError(
-            "the verdict is not_in_context, yet evidence is quoted; leave evidence empty, or "
-            "change the verdict"
-        )
-    if verdict != "not_in_context" and not evidence:
-        raise ValueError(
-            f"the verdict is {verdict}, yet evidence is empty; quote the words of a chunk that "
-            "show it, or change the verdict to not_in_context"
-        )
 
 
 def _check_unmixed(claims: Sequence[AuditedClaim], own: Sequence[int]) -> None:

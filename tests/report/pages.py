@@ -6,7 +6,7 @@ from typing import Any
 from rag_evals import AnswerRelevanceResult, AuditedFaithfulnessResult, ChunkPrecisionResult
 from rag_evals.core.finding import Quote
 from rag_evals.report import View, report_html
-from rag_evals.response_models.audited import AuditedStatement, VerdictOfThree
+from rag_evals.response_models import AuditedStatement, VerdictOfThree
 from rag_evals.run import Run, StoredSample
 from rag_evals.score_precision import GradedChunk
 from rag_evals.score_relevance import AspectEvaluation
