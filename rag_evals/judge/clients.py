@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
-from rag_evals.errors import ConfigurationError, MissingExtraError
+from rag_evals.errors import ConfigurationError
 from rag_evals.judge.ask import AskSettings, AsyncInstructorJudge, InstructorJudge
 from rag_evals.judge.closing import close_client
 from rag_evals.judge.endpoint import check_address, check_endpoint
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.redact import redact
+from rag_evals.judge.sdks import build_own_sdk, no_key, own_address, own_environment
 from rag_evals.judge.transport import build_async_openai, build_openai
 
 if TYPE_CHECKING:
@@ -31,14 +32,6 @@ STRICT_HOSTS = frozenset({"api.openai.com"})
 """Hosts known to take strict schemas; any other gets the plain form, which all understand."""
 
 _REPLY_SECONDS = 90.0
-_INSTALL = {
-    "anthropic": "anthropic",
-    "google": "google-genai jsonref",
-    "mistral": "mistralai",
-    "cohere": "cohere",
-    "groq": "groq",
-    "litellm": "litellm",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +134,12 @@ def address_of(client: Client) -> str:
     Raises:
         ConfigurationError: The client that the string names cannot be made.
     """
-    # Without a client where that is possible: it takes seconds to load, and a key.
-    address = read_endpoint(client).address if isinstance(client, str) else None
-    if address is None:
-        own = judge_for(client).sdk if isinstance(client, str) else getattr(client, "client", None)
-        address = str(getattr(own, "base_url", None) or "")
+    # Without a client of a string's own: it takes seconds to load, and a key.
+    if isinstance(client, str):
+        endpoint = read_endpoint(client)
+        address = endpoint.address or own_address(endpoint.provider)
+    else:
+        address = str(getattr(getattr(client, "client", None), "base_url", None) or "")
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
@@ -213,8 +207,10 @@ def is_async(client: object) -> bool:
 
 
 def _cache_key(endpoint: Endpoint) -> tuple[str, ...]:
-    """Name a client by all that shapes it; other providers' environment is not read by us."""
-    return (endpoint.provider, endpoint.model, endpoint.address or "", endpoint.key or "")
+    """Name a client by all that shapes it."""
+    if endpoint.provider in OPENAI_HOSTS:
+        return (endpoint.provider, endpoint.model, endpoint.address or "", endpoint.key or "")
+    return (endpoint.provider, endpoint.model, *own_environment(endpoint.provider))
 
 
 def _build(
@@ -224,24 +220,13 @@ def _build(
     limiter: "RequestLimiter | None" = None,
     reply_seconds: float = _REPLY_SECONDS,
 ) -> BuiltClient:
-    provider, model = endpoint.provider, endpoint.model
-    if provider in OPENAI_HOSTS:
+    if endpoint.provider in OPENAI_HOSTS:
         return _build_openai(
             endpoint, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds
         )
-    import instructor  # noqa: PLC0415 - loads its runtime
-    from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
-
-    try:
-        options: dict[str, Any] = {"async_client": asynchronous}
-        client = instructor.from_provider(f"{provider}/{model}", **options)
-    except ImportError as error:
-        package = _INSTALL.get(provider, provider)
-        raise MissingExtraError(
-            f"provider {provider!r} needs its own library; run: pip install {package}"
-        ) from error
-    except (InstructorError, ValueError) as error:
-        raise ConfigurationError(f"provider {provider!r}: {redact(str(error))}") from None
+    client = build_own_sdk(
+        endpoint, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds
+    )
     return BuiltClient(client, strict=False)
 
 
@@ -253,10 +238,8 @@ def _build_openai(
     host = OPENAI_HOSTS[endpoint.provider]
     check_address(endpoint)
     if endpoint.key is None:
-        raise ConfigurationError(
-            f"no API key: set {host.key_variable} (any text for a local server that checks none), "
-            "or use the judge 'embedded', which needs no key"
-        )
+        local = " (any text for a local server that checks none)"
+        raise no_key(host.key_variable + local * (endpoint.provider == "openai"))
     client: Any
     try:
         if asynchronous:

@@ -16,36 +16,57 @@ class OpenAIHost(NamedTuple):
         key_variable: Environment variable with the key.
         default_address: Where neither the string nor the variable says; None where one is needed.
         default_key: Stands in where the variable has none; None where a key is needed.
+        mode: How a reply is asked for; a name of instructor's.
     """
 
     address_variable: str
     key_variable: str
     default_address: str | None
     default_key: str | None = None
+    mode: str = "JSON_SCHEMA"
 
 
 _NO_KEY = "none"
 _OLLAMA_PORT = 11434
+_DATABRICKS_PATH = "/serving-endpoints"
 _OLLAMA = f"http://localhost:{_OLLAMA_PORT}/v1"
+
+
+def _hosted(name: str, address: str, *, mode: str = "TOOLS") -> OpenAIHost:
+    """Describe a host; whether it takes schemas depends on its models, which all take tools."""
+    return OpenAIHost(f"{name}_BASE_URL", f"{name}_API_KEY", address, mode=mode)
+
 
 OPENAI_HOSTS: dict[str, OpenAIHost] = {
     "openai": OpenAIHost("OPENAI_BASE_URL", "OPENAI_API_KEY", "https://api.openai.com/v1"),
     "azure_openai": OpenAIHost("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", None),
     "openai-responses": OpenAIHost(
-        "OPENAI_BASE_URL", "OPENAI_API_KEY", "https://api.openai.com/v1"
+        "OPENAI_BASE_URL",
+        "OPENAI_API_KEY",
+        "https://api.openai.com/v1",
+        mode="RESPONSES_TOOLS",
     ),
     "vllm": OpenAIHost("VLLM_BASE_URL", "VLLM_API_KEY", "http://localhost:8000/v1", _NO_KEY),
     "ollama": OpenAIHost("OLLAMA_HOST", "OLLAMA_API_KEY", _OLLAMA, _NO_KEY),
+    "anyscale": _hosted("ANYSCALE", "https://api.endpoints.anyscale.com/v1"),
+    "cerebras": _hosted("CEREBRAS", "https://api.cerebras.ai/v1"),
+    "databricks": OpenAIHost("DATABRICKS_HOST", "DATABRICKS_TOKEN", None, mode="TOOLS"),
+    "deepseek": _hosted("DEEPSEEK", "https://api.deepseek.com"),
+    "fireworks": _hosted("FIREWORKS", "https://api.fireworks.ai/inference/v1"),
+    "openrouter": _hosted("OPENROUTER", "https://openrouter.ai/api/v1"),
+    "perplexity": _hosted("PERPLEXITY", "https://api.perplexity.ai", mode="JSON_SCHEMA"),
+    "together": _hosted("TOGETHER", "https://api.together.xyz/v1"),
+    # Its SDK speaks gRPC; the same models answer here.
+    "xai": _hosted("XAI", "https://api.x.ai/v1"),
 }
 """Providers that are asked in OpenAI's language: we make their clients, at any address."""
 
 PROVIDERS = (
     *OPENAI_HOSTS,
-    *("anthropic", "anyscale", "bedrock", "cerebras", "cohere", "databricks", "deepseek"),
-    *("fireworks", "gemini", "generative-ai", "google", "groq", "litellm", "mistral"),
-    *("openrouter", "perplexity", "together", "vertexai", "writer", "xai"),
+    *("anthropic", "bedrock", "cohere", "gemini", "generative-ai", "google", "groq", "litellm"),
+    *("mistral", "vertexai", "writer"),
 )
-"""Names of all providers: ours, and those that instructor makes a client for."""
+"""Names of all providers: OpenAI's language, and those with an SDK of their own (`sdks.py`)."""
 
 ALIASES: Mapping[str, str] = {
     "azure": "azure_openai",
@@ -98,10 +119,13 @@ class Endpoint(NamedTuple):
         host = OPENAI_HOSTS.get(self.provider)
         if host is None:
             return None
-        given = self.url or os.environ.get(host.address_variable)
+        given = os.environ.get(host.address_variable) if self.url is None else self.url
         if given and self.provider == "ollama":
             return _ollama_address(given)
-        return given or host.default_address
+        if given and self.provider == "databricks":
+            return f"{given.rstrip('/').removesuffix(_DATABRICKS_PATH)}{_DATABRICKS_PATH}"
+        # Set and empty is no address, and said so; it does not mean the default.
+        return host.default_address if given is None else given
 
     @property
     def address_name(self) -> str:

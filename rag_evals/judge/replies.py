@@ -32,8 +32,11 @@ def fault_of(response: object) -> GradingError | None:
     message = getattr(choices[0], "message", None)
     if message is None:
         return _no_choices(getattr(choices[0], "error", None))
-    if getattr(message, "refusal", None):
-        return JudgeRefusedError(f"the judge refused: {message.refusal}")
+    # LiteLLM keeps it with what it calls the provider's own fields.
+    kept = getattr(message, "provider_specific_fields", None) or {}
+    refusal = getattr(message, "refusal", None) or kept.get("refusal")
+    if refusal:
+        return JudgeRefusedError(f"the judge refused: {refusal}")
     if getattr(choices[0], "finish_reason", None) == "content_filter":
         return JudgeRefusedError("the endpoint's content filter stopped the reply")
     return early_stop(response)

@@ -5,21 +5,19 @@ connections for each request. Posting a body skips the SDK's walk over every mes
 the time-out of one try are the SDK's; retries are ours, because only we know the whole run.
 """
 
+import inspect
 import os
-import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from rag_evals.errors import JudgeUnavailableError
-from rag_evals.judge.deadline import row_clock_stopped
-from rag_evals.judge.exchange import current_exchange
-from rag_evals.judge.providers import Endpoint
+from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint
 from rag_evals.judge.replies import fault_of, no_reply
-from rag_evals.judge.request_retries import TRANSPORT_RETRIES, RequestRetries
-from rag_evals.judge.wait_headers import DEFAULT_MAX_WAIT_SECONDS
+from rag_evals.judge.request_retries import TRANSPORT_RETRIES
+from rag_evals.judge.sending import repeating, repeating_async, seconds_for_one_try
 from rag_evals.judge.wire import async_http_client, http_client
 
 if TYPE_CHECKING:
@@ -36,9 +34,8 @@ _PATH = "/chat/completions"
 
 def build_openai(endpoint: Endpoint, *, reply_seconds: float) -> "Instructor":
     """Make a sync instructor client for an OpenAI-compatible host; as `build_async_openai`."""
-    import instructor  # noqa: PLC0415 - loads its runtime
     import openai  # noqa: PLC0415 - 1.4 s of CPU
-    from httpx2 import Response  # noqa: PLC0415 - as above
+    from httpx2 import Response  # noqa: PLC0415 - loaded by now
 
     timeout = openai.Timeout(reply_seconds, connect=CONNECT_SECONDS)
     kind: Any = openai.AzureOpenAI if endpoint.provider == "azure_openai" else openai.OpenAI
@@ -48,27 +45,16 @@ def build_openai(endpoint: Endpoint, *, reply_seconds: float) -> "Instructor":
         http_client=http_client(timeout),
         **_where(endpoint),
     )
-    if endpoint.provider == RESPONSES:
-        return instructor.from_openai(sdk, mode=instructor.Mode.RESPONSES_TOOLS)  # type: ignore[no-any-return]  # sdk is of two kinds
 
-    def create(**body: Any) -> Any:
+    def send(body: dict[str, Any]) -> Any:
+        one_try = openai.Timeout(seconds_for_one_try(reply_seconds), connect=CONNECT_SECONDS)
+        options: Any = {"max_retries": 0, "timeout": one_try}
         content = _packed(body, endpoint.model)
-        retries = _retries_of(None)
-        while True:
-            _count_request()
-            one_try = min(reply_seconds, max(1.0, _seconds_left()))
-            options: Any = {"max_retries": 0, "timeout": openai.Timeout(one_try, connect=5.0)}
-            try:
-                return _completion(
-                    sdk.post(_PATH, cast_to=Response, content=content, options=options)
-                )
-            except Exception as error:  # noqa: BLE001 - raised again where there is no next try
-                time.sleep(retries.seconds_before_next(error))
+        return _completion(sdk.post(_PATH, cast_to=Response, content=content, options=options))
 
-    mode = instructor.Mode.JSON_SCHEMA
-    return instructor.Instructor(
-        client=sdk, create=instructor.patch(create=create, mode=mode), mode=mode
-    )
+    asked = _responses(sdk, endpoint.model) if endpoint.provider == RESPONSES else send
+    made: Instructor = _instructor(sdk, repeating(asked), endpoint.provider)
+    return made
 
 
 def build_async_openai(
@@ -84,11 +70,8 @@ def build_async_openai(
     Raises:
         openai.OpenAIError: There is no key.
     """
-    import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
-
-    import instructor  # noqa: PLC0415 - loads its runtime
     import openai  # noqa: PLC0415 - 1.4 s of CPU
-    from httpx2 import Response  # noqa: PLC0415 - as above
+    from httpx2 import Response  # noqa: PLC0415 - loaded by now
 
     timeout = openai.Timeout(reply_seconds, connect=CONNECT_SECONDS)
     is_azure = endpoint.provider == "azure_openai"
@@ -99,28 +82,42 @@ def build_async_openai(
         http_client=async_http_client(timeout),
         **_where(endpoint),
     )
-    if endpoint.provider == RESPONSES:
-        return instructor.from_openai(sdk, mode=instructor.Mode.RESPONSES_TOOLS)  # type: ignore[no-any-return]  # sdk is of two kinds
 
-    async def create(**body: Any) -> Any:
+    async def send(body: dict[str, Any]) -> Any:
         content = _packed(body, endpoint.model)
-        retries = _retries_of(limiter)
-        while True:
-            await _pass(limiter, is_retry=_count_request())
-            try:
-                response = await sdk.post(
-                    _PATH, cast_to=Response, content=content, options={"max_retries": 0}
-                )
-                _teach(limiter, response)
-                return _completion(response)
-            except Exception as error:  # noqa: BLE001 - raised again where there is no next try
-                _teach(limiter, getattr(error, "response", None))
-                await asyncio.sleep(retries.seconds_before_next(error))
+        options: Any = {"max_retries": 0}
+        response = await sdk.post(_PATH, cast_to=Response, content=content, options=options)
+        _teach(limiter, response)
+        return _completion(response)
 
-    mode = instructor.Mode.JSON_SCHEMA
-    return instructor.AsyncInstructor(
-        client=sdk, create=instructor.patch(create=create, mode=mode), mode=mode
-    )
+    is_responses = endpoint.provider == RESPONSES
+    asked = _responses(sdk, endpoint.model) if is_responses else send
+    create = repeating_async(asked, limiter, teaches=not is_responses)
+    made: AsyncInstructor = _instructor(sdk, create, endpoint.provider)
+    return made
+
+
+# An SDK's client is of one of four kinds, and instructor's of two.
+def _instructor(sdk: Any, create: Callable[..., Any], provider: str) -> Any:
+    import instructor  # noqa: PLC0415 - loads its runtime
+
+    mode = instructor.Mode[OPENAI_HOSTS[provider].mode]
+    kind: Any = instructor.Instructor
+    if inspect.iscoroutinefunction(create):
+        kind = instructor.AsyncInstructor
+    return kind(client=sdk, create=instructor.patch(create=create, mode=mode), mode=mode)
+
+
+def _responses(sdk: Any, model: str) -> Callable[[dict[str, Any]], Any]:
+    """Return what asks OpenAI's other interface; awaited where the client is async."""
+    responses = sdk.with_options(max_retries=0).responses
+    return lambda body: responses.create(**_with_input({"model": model, **body}))
+
+
+def _with_input(body: dict[str, Any]) -> dict[str, Any]:
+    """Call the messages what this interface calls them."""
+    messages = body.pop("messages", None)
+    return body if messages is None else {**body, "input": messages}
 
 
 def _where(endpoint: Endpoint) -> dict[str, Any]:
@@ -140,33 +137,6 @@ def _packed(body: dict[str, Any], model: str) -> bytes:
     body |= body.pop("extra_body", {})
     body.setdefault("model", model)
     return to_json(body)
-
-
-def _retries_of(limiter: "RequestLimiter | None") -> RequestRetries:
-    most_wait = _seconds_left if limiter is None else lambda: limiter.max_wait_seconds
-    return RequestRetries(limiter, retries=TRANSPORT_RETRIES, most_wait=most_wait)
-
-
-def _seconds_left() -> float:
-    exchange = current_exchange.get()
-    left = None if exchange is None else exchange.seconds_left
-    return DEFAULT_MAX_WAIT_SECONDS if left is None else left
-
-
-def _count_request() -> bool:
-    exchange = current_exchange.get()
-    return exchange is not None and exchange.count_request()
-
-
-async def _pass(limiter: "RequestLimiter | None", *, is_retry: bool) -> None:
-    """Let one request go; the time that the endpoint asked for is not the row's."""
-    if limiter is None:
-        return
-    if limiter.is_paused:
-        with row_clock_stopped():
-            await limiter.before_request(is_retry=is_retry)
-    else:
-        await limiter.before_request(is_retry=is_retry)
 
 
 def _teach(limiter: "RequestLimiter | None", response: Any) -> None:

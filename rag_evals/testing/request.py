@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag_evals.testing.wires import WIRES
+
 _FIELD = {
     tag: re.compile(rf"<{tag}>\n(.*?)\n</{tag}>", re.DOTALL)
     for tag in ("question", "answer", "reference")
@@ -24,17 +26,19 @@ class JudgeRequest:
         path: Such as `/v1/chat/completions`.
         headers: Names in lower case.
         body: The JSON that was sent.
+        dialect: Whose wire it came on.
     """
 
     number: int
     path: str
     headers: Mapping[str, str]
     body: Mapping[str, Any]
+    dialect: str = "openai"
 
     @property
     def messages(self) -> Sequence[Mapping[str, Any]]:
-        """The chat messages."""
-        return list(self.body.get("messages", []))
+        """The chat messages, in OpenAI's form whatever the wire."""
+        return WIRES[self.dialect].messages(self.body)
 
     @property
     def data(self) -> str:
@@ -86,10 +90,7 @@ class JudgeRequest:
     @property
     def schema(self) -> Mapping[str, Any]:
         """The JSON schema of the reply that was asked for; empty when none was."""
-        if self.body.get("tools"):
-            return dict(self.body["tools"][0]["function"]["parameters"])
-        response_format = self.body.get("response_format") or {}
-        return dict(response_format.get("json_schema", {}).get("schema", {}))
+        return WIRES[self.dialect].schema(self.body)
 
     @property
     def is_reask(self) -> bool:

@@ -1,4 +1,4 @@
-"""Who answers? An HTTP server on loopback that speaks as OpenAI does, embeddings included."""
+"""Who answers? An HTTP server on loopback that speaks as a provider does, embeddings included."""
 
 import json
 import socket
@@ -7,19 +7,19 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
 from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Raw, Reply, Reset, Stall
 from rag_evals.testing.fill import fill_by_words, vector_by_words
 from rag_evals.testing.request import JudgeRequest
+from rag_evals.testing.wires import WIRES
 
 Script = Answer | Sequence[Answer] | Callable[[JudgeRequest], Answer] | None
 
 
 class ScriptedJudge:
-    """An OpenAI-compatible chat endpoint on loopback that answers from a script.
+    """A chat endpoint on loopback that answers from a script.
 
     Args:
         script: One answer, given every time; a list, used up in order (one request more is answered
@@ -27,6 +27,8 @@ class ScriptedJudge:
             model: statements are the answer's sentences, supported when most of their words stand
             in one chunk.
         embed: Makes the vector of a text for `/v1/embeddings`; None counts its words.
+        dialect: Whose wire it speaks: `openai`, `responses`, `azure`, `anthropic`, `gemini`,
+            `vertex`, `bedrock`, `mistral`, `groq`, `cohere`, `ollama`, `vllm`, `litellm` or `xai`.
 
     Attributes:
         requests: All that arrived, in order.
@@ -34,8 +36,16 @@ class ScriptedJudge:
     """
 
     def __init__(
-        self, script: Script = None, *, embed: Callable[[str], Sequence[float]] | None = None
+        self,
+        script: Script = None,
+        *,
+        embed: Callable[[str], Sequence[float]] | None = None,
+        dialect: str = "openai",
     ) -> None:
+        if dialect not in WIRES:
+            raise ValueError(f"no dialect {dialect!r}; there are: {', '.join(WIRES)}")
+        self._dialect = dialect
+        self._wire = WIRES[dialect]
         self._script: Script = fill_by_words if script is None else script
         self._embed = embed
         self.requests: list[JudgeRequest] = []
@@ -70,15 +80,15 @@ class ScriptedJudge:
 
     @property
     def base_url(self) -> str:
-        """What a client takes as `base_url`, or `OPENAI_BASE_URL` holds."""
+        """What a client takes as `base_url`, or `OPENAI_BASE_URL` and its like hold."""
         if self._server is None:
             raise RuntimeError("the scripted judge is not running; use it in a `with` block")
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"http://127.0.0.1:{self._server.server_address[1]}{self._wire.path}"
 
     @contextmanager
     def _answering(self, path: str, headers: Mapping[str, str], body: Any) -> Iterator[Answer]:
         with self._lock:
-            request = JudgeRequest(len(self.requests), path, headers, body)
+            request = JudgeRequest(len(self.requests), path, headers, body, self._dialect)
             self.requests.append(request)
             self._in_flight += 1
             self.max_in_flight = max(self.max_in_flight, self._in_flight)
@@ -147,18 +157,14 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(answer, EmptyBody):
             self._write(200, b"", {})
         elif isinstance(answer, HttpError):
-            error = {
-                "message": answer.message,
-                "type": "scripted",
-                "code": answer.code,
-                "param": answer.param,
-            }
-            self._write(answer.status, json.dumps({"error": error}).encode(), answer.headers)
+            error = self.server.judge._wire.error(answer)
+            self._write(answer.status, json.dumps(error).encode(), answer.headers)
         elif body.get("input") is not None and isinstance(answer, Mapping) and "vectors" in answer:
             self._write(200, json.dumps(_embeddings(answer["vectors"], body)).encode(), {})
         else:
             reply = answer if isinstance(answer, Reply) else Reply(answer)
-            self._write(200, json.dumps(_completion(reply, body)).encode(), {})
+            wrapped = self.server.judge._wire.reply(reply, body)
+            self._write(200, json.dumps(wrapped).encode(), {})
 
     def _write(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
         self.send_response(status)
@@ -176,9 +182,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.close()
 
 
-_numbers = count(1)
-
-
 def _embeddings(vectors: Sequence[Sequence[float]], body: Mapping[str, Any]) -> dict[str, Any]:
     """Wrap vectors as OpenAI does."""
     return {
@@ -190,36 +193,3 @@ def _embeddings(vectors: Sequence[Sequence[float]], body: Mapping[str, Any]) -> 
         ],
         "usage": {"prompt_tokens": 0, "total_tokens": 0},
     }
-
-
-def _completion(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Wrap a reply as OpenAI does, in the mode that the request asked for."""
-    text = reply.content if isinstance(reply.content, str) else json.dumps(dict(reply.content))
-    number = next(_numbers)
-    message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": reply.refusal}
-    if reply.refusal is None and body.get("tools"):
-        function = {"name": body["tools"][0]["function"]["name"], "arguments": text}
-        message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
-    elif reply.refusal is None:
-        message["content"] = text
-    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
-    if body.get("logprobs") and reply.logprobs:
-        choice["logprobs"] = {"content": [_logprobs(one) for one in reply.logprobs]}
-    return {
-        "id": f"chatcmpl-{number}",
-        "object": "chat.completion",
-        "created": 0,
-        "model": body.get("model", "scripted"),
-        "choices": [choice],
-        "usage": {
-            "prompt_tokens": reply.prompt_tokens,
-            "completion_tokens": reply.completion_tokens,
-            "total_tokens": reply.prompt_tokens + reply.completion_tokens,
-        },
-    }
-
-
-def _logprobs(likeliest: Mapping[str, float]) -> dict[str, Any]:
-    """Describe one token as OpenAI does; the first of the likeliest was written."""
-    told = [{"token": text, "logprob": value, "bytes": None} for text, value in likeliest.items()]
-    return {**told[0], "top_logprobs": told}

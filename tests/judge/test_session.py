@@ -1,6 +1,7 @@
 """In a run a judge is asked through the gate, within the row's time, and never twice as often."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from rag_evals import errors, evaluate
 from rag_evals.judge.deadline import call_in_thread
 from rag_evals.judge.retry import CALL_ATTEMPTS, call_retrying
 from rag_evals.judge.session import SessionSettings, judge_session
-from rag_evals.testing import HttpError, JudgeRequest, Reset, Script, ScriptedJudge, Stall
+from rag_evals.testing import HttpError, JudgeRequest, Raw, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import statement
 
 Start = Callable[[Script], ScriptedJudge]
@@ -142,20 +143,10 @@ def test_an_async_client_is_used_as_it_is(scripted: Start) -> None:
     assert judge.requests == []
 
 
-def test_a_host_that_leaves_fields_out_is_read(
-    scripted: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_that_leaves_fields_out_is_read(scripted: Start) -> None:
     """A reply without the fields that OpenAI always sends is taken for what it has."""
-    from rag_evals.testing import server
-
-    full = server._completion
-
-    def bare(reply: Any, body: Any) -> dict[str, Any]:
-        completion = full(reply, body)
-        return {"choices": completion["choices"]}
-
-    monkeypatch.setattr(server, "_completion", bare)
-    scripted(GOOD)
+    message = {"role": "assistant", "content": json.dumps(GOOD)}
+    scripted(Raw({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}))
 
     assert evaluate(ROW, client="openai/m").outcomes[0].score == 1.0
 

@@ -1,0 +1,111 @@
+"""Which providers are asked, how they are set up on loopback, and what may happen to a request."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rag_evals.testing import Answer, HttpError, Reply, Stall
+from tests.conftest import statement
+
+KEY = "test-key-SECRET"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A provider as a user sets it up.
+
+    Attributes:
+        name: As the table in the docs has it.
+        judge: The judge string.
+        dialect: What the scripted judge speaks.
+        address: Environment variable with the address.
+        keys: Environment variables with the key.
+        sdk: What is in between; what `pip install` takes.
+    """
+
+    name: str
+    judge: str
+    dialect: str
+    address: str
+    keys: tuple[str, ...]
+    sdk: str = "openai"
+
+
+_OPENAI = ("OPENAI_API_KEY",)
+_AWS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+ASKED = [
+    Asked("OpenAI Chat", "openai/m", "openai", "OPENAI_BASE_URL", _OPENAI),
+    Asked("OpenAI Responses", "openai-responses/m", "responses", "OPENAI_BASE_URL", _OPENAI),
+    Asked("Azure", "azure/m", "azure", "AZURE_OPENAI_ENDPOINT", ("AZURE_OPENAI_API_KEY",)),
+    Asked("Anthropic", "anthropic/m", "anthropic", "ANTHROPIC_BASE_URL", ("ANTHROPIC_API_KEY",),
+          "anthropic"),
+    Asked("Gemini", "google/m", "gemini", "GOOGLE_GEMINI_BASE_URL", ("GOOGLE_API_KEY",),
+          "google-genai"),
+    Asked("Vertex", "vertex/m", "vertex", "GOOGLE_VERTEX_BASE_URL", ("GOOGLE_API_KEY",),
+          "google-genai"),
+    Asked("Bedrock, tools", "bedrock/anthropic.m", "bedrock", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+          _AWS, "boto3"),
+    Asked("Bedrock, text", "bedrock/amazon.m", "bedrock", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+          _AWS, "boto3"),
+    Asked("Mistral", "mistral/m", "mistral", "MISTRAL_BASE_URL", ("MISTRAL_API_KEY",), "mistralai"),
+    Asked("Groq", "groq/m", "groq", "GROQ_BASE_URL", ("GROQ_API_KEY",), "groq"),
+    Asked("Cohere", "cohere/m", "cohere", "CO_API_URL", ("CO_API_KEY",), "cohere"),
+    Asked("Ollama", "ollama/m", "ollama", "OLLAMA_HOST", ()),
+    Asked("vLLM", "vllm/m", "vllm", "VLLM_BASE_URL", ()),
+    Asked("LiteLLM", "litellm/openai/m", "litellm", "OPENAI_BASE_URL", _OPENAI, "litellm"),
+    Asked("xAI", "xai/m", "xai", "XAI_BASE_URL", ("XAI_API_KEY",)),
+]  # fmt: skip
+
+GOOD = {"statements": [statement()]}
+NULL_IDS = {"statements": [{**statement(supported=False), "supporting_chunk_ids": None}]}
+WRONG_ID = {"statements": [statement(ids=(7,))]}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the endpoint does, and how a grading then ends.
+
+    Attributes:
+        name: As the table in the docs has it.
+        script: Answers in order; the last one is given to every later request.
+        ends: The score, or the name of an error.
+        requests: How many requests arrive; None where it does not matter.
+        usage: What is known of the usage.
+        says: What the error says.
+        seconds: For one row.
+        in_every_way: Also asked by `agrade` and by the command.
+    """
+
+    name: str
+    script: tuple[Answer, ...]
+    ends: float | str
+    requests: int | None = 1
+    usage: Mapping[str, int] = field(default_factory=dict)
+    says: str = ""
+    seconds: float = 60.0
+    in_every_way: bool = False
+
+
+_TOKENS = {"prompt_tokens": 100, "completion_tokens": 20, "uncounted": 0, "calls": 1}
+_AGAIN: dict[str, Any] = {"requests": 2, "usage": {**_TOKENS, "retries": 1}}
+CASES = [
+    Case("valid", (GOOD,), 1.0, usage=_TOKENS, in_every_way=True),
+    Case("`null` ids", (NULL_IDS,), 0.0, usage=_TOKENS),
+    Case("invalid, then valid", (WRONG_ID, GOOD), 1.0, 2,
+         {"calls": 2, "reasks": 1, "prompt_tokens": 200}),
+    Case("refusal", (Reply(refusal="I will not."),), "JudgeRefusedError"),
+    Case("truncated", (Reply('{"statements": [', finish_reason="length"),), "JudgeOutputError",
+         says="cut off at the token limit"),
+    Case("400", (HttpError(400, "too odd"),), "JudgeRequestError", says="HTTP 400: .*too odd"),
+    Case("401", (HttpError(401, "who?"),), "JudgeRejectedError", in_every_way=True,
+         says="refuses the key .*HTTP 401: .*who"),
+    Case("404", (HttpError(404, "no such model"),), "JudgeRejectedError",
+         says="does not know this model .*HTTP 404: .*no such model"),
+    Case("429, Retry-After", (HttpError(429, "slow", {"retry-after": "0.01"}), GOOD), 1.0,
+         **_AGAIN),
+    Case("429", (HttpError(429, "slow"), GOOD), 1.0, **_AGAIN),
+    Case("500", (HttpError(500, "oops"), GOOD), 1.0, **_AGAIN),
+    Case("500 for ever", (HttpError(500, "oops"),), "JudgeUnavailableError", 5,
+         says="after all retries .*HTTP 500"),
+    Case("hang", (Stall(20),), "JudgeUnavailableError", None, seconds=0.4),
+]  # fmt: skip
