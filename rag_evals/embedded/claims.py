@@ -40,7 +40,7 @@ _ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 _ANNOUNCES_AT_END = re.compile(
-    r"\b(?:as follows|the following(?: \w+){0,3}|(?:follow|take|use) (?:these|the)(?: \w+){0,3}|(?:steps|ways|reasons|methods|tips|answer|answers|benefits|differences|symptoms|causes|examples|features) (?:is|are|include)|such as|including|below|here(?:'s| is| are)\b.{0,200}|"
+    r"\b(?:as follows|the following(?: \w+){0,3}|(?:follow|take|use) (?:these|the)(?: \w+){0,3}|(?:steps|ways|reasons|methods|tips|answer|answers|benefits|differences|symptoms|causes|examples|features) (?:is|are|include)|such as|including|below|answers?\b.{0,200}\b(?:is|are|as|be)|here(?:'s| is| are)\b.{0,200}|"
     r"следующ\w+(?: \w+){0,3}|таков\w?|в следующем|ниже)[*_]*[:：]$",
     re.IGNORECASE,
 )

@@ -24,16 +24,18 @@ _LEADS = re.compile(
     rf"^(?:{_SURE}[,.!]\s+)?(?:"
     rf"(?:based (?:up)?on|according to|as per|per|from|given|using|in|as (?:stated|mentioned|described|"
     rf"noted|explained|shown|indicated|seen|outlined) (?:in|by))\s+{SOURCE}[^,.;:]{{0,40}},\s+"
-    rf"|{SOURCE}\s+(?:also\s+|further\s+|clearly\s+)?{STATES}\s+(?:that|how(?! to\b))\s+"
+    rf"|{SOURCE}\s+(?:also\s+|further\s+|clearly\s+|specifically\s+)?{STATES}\s+(?:that|how(?! to\b))\s+"
     rf"|{SOURCE}\s+(?:also\s+)?(?:says?|said|states?|stated)\s+(?=(?:the|a|an|it|he|she|they|there|this)\s)"
+    rf"|{SOURCE}\s[^,.;:]{{0,80}}?\b(?:stating|saying|noting|explaining|suggesting|mentioning) that\s+"
+    rf"|{SOURCE}\s+(?:also\s+|further\s+)?(?:defines?|describes?)\s+(?=[^,.;:]{{3,60}}\sas\s)"
     r"|(?:passage|document|source|chunk|context|text|snippet|article|excerpt) \d+:\s+"
     rf"|(?:it is|it's) (?:stated|mentioned|noted|said|explained)(?: in {SOURCE})? that\s+"
     r"|(?:yes|no|sure|certainly|of course)[,:!.]\s+"
     r"|(?:in summary|overall|in short|to summarize|in conclusion|to sum up|in other words)[,:]\s+"
     r"|(?:therefore, |thus, |so )?it (?:can|may) be (?:inferred|concluded|assumed) (?:from .{1,40} )?that\s+"
-    r"|it (?:appears|seems) that\s+"
+    r"|(?:it (?:appears|seems)|it is clear|we (?:can )?(?:conclude|see|understand|infer|know|say)) that\s+"
     rf"|(?:the|my) (?:correct |final |brief )?answers? (?:to (?:the|your|this) (?:original )?question(?: [\"“«][^\"”»]{{1,200}}[\"”»])? )?(?:(?:based on|from|according to) {SOURCE} )?(?:is|are)(?: that |:\s+)"
-    r"|(?:note|tip|important|remember|warning):\s+"
+    r"|(?:note|tip|important|remember|warning|answer):\s+"
     r"|(?:please note that|note that|it is (?:important|worth)(?: to note| noting)? that|keep in mind that)\s+"
     rf"|(?:согласно|исходя из|судя по|на основе|на основании|по|в соответствии с|как (?:указано|сказано|"
     rf"отмечено|говорится) в)\s+{SOURCE_RU}[^,.;:]{{0,40}},\s+"
@@ -56,13 +58,13 @@ _NAMED_SOURCE = r"(?:(?:the|these|this|our)\s+)?(?:(?:provided|given|supplied|ab
 _NAMED_SOURCE_RU = r"(?:(?:предоставленн|приведенн|приведённ|данн|эт|перв|втор|трет)\w+\s+)*(?:контекст|отрыв|документ|фрагмент|текст|источник)\w*(?:\s+\d+)?"
 # "The fee, as stated in the document, is 30 euros." → "The fee is 30 euros."
 _REMARK = re.compile(
-    rf",?\s{{1,4}}(?:(?:as\s+)?(?:is\s+)?(?:stated|mentioned|described|noted|indicated|explained|listed|suggested|provided|outlined)\s+(?:in|by)|according to|based on)\s+{_NAMED_SOURCE}(?=\W*$|[,;:]),?"
+    rf"(?<!\bnot)(?<!\bis)(?<!\bare)(?<!\bwas)(?<!\bbe)(?<!\bbeen)(?<!\bwere)(?<!n't)(?<!\bnone),?\s{{1,4}}(?:(?:as\s+)?(?:is\s+)?(?:stated|mentioned|described|noted|indicated|explained|listed|suggested|provided|outlined)\s+(?:in|by)|according to|based on|(?:based on|according to|from)\s+the\s+information\s+(?:provided|given|stated|mentioned|contained)\s+in)\s+{_NAMED_SOURCE}(?=\W*$|[,;:]),?"
     rf"|,\s{{1,4}}как (?:указано|сказано|отмечено|описано|говорится) в\s+{_NAMED_SOURCE_RU}(?=\W*$|[,;:]),?",
     re.IGNORECASE,
 )
 # "Passage 1 states that it is red, while passage 2 says that it is blue." → "It is red, while it is blue."
 _OTHER_SOURCE = re.compile(
-    rf"(?<=[,;])(\s{{1,4}}(?:while|whereas|and|but)\s+){_NAMED_SOURCE}\s+(?:also\s+)?(?:{STATES}|gives?|puts? it at)\s+(?:that\s+)?"
+    rf"(?<=[,;:])(\s{{1,4}}(?:(?:while|whereas|and|but)\s+)?){_NAMED_SOURCE}\s+(?:also\s+)?(?:{STATES}|gives?|puts? it at)\s+(?:that\s+)?"
     rf"|(?<=[,;])(\s{{1,4}}(?:а|и|но|тогда как)\s+)в\s+{_NAMED_SOURCE_RU}\s+(?:говорится|сказано|указано|указана?ы?),?\s+(?:что\s+)?",
     re.IGNORECASE,
 )
@@ -70,6 +72,11 @@ _OTHER_SOURCE = re.compile(
 _BUT = re.compile(
     r"(?:[;,]\s+(?:however|but(?! rather\b)|though|although|yet|nevertheless)|\bhowever),?\s+(?=(?:\S+\s+){3,}\S)"
     r"|[;,]\s+(?:однако|но|хотя),?\s+(?=(?:\S+\s+){3,}\S)",
+    re.IGNORECASE,
+)
+# "Passage 3 gives a recipe, but does not say who wrote it": still of the source.
+_LACKS_SUBJECT = re.compile(
+    r"(?:do|does|did|rather|instead|only|simply|merely|is|are|has|have|provides?|gives?|mentions?|says?|states?|suggests?|describes?|focus(?:es)?|не|лишь|только)\b",
     re.IGNORECASE,
 )
 _EMPHASIS = re.compile(r"\*\*|__|`")
@@ -100,7 +107,7 @@ def strip_lead(sentence: str) -> str:
     if is_of_sources:
         turn = _BUT.search(text[:LONGEST_MATCHED])
         rest = "" if turn is None else _without_leads(text[turn.end() :])
-        if rest and not is_about_sources(rest):
+        if rest and not _LACKS_SUBJECT.match(rest) and not is_about_sources(rest):
             text = _capitalised(rest)
     return text or sentence
 

@@ -23,7 +23,7 @@ SOURCE_RU = (
 STATES = (
     r"(?:states?|says?|mentions?|explains?|notes?|indicates?|suggests?|shows?|describes?|reports?|"
     r"stated|said|mentioned|explained|noted|indicated|reported|tells? us|specif(?:y|ies)|confirms?|"
-    r"clarif(?:y|ies)|impl(?:y|ies)|claims?|adds?|recommends?|points? out|reveals?|discuss(?:es)?)"
+    r"clarif(?:y|ies)|impl(?:y|ies)|claims?|adds?|recommends?|points? out|reveals?|discuss(?:es)?|reiterates?|highlights?|emphasi[sz]es?)"
 )
 # Looked for as they are: a pattern of many words is slow where none is found.
 _SOURCES = (
@@ -68,6 +68,17 @@ _LEAVES_OUT_RU = re.compile(
     r")[\s,]*",
     re.IGNORECASE,
 )
+# "The price is not mentioned in the passages.", "Цена в тексте не указана."
+_LEFT_OUT = re.compile(
+    rf"^{_LEAD}(?P<topic>[^.;]{{3,160}}?)\s+(?:is|are|was|were)(?:\s+not|n't)\s+(?:\w+ly\s+)?(?:mentioned|stated|specified|provided|given|explained|described|discussed|included|addressed)\s+(?:in|by)\s+{SOURCE}\W*$"
+    rf"|^(?P<topic_ru>[^.;]{{3,160}}?)\s+в\s+{SOURCE_RU}\s+не\s+(?:указ|упомян|назван|привед|описан|уточн)\w+\W*$",
+    re.IGNORECASE,
+)
+# "not enough information": something is said, so nothing can be looked for.
+_TOO_LITTLE = re.compile(
+    r"^(?:enough|sufficient|complete|comprehensive|detailed|clear|full|all|much)\b|^(?:an?|any|the) (?:\w+ )?(?:complete|comprehensive|detailed|clear|full)\b",
+    re.IGNORECASE,
+)
 # "no specific information about the price of the quilt in the passages" → "the price of the quilt"
 _FRAME = re.compile(
     rf"^(?:(?:no|any|little|nothing|a|an|the)\s+)?{_SPARE}(?:{_WHAT}(?:\s+(?:and|or)\s+{_WHAT})*\s+{_ABOUT}\s+)?(?:anything about\s+|about\s+)?"
@@ -106,6 +117,7 @@ _UNKNOWN = re.compile(
     rf"|{SOURCE}\s+(?:only (?:mention|provide|discuss)\w*)\b"
     rf"|(?:it|this) (?:is|was) (?:not |un)(?:clear|known|possible)\b.*\b(?:from|in|based on) {SOURCE}"
     rf"|(?:it is |it's )?(?:unable|not possible|impossible|difficult|hard) to (?:answer|determine|say|tell|provide|give)\b(?!.*\bwithout (?!(?:more|further|additional)\b))"
+    r"|(?:the|my) answer (?:to .{0,80} )?is (?:not )?[\"“«']?(?:unable|cannot|not (?:given|known|in))\b"
     r"|without (?:more|further|additional) (?:context|information|details)\b"
     r"|(?:more|further|additional) (?:information|context|details) (?:is|are|would be) (?:needed|required|necessary)\b"
     r"|i (?:can(?:no|')t|cannot|do not|don't|could not|couldn't|am (?:not|unable)|was unable)\b"
@@ -136,9 +148,12 @@ _SPEAKS_OF = re.compile(
     rf"(?:is|are|was|were|can be|comes?|has been)\s+(?:\w+ly\s+)?(?:also )?(?:(?:found|mentioned|stated|described|discussed|explained|taken|based|supported|confirmed|given|"
     rf"provided|noted|listed|said|drawn|outlined|shown)\s+)?(?:solely |directly )?(?:in|from|on|by|at)\s+(?:(?:the|both|all) )?{SOURCE}\W*$"
     rf"|(?:the )?answers?(?: to (?:the|this|your) question)?(?: above)? (?:can be|is|are) (?:found|given|provided|mentioned|stated|based)\b.{{0,20}} {SOURCE}\W*$"
+    r"|(?:to [^.]{3,120}?, )?(?:you can |please |simply )?(?:follow|use|see|refer to) (?:the|these|those) (?:\w+ ){0,2}(?:steps|instructions|procedure|method|guidelines)\b[^.]{0,60} "
+    rf"{SOURCE}\W*$"
+    rf"|(?:the )?(?:answer to (?:the|this) )?question\b[^.]{{0,200}} can be answered\b"
     # "Passage 2 is about tea.", "The passages contradict each other."
     rf"|{SOURCE}\s+(?:also\s+|mainly\s+|mostly\s+|only\s+|all\s+|both\s+)*(?:is about|are about|discuss(?:es)?|describes?|focus(?:es)? on|deals? with|talks? about|"
-    rf"speaks? of|covers?|addresse?s?|concerns?|refers? to|(?:is|are) (?:an? )?(?:excerpt|part|extract|summary|review|list)s?\b)(?!\s+(?:that|how (?!to)|why|when|where|what|as)\b){_PLAIN}(?:passage \d+ {_PLAIN})?\.?$"
+    rf"speaks? of|covers?|addresse?s?|concerns?|refers? to|repeats?|(?:is|are) (?:an? )?(?:excerpt|part|extract|summary|review|list)s?\b)(?!\s+(?:that|how (?!to)|why|when|where|what|as)\b){_PLAIN}(?:passage \d+ {_PLAIN})?\.?$"
     rf"|{SOURCE}\s+(?:also\s+|only\s+)?(?:provides?|gives?|contains?|offers?|includes?|has|have|presents?|lists?|outlines?|details?)\s+(?:\w+[- ]){{0,4}}"
     rf"(?:information|instructions?|details?|steps?|tips?|guidance|guidelines?|overview|definitions?|explanations?|examples?|descriptions?|summary|answers?|accounts?|advice|testimonials?|ways?|methods?|insights?)\b{_PLAIN}\.?$"
     rf"|(?:the |both |all |these |two |three )*{SOURCE}\s+(?:all\s+|also\s+|do not\s+|don't\s+)?(?:agree|disagree|contradict|differ|conflict|vary)\b(?! that\b){_PLAIN}\.?$"
@@ -192,13 +207,19 @@ def absence_of(sentence: str) -> Absence | None:
         if not names_source(head):
             # "There is no mention of it in medieval law": nobody looked into the sources.
             return None
+        if _TOO_LITTLE.match(head[found.end() :]):
+            return None
         rest = _PLACE.sub("", _REST.sub("", head[found.end() :]))
         topic = frame.sub("", rest, count=1).strip(" ,.;:!")
         if not _TOPIC_WORD.search(topic) or _EMPTY_TOPIC.match(topic):
             return None
         number = _NUMBERED.search(head, 0, found.end())
         return Absence(topic, int(number[1]) if number else None)
-    return None
+    left_out = _LEFT_OUT.match(head)
+    if left_out is None:
+        return None
+    number = _NUMBERED.search(head, left_out.end(left_out.lastgroup or 0))
+    return Absence(left_out[left_out.lastgroup or 0], int(number[1]) if number else None)
 
 
 def speaks_of_sources(sentence: str) -> bool:

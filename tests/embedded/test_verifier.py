@@ -75,6 +75,7 @@ def test_plain_cases_come_out_right(
         ("The flag is red and white.", "The flag is white and red.", True),
         ("Basic plan: 10 GB of storage.", "You get 10 GB of storage.", True),
         ("Its mirror measures 2.4 m.", "Its mirror measures 2.4 metres.", True),
+        ("Bake it at 350 °F.", "Bake it at 350 degrees Fahrenheit.", True),
         ("It stands in Paris.", "city: Paris", True),
         ("It stands in Paris.", "city: London", False),
         ("It was completed in 1889.", "founded: 1889", True),
