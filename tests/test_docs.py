@@ -10,6 +10,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterator
+from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,15 @@ from typer.testing import CliRunner
 import rag_evals
 from rag_evals import errors
 from rag_evals.cli.main import app
-from rag_evals.testing import Answer, HttpError, JudgeRequest, Script, ScriptedJudge, fill_by_words
+from rag_evals.testing import (
+    Answer,
+    HttpError,
+    JudgeRequest,
+    Reply,
+    Script,
+    ScriptedJudge,
+    fill_by_words,
+)
 from tests.labelled import write_labelled_files
 
 ROOT = Path(__file__).parent.parent
@@ -145,6 +154,14 @@ def careful_judge(request: JudgeRequest) -> Answer:
     return answer
 
 
+def checker_and_judge(request: JudgeRequest) -> Answer:
+    """Give the published scores of the pairs that `doctor` asks about; else judge carefully."""
+    if "school library" not in request.data:
+        return careful_judge(request)
+    yes = 0.984 if "preparing" in request.data else 0.011
+    return Reply("Yes", logprobs=[{"Yes": log(yes), "No": log(1 - yes)}])
+
+
 def _fill_rubrics(answer: dict[str, Any], request: JudgeRequest) -> None:
     """Decide what rubrics and repeated verdicts ask."""
     for check in answer.get("checks", []):
@@ -172,7 +189,7 @@ def workplace(
     scripted: Callable[[Script], ScriptedJudge], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """A folder with the files that pages speak of, and a judge where `openai/...` looks for one."""
-    scripted(careful_judge)
+    scripted(checker_and_judge)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(tmp_path)
     lines = [json.dumps(row) for row in ROWS]

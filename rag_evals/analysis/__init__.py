@@ -23,6 +23,14 @@ from rag_evals.analysis.comparison import (
     verdict_words,
 )
 from rag_evals.analysis.correction import Correction, Corrections, correct
+from rag_evals.analysis.doctor import (
+    DEFAULT_TOLERANCE,
+    Checkup,
+    GoldenScore,
+    PairCheck,
+    check_up,
+    read_golden,
+)
 from rag_evals.analysis.items import has_verdicts, reason_of
 from rag_evals.analysis.labels import Label, read_labels
 from rag_evals.analysis.pairing import paired_runs, parse_pairs
@@ -33,18 +41,22 @@ from rag_evals.analysis.wording import (
 )
 
 __all__ = [
+    "DEFAULT_TOLERANCE",
     "Attack",
     "AttackReport",
     "AttackTrial",
     "ChangedRow",
+    "Checkup",
     "Comparison",
     "Correction",
     "Corrections",
+    "GoldenScore",
     "GraderComparison",
     "GroupComparison",
     "JudgeQuality",
     "Label",
     "LevelAgreement",
+    "PairCheck",
     "PairCoverage",
     "PeopleAgreement",
     "RunInput",
@@ -52,6 +64,7 @@ __all__ = [
     "agreement",
     "attack",
     "calibrate",
+    "check_up",
     "compare",
     "correct",
     "detectable_words",
@@ -63,6 +76,7 @@ __all__ = [
     "paired_runs",
     "parse_pairs",
     "read_attacks",
+    "read_golden",
     "read_labels",
     "reason_of",
     "shipped_attacks",

@@ -14,6 +14,7 @@ from rag_evals.cli.commands.calibrate import calibrate
 from rag_evals.cli.commands.compare import OptionalMargin, compare
 from rag_evals.cli.commands.correct import correct
 from rag_evals.cli.commands.demo import demo
+from rag_evals.cli.commands.doctor import doctor
 from rag_evals.cli.commands.grade import grade
 from rag_evals.cli.commands.graders import graders
 from rag_evals.cli.commands.label import label
@@ -39,6 +40,7 @@ app.command()(agreement)
 app.command()(correct)
 app.command()(calibrate)
 app.command()(graders)
+app.command()(doctor)
 app.command()(attack)
 app.add_typer(prompts, name="prompts")
 app.add_typer(cache, name="cache")

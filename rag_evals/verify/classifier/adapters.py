@@ -32,7 +32,10 @@ class Adapter(ABC):
 
     Attributes:
         form: The name under which `ADAPTERS` has its kind.
+        verdict: What the support is, where it is no label.
     """
+
+    verdict = "the one number that it returns"
 
     def __init__(
         self,
@@ -47,6 +50,17 @@ class Adapter(ABC):
         self._torch = torch
         self._tokenizer = tokenizer
         self._model = model
+
+    @property
+    def structure(self) -> str:
+        """The class of the model, as transformers calls it."""
+        return type(self._model).__name__
+
+    @property
+    def label(self) -> str:
+        """Where the support stands in what the model returns."""
+        place = getattr(self, "_label", None)
+        return str(self._model.config.id2label[place]) if place is not None else self.verdict
 
     @property
     def positions(self) -> int:
@@ -147,6 +161,7 @@ class FirstTokenAdapter(Adapter):
     """T5 with a token classifier whose first token holds the verdict: HHEM-2.1-Open."""
 
     max_length = _T5_TOKENS
+    verdict = "class 1 at the first token"
 
     def texts(self, premise: str, hypothesis: str) -> tuple[str, ...]:
         """Fill the prompt that the model was trained with."""
@@ -162,6 +177,7 @@ class YesNoAdapter(Adapter):
     """Sequence-to-sequence models that answer 1 or 0: MiniCheck-Flan-T5."""
 
     max_length = _T5_TOKENS
+    verdict = "the word 1 against 0"
 
     def __init__(
         self,

@@ -160,6 +160,13 @@ GOLDEN: Mapping[str, tuple[Golden, ...]] = {
         Golden(_STUDENTS, "The students are preparing for an examination.", True),
         Golden(_STUDENTS, "The students are on vacation.", False),
     ),
+    # README of Liyan06/MiniCheck; this one is behind an endpoint, see `yes_no_forms.py`.
+    "bespoke-minicheck": (
+        Golden(
+            _STUDENTS, "The students are preparing for an examination.", True, 0.9840446675150499
+        ),
+        Golden(_STUDENTS, "The students are on vacation.", False, 0.010986349594852094),
+    ),
     # README of KRLabsOrg/LettuceDetect: 0.9944414496421814 for the made-up span of the base model.
     "lettucedetect-v1": (
         Golden(_FRANCE, _FRANCE_ANSWER, False, 1 - 0.9944414496421814, question=_FRANCE_ASKED),

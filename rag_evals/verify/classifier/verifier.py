@@ -98,7 +98,7 @@ class ClassifierVerifier(Verifier):
                 f"least 0 and a max_length more than {LEAST_WINDOW} above it"
             )
         self.form = _one_of("form", form or known.form or None, tuple(FORMS))
-        self.join = _one_of("join", join, get_args(Joining))
+        self.join: Joining | None = _one_of("join", join, get_args(Joining))
         self.dtype = _one_of("dtype", dtype, DTYPES) or known.dtype
         self.revision = revision if revision is not None else known.revision
         self.local_files_only = local_files_only
@@ -176,6 +176,10 @@ class ClassifierVerifier(Verifier):
         known = min(self._window or adapter.max_length, adapter.positions)
         return self.max_length or known
 
+    def joining(self, adapter: Adapter) -> Joining:
+        """Say when chunks are read together by a loaded model."""
+        return self.join or FORMS[adapter.form]
+
     def verify(self, claims: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
         """Decide each claim against all windows of the chunks, joined or alone.
 
@@ -204,7 +208,7 @@ class ClassifierVerifier(Verifier):
     ) -> list[Verdict]:
         reader = Reader(shared.adapter, chunks, self.window_tokens(shared.adapter), self.stride)
         readings = [_Reading(claim) for claim in claims]
-        join = self.join or FORMS[shared.adapter.form]
+        join = self.joining(shared.adapter)
         if join == "always":
             self._read(shared, readings, lambda one: reader.joined(one.claim))
             # Which of the chunks was it? That changes no support.
