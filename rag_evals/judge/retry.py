@@ -24,6 +24,7 @@ CALL_ATTEMPTS = 5
 _FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 8.0
 _OK = 200
+_ONCE_ONLY = frozenset({"genai", "mistral"})
 
 
 def call_retrying(client: object) -> AsyncRetrying:
@@ -36,7 +37,7 @@ def call_retrying(client: object) -> AsyncRetrying:
         It calls again what no SDK repeats, a reply with status 200 that is none; and everything
         that may pass where the SDK never repeats anything.
     """
-    never = getattr(getattr(client, "client", None), "max_retries", None) == 0
+    never = _never_repeats(client)
 
     def may_pass(error: BaseException) -> bool:
         if isinstance(error, JudgeUnavailableError):
@@ -50,6 +51,16 @@ def call_retrying(client: object) -> AsyncRetrying:
         retry=retry_if_exception(may_pass),
         reraise=True,
     )
+
+
+# Anything may stand here: a client of instructor's over any SDK.
+def _never_repeats(client: Any) -> bool:
+    """Say whether a client's SDK sends each request once, unless told otherwise."""
+    sdk, provider = getattr(client, "client", None), getattr(client, "provider", None)
+    if getattr(provider, "value", None) in _ONCE_ONLY:
+        return True
+    # LiteLLM is a function: instructor keeps no client of it.
+    return getattr(sdk, "max_retries", None) == 0 or (sdk is None and provider is not None)
 
 
 def reasking(times: int, may_ask_again: Callable[[BaseException], bool]) -> Retrying:

@@ -1,13 +1,19 @@
 """Which providers are asked, how they are set up on loopback, and what may happen to a request."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 from rag_evals.testing import Answer, HttpError, Reply, Stall
 from tests.conftest import statement
 
 KEY = "test-key-SECRET"
+SDKS_HERE = bool(os.environ.get("RAG_EVALS_REQUIRE_PROVIDERS")) or all(
+    find_spec(name) for name in "anthropic boto3 cohere groq litellm mistralai".split()
+)
+"""Where CI wants them, a missing one is a failure, not a skip."""
 
 
 @dataclass(frozen=True)
@@ -109,3 +115,6 @@ CASES = [
          says="after all retries .*HTTP 500"),
     Case("hang", (Stall(20),), "JudgeUnavailableError", None, seconds=0.4),
 ]  # fmt: skip
+
+FOUND: dict[tuple[str, str], bool] = {}
+"""What the suite has found so far: provider and case, and whether it is as promised."""
