@@ -161,6 +161,10 @@ class CachedVerifier(Verifier):
         """Return what the other verifier says."""
         return self.verifier.answer_support(supports)
 
+    def language_warning(self, language: str | None) -> str | None:
+        """Return what the other verifier says."""
+        return self.verifier.language_warning(language)
+
     def check(self) -> None:
         """Check the other verifier and the cache."""
         self.verifier.check()

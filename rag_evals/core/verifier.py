@@ -78,6 +78,15 @@ class Verifier(ABC):
         del supports
         return None
 
+    def language_warning(self, language: str | None) -> str | None:
+        """Say in one line that verdicts on a language are not to be trusted; None for most.
+
+        Args:
+            language: Two-letter code; None where it is not known.
+        """
+        del language
+        return None
+
     def check(self) -> None:  # noqa: B027 - most have nothing to check
         """Find out before the first call whether it can work; nothing to find out for most.
 

@@ -165,7 +165,9 @@ def _align(result: EvidenceComparison, primary: Sentence) -> None:
             is_turned = True
         result.anchors.append((i, j))
         last = j
-    if is_turned and _is_passive(result.statement) == _is_passive(primary):
+    # German writes every noun with a capital.
+    has_names = result.statement.language != "de"
+    if is_turned and has_names and _is_passive(result.statement) == _is_passive(primary):
         result.name_inversions = _name_inversions(result, primary)
 
 
@@ -230,7 +232,7 @@ def _compare_gaps(result: EvidenceComparison, primary: Sentence) -> None:
         for i in result.missing
         if sequence[i].key in names and sequence[i].key not in result.replaced
     ]
-    if not missing or not primary.names:
+    if not missing or not primary.names or result.statement.language == "de":
         return
     bounds = [(-1, -1), *result.anchors, (len(sequence), len(other))]
     for (i0, j0), (i1, j1) in pairwise(bounds):
@@ -244,6 +246,7 @@ def _compare_gaps(result: EvidenceComparison, primary: Sentence) -> None:
                 and key not in result.weights
                 and key in primary.names
                 and word.low not in _TITLES
+                and key not in result.statement.small_words
             ):
                 # "Hawaii" and "Hawaiʻi" are spellings of one name.
                 strange = [i for i in lost if sequence[i].key[:_SAME_HEAD] != key[:_SAME_HEAD]]

@@ -34,10 +34,11 @@ class Model:
         """Weigh the content words of a statement by how rare they are."""
         idf = self.idf
         weights: dict[str, float] = {}
+        small_words = statement.small_words
         for word in statement.sequence:
-            if word.kind == "stop":
-                continue
             key = word.key
+            if word.kind == "stop" or key in small_words:
+                continue
             weight = idf.get(key)
             if weight is None:
                 weight = self.unseen_idf["ru" if "а" <= key[0] <= "я" else "en"]

@@ -12,13 +12,18 @@ from itertools import pairwise
 from rag_evals.embedded.opposites import NEGATIVE_PREFIXES, opposites, positive_forms
 from rag_evals.text import (
     DENIES,
+    DENIES_ABROAD,
+    READ_WELL,
     Span,
     Word,
+    denials,
     expand_dates,
     is_name_at,
+    language_of,
     may_hold_date,
     may_hold_spaced_number,
     normalise_numbers,
+    small_words,
     split_sentences,
     synonyms,
     unit_at,
@@ -45,7 +50,8 @@ class Sentence:
     """The words of one sentence; what only some sentences need is found on first use."""
 
     __slots__ = (
-        "_acronyms", "_figures", "_first_words", "_heads", "_initials", "_keys", "_last", "_marks",
+        "_acronyms", "_figures", "_first_words", "_heads", "_initials", "_keys", "_language",
+        "_last", "_marks",
         "_names", "_negations", "_numbers", "_opposable", "_pairs", "_positions", "_rivals",
         "_synonyms", "_turned", "sequence", "span",
     )  # fmt: skip
@@ -60,6 +66,7 @@ class Sentence:
         self.span = span
         self.sequence = sequence
         self._marks: int | None = None
+        self._language: str | None = None
         self._keys: list[str] | None = None
         self._last: dict[str, int] | None = None
         self._positions: dict[str, list[int]] | None = None
@@ -84,8 +91,24 @@ class Sentence:
             marks = 0
             for word in self.sequence:
                 marks |= word.marks
+            if marks & (DENIES | DENIES_ABROAD) and self.language not in READ_WELL:
+                # "No" is "in the" in Portuguese: only the own words of a language deny.
+                found = _negations(self.sequence, self.language)
+                marks = marks | DENIES if found else marks & ~DENIES
             self._marks = marks
         return self._marks
+
+    @property
+    def language(self) -> str:
+        """The code of its language; English where it cannot be told."""
+        if self._language is None:
+            self._language = language_of(self.span.text) or "en"
+        return self._language
+
+    @property
+    def small_words(self) -> frozenset[str]:
+        """Keys that say nothing in its language; in English and Russian their kind says so."""
+        return small_words(self.language)
 
     @property
     def keys(self) -> list[str]:
@@ -192,7 +215,7 @@ class Sentence:
     def negations(self) -> list[int]:
         """Positions of the words that deny."""
         if self._negations is None:
-            found = _negations(self.sequence) if self.marks & DENIES else []
+            found = _negations(self.sequence, self.language) if self.marks & DENIES else []
             # "No, he did.": an answer to someone, not a denial of what follows.
             if found[:1] == [0] and _ANSWERS_NO.match(self.span.text):
                 del found[0]
@@ -305,7 +328,10 @@ def _capital_runs(sequence: list[Word]) -> list[list[Word]]:
     return [found for found in [*runs, run] if len(found) > 1]
 
 
-def _negations(sequence: list[Word]) -> list[int]:
+def _negations(sequence: list[Word], language: str) -> list[int]:
+    if language not in READ_WELL:
+        own = denials(language)
+        return [position for position, word in enumerate(sequence) if word.low in own]
     return [
         position
         for position, word in enumerate(sequence)

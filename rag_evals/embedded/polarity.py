@@ -5,7 +5,16 @@ from typing import NamedTuple
 
 from rag_evals.embedded.compare import EvidenceComparison
 from rag_evals.embedded.passage import Sentence
-from rag_evals.text import DENIES, DENIES_SOFTLY, QUANTIFIERS, QUANTIFIES, WEAKENS, Word, stem
+from rag_evals.text import (
+    DENIES,
+    DENIES_SOFTLY,
+    QUANTIFIERS,
+    QUANTIFIES,
+    READ_WELL,
+    WEAKENS,
+    Word,
+    stem,
+)
 
 _SCOPE = 4
 _TARGET_REACH = 3
@@ -124,9 +133,14 @@ def _denied(sentence: Sentence) -> list[str]:
     "Do not use a hose." denies the hose: the word behind "use" is one more.
     """
     targets: list[str] = []
+    sequence, small_words = sentence.sequence, sentence.small_words
     for position in sentence.negations:
-        for word in sentence.sequence[position + 1 : position + 1 + _SCOPE]:
-            if word.kind == "word":
+        following = sequence[position + 1 : position + 1 + _SCOPE]
+        if sentence.language not in READ_WELL and not following:
+            # German and Japanese deny behind the verb.
+            following = sequence[max(0, position - _SCOPE) : position][::-1]
+        for word in following:
+            if word.kind == "word" and word.key not in small_words:
                 targets.append(word.key)
                 if word.key not in _USES:
                     break

@@ -19,6 +19,7 @@ from rag_evals.core import (
     require_fraction,
 )
 from rag_evals.errors import ConfigurationError, UnknownNameError
+from rag_evals.text import LANGUAGE_NAMES, READ_WELL
 
 if TYPE_CHECKING:
     from rag_evals.embedded.model import Model
@@ -85,6 +86,20 @@ class EmbeddedVerifier(Verifier):
         from rag_evals.embedded.answer import answer_support  # noqa: PLC0415
 
         return answer_support(supports)
+
+    def language_warning(self, language: str | None) -> str | None:
+        """Say that an answer is in a language that the judge was not made for.
+
+        Args:
+            language: Two-letter code; None where it is not known.
+        """
+        if language is None or language in READ_WELL:
+            return None
+        name = LANGUAGE_NAMES.get(language, language)
+        return (
+            f"the answer is in {name}; the embedded judge was made for English and Russian and "
+            "misses more in other languages, as its model card shows"
+        )
 
     def fingerprint(self) -> str:
         """Return a hash of the engine, the weights and the threshold."""

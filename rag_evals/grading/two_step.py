@@ -33,6 +33,7 @@ from rag_evals.grading.extract import (
 from rag_evals.grading.grader import Grader, require_fields
 from rag_evals.prompt import Prompt, check_language
 from rag_evals.response_models import FaithfulnessResult, PassedOverSentence, StatementEvaluation
+from rag_evals.text import language_of
 from rag_evals.verify import LLMVerifier
 
 
@@ -77,6 +78,12 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
     no_claim_sentences: OptionalList[PassedOverSentence] = Field(
         default_factory=list, description="The sentences of the answer that claim nothing."
     )
+    language: str | None = Field(
+        default=None, description="Two-letter code of the answer's language; None when unclear."
+    )
+    language_warning: str | None = Field(
+        default=None, description="Why verdicts on this language are not to be trusted, if so."
+    )
     answer_support: float | None = Field(
         default=None,
         description="How surely all statements hold together, 0 to 1; None from most verifiers.",
@@ -96,6 +103,12 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
     calls_saved: int = Field(
         default=0, description="Judge calls that a cascade or a cache made unnecessary."
     )
+
+    @property
+    def warnings(self) -> list[str]:
+        """Oddities of the verdicts, and a language that the verifier was not made for."""
+        more = [] if self.language_warning is None else [self.language_warning]
+        return [*super().warnings, *more]
 
     @property
     def ranking_score(self) -> float | None:
@@ -265,6 +278,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         made: list[int] = []
         chunks = [chunk.text for chunk in sample.context]
         verifier = self._verifier_for(sample)
+        language = sample.language or language_of(sample.answer or "")
         verdicts = yield from _counting(verifier.flow(claims, chunks), made)
         check_verdicts(claims, chunks, verdicts)
         return VerifiedFaithfulnessResult(
@@ -275,6 +289,8 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             answer_support=verifier.answer_support(
                 one.support for one in verdicts if one.doubt != "yes_no"
             ),
+            language=language,
+            language_warning=verifier.language_warning(language),
             verifier=self.verifier.name,
             deciders=self.verifier.deciders,
             cache=self.verifier.cache_mode,

@@ -11,10 +11,25 @@ from rag_evals.text.citations import (
     citing_sentences,
     without_citations,
 )
+from rag_evals.text.language import (
+    LANGUAGE_NAMES,
+    READ_WELL,
+    denials,
+    language_of,
+    small_words,
+)
 from rag_evals.text.leaning import Leaning, leaning_of
 from rag_evals.text.lexicon import pairs_in, rivals_in, words_in
 from rag_evals.text.look_alikes import LOOK_ALIKES, STROKES
-from rag_evals.text.marks import DENIES, DENIES_SOFTLY, INSISTS, QUANTIFIERS, QUANTIFIES, WEAKENS
+from rag_evals.text.marks import (
+    DENIES,
+    DENIES_ABROAD,
+    DENIES_SOFTLY,
+    INSISTS,
+    QUANTIFIERS,
+    QUANTIFIES,
+    WEAKENS,
+)
 from rag_evals.text.number_words import (
     ENGLISH_SCALES,
     ENGLISH_TENS,
@@ -50,16 +65,19 @@ from rag_evals.text.words import (
 
 __all__ = [
     "DENIES",
+    "DENIES_ABROAD",
     "DENIES_SOFTLY",
     "ENGLISH_SCALES",
     "ENGLISH_TENS",
     "ENGLISH_UNDER_TWENTY",
     "INSISTS",
+    "LANGUAGE_NAMES",
     "LOOK_ALIKES",
     "MIN_QUOTE_LETTERS",
     "MONTHS_OF_DATES",
     "QUANTIFIERS",
     "QUANTIFIES",
+    "READ_WELL",
     "RUSSIAN_GENITIVES",
     "RUSSIAN_NOMINATIVES",
     "RUSSIAN_SCALES",
@@ -75,9 +93,11 @@ __all__ = [
     "citation_marks",
     "citations_of",
     "citing_sentences",
+    "denials",
     "expand_dates",
     "is_name_at",
     "is_obeyed",
+    "language_of",
     "leaning_of",
     "lone_surrogate",
     "may_hold_date",
@@ -88,6 +108,7 @@ __all__ = [
     "pairs_in",
     "printable",
     "rivals_in",
+    "small_words",
     "split_sentences",
     "stem",
     "synonyms",

@@ -23,6 +23,8 @@ _TOKEN = re.compile(
     # "1,2,3" is a list of three, "1,200,000" and "3,5" are numbers.
     r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)"
     r"|\d+(?:[.,]\d+)*"
+    # The endings with which Japanese denies; 少ない is "few", 危ない "dangerous".
+    r"|(?<![少危])(?:ませんでした|ません|なかった|ない|なく)"
     rf"|[{_CJK}]"
     rf"|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*"
     r"|[%‰$€£¥₽°]"

@@ -72,6 +72,10 @@ class CascadeVerifier(Verifier):
         first, then = (part.in_language(language) for part in (self.first, self.then))
         return CascadeVerifier(first, then, self.unsure)
 
+    def language_warning(self, language: str | None) -> str | None:
+        """Return what the first verifier says, which decides most."""
+        return self.first.language_warning(language)
+
     def check(self) -> None:
         """Check both parts: the second may be asked long after the first was paid."""
         self.first.check()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from rag_evals.embedded.answer import LEAST_ANSWER_SUPPORT, answer_support
 from rag_evals.embedded.features import MEANINGS
 from rag_evals.embedded.verifier import EmbeddedVerifier
+from rag_evals.text import LANGUAGE_NAMES
 from tools.train_embedded import figures
 from tools.train_embedded.figures import Array
 from tools.train_embedded.rows import EVALUATION_ONLY, LICENCES
@@ -140,6 +142,7 @@ def write_card(path: Path, measured: Measured, weights: Path) -> None:
                 for name, meaning in MEANINGS.items()
             ),
             plot=_plot(figures.calibration(labels, scores)),
+            languages=_languages(EmbeddedVerifier(weights=weights)),
             pairs=_pairs(EmbeddedVerifier(weights=weights)),
             size=f"{len(document) / 1000:.0f}",
             digest=hashlib.sha256(document).hexdigest()[:16],
@@ -164,6 +167,31 @@ def _pairs(verifier: EmbeddedVerifier) -> str:
     return "\n".join(lines)
 
 
+def _languages(verifier: EmbeddedVerifier) -> str:
+    """Count the hand-written statements that are decided right, by language and kind."""
+    right: dict[str, Counter[str]] = {}
+    samples: Counter[str] = Counter()
+    for line in _LANGUAGES.read_text(encoding="utf-8").split("\n"):
+        if line:
+            sample = json.loads(line)
+            language = LANGUAGE_NAMES[sample["language"]]
+            verdicts = verifier.verify([sample[kind] for kind in _KINDS], [sample["context"]])
+            samples[language] += 1
+            right.setdefault(language, Counter()).update(
+                kind
+                for (kind, expected), verdict in zip(_KINDS.items(), verdicts, strict=True)
+                if verdict.is_supported is expected
+            )
+    lines = [
+        f"| language | {' | '.join(_KINDS)} |".replace("number", "changed number"),
+        f"| --- |{' --- |' * len(_KINDS)}",
+    ]
+    for language, found in right.items():
+        cells = [f"{found[kind]} of {samples[language]}" for kind in _KINDS]
+        lines.append(f"| {language} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def _plot(points: Sequence[tuple[float, float, float]]) -> str:
     dots = "".join(
         f'<circle cx="{20 + 200 * mean:.0f}" cy="{220 - 200 * share:.0f}" r="{2 + 12 * size:.1f}"/>'
@@ -179,6 +207,9 @@ def _plot(points: Sequence[tuple[float, float, float]]) -> str:
     )
 
 
+# The statements of a sample, and whether its context supports them.
+_KINDS = {"copy": True, "number": False, "negation": False, "paraphrase": True, "invented": False}
+_LANGUAGES = Path(__file__).parents[2] / "tests" / "data" / "languages.jsonl"
 _PAIRS = Path(__file__).parents[2] / "tests" / "data" / "minimal_pairs.jsonl"
 _PAGE = """# The embedded judge: model card
 
@@ -252,6 +283,16 @@ weight is fitted on them, but the strength of clashes was chosen with them in vi
 must be decided correctly.
 
 {pairs}
+
+## Languages
+
+The judge was made for English and Russian. In other languages it has no synonyms, no opposites and
+few word forms; it reads numbers, words that deny and small words that say nothing in German,
+French, Spanish, Italian, Portuguese, Polish, Chinese and Japanese. A result names the answer's
+language, and warns where it is neither English nor Russian. Short sentences written by hand, four
+samples a language; rules were made with them in view, so real answers do worse:
+
+{languages}
 
 ## Calibration
 

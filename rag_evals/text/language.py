@@ -1,0 +1,121 @@
+"""In which language is a text? Told by its script, and by small words of eight languages.
+
+It is no more than the embedded judge needs: whether a text is in a language that it was made for,
+and which words of another one say nothing.
+"""
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+from rag_evals.text.lexicon import named_groups_in
+from rag_evals.text.words import stem
+
+_MOST_READ = 2000
+_LEAST_SHARE = 0.15
+_WORD = re.compile(r"[^\W\d_]+")
+# The first that fits decides: Japanese uses Chinese signs as well, Ukrainian the Russian letters.
+_SCRIPTS = (
+    ("ja", re.compile("[\u3041-\u30ff]")),
+    ("zh", re.compile("[\u3400-\u9fff]")),
+    ("ko", re.compile("[\uac00-\ud7af]")),
+    ("uk", re.compile("[іїєґІЇЄҐ]")),
+    ("ru", re.compile("[а-яёА-ЯЁ]")),
+    ("el", re.compile("[\u0370-\u03ff]")),
+    ("he", re.compile("[\u0590-\u05ff]")),
+    ("ar", re.compile("[\u0600-\u06ff]")),
+    ("hi", re.compile("[\u0900-\u097f]")),
+    ("th", re.compile("[\u0e00-\u0e7f]")),
+)
+# Letters that only one of the eight languages has.
+_LETTERS = dict.fromkeys("łąęśżźćń", "pl") | {"ã": "pt", "õ": "pt", "ñ": "es", "ß": "de"}
+_ODD = re.compile(f"[{''.join(_LETTERS)}]")
+READ_WELL = ("en", "ru")
+"""What the embedded judge was made for and measured with."""
+
+LANGUAGE_NAMES = {
+    "en": "English", "ru": "Russian", "de": "German", "fr": "French", "es": "Spanish",
+    "it": "Italian", "pt": "Portuguese", "pl": "Polish", "nl": "Dutch", "zh": "Chinese",
+    "ja": "Japanese", "ko": "Korean", "uk": "Ukrainian", "el": "Greek", "he": "Hebrew",
+    "ar": "Arabic", "hi": "Hindi", "th": "Thai",
+}  # fmt: skip
+"""Every language that can be told, by its code."""
+
+
+def language_of(text: str) -> str | None:
+    """Tell the language of a text.
+
+    Args:
+        text: Any text; its first 2,000 characters are read.
+
+    Returns:
+        A two-letter code of `LANGUAGE_NAMES`; None when the text is too short to tell, mixed, or in
+        another language.
+    """
+    text = text[:_MOST_READ]
+    found = [word.lower() for word in _WORD.findall(text)]
+    if not found:
+        return None
+    latin = sum(word[0] < "\u0370" for word in found)
+    if 2 * latin < len(found) or not text.isascii():
+        code = _by_script(text)
+        if code is not None:
+            return code
+    return _by_small_words(found)
+
+
+@lru_cache(maxsize=16)
+def small_words(language: str) -> frozenset[str]:
+    """Return the keys of the small words of a language that is neither English nor Russian."""
+    return _keys_of().get(language, frozenset())
+
+
+@lru_cache(maxsize=16)
+def denials(language: str) -> frozenset[str]:
+    """Return the words, in lower case, that deny in a language; none in English and Russian."""
+    listed = dict(named_groups_in("denies_languages"))
+    return frozenset(listed.get(language, ()))
+
+
+def _by_script(text: str) -> str | None:
+    letters = sum(map(str.isalpha, text))
+    for code, script in _SCRIPTS:
+        # A quoted word of another script does not make a text foreign.
+        least = 0.05 if code in ("ja", "uk") else 0.5
+        if len(script.findall(text)) >= max(1, least * letters):
+            return code
+    return None
+
+
+def _by_small_words(found: list[str]) -> str | None:
+    languages = _languages_of_words()
+    hits = Counter(
+        code
+        for word in found
+        for code in (*languages.get(word, ()), *[_LETTERS[sign] for sign in _ODD.findall(word)])
+    )
+    if not hits:
+        return None
+    # Spanish and Portuguese may be equal, which matters little; English and another are unclear.
+    best = min(hits, key=lambda code: (-hits[code], code))
+    least = max(2, _LEAST_SHARE * len(found))
+    is_clear = hits[best] >= least and (best == "en" or hits[best] > hits["en"])
+    return best if is_clear else None
+
+
+@lru_cache(maxsize=1)
+def _languages_of_words() -> dict[str, list[str]]:
+    languages: dict[str, list[str]] = {}
+    for code, words in named_groups_in("languages"):
+        for word in {*words, *denials(code)}:
+            languages.setdefault(word, []).append(code)
+    return languages
+
+
+@lru_cache(maxsize=1)
+def _keys_of() -> dict[str, frozenset[str]]:
+    return {
+        code: frozenset(map(stem, words))
+        for code, words in named_groups_in("languages")
+        if code != "en"
+    }

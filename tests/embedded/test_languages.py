@@ -1,0 +1,108 @@
+"""Other languages: told apart, warned about, and read as well as word counts allow."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rag_evals import Faithfulness
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.grading.two_step import VerifiedFaithfulnessResult
+from rag_evals.text import LANGUAGE_NAMES, language_of
+
+SAMPLES = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "data" / "languages.jsonl")
+    .read_text(encoding="utf-8")
+    .split("\n")
+    if line
+]
+KINDS = {"copy": True, "paraphrase": True, "number": False, "negation": False, "invented": False}
+LANGUAGES = sorted({sample["language"] for sample in SAMPLES})
+
+
+def right(language: str) -> Counter[str]:
+    """Count by kind the statements of a language that are decided right."""
+    found: Counter[str] = Counter()
+    for sample in SAMPLES:
+        if sample["language"] == language:
+            texts = [sample[kind] for kind in KINDS]
+            verdicts = EmbeddedVerifier().verify(texts, [sample["context"]])
+            for (kind, expected), verdict in zip(KINDS.items(), verdicts, strict=True):
+                found[kind] += verdict.is_supported is expected
+    return found
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_copies_and_changes_are_told_apart(language: str) -> None:
+    """Of four each: copies, changed numbers, negations and inventions; paraphrase is harder."""
+    found = right(language)
+
+    assert all(found[kind] == 4 for kind in ("copy", "number", "negation", "invented")), found
+    assert found["paraphrase"] >= 3
+
+
+def test_each_language_is_told() -> None:
+    """By five sentences always right; one is taken for English or Russian only where it is."""
+    for sample in SAMPLES:
+        told = {language_of(sample[kind]) for kind in KINDS}
+        together = " ".join(sample[kind] for kind in KINDS)
+
+        assert language_of(together) == sample["language"]
+        assert told & {"en", "ru"} <= {sample["language"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("", None),
+        ("1987.", None),
+        ("Paris", None),
+        ("He's doing great! I'm not sure, but I do know Larry.", "en"),
+        ("The German word 'Angst' and the dish 東京 are known in English.", "en"),
+        ("Файл README.md лежит в папке docs.", "ru"),
+        ("Міст відкрили у 1907 році.", "uk"),
+        ("De brug over de rivier werd in 1907 geopend en is van de stad.", "nl"),
+        ("서울은 대한민국의 수도이다.", "ko"),
+    ],
+)
+def test_mixed_and_short_texts(text: str, language: str | None) -> None:
+    """A quoted word makes no text foreign, and too little text is no language."""
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize("sample", SAMPLES[::4], ids=lambda sample: sample["language"])
+def test_a_foreign_answer_is_warned_about(sample: dict[str, str]) -> None:
+    """One line in the result names the language; English and Russian get none."""
+    result = Faithfulness.grade(
+        answer=f"{sample['copy']} {sample['paraphrase']}",
+        context=[sample["context"]],
+        client="embedded",
+    )
+    assert isinstance(result, VerifiedFaithfulnessResult)
+    assert result.language == sample["language"]
+    if sample["language"] in ("en", "ru"):
+        assert result.warnings == []
+    else:
+        (warning,) = result.warnings
+        assert LANGUAGE_NAMES[sample["language"]] in warning
+        assert "\n" not in warning
+
+
+def test_reasons_name_no_small_words() -> None:
+    """An article in the place of another explains nothing."""
+    chunk = "Der Zug nach Bremen fährt um 9 Uhr ab. Der Bahnhof ist alt."
+    statements = ["Die Stadt Bremen ist sehr alt.", "Ein Bus fährt um 11 Uhr nach Bremen ab."]
+    for verdict in EmbeddedVerifier().verify(statements, [chunk]):
+        assert not {"'Die'", "'Der'", "'Ein'", "'nach'", "'Stadt'"} & set(verdict.reason.split())
+        assert "Die," not in verdict.reason
+
+
+def test_names_of_people_deny_nothing_in_english() -> None:
+    """In Italian "mai" denies, in Polish "ani" does."""
+    (verdict,) = EmbeddedVerifier().verify(
+        ["Mai and Ani won the race in Boston."], ["The race in Boston was won by Mai and Ani."]
+    )
+
+    assert verdict.is_supported
