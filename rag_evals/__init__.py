@@ -27,7 +27,7 @@ NAMES = {
     "analysis": ("agreement", "calibrate", "compare", "correct"),
     "base": ("ContextEvaluation", "base"),
     "core": ("Chunk", "Finding", "Quote", "Result", "Sample"),
-    "dataset": ("ColumnMap",),
+    "dataset": ("ColumnMap", "DataFile"),
     "errors": ("errors",),
     "grading": ("Grader",),
     "report": ("write_report",),

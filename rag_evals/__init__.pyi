@@ -16,6 +16,7 @@ from rag_evals.core import Quote as Quote
 from rag_evals.core import Result as Result
 from rag_evals.core import Sample as Sample
 from rag_evals.dataset import ColumnMap as ColumnMap
+from rag_evals.dataset import DataFile as DataFile
 from rag_evals.grading import Grader as Grader
 from rag_evals.report import write_report as write_report
 from rag_evals.response_models import AuditedFaithfulnessResult as AuditedFaithfulnessResult

@@ -10,6 +10,7 @@ RagEvalsError
 │   └── EventLoopError            an async client was used in another event loop before
 ├── DataError                     a file or a row that cannot be read: fix the data
 │   ├── MissingColumnError
+│   ├── NotInRunError
 │   └── DuplicateIdError
 ├── TooManyFailuresError          more rows failed than the run allows
 ├── RunInterruptedError           a signal ended the run
@@ -97,6 +98,13 @@ class DataError(RagEvalsError):
 
 class MissingColumnError(DataError):
     """A field has no column; the message lists the columns found."""
+
+
+class NotInRunError(DataError, KeyError):
+    """A run has no grader and no sample of that name."""
+
+    # KeyError would show the message in quotes.
+    __str__ = Exception.__str__
 
 
 class DuplicateIdError(DataError):

@@ -142,7 +142,7 @@ def test_letters_decide() -> None:
     assert isinstance(from_string("dummy"), DummyVerifier)
 '''
 
-_READER = """def _read_dummy(file: _Bounded, path: Path) -> Iterator[Row]:
+_READER = """def _read_dummy(file: Opened, path: Path) -> Iterator[Row]:
     for number, line in enumerate(file, 1):
         answer, _, chunk = _parse(line, path, f"line {number}").partition("|")
         yield Row(f"line {number}", {"answer": answer, "context": [chunk]})
@@ -217,8 +217,8 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
             "READERS: dict", f"{_READER}READERS: dict", 1
         ).replace('    ".jsonl": ', '    ".dummy": _read_dummy,\n    ".jsonl": ', 1),
         "docs/data-and-columns.md": after(
-            "| `.jsonl`, `.ndjson` | one JSON object per line |\n",
-            "| `.dummy` | one JSON text per line, answer and context divided by a bar |\n",
+            "| `.jsonl`, `.ndjson` | one JSON object per line | |\n",
+            "| `.dummy` | one JSON text per line, answer and context divided by a bar | |\n",
         ),
         "tests/dataset/test_readers.py": at_the_end(_READER_TEST),
     },

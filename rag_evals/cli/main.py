@@ -15,6 +15,7 @@ from rag_evals.cli.commands.compare import OptionalMargin, compare
 from rag_evals.cli.commands.correct import correct
 from rag_evals.cli.commands.demo import demo
 from rag_evals.cli.commands.doctor import doctor
+from rag_evals.cli.commands.export import export
 from rag_evals.cli.commands.grade import grade
 from rag_evals.cli.commands.graders import graders
 from rag_evals.cli.commands.label import label
@@ -34,6 +35,7 @@ app = typer.Typer(
 app.command()(grade)
 app.command()(demo)
 app.command()(report)
+app.command()(export)
 app.command()(label)
 app.command(cls=OptionalMargin)(compare)
 app.command()(agreement)

@@ -1,6 +1,7 @@
 """Which types do all rooms share? Samples, results, findings, steps, verdicts, verifiers."""
 
 from rag_evals.core.arguments import named_arguments, require_fraction, require_whole
+from rag_evals.core.chunk import Chunk, ContextInput
 from rag_evals.core.claim import Claim, as_claims, text_before
 from rag_evals.core.facts import (
     ChunkId,
@@ -11,7 +12,7 @@ from rag_evals.core.facts import (
     facts_of,
     is_last_attempt,
 )
-from rag_evals.core.files import MISSING, fault_of
+from rag_evals.core.files import MISSING, fault_of, private_file
 from rag_evals.core.finding import (
     CONTRADICTED,
     About,
@@ -46,7 +47,7 @@ from rag_evals.core.result import (
     SampleField,
     Tallies,
 )
-from rag_evals.core.sample import Chunk, ContextInput, Sample
+from rag_evals.core.sample import Sample, TextInput
 from rag_evals.core.text_reply import TextReply
 from rag_evals.core.verdict import Evidence, Verdict
 from rag_evals.core.verifier import CacheMode, Verifier
@@ -81,6 +82,7 @@ __all__ = [
     "Step",
     "StepReply",
     "Tallies",
+    "TextInput",
     "TextReply",
     "Usage",
     "Verdict",
@@ -98,6 +100,7 @@ __all__ = [
     "fingerprint",
     "is_last_attempt",
     "named_arguments",
+    "private_file",
     "read_findings",
     "require_fraction",
     "require_whole",

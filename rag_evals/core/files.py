@@ -1,9 +1,17 @@
-"""Is there an ordinary file at this path? Others are not read: a pipe or a device may never end."""
+"""Which files are read and written? Ordinary ones are read; what is written, its owner can read."""
 
+import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+
+from rag_evals.errors import ConfigurationError
 
 MISSING = "does not exist"
+
+_PRIVATE = 0o600
 
 
 def fault_of(path: Path) -> str | None:
@@ -23,3 +31,25 @@ def fault_of(path: Path) -> str | None:
     if not stat.S_ISREG(mode):
         return "is a pipe or a device, which may never end; write what it gives into a file first"
     return None
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that only its owner can read: it holds a user's data.
+
+    Args:
+        path: Its folder is made where there is none.
+
+    Raises:
+        ConfigurationError: The file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A pipe that nobody reads is an error, not an endless wait.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
+        number = os.open(path, flags, _PRIVATE)
+        os.set_blocking(number, True)
+        with open(number, "wb") as file:  # noqa: PTH123 - a descriptor
+            yield file
+    except OSError as error:
+        raise ConfigurationError(f"{str(path)!r} cannot be written: {error.strerror}") from error

@@ -1,34 +1,18 @@
 """What is graded? A sample: question, answer and the chunks it should rest on."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from rag_evals.core.arguments import named_arguments
+from rag_evals.core.chunk import Chunk, ContextInput, chunks_from
 from rag_evals.core.fingerprint import fingerprint
+from rag_evals.core.plain_text import required_text, text_of
 from rag_evals.errors import DataError
-from rag_evals.text import lone_surrogate
-
-ContextInput = str | Iterable[Any] | None
-"""One text, or a list of texts, mappings with `text`/`page_content`/`content`, or such objects."""
 
 _ID_DIGITS = 16
-_TEXT_NAMES = ("text", "page_content", "content")
 
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """One retrieved passage.
-
-    Attributes:
-        id: Its place in the context, from 0; the judge cites it.
-        text: The passage, kept byte for byte.
-        metadata: Whatever came with it; a prompt may show it.
-    """
-
-    id: int
-    text: str
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+TextInput = str | object | None
+"""A text, or a reply in the form of the library that made it, such as `AIMessage`."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -55,21 +39,22 @@ class Sample:
     def __init__(
         self,
         *,
-        question: str | None = None,
-        answer: str | None = None,
+        question: TextInput = None,
+        answer: TextInput = None,
         context: ContextInput = None,
-        reference: str | None = None,
+        reference: TextInput = None,
         id: str | None = None,
         language: str | None = None,
     ) -> None:
         """Check every field and number the chunks.
 
         Raises:
-            DataError: A field is not text, or holds a lone surrogate.
+            DataError: A field has no text, or holds a lone surrogate.
         """
-        texts = {"question": question, "answer": answer, "reference": reference, "id": id}
-        for name, value in (texts | {"language": language}).items():
-            object.__setattr__(self, name, None if value is None else _text(value, name))
+        for name, value in (("question", question), ("answer", answer), ("reference", reference)):
+            object.__setattr__(self, name, None if value is None else text_of(value, name))
+        for name, word in (("id", id), ("language", language)):
+            object.__setattr__(self, name, None if word is None else required_text(word, name))
         object.__setattr__(self, "context", chunks_from(context))
 
     def content_hash(self) -> str:
@@ -90,65 +75,3 @@ class Sample:
 
     def _texts(self) -> list[Any]:
         return [self.question, self.answer, [c.text for c in self.context], self.reference]
-
-
-def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
-    """Number the chunks of a context from 0.
-
-    Args:
-        context: A string is one chunk; None is no chunk.
-
-    Raises:
-        DataError: An element has no text.
-    """
-    if context is None:
-        return ()
-    if isinstance(context, str):
-        return (Chunk(0, _text(context, "context")),)
-    if isinstance(context, Mapping):
-        return (_chunk(0, context),)
-    if not isinstance(context, Iterable) or isinstance(context, bytes):
-        raise DataError(f"context is {_shown(context)}; expected text or a list of texts")
-    return tuple(_chunk(number, element) for number, element in enumerate(context))
-
-
-def _chunk(number: int, element: object) -> Chunk:
-    place = f"context[{number}]"
-    if isinstance(element, Chunk):
-        return Chunk(number, _text(element.text, place), element.metadata)
-    if isinstance(element, str):
-        return Chunk(number, _text(element, place))
-    for name in _TEXT_NAMES:
-        if isinstance(element, Mapping):
-            if element.get(name) is not None:
-                rest = {key: value for key, value in element.items() if key != name}
-                metadata = rest.pop("metadata", rest) if len(rest) == 1 else rest
-                return Chunk(number, _text(element[name], f"{place}.{name}"), _mapping(metadata))
-        elif isinstance(getattr(element, name, None), str):
-            metadata = getattr(element, "metadata", None)
-            return Chunk(number, _text(getattr(element, name), place), _mapping(metadata))
-    raise DataError(
-        f"{place} is {_shown(element)}; expected text, or something with 'text', "
-        "'page_content' or 'content'"
-    )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
-def _text(value: object, place: str) -> str:
-    if not isinstance(value, str):
-        raise DataError(f"{place} is {_shown(value)}; expected text")
-    offset = lone_surrogate(value)
-    if offset is not None:
-        raise DataError(
-            f"{place} has a lone surrogate {value[offset]!a} at character {offset}; "
-            "it cannot be sent as UTF-8"
-        )
-    return value
-
-
-def _shown(value: object) -> str:
-    shown = ascii(value)
-    return f"{shown if len(shown) <= 60 else shown[:57] + '...'} ({type(value).__name__})"

@@ -1,10 +1,14 @@
-"""Which column holds which field? A name, a dotted path, a function, or the usual names."""
+"""Which column holds which field? A name, a path, a function, a tool's names, or the usual ones."""
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 from rag_evals.core import Sample
+from rag_evals.dataset.presets import Preset, normalised, preset_named, preset_of
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError
 
 Source = str | Callable[[Mapping[str, Any]], Any] | None
@@ -28,7 +32,9 @@ _PLACE_DIGITS = 9
 class ColumnMap:
     """Where each field of a sample comes from.
 
-    A key of the row wins over a path: with the key `"a.b"` in the row, `"a.b"` is that key.
+    A key of the row wins over a path: with the key `"a.b"` in the row, `"a.b"` is that key. A field
+    without a source is looked for under the names of the tool that wrote the row, where its columns
+    show which one, and then under the usual names; there upper and lower case are the same.
 
     Attributes:
         question: Source of the question.
@@ -37,6 +43,7 @@ class ColumnMap:
         reference: Source of the right answer.
         id: Source of the row's name.
         language: Source of the language code.
+        preset: The tool whose names count, such as `"deepeval"`; None recognises it.
     """
 
     question: Source = None
@@ -45,19 +52,33 @@ class ColumnMap:
     reference: Source = None
     id: Source = None
     language: Source = None
+    preset: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the preset.
+
+        Raises:
+            ConfigurationError: There is none of that name.
+        """
+        if self.preset is not None:
+            preset_named(self.preset)
 
     @classmethod
     def of(cls, columns: "Columns") -> "ColumnMap":
-        """Return a map unchanged, or make one from a mapping of field to source.
+        """Return a map unchanged, or make one from a preset's name or from field and source.
 
         Raises:
-            ConfigurationError: An unknown field, or a source that is neither name nor function.
+            ConfigurationError: An unknown field or preset, or a source that is neither name nor
+                function.
         """
         if columns is None or isinstance(columns, ColumnMap):
             return columns or cls()
+        if isinstance(columns, str):
+            return cls(preset=columns)
         if not isinstance(columns, Mapping):
             raise ConfigurationError(
-                f"columns is {columns!r}; expected field and column, as in {{'answer': 'response'}}"
+                f"columns is {columns!r}; expected field and column, as in "
+                "{'answer': 'response'}, or a preset, as in 'deepeval'"
             )
         for name, source in columns.items():
             if name not in USUAL_NAMES:
@@ -70,16 +91,22 @@ class ColumnMap:
                     f"the source of {name!r} is {source!r}; expected a column, such as 'response', "
                     "a path into one, such as 'meta.answer', or a function of the row"
                 )
-        return cls(**columns)
+        sources: dict[str, Any] = dict(columns)
+        return cls(**sources)
 
     @classmethod
-    def parse(cls, pairs: list[str]) -> "ColumnMap":
+    def parse(cls, pairs: list[str], preset: str | None = None) -> "ColumnMap":
         """Read `FIELD=SOURCE` pairs, as the command line has them.
+
+        Args:
+            pairs: Fields and where they are.
+            preset: As in the attribute.
 
         Raises:
             DataError: No equals sign, an unknown field, or a field named twice.
+            ConfigurationError: There is no such preset.
         """
-        known = [field.name for field in fields(cls)]
+        known = list(USUAL_NAMES)
         sources: dict[str, Source] = {}
         for pair in pairs:
             name, equals, source = pair.partition("=")
@@ -91,7 +118,7 @@ class ColumnMap:
             if name in sources:
                 raise DataError(f"column {name!r} is given twice: {sources[name]!r} and {source!r}")
             sources[name] = source
-        return cls(**sources)
+        return cls(**sources, preset=preset)
 
     def sample(self, row: Mapping[str, Any], required: frozenset[str] = frozenset()) -> Sample:
         """Make a sample from a row.
@@ -107,8 +134,8 @@ class ColumnMap:
         values: dict[str, Any] = {}
         for name in USUAL_NAMES:
             value = self._value(row, name, required)
-            if value is not _MISSING:
-                values[name] = str(value) if name == "id" and isinstance(value, int) else value
+            if value is not _MISSING and not _is_empty(value):
+                values[name] = _id_text(value) if name == "id" else value
         return Sample(**values)
 
     def taken(self, row: Mapping[str, Any]) -> dict[str, str]:
@@ -118,30 +145,67 @@ class ColumnMap:
             source = getattr(self, name)
             if callable(source):
                 found[name] = "a function"
-            elif (column := source or _usual_column(row, name)) is not None:
+            elif (column := source or self._recognised(row, name)) is not None:
                 found[name] = column
         return found
+
+    def preset_for(self, row: Mapping[str, Any]) -> str | None:
+        """Name the tool whose columns a row has; None for none, or where every field is named."""
+        if self.preset is None and all(getattr(self, name) for name in ("answer", "context")):
+            return None
+        preset = self._preset(row)
+        return None if preset is None else preset.name
 
     def others(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns of a row that no field is taken from."""
         used = set(self.taken(row).values())
-        return {column: value for column, value in row.items() if column not in used}
+        return {
+            column: None if _is_empty(value) else value
+            for column, value in row.items()
+            if column not in used
+        }
 
     def described(self) -> dict[str, str]:
         """Return the sources that were named, in a form that can be stored."""
         named = {name: getattr(self, name) for name in USUAL_NAMES}
+        named["preset"] = self.preset
         return {
             name: source if isinstance(source, str) else getattr(source, "__qualname__", "function")
             for name, source in named.items()
             if source is not None
         }
 
+    def _preset(self, row: Mapping[str, Any]) -> Preset | None:
+        return preset_of(row) if self.preset is None else preset_named(self.preset)
+
+    def _recognised(self, row: Mapping[str, Any], name: str) -> str | None:
+        """Return the column or path that holds a field by its tool's names, or the usual ones."""
+        preset = self._preset(row)
+        paths = () if preset is None else preset.fields.get(name, ())
+        keys = _keys(tuple(row))
+        usual = [key for candidate in USUAL_NAMES[name] for key in keys.get(candidate, ())]
+        for path in paths:
+            found = _path_in(row, keys, path)
+            if found is not None:
+                # A column that the tool does not have may be meant instead.
+                doubtful = [key for key in usual if normalised(key) not in paths]
+                if doubtful and self.preset is None:
+                    raise _doubt([found, *doubtful], name)
+                return found
+        taken = (
+            set() if preset is None else {path for own in preset.fields.values() for path in own}
+        )
+        usual = [key for key in usual if normalised(key) not in taken]
+        if len(usual) > 1:
+            raise _doubt(usual, name)
+        return usual[0] if usual else None
+
     def _value(self, row: Mapping[str, Any], name: str, required: frozenset[str]) -> Any:
         source: Source = getattr(self, name)
         if source is None:
-            column = _usual_column(row, name)
+            column = self._recognised(row, name)
             if column is not None:
-                return row[column]
+                return _descend(row, column.split("."))
             if name in required:
                 usual = ", ".join(repr(candidate) for candidate in USUAL_NAMES[name])
                 raise MissingColumnError(
@@ -159,16 +223,48 @@ class ColumnMap:
             ) from error
 
 
-Columns = ColumnMap | Mapping[str, Source] | None
-"""Where the fields are: a map, or field and source as a mapping; None looks for the usual names."""
+Columns = ColumnMap | Mapping[str, Source] | str | None
+"""Where the fields are: a map, field and source as a mapping, or the name of a preset; None looks
+for the names of other tools and the usual ones."""
 
 
-def _usual_column(row: Mapping[str, Any], name: str) -> str | None:
-    found = [candidate for candidate in USUAL_NAMES[name] if candidate in row]
-    if len(found) > 1:
-        both = " and ".join(repr(column) for column in found)
-        raise DataError(f"{both} could both be {name!r}; say which, as in {name}={found[0]}")
-    return found[0] if found else None
+@lru_cache(maxsize=256)
+def _keys(columns: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Return the columns by their names without case; more than one may have the same."""
+    found: dict[str, tuple[str, ...]] = {}
+    for column in columns:
+        name = normalised(column)
+        found[name] = (*found.get(name, ()), column)
+    return found
+
+
+def _path_in(row: Mapping[str, Any], keys: Mapping[str, tuple[str, ...]], path: str) -> str | None:
+    """Return a preset's path as the row spells it; None where the row has no value there."""
+    if path in keys:
+        return keys[path][0]
+    first, dot, rest = path.partition(".")
+    for key in keys.get(first, ()) if dot else ():
+        if _descend(row[key], rest.split(".")) is not _MISSING:
+            return f"{key}.{rest}"
+    return None
+
+
+def _doubt(columns: list[str], name: str) -> DataError:
+    both = " and ".join(repr(column) for column in columns)
+    return DataError(f"{both} could both be {name!r}; say which, as in {name}={columns[0]}")
+
+
+def _id_text(value: Any) -> Any:
+    """Write a number as text: spreadsheets have ids such as 7, or 7.0; another value stays."""
+    whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
+    return str(int(value)) if whole else value
+
+
+def _is_empty(value: Any) -> bool:
+    """Say whether a cell holds what tables write for nothing: NaN, NaT or NA."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return type(value).__name__ in ("NaTType", "NAType")
 
 
 def _follow(row: Mapping[str, Any], path: str, name: str) -> Any:

@@ -1,26 +1,25 @@
-"""Which samples does a run grade? A file is checked whole first, an iterable row by row."""
+"""Which samples does a run grade? A file is checked whole first, other rows one by one."""
 
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rag_evals.core import Sample
 from rag_evals.dataset.columns import ColumnMap
-from rag_evals.dataset.readers import read_rows
-from rag_evals.errors import DataError, DuplicateIdError
+from rag_evals.dataset.location import DataFile, locate
+from rag_evals.dataset.tables import ArrowTable, row_of, rows_of
+from rag_evals.errors import DataError, DuplicateIdError, MissingColumnError
 
 # Providers cache a prompt's beginning for minutes; so many rows are graded well within them.
 _WINDOW_ROWS = 256
 
-_ROWS_OF_A_TABLE = {"pandas": "data.to_dict('records')", "polars": "data.to_dicts()"}
-
-Data = str | Path | Iterable[Mapping[str, Any] | Sample]
-"""A path, or rows."""
+Data = str | Path | DataFile | ArrowTable | Iterable[Any]
+"""A path, a table, or rows: mappings, samples, or objects with fields."""
 
 
 class NumberedSample(NamedTuple):
@@ -55,21 +54,30 @@ class CheckedFile:
         data_hash: Hash over ids and contents, in order.
         taken: Which column each field came from, over all rows.
         columns: Every column that any row has.
+        presets: Tools by whose names columns were taken.
+        notes: What was found out about the file, such as its encoding.
     """
 
     count: int
     data_hash: str
     taken: Mapping[str, str]
     columns: frozenset[str] = frozenset()
+    presets: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class FileData:
-    """A file of rows, read once to check it and once to grade it."""
+    """A file of rows, or several, read once to check them and once to grade them."""
 
     def __init__(
-        self, path: Path, columns: ColumnMap, required: frozenset[str], limit: int | None = None
+        self,
+        path: str | Path | DataFile,
+        columns: ColumnMap,
+        required: frozenset[str],
+        limit: int | None = None,
     ) -> None:
-        self.path = path
+        self._located = locate(path)
+        self.path = self._located.name
         self._columns = columns
         self._required = required
         self._limit = limit
@@ -85,8 +93,10 @@ class FileData:
         seen: dict[int, int] = {}
         taken: dict[str, set[str]] = {}
         columns: set[str] = set()
+        presets: dict[str, None] = {}
+        notes: list[str] = []
         digest = hashlib.sha256()
-        for index, (place, row, sample) in enumerate(self._read()):
+        for index, (place, row, sample) in enumerate(self._read(notes)):
             sample_id = sample.id or sample.content_hash()
             first = seen.setdefault(_short_hash(sample_id), index)
             if first != index:
@@ -99,9 +109,19 @@ class FileData:
             digest.update(_digest_line(sample_id, sample.fingerprint()))
             for field, column in self._columns.taken(row).items():
                 taken.setdefault(field, set()).add(column)
+            preset = self._columns.preset_for(row)
+            if preset is not None:
+                presets[preset] = None
         named = {field: " or ".join(sorted(columns)) for field, columns in taken.items()}
         self._readings = [(len(seen), digest.hexdigest())]
-        return CheckedFile(len(seen), digest.hexdigest(), named, frozenset(columns))
+        return CheckedFile(
+            len(seen),
+            digest.hexdigest(),
+            named,
+            frozenset(columns),
+            tuple(presets),
+            tuple(dict.fromkeys(notes)),
+        )
 
     def __iter__(self) -> Iterator[NumberedSample]:
         """Read the samples, those of one context near each other and else in the file's order."""
@@ -141,10 +161,12 @@ class FileData:
             ) from error
 
     def _place(self, index: int) -> str:
-        return next(islice(read_rows(self.path), index, None)).place
+        return next(islice(self._located.rows(), index, None)).place
 
-    def _read(self) -> Iterator[tuple[str, Mapping[str, Any], Sample]]:
-        for place, row in islice(read_rows(self.path), self._limit):
+    def _read(
+        self, notes: list[str] | None = None
+    ) -> Iterator[tuple[str, Mapping[str, Any], Sample]]:
+        for place, row in islice(self._located.rows(notes), self._limit):
             try:
                 yield place, row, self._columns.sample(row, self._required)
             except DataError as error:
@@ -152,11 +174,11 @@ class FileData:
 
 
 class RowData:
-    """Rows of an iterable, each checked when it is read."""
+    """Rows of an iterable or a table, each checked when it is read."""
 
     def __init__(
         self,
-        rows: Iterable[Mapping[str, Any] | Sample],
+        rows: Iterable[Any],
         columns: ColumnMap,
         required: frozenset[str],
         limit: int | None = None,
@@ -165,6 +187,7 @@ class RowData:
         self._columns = columns
         self._required = required
         self._limit = limit
+        self.presets: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[NumberedSample]:
         """Number the rows; a bad one is yielded as the error that it is."""
@@ -182,15 +205,40 @@ class RowData:
                 twice = f"rows {first} and {index} have the same id {sample_id!r}"
                 yield NumberedSample(index, None, DuplicateIdError(twice))
             else:
-                others = self._columns.others(row) if isinstance(row, Mapping) else {}
+                fields = None if isinstance(row, Sample) else row_of(row)
+                others = {} if fields is None else self._columns.others(fields)
                 yield NumberedSample(index, sample_id, sample, others, fingerprint)
+
+    def require_columns(self) -> None:
+        """Read the first row of a table, whose columns are those of all rows.
+
+        Raises:
+            MissingColumnError: A field that the graders need has no column.
+        """
+        rows = iter(self._rows)
+        first = next(rows, None)
+        if rows is self._rows and first is not None:
+            self._rows = chain([first], rows)  # it can be read once only
+        try:
+            if first is not None:
+                self._sample(first)
+        except MissingColumnError:
+            raise
+        except DataError:
+            pass  # this row's own fault; it becomes the row's outcome
 
     def _sample(self, row: object) -> Sample:
         if isinstance(row, Sample):
             return row
-        if isinstance(row, Mapping):
-            return self._columns.sample(row, self._required)
-        raise DataError(f"{type(row).__name__}; expected a mapping or a Sample")
+        fields = row_of(row)
+        if fields is None:
+            raise DataError(
+                f"{type(row).__name__}; expected a mapping, a Sample, or an object with fields"
+            )
+        preset = self._columns.preset_for(fields)
+        if preset is not None:
+            self.presets[preset] = None
+        return self._columns.sample(fields, self._required)
 
 
 def data_from(
@@ -199,20 +247,23 @@ def data_from(
     """Open a file, or take rows as they come.
 
     Raises:
-        DataError: Neither a path nor an iterable of rows.
+        DataError: Neither a path, a table nor an iterable of rows.
+        MissingColumnError: A table without a column that the graders need.
     """
     if limit is not None:
         # More rows than a machine can count are all rows.
         limit = min(limit, sys.maxsize)
-    if isinstance(data, str | Path):
-        return FileData(Path(data), columns, required, limit)
-    rows_of = _ROWS_OF_A_TABLE.get(type(data).__module__.partition(".")[0])
-    if rows_of is not None and hasattr(data, "columns"):
-        raise DataError(
-            f"data is a {type(data).__name__}, which yields columns, not rows; pass {rows_of}"
-        )
+    if isinstance(data, str | Path | DataFile):
+        return FileData(data, columns, required, limit)
+    rows = rows_of(data)
+    if rows is not None:
+        table = RowData(rows, columns, required, limit)
+        table.require_columns()
+        return table
     if isinstance(data, Mapping) or not isinstance(data, Iterable):
-        raise DataError(f"data is {type(data).__name__}; expected a path or an iterable of rows")
+        raise DataError(
+            f"data is {type(data).__name__}; expected a path, a table or an iterable of rows"
+        )
     return RowData(data, columns, required, limit)
 
 

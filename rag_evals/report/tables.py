@@ -19,7 +19,7 @@ from rag_evals.analysis import (
 )
 from rag_evals.core import Finding
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
-from rag_evals.run import Run, findings_in, load_run
+from rag_evals.run import Run, band_label, findings_in, load_run, safe_cell
 from rag_evals.stats import GroupScores
 
 _WORST_ROWS = 10
@@ -28,8 +28,6 @@ _CSV_HEADER = (
     "sample_id", "grader", "status", "score", "band", "why", "yes", "no", "findings",
     "ranking_score",
 )  # fmt: skip
-# A spreadsheet would take these for a formula (OWASP, CSV injection), full-width signs too.
-_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 
 
 def report_markdown(run: RunInput, *, view: View | None = None) -> str:
@@ -116,7 +114,7 @@ def report_csv(run: RunInput, *, view: View | None = None) -> str:
     groups = None if view.by is None else stored.column(view.by)
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\r\n")
-    writer.writerow([*_CSV_HEADER, *([] if view.by is None else [_cell(view.by)])])
+    writer.writerow([*_CSV_HEADER, *([] if view.by is None else [safe_cell(view.by)])])
     for record in stored.records:
         score, found = record["score"], findings_in(record)
         cells = [
@@ -124,7 +122,7 @@ def report_csv(run: RunInput, *, view: View | None = None) -> str:
             record["grader"],
             record["status"],
             score,
-            None if score is None else _band(score, view),
+            None if score is None else band_label(score, view.bands, view.language),
             reason_of(record),
             sum(finding.verdict is True for finding in found),
             sum(finding.verdict is False for finding in found),
@@ -133,7 +131,7 @@ def report_csv(run: RunInput, *, view: View | None = None) -> str:
         ]
         if groups is not None:
             cells.append(groups.get(record["sample_id"]))
-        writer.writerow([_cell(cell) for cell in cells])
+        writer.writerow([safe_cell(cell) for cell in cells])
     return target.getvalue()
 
 
@@ -213,13 +211,3 @@ def _escaped(value: object) -> str:
     # A mention or a link in data must not reach anybody from a build page.
     text = re.sub(r"([\\`*_{}\[\]|~!#])", r"\\\1", text)
     return text.replace("@", "@\u200b").replace("://", ":\u200b//")
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, str) and _FORMULA.match(value):
-        return "'" + value
-    return value
-
-
-def _band(score: float, view: View) -> str:
-    return next(band.label(view.language) for band in view.bands if score >= band.lower - 1e-9)

@@ -2,6 +2,7 @@
 
 from rag_evals.run.collector import collector_paused
 from rag_evals.run.estimate import Estimate, estimate
+from rag_evals.run.export import FORMATS, Layout, safe_cell
 from rag_evals.run.gate import (
     DEFAULT_MIN_SCORED,
     Gate,
@@ -24,17 +25,20 @@ from rag_evals.run.samples import StoredSample
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import Record
 from rag_evals.run.summary import GraderSummary, Summary, counted_words, worst_mean
+from rag_evals.run.tables import Shape, band_label
 
 __all__ = [
     "DEFAULT_CONCURRENCY",
     "DEFAULT_MAX_FAILURES",
     "DEFAULT_MIN_SCORED",
+    "FORMATS",
     "ErrorRecord",
     "Estimate",
     "Gate",
     "GateAt",
     "GraderSummary",
     "Graders",
+    "Layout",
     "Missed",
     "Outcome",
     "Plan",
@@ -43,6 +47,7 @@ __all__ = [
     "Report",
     "Run",
     "RunOptions",
+    "Shape",
     "Status",
     "StoredResult",
     "StoredRun",
@@ -50,6 +55,7 @@ __all__ = [
     "Summary",
     "aevaluate",
     "aexecute",
+    "band_label",
     "collector_paused",
     "counted_words",
     "estimate",
@@ -64,5 +70,6 @@ __all__ = [
     "require_counts",
     "require_share",
     "run_until_signal",
+    "safe_cell",
     "worst_mean",
 ]

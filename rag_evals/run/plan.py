@@ -63,6 +63,11 @@ class Plan:
         return None if self.checked is None else self.checked.count * len(self.graders)
 
     @property
+    def presets(self) -> tuple[str, ...]:
+        """Tools by whose column names the data is read; of an iterable, the rows read so far."""
+        return self.checked.presets if self.checked else tuple(getattr(self.data, "presets", ()))
+
+    @property
     def default_model(self) -> str | None:
         """The model that is asked where neither plan nor grader names one; None when unknown."""
         return model_of(self.client)
@@ -100,6 +105,7 @@ class Plan:
             "finished": None,
             "rows": None if self.checked is None else self.checked.count,
             "columns": {} if self.checked is None else dict(self.checked.taken),
+            "presets": list(self.presets),
             "identity": self.identity,
         }
 

@@ -1,6 +1,6 @@
 """What did a run find? Fresh from `evaluate` or read from its folder, it answers the same."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -8,15 +8,18 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from rag_evals.core import named_arguments
-from rag_evals.errors import DataError
+from rag_evals.errors import DataError, NotInRunError
 from rag_evals.grading import Grader
+from rag_evals.run.export import Layout, frame_of, write_run
 from rag_evals.run.kept import Kept, read_kept
 from rag_evals.run.lines import fault_of
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.results import type_name
 from rag_evals.run.samples import StoredSample
+from rag_evals.run.scores import GraderOutcomes
 from rag_evals.run.store import Record
 from rag_evals.run.summary import Summary, summary_html
+from rag_evals.run.tables import Shape, rows_of_run
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -24,7 +27,7 @@ R = TypeVar("R", bound=BaseModel)
 class Run:
     """What a run found, as `evaluate` returns it and as `load_run` reads it from its folder.
 
-    A run without a folder has outcomes and no samples. One that `evaluate` returns reads what its
+    One that `evaluate` returns reads what its
     folder keeps when it is first asked for it.
 
     Attributes:
@@ -51,6 +54,7 @@ class Run:
         self._models = {type_name(model): model for model in models}
         self._outcomes: list[Outcome] | None = None
         self._summary: Summary | None = None
+        self._samples: Mapping[str, StoredSample] | None = None
 
     @classmethod
     def fresh(
@@ -59,6 +63,7 @@ class Run:
         summary: Summary,
         folder: Path | None,
         graded: int,
+        samples: Mapping[str, StoredSample] | None = None,
     ) -> "Run":
         """Make the run that was just graded.
 
@@ -67,12 +72,14 @@ class Run:
             summary: What they come to.
             folder: Where they are kept, or None.
             graded: Gradings that were made now.
+            samples: What was graded, by id, for a run without a folder.
         """
         run = cls(folder=folder)
         run.graded = graded
         run._in_folder = None  # looked for when it is first asked for
         run._outcomes = None if outcomes is None else list(outcomes)
         run._summary = summary
+        run._samples = samples
         return run
 
     @property
@@ -81,7 +88,10 @@ class Run:
             self._in_folder = (
                 read_kept(self.folder)
                 if self.folder is not None
-                else Kept.of(from_json(outcome.to_line()) for outcome in self._outcomes or ())
+                else Kept.of(
+                    (from_json(outcome.to_line()) for outcome in self._outcomes or ()),
+                    samples=self._samples,
+                )
             )
         return self._in_folder
 
@@ -120,6 +130,11 @@ class Run:
         return identity
 
     @property
+    def judge(self) -> str | None:
+        """Who graded; None where a stored run does not say."""
+        return self.summary().judge
+
+    @property
     def outcomes(self) -> list[Outcome]:
         """The outcomes with their results, in the order of the data, then of the graders.
 
@@ -130,6 +145,46 @@ class Run:
         if self._outcomes is None:
             self._outcomes = [self._outcome(record) for record in self.records]
         return self._outcomes
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """Yield the outcomes."""
+        return iter(self.outcomes)
+
+    def __len__(self) -> int:
+        """Count the outcomes."""
+        return len(self.records) if self._outcomes is None else len(self._outcomes)
+
+    def __bool__(self) -> bool:
+        """A run without outcomes is a run too."""
+        return True
+
+    def __getitem__(self, name: str) -> GraderOutcomes:
+        """Return what a grader found, or, by a sample's id, what all graders found in it.
+
+        Raises:
+            DataError: Neither is in the run, or both are.
+        """
+        outcomes = self.outcomes
+        of_grader = [outcome for outcome in outcomes if outcome.grader == name]
+        of_sample = [outcome for outcome in outcomes if outcome.sample_id == name]
+        if of_grader and of_sample:
+            raise DataError(f"{name!r} is a grader and a sample id; take .of_grader({name!r})")
+        if not of_grader and not of_sample:
+            raise NotInRunError(
+                f"no grader and no sample {name!r} in the run; graders are "
+                f"{', '.join(self.graders) or 'none'}"
+            )
+        return GraderOutcomes(name, of_grader or of_sample)
+
+    def __repr__(self) -> str:
+        """One line: graders, means and counts, and where it is kept."""
+        means = "; ".join(each.line() for each in self.summary().graders.values())
+        return f"Run({means or 'no outcomes'}; {self.folder or 'in memory'})"
+
+    def __str__(self) -> str:
+        """What the summary says, and where the run is kept."""
+        kept = "" if self.folder is None else f"\nrun folder: {self.folder}"
+        return f"{self.summary()}{kept}"
 
     def of(self, grader: Grader[R]) -> list[Outcome[R]]:
         """Return the outcomes of one grader, their results typed as it returns them.
@@ -163,6 +218,66 @@ class Run:
             raise DataError(f"no column {name!r} in the data; it has {', '.join(names) or 'none'}")
         return values
 
+    def rows(self, shape: Shape = "wide", *, language: str = "en") -> Iterator[dict[str, Any]]:
+        """Yield the run as flat rows, the data's own columns first; `rows_of_run` has the columns.
+
+        Args:
+            shape: `"wide"` is one row a sample, `"long"` one row a finding.
+            language: Of the bands' labels, "en" or "ru".
+        """
+        return rows_of_run(
+            self.records, self.samples, self.graders, self.judge, shape, language=language
+        )
+
+    def to_pandas(self, shape: Shape = "wide", *, language: str = "en") -> Any:
+        """Return the run as a `pandas.DataFrame`; arguments as for `rows`.
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+        """
+        return frame_of(self.rows(shape, language=language), "pandas")
+
+    def to_polars(self, shape: Shape = "wide", *, language: str = "en") -> Any:
+        """Return the run as a `polars.DataFrame`; arguments as for `rows`.
+
+        Raises:
+            ConfigurationError: polars is not installed.
+        """
+        return frame_of(self.rows(shape, language=language), "polars")
+
+    def to_arrow(self, shape: Shape = "wide", *, language: str = "en") -> Any:
+        """Return the run as a `pyarrow.Table`; arguments as for `rows`.
+
+        Raises:
+            ConfigurationError: pyarrow is not installed.
+        """
+        return frame_of(self.rows(shape, language=language), "pyarrow")
+
+    def write(
+        self,
+        path: str | Path,
+        shape: Shape = "wide",
+        *,
+        language: str = "en",
+        decimal: str = ".",
+        delimiter: str | None = None,
+    ) -> Path:
+        """Write the run as a file that only its owner can read; no cell is a formula.
+
+        Args:
+            path: Ends with `.parquet`, `.csv`, `.xlsx` or `.jsonl`.
+            shape: As for `rows`.
+            language: As for `rows`.
+            decimal: Of numbers in CSV: `"."` or `","`.
+            delimiter: Between the cells of CSV; None: `","`, or `";"` where decimal is a comma.
+
+        Raises:
+            ConfigurationError: Another kind of file, signs that are none, a library that is not
+                installed, or a place that cannot be written to.
+        """
+        layout = Layout(decimal, delimiter)
+        return write_run(self.rows(shape, language=language), Path(path), layout)
+
     def summary(self) -> Summary:
         """Return means, counts, usage and cost."""
         if self._summary is not None:
@@ -179,7 +294,12 @@ class Run:
     def _unfilled(self) -> Summary:
         unfinished = self.manifest.get("format", 1) > 1 and self.manifest.get("finished") is None
         judge = self.identity.get("judge")
-        return Summary(left_out=self.left_out, unfinished=unfinished, judge=judge)
+        return Summary(
+            left_out=self.left_out,
+            unfinished=unfinished,
+            judge=judge,
+            presets=tuple(self.manifest.get("presets", ())),
+        )
 
     def _outcome(self, record: Record) -> Outcome:
         try:

@@ -28,6 +28,7 @@ from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
 from rag_evals.run.run import Run
+from rag_evals.run.samples import StoredSample, stored_sample
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary
@@ -57,7 +58,8 @@ def evaluate(
     """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
 
     Args:
-        data: A path to JSONL, JSON or CSV (`.gz` too), or an iterable of mappings or samples.
+        data: A path to a file of rows, a `DataFile`, a table (pandas, polars, Arrow, Hugging Face),
+            or an iterable of mappings, samples or objects with fields.
         graders: One or more graders, or names of shipped ones.
         client: An instructor client, sync or async, a string such as `"openai/gpt-4o-mini"`, or
             `"embedded"`; None takes `RAG_EVALS_JUDGE`, else `"embedded"`.
@@ -228,6 +230,7 @@ class _Runner:
         }
         self._earlier = read_earlier_outcomes(plan, store, self._refusals, keep=keep)
         self._outcomes: list[Outcome] = []
+        self._samples: dict[str, StoredSample] = {}
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"])
 
     async def run(self, folder: Path | None) -> Run:
@@ -271,14 +274,17 @@ class _Runner:
         graders = self._summary.graders
         self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
+        self._summary.presets = self._plan.presets
         outcomes = self._outcomes if self._keep else None
-        return Run.fresh(outcomes, self._summary, folder, self._graded)
+        return Run.fresh(outcomes, self._summary, folder, self._graded, self._samples)
 
     def _open_work(self) -> Iterator[tuple[NumberedSample, Grader[Any]]]:
         """Yield what is still to be graded; what an earlier run ended is counted on the way."""
         for row in self._plan.data:
             if self._store is not None:
                 self._store.samples.keep(row)
+            elif self._keep and (sample := stored_sample(row)) is not None:
+                self._samples[row.name] = sample
             for grader in self._plan.graders:
                 now = self._fingerprints[grader.name]
                 earlier = self._earlier.take(row, grader.name, now)

@@ -49,6 +49,24 @@ class StoredSample:
     in_data: bool = True
 
 
+def stored_sample(row: NumberedSample) -> StoredSample | None:
+    """Return a row as a run in memory keeps it; None for one that could not be read."""
+    sample = row.sample
+    if not isinstance(sample, Sample):
+        return None
+    return StoredSample(
+        sample_id=row.name,
+        question=sample.question,
+        answer=sample.answer,
+        chunks=tuple(chunk.text for chunk in sample.context),
+        metadata=tuple(chunk.metadata for chunk in sample.context),
+        reference=sample.reference,
+        language=sample.language,
+        columns=row.columns,
+        fingerprint=row.fingerprint,
+    )
+
+
 class _StoredChunk(TypedDict):
     text: str
     metadata: dict[str, Any]

@@ -1,6 +1,7 @@
 """What are the numbers of a run? Means, their row counts, and why other rows have no score."""
 
 import math
+import statistics
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -87,6 +88,34 @@ class GraderSummary:
         """Count the scores in each band, from highest to lowest."""
         return count_bands(self.scores, bands=bands)
 
+    def add(self, outcome: Outcome) -> None:
+        """Count one outcome."""
+        if outcome.score is not None:
+            self.scores.append(outcome.score)
+        elif outcome.status == "not_scorable":
+            self.not_scorable[str(outcome.reason)] += 1
+        else:
+            self.failed[outcome.error.type if outcome.error else "unknown"] += 1
+        self.warnings += len(outcome.warnings)
+        for name, (part, whole) in outcome.tallies.items():
+            before = self.tallies.get(name, (0, 0))
+            self.tallies[name] = (before[0] + part, before[1] + whole)
+
+    def spread(self, count_as: Mapping[str, float] | None = None) -> dict[str, float | int | None]:
+        """Return how the scores lie: median, standard deviation, lowest, highest and count.
+
+        Args:
+            count_as: As for `values`.
+        """
+        values = self.values(count_as)
+        return {
+            "median": statistics.median(values) if values else None,
+            "std": statistics.stdev(values) if len(values) > 1 else None,
+            "min": min(values, default=None),
+            "max": max(values, default=None),
+            "n": len(values),
+        }
+
     def line(self, count_as: Mapping[str, float] | None = None) -> str:
         """Say it in one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)"."""
         mean, worst = self.mean(count_as), self.worst_mean(count_as)
@@ -131,6 +160,7 @@ class Summary:
         left_out: Rows that were graded earlier and are not counted: the data has them no more.
         unfinished: The run ended before all of its data was graded.
         judge: Who graded; None where a stored run does not say.
+        presets: Tools by whose column names the data was read.
         first_failure: What the first failed outcome said.
     """
 
@@ -143,22 +173,15 @@ class Summary:
     left_out: int = 0
     unfinished: bool = False
     judge: str | None = None
+    presets: tuple[str, ...] = ()
     first_failure: str = ""
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
         of_grader = self.graders.setdefault(outcome.grader, GraderSummary(outcome.grader))
-        if outcome.score is not None:
-            of_grader.scores.append(outcome.score)
-        elif outcome.status == "not_scorable":
-            of_grader.not_scorable[str(outcome.reason)] += 1
-        else:
-            of_grader.failed[outcome.error.type if outcome.error else "unknown"] += 1
+        of_grader.add(outcome)
+        if outcome.status == "failed":
             self.first_failure = self.first_failure or str(outcome.error and outcome.error.message)
-        of_grader.warnings += len(outcome.warnings)
-        for name, (part, whole) in outcome.tallies.items():
-            before = of_grader.tallies.get(name, (0, 0))
-            of_grader.tallies[name] = (before[0] + part, before[1] + whole)
         self.usage = self.usage + outcome.usage
         if outcome.cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + outcome.cost_usd
@@ -221,6 +244,8 @@ class Summary:
             for line in (of_grader.line(count_as), of_grader.spread_line(count_as))
         )
         judge = None if self.judge is None else f"judge: {self.judge}"
+        if judge is not None and self.presets:
+            judge += f"; columns as {' and '.join(self.presets)} names them"
         return "\n".join(line for line in [judge, *lines, *self.notes()] if line is not None)
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.core.sample import Chunk, Sample
+from rag_evals.core import Chunk, Sample
 from rag_evals.errors import DataError
 
 

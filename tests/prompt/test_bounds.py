@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rag_evals.core.sample import Chunk
+from rag_evals.core import Chunk
 from rag_evals.errors import PromptError
 from rag_evals.prompt import VARIABLES, Prompt
 

@@ -23,15 +23,19 @@ from rag_evals.cli.shared.graders import LanguageCode, PromptFolders, chosen_gra
 from rag_evals.cli.shared.options import (
     By,
     ColumnOption,
+    DelimiterOption,
+    EncodingOption,
     GraderNames,
     JsonForTable,
     Limit,
     OutFolder,
+    PresetOption,
     PromptFile,
     Quiet,
+    SheetOption,
 )
 from rag_evals.cli.shared.verifiers import with_verifier_options
-from rag_evals.dataset import ColumnMap
+from rag_evals.dataset import ColumnMap, DataFile
 from rag_evals.errors import ConfigurationError, RunInterruptedError, TooManyFailuresError
 from rag_evals.grading import default_judge
 from rag_evals.report.terminal.run import announce_columns, show_json, show_run
@@ -55,7 +59,13 @@ _LIMITS = "Limits"
 
 
 def grade(
-    data: Annotated[Path, typer.Argument(help="JSONL, JSON or CSV file, also with .gz.")],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel file, also with .gz or .zst; "
+            "a folder or pattern of them; - for standard input; an address such as hf://..."
+        ),
+    ],
     judge: Annotated[
         str | None,
         typer.Option(
@@ -83,6 +93,10 @@ def grade(
         int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
     ] = None,
     column: ColumnOption = None,
+    preset: PresetOption = None,
+    sheet: SheetOption = None,
+    encoding: EncodingOption = None,
+    delimiter: DelimiterOption = None,
     out: OutFolder = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Start over; an earlier run is moved to before-1.")
@@ -144,7 +158,7 @@ def grade(
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --dry-run
       rag-evals grade answers.jsonl --fail-under 0.9 --json
       rag-evals grade answers.jsonl --fail-under 0.8 --at lower --count empty_context=0
-      rag-evals grade answers.jsonl --report
+      rag-evals grade answers.xlsx --sheet Answers --report
     """
     counted = parsed_counts(count)
     gate = asked_gate(fail_under, at, min_scored, counted)
@@ -168,15 +182,15 @@ def grade(
         batch_size=batch_size,
     )
     plan = make_plan(
-        data,
+        DataFile(data, sheet, encoding, delimiter),
         graders,
         asked,
-        columns=ColumnMap.parse(column or []),
+        columns=ColumnMap.parse(column or [], preset),
         concurrency=concurrency,
         options=options,
     )
     if plan.checked is not None and not quiet:
-        announce_columns(dict(plan.checked.taken), data)
+        announce_columns(plan.checked, data)
     check_group_column(plan, by)
     if dry_run:
         _show_estimate(plan, json_output=json_output)

@@ -23,6 +23,37 @@ ColumnOption = Annotated[
     typer.Option(metavar="FIELD=SOURCE", help="Column of a field; may be repeated."),
 ]
 
+_FILE = "Reading the data"
+
+PresetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        metavar="NAME",
+        help="Tool whose column names count, such as deepeval. Default: recognised.",
+        rich_help_panel=_FILE,
+    ),
+]
+
+SheetOption = Annotated[
+    str | None,
+    typer.Option("--sheet", help="Sheet of an Excel file.", rich_help_panel=_FILE),
+]
+
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding", help="Of a CSV file, such as cp1251. Default: found.", rich_help_panel=_FILE
+    ),
+]
+
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter", help="Between the cells of CSV. Default: found.", rich_help_panel=_FILE
+    ),
+]
+
 OutFolder = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Run folder. Default: runs/NAME-SETTINGS.")
 ]

@@ -6,7 +6,6 @@ security policy allows this script and this style, by their hashes, and nothing 
 
 import base64
 import hashlib
-import os
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
@@ -22,15 +21,13 @@ from rag_evals.analysis import (
     p_words,
     verdict_words,
 )
-from rag_evals.core import fingerprint, named_arguments
+from rag_evals.core import fingerprint, named_arguments, private_file
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
 from rag_evals.report.page.charts import histogram, interval_bar, position_use, positions_chart
 from rag_evals.report.page.page_data import PageData
 from rag_evals.run import Run, collector_paused, load_run
 from rag_evals.stats import DEFAULT_BANDS, Band
-
-_PRIVATE = 0o600
 
 
 @collector_paused()
@@ -113,16 +110,8 @@ def write_private(path: str | Path, text: str) -> Path:
         ConfigurationError: The file cannot be written.
     """
     path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # A pipe that nobody reads is an error, not an endless wait.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
-        number = os.open(path, flags, _PRIVATE)
-        os.set_blocking(number, True)
-        with open(number, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a descriptor
-            file.write(text)
-    except OSError as error:
-        raise ConfigurationError(f"{str(path)!r} cannot be written: {error.strerror}") from error
+    with private_file(path) as file:
+        file.write(text.encode("utf-8"))
     return path
 
 

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from rag_evals.core import Finding
+from rag_evals.dataset import CheckedFile
 from rag_evals.report.terminal.screen import cell, echo, echo_json, screen
 from rag_evals.run import GraderSummary, Outcome, Run
 
@@ -43,6 +43,7 @@ def show_json(run: Run, *, count: Mapping[str, float] | None = None) -> None:
             "mean": of_grader.mean(count),
             "worst_mean": of_grader.worst_mean(count),
             "interval": _ends(of_grader, count),
+            **of_grader.spread(count),
             "bands": of_grader.bands(),
             "scored": of_grader.scored,
             "total": of_grader.total,
@@ -72,10 +73,13 @@ def _ends(of_grader: GraderSummary, count: Mapping[str, float] | None) -> list[f
     return None if interval is None else [round(interval.low, 4), round(interval.high, 4)]
 
 
-def announce_columns(taken: dict[str, str], path: Path) -> None:
-    """Say on standard error which column each field was taken from."""
-    columns = ", ".join(f"{field}={column}" for field, column in taken.items())
-    echo(f"{path}: columns {columns}", err=True)
+def announce_columns(checked: CheckedFile, data: str) -> None:
+    """Say on standard error which column each field was taken from, and how the file was read."""
+    columns = ", ".join(f"{field}={column}" for field, column in checked.taken.items())
+    presets = f" ({', '.join(checked.presets)})" if checked.presets else ""
+    echo(f"{data}: columns{presets} {columns}", err=True)
+    for note in checked.notes:
+        echo(f"{data}: {note}", err=True)
 
 
 def _worst(outcomes: Sequence[Outcome], rows: int) -> list[Outcome]:

@@ -1,0 +1,61 @@
+"""`rag-evals export`: a run as a table that other programs open."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag_evals.cli.shared.opened import opened_run
+from rag_evals.cli.shared.options import RunFolder
+from rag_evals.report.terminal.screen import echo
+
+
+class TableShape(StrEnum):
+    """What one row of the table is."""
+
+    WIDE = "wide"
+    LONG = "long"
+
+
+class LabelLanguage(StrEnum):
+    """Languages of the bands' labels."""
+
+    EN = "en"
+    RU = "ru"
+
+
+def export(
+    run: RunFolder,
+    to: Annotated[
+        Path,
+        typer.Option("--to", metavar="FILE", help="A .xlsx, .csv, .parquet or .jsonl file."),
+    ],
+    shape: Annotated[
+        TableShape, typer.Option(help="One row a sample (wide) or a finding (long).")
+    ] = TableShape.WIDE,
+    language: Annotated[
+        LabelLanguage, typer.Option(help="Language of the bands' labels.")
+    ] = LabelLanguage.EN,
+    decimal: Annotated[
+        str, typer.Option(metavar=".|,", help="Sign before the fraction in CSV.")
+    ] = ".",
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="Sign between cells of CSV. Default: a comma; ; with --decimal ,"),
+    ] = None,
+) -> None:
+    """Write a run as a table: the data's own columns, scores, bands, and what is unsupported.
+
+    CSV opens in Excel as it is; no cell is a formula.
+
+    [bold]Examples[/bold]
+
+      rag-evals export runs/first --to scores.xlsx
+      rag-evals export runs/first --to scores.csv --decimal , --language ru
+      rag-evals export runs/first --to findings.parquet --shape long
+    """
+    written = opened_run(run).write(
+        to, shape.value, language=language.value, decimal=decimal, delimiter=delimiter
+    )
+    echo(f"table: {written}")

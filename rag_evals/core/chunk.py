@@ -1,0 +1,230 @@
+"""What did the answer rest on? Chunks, in every form in which retrievers hand them over."""
+
+import ast
+import io
+import math
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+from pydantic_core import from_json
+
+from rag_evals.core.plain_text import required_text, shown
+from rag_evals.errors import DataError
+
+ContextInput = str | Iterable[Any] | None
+"""One text, a list of chunks in any form of a retriever, its whole reply, or such a list as text.
+
+A chunk is a text, a mapping or an object with a text (`TEXT_NAMES`), or one of them with its score
+as a pair.
+"""
+
+TEXT_NAMES = ("text", "page_content", "content", "passage", "document.content", "chunk", "snippet")
+"""Where a mapping or an object of a retriever keeps a chunk's text; the first there is counts."""
+
+_INNER_NAMES = ("node", "document", "_source")
+_METADATA_NAMES = ("metadata", "meta")
+_KEPT_NAMES = {
+    "score": "score",
+    "_score": "score",
+    "id": "id",
+    "_id": "id",
+    "node_id": "id",
+    "doc_id": "id",
+}
+_PAIR = 2
+# Where a list that Python printed begins; other text in brackets is text.
+_LIST_BEGINS = ("['", '["', "[{'", '[{"', "[]")
+_LONGEST_LIST = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One retrieved passage.
+
+    Attributes:
+        id: Its place in the context, from 0; the judge cites it.
+        text: The passage, kept byte for byte.
+        metadata: Whatever came with it, its retriever's `score` and `id` too; a prompt may show it.
+    """
+
+    id: int
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
+    """Number the chunks of a context from 0.
+
+    Args:
+        context: A string is one chunk, unless it holds a list that JSON or Python wrote; None is no
+            chunk; the replies of Chroma and Elasticsearch are read whole.
+
+    Raises:
+        DataError: An element has no text.
+    """
+    if context is None:
+        return ()
+    if isinstance(context, str):
+        listed = _listed(context)
+        if listed is None:
+            return (Chunk(0, required_text(context, "context")),)
+        context = listed
+    body = getattr(context, "body", context)  # what Elasticsearch's client wraps
+    if isinstance(body, Mapping):
+        context = _of_reply(body)
+    if not isinstance(context, Iterable) or isinstance(context, bytes):
+        raise DataError(f"context is {shown(context)}; expected text or a list of texts")
+    return tuple(_chunk(number, element) for number, element in enumerate(context))
+
+
+def _of_reply(reply: Mapping[str, Any]) -> Iterable[Any]:
+    """Return the chunks of a search's whole reply; a mapping that is none is one chunk."""
+    hits = reply.get("hits")
+    if isinstance(hits, Mapping) and isinstance(hits.get("hits"), list):
+        return list(hits["hits"])
+    if isinstance(reply.get("documents"), list) and isinstance(reply.get("ids"), list):
+        return _of_chroma(reply)
+    return [reply]
+
+
+def _of_chroma(reply: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    columns = {
+        "text": reply["documents"],
+        "id": reply["ids"],
+        "metadata": reply.get("metadatas"),
+        "distance": reply.get("distances"),
+    }
+    if any(isinstance(one, list) for one in reply["ids"]):
+        if len(reply["ids"]) != 1:
+            raise DataError(
+                f"context holds the results of {len(reply['ids'])} queries; give each row its own"
+            )
+        columns = {name: values[0] if values else None for name, values in columns.items()}
+    for place in range(len(columns["id"] or ())):
+        found = {name: values[place] for name, values in columns.items() if values}
+        yield {name: value for name, value in found.items() if value is not None}
+
+
+def _listed(text: str) -> list[Any] | None:
+    """Read a list that was written as JSON or by Python's `str`; None for any other text."""
+    bare = text.strip()
+    if not (bare.startswith("[") and bare.endswith("]")) or len(bare) > _LONGEST_LIST:
+        return None
+    try:
+        listed = from_json(bare)
+    except ValueError:
+        listed = _listed_by_python(bare) if bare.startswith(_LIST_BEGINS) else None
+    # "[1]" and "[2024, 2025]" are text.
+    chunks = isinstance(listed, list) and all(isinstance(one, str | Mapping) for one in listed)
+    return listed if chunks else None
+
+
+def _listed_by_python(text: str) -> Any:
+    try:
+        listed = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    if _has_neighbours(text):
+        raise DataError(
+            f"context is {shown(text)}: an array that numpy printed, without commas, so that its "
+            "texts cannot be told apart; save it as a list, as in array.tolist()"
+        )
+    return listed
+
+
+def _has_neighbours(text: str) -> bool:
+    """Say whether two texts stand side by side, which Python reads as one."""
+    before = None
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING and before == tokenize.STRING:
+            return True
+        if token.type not in (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+            before = token.type
+    return False
+
+
+def _chunk(number: int, element: object) -> Chunk:
+    place = f"context[{number}]"
+    if isinstance(element, Chunk):
+        return Chunk(number, required_text(element.text, place), element.metadata)
+    if isinstance(element, str):
+        return Chunk(number, required_text(element, place))
+    score = None
+    if _is_scored(element):
+        element, score = element  # type: ignore[misc]  # a pair, as was just looked at
+    found = _parts(element, place)
+    if found is None and isinstance(element, str):
+        found = required_text(element, place), {}
+    if found is None:
+        raise DataError(
+            f"{place} is {shown(element)}; expected text, or something with "
+            f"{', '.join(map(repr, TEXT_NAMES[:-1]))} or {TEXT_NAMES[-1]!r}"
+        )
+    text, metadata = found
+    return Chunk(number, text, metadata if score is None else {"score": score, **metadata})
+
+
+def _is_scored(element: object) -> bool:
+    """Say whether this is a chunk and its score, as vector stores return them."""
+    if not isinstance(element, Sequence) or isinstance(element, str | bytes):
+        return False
+    return (
+        len(element) == _PAIR and isinstance(element[1], Real) and not isinstance(element[0], Real)
+    )
+
+
+def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
+    """Return text and metadata of a mapping or an object; None when it has no text."""
+    values = element if isinstance(element, Mapping) else _Attributes(element)
+    for name in _INNER_NAMES:
+        inner = values.get(name)
+        if inner is not None and not isinstance(inner, str):
+            found = _parts(inner, f"{place}.{name}")
+            if found is not None:
+                return found[0], _metadata(values, {name}) | found[1]
+    for name in (*TEXT_NAMES, *_INNER_NAMES):
+        text = values.get(name)
+        # An object may have a method of that name; a mapping's value has to be text.
+        if text is not None and (isinstance(text, str) or isinstance(element, Mapping)):
+            return required_text(text, f"{place}.{name}"), _metadata(values, {name})
+    return None
+
+
+def _metadata(values: "Mapping[str, Any] | _Attributes", used: set[str]) -> dict[str, Any]:
+    """Return what stands beside the text: the metadata themselves, the score and the id."""
+    rest: dict[str, Any] = {}
+    if isinstance(values, Mapping):
+        rest = {key: value for key, value in values.items() if key not in used}
+    else:
+        known = {name: values.get(name) for name in (*_METADATA_NAMES, *_KEPT_NAMES)}
+        rest = {
+            name: value
+            for name, value in known.items()
+            if isinstance(value, Mapping if name in _METADATA_NAMES else str | int | float)
+        }
+    inner: dict[str, Any] = {}
+    for name in _METADATA_NAMES:
+        if isinstance(rest.get(name), Mapping):
+            inner |= dict(rest.pop(name))
+    named = {_KEPT_NAMES.get(key, key): value for key, value in rest.items()}
+    return {key: value for key, value in named.items() if not _is_nan(value)} | inner
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+class _Attributes:
+    """An object's attributes, read as a mapping is read."""
+
+    def __init__(self, thing: object) -> None:
+        self._thing = thing
+
+    def get(self, name: str) -> Any:
+        try:
+            return getattr(self._thing, name, None)
+        except Exception:  # noqa: BLE001 - a property may raise anything; then it has no text
+            return None

@@ -1,0 +1,82 @@
+"""How are Parquet and Arrow read? In batches, so that a million rows take little memory."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rag_evals.dataset.extras import required_module
+from rag_evals.dataset.opened import Opened
+from rag_evals.dataset.row import Row
+from rag_evals.errors import DataError
+
+_BATCH_ROWS = 1024
+
+
+def read_parquet(file: Opened, path: Path) -> Iterator[Row]:
+    """Read a Parquet file, a batch of rows at a time."""
+    parquet = required_module("pyarrow.parquet", "data", f"read {path.name!r}")
+    with _errors_of(path):
+        opened = parquet.ParquetFile(file.file)
+        yield from _numbered(opened.iter_batches(batch_size=_BATCH_ROWS))
+
+
+def read_arrow(file: Opened, path: Path) -> Iterator[Row]:
+    """Read an Arrow or Feather file, or an Arrow stream, a batch of rows at a time."""
+    arrow = required_module("pyarrow", "data", f"read {path.name!r}")
+    with _errors_of(path):
+        begin = file.file.read(6)
+        file.file.seek(0)
+        if begin == b"ARROW1":
+            opened = arrow.ipc.open_file(file.file)
+            yield from _numbered(map(opened.get_batch, range(opened.num_record_batches)))
+        else:
+            yield from _numbered(arrow.ipc.open_stream(file.file))
+
+
+def rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
+    """Read rows from anything that speaks Arrow's C stream or the dataframe interchange protocol.
+
+    Args:
+        table: With `__arrow_c_stream__`, `__dataframe__`, or batches as a pyarrow `Dataset` has.
+
+    Raises:
+        ConfigurationError: pyarrow is not installed.
+    """
+    arrow = required_module("pyarrow", "data", f"read a {type(table).__name__}")
+    if hasattr(table, "to_batches") and hasattr(table, "scanner"):
+        batches = table.to_batches(batch_size=_BATCH_ROWS)
+    elif hasattr(table, "__arrow_c_stream__"):
+        batches = arrow.RecordBatchReader.from_stream(table)
+    elif hasattr(table, "__arrow_c_array__"):
+        batches = [arrow.record_batch(table)]
+    else:
+        interchange = required_module("pyarrow.interchange", "data", "read a table")
+        batches = interchange.from_dataframe(table).to_batches(max_chunksize=_BATCH_ROWS)
+    for batch in batches:
+        for start in range(0, batch.num_rows, _BATCH_ROWS):
+            yield from batch.slice(start, _BATCH_ROWS).to_pylist()
+
+
+def _numbered(batches: Iterable[Any]) -> Iterator[Row]:
+    number = 0
+    for batch in batches:
+        for start in range(0, batch.num_rows, _BATCH_ROWS):
+            for values in batch.slice(start, _BATCH_ROWS).to_pylist():
+                yield Row(f"row {number}", values)
+                number += 1
+
+
+class _errors_of:  # noqa: N801 - reads as a function where it is used
+    """Say that a file is broken in one error, whatever pyarrow calls it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        """Raise pyarrow's errors as ours; they derive from ValueError, OSError and others."""
+        if error is not None and type(error).__module__.startswith("pyarrow"):
+            said = " ".join(str(error).split())
+            raise DataError(f"{str(self._path)!r} cannot be read: {said}") from error

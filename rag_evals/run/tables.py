@@ -1,0 +1,152 @@
+"""What does a run look like as one flat table? One row a sample, or one a finding."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from rag_evals.core import Finding
+from rag_evals.errors import ConfigurationError
+from rag_evals.run.outcome import findings_in
+from rag_evals.run.samples import StoredSample
+from rag_evals.run.store import Record
+from rag_evals.stats import DEFAULT_BANDS, Band
+
+Shape = Literal["wide", "long"]
+"""One row a sample, or one row a finding."""
+
+_FIELDS = {
+    "question": "question",
+    "answer": "answer",
+    "chunks": "context",
+    "reference": "reference",
+    "language": "language",
+}
+_NOTHING = Finding("", None, "")
+
+
+def rows_of_run(
+    records: Sequence[Record],
+    samples: Mapping[str, StoredSample],
+    graders: Sequence[str],
+    judge: str | None,
+    shape: Shape = "wide",
+    *,
+    language: str = "en",
+) -> Iterator[dict[str, Any]]:
+    """Write a run as flat rows; all have the same columns, in the same order.
+
+    A wide row has `id`, the data's own columns, and for each grader, here called G: `G` (the score,
+    0 to 1), `G_percent`, `G_band`, `G_outcome`, `G_why` (why there is no score), `G_unsupported`
+    (what counts against the score, a line each) and `G_reasons` (why, a line each); then `judge`.
+
+    A long row has `id`, `grader`, `score`, `outcome`, `why` and one finding: `about`, `text`,
+    `verdict`, `label`, `reasoning`, `chunk_ids`, `quotes`, `support`, `decided_by`; a grading
+    without findings has one row with none.
+
+    Args:
+        records: Of the run, in the order of the data.
+        samples: What was graded, by id; a row without one has no columns of the data.
+        graders: Names, in order.
+        judge: Who graded; None where it is not known.
+        shape: Which of the two.
+        language: Of the bands' labels, "en" or "ru".
+
+    Raises:
+        ConfigurationError: Another shape.
+    """
+    if shape not in get_args(Shape):
+        raise ConfigurationError(f"shape is {shape!r}; expected 'wide' or 'long'")
+    if shape == "long":
+        return _long(records)
+    return _wide(records, samples, graders, judge, language)
+
+
+def band_label(score: float, bands: Sequence[Band], language: str) -> str:
+    """Return the label of the band that a score is in."""
+    return next(band.label(language) for band in bands if score >= band.lower - 1e-9)
+
+
+def why_unscored(record: Record) -> str | None:
+    """Say why an outcome has no score: the reason, or the error; None when it has one."""
+    if record["score"] is not None:
+        return None
+    error: Mapping[str, Any] = record.get("error") or {}
+    said = f"{error.get('type')}: {error.get('message')}" if error else None
+    return record.get("reason") or said
+
+
+def _wide(
+    records: Sequence[Record],
+    samples: Mapping[str, StoredSample],
+    graders: Sequence[str],
+    judge: str | None,
+    language: str,
+) -> Iterator[dict[str, Any]]:
+    of_sample: dict[str, dict[str, Record]] = {}
+    for record in records:
+        of_sample.setdefault(record["sample_id"], {})[record["grader"]] = record
+    own = _own_columns(samples.values())
+    for sample_id, graded in of_sample.items():
+        row = {"id": sample_id, **_of_sample(samples.get(sample_id), own)}
+        for grader in graders:
+            row |= _of_grading(grader, graded.get(grader), language)
+        yield row | {"judge": judge}
+
+
+def _own_columns(samples: Collection[StoredSample]) -> dict[str, str]:
+    """Return the columns that any row has, and the field of a sample that each one is, or ''."""
+    columns: dict[str, str] = {}
+    for sample in samples:
+        for field, name in _FIELDS.items():
+            if getattr(sample, field):
+                columns.setdefault(name, field)
+    fields = {name: columns[name] for name in _FIELDS.values() if name in columns}
+    # A column of the data that is called like one of ours keeps its name with a mark behind.
+    others = dict.fromkeys(column for sample in samples for column in sample.columns)
+    return fields | {(f"{one}_" if one in ("id", *fields) else one): "" for one in others}
+
+
+def _of_sample(sample: StoredSample | None, own: Mapping[str, str]) -> dict[str, Any]:
+    if sample is None:
+        return dict.fromkeys(own)
+    values: dict[str, Any] = {}
+    for column, field in own.items():
+        value = getattr(sample, field) if field else sample.columns.get(column)
+        if not field and value is None:
+            value = sample.columns.get(column.removesuffix("_"))
+        values[column] = list(value) if isinstance(value, tuple) else value
+    return values
+
+
+def _of_grading(grader: str, record: Record | None, language: str) -> dict[str, Any]:
+    score = None if record is None else record["score"]
+    against = [] if record is None else [f for f in findings_in(record) if f.counts_against]
+    return {
+        grader: score,
+        f"{grader}_percent": None if score is None else round(100 * score, 2),
+        f"{grader}_band": None if score is None else band_label(score, DEFAULT_BANDS, language),
+        f"{grader}_outcome": None if record is None else record["status"],
+        f"{grader}_why": None if record is None else why_unscored(record),
+        f"{grader}_unsupported": "\n".join(finding.text for finding in against),
+        f"{grader}_reasons": "\n".join(finding.reasoning or "" for finding in against),
+    }
+
+
+def _long(records: Sequence[Record]) -> Iterator[dict[str, Any]]:
+    for record in records:
+        for finding in findings_in(record) or (_NOTHING,):
+            yield {
+                "id": record["sample_id"],
+                "grader": record["grader"],
+                "score": record["score"],
+                "outcome": record["status"],
+                "why": why_unscored(record),
+                "about": None if finding is _NOTHING else finding.about,
+                "text": finding.text,
+                "verdict": finding.verdict,
+                "label": finding.label,
+                "reasoning": finding.reasoning,
+                "chunk_ids": list(finding.chunk_ids),
+                "quotes": [quote.text for quote in finding.quotes],
+                "support": finding.support,
+                "decided_by": finding.decided_by,
+            }

@@ -1,0 +1,148 @@
+"""Every table gives the same rows, and so the same scores."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pandas
+import polars
+import pytest
+
+from rag_evals import evaluate
+from rag_evals.dataset import DataFile, read_rows
+from rag_evals.errors import ConfigurationError, DataError, MissingColumnError, RagEvalsError
+from tests.dataset.tables import FILES, FRAMES, ROWS, delimited, excel, written
+
+SCORES = [1.0, 0.5, 0.0]
+
+
+def scores(data: Any, **options: Any) -> list[float | None]:
+    """Grade with the embedded judge."""
+    run = evaluate(data, client="embedded", **options)
+    return [outcome.score for outcome in run.outcomes]
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_every_frame_gives_the_same_scores(name: str) -> None:
+    """In memory: rows of any class, frames of any library."""
+    assert scores(FRAMES[name]()) == SCORES
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_gives_the_same_scores(name: str) -> None:
+    """On disk: any kind, any encoding."""
+    assert scores(FILES[name]()) == SCORES
+
+
+def test_a_sheet_is_chosen_by_its_name() -> None:
+    """Two sheets and none named: the error lists them."""
+    path = excel(more=True)
+    with pytest.raises(
+        DataError, match=r"has the sheets 'Ответы', 'Notes'; say which, as in --sheet"
+    ):
+        scores(path)
+    with pytest.raises(DataError, match="has no sheet 'Ответ'; it has 'Ответы', 'Notes'"):
+        scores(DataFile(path, sheet="Ответ"))
+
+    assert scores(DataFile(path, sheet="Ответы")) == SCORES
+
+
+def test_encoding_and_delimiter_can_be_said() -> None:
+    """Where nothing in the file shows them."""
+    path = written("a.csv", delimited(ROWS, "~").encode("cp866"))
+
+    assert scores(DataFile(path, encoding="cp866", delimiter="~")) == SCORES
+
+
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    "splits": (
+        lambda: datasets.DatasetDict(a=datasets.Dataset.from_list(ROWS)),
+        r"splits 'a'; .*data\['a'\]",
+    ),
+    "a column of pandas": (
+        lambda: pandas.DataFrame(ROWS)["answer"],
+        r"one column, a pandas\.Series",
+    ),
+    "a column of polars": (
+        lambda: polars.DataFrame(ROWS)["answer"],
+        r"one column, a polars\.Series",
+    ),
+    "two columns": (lambda: pandas.DataFrame([[1, 2]], columns=["a", "a"]), "two columns 'a'"),
+    "other columns": (
+        lambda: pandas.DataFrame({"text": ["a"]}),
+        "no column for 'answer'.*the row has 'text'",
+    ),
+    "no file": (lambda: "none/*.jsonl", "no file matches 'none/"),
+    "no such place": (lambda: "nothing://a/b.jsonl", "'nothing://a/b.jsonl' cannot be read: .*not"),
+    "no such encoding": (
+        lambda: DataFile(written("a.csv", "a,b\n1,2\n"), encoding="utf-99"),
+        "encoding 'utf-99' is unknown",
+    ),
+    "no delimiter": (
+        lambda: DataFile(written("b.csv", "a,b\n1,2\n"), delimiter=";;"),
+        "delimiter is ';;'; expected one sign",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_no_table_is_one_error(name: str) -> None:
+    """Before the first row is graded."""
+    data, message = WRONG[name]
+    with pytest.raises(RagEvalsError, match=message):
+        scores(data())
+
+
+def test_a_table_without_the_column_ends_before_the_first_row() -> None:
+    """All rows lack it: it is no fault of a row."""
+    with pytest.raises(MissingColumnError, match="no column for 'context'"):
+        scores(pandas.DataFrame({"answer": ["a", "b"]}))
+
+
+def test_empty_cells_are_empty() -> None:
+    """NaN, NaT and NA are no text; the rows end as not scorable, and numbers are ids."""
+    frame = pandas.DataFrame(
+        {
+            "id": [1, 2, 3],
+            "answer": [float("nan"), pandas.NaT, pandas.NA],
+            "context": [["c"], ["c"], ["c"]],
+            "topic": [float("nan"), "x", "y"],
+        }
+    )
+    run = evaluate(frame, client="embedded", out="out")
+
+    assert [outcome.reason for outcome in run.outcomes] == ["empty_answer"] * 3
+    assert [outcome.sample_id for outcome in run.outcomes] == ["1", "2", "3"]
+    assert run.column("topic") == {"1": None, "2": "x", "3": "y"}
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error has the command that installs it."""
+    parquet, sheet = FILES["parquet"](), excel()
+    # What Python does for a package that is not installed.
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+
+    with pytest.raises(ConfigurationError, match=r"pip install 'rag-evals\[data\]'"):
+        scores(parquet)
+    with pytest.raises(ConfigurationError, match=r"pip install 'rag-evals\[excel\]'"):
+        scores(sheet)
+
+
+def test_a_broken_row_is_named_with_its_file() -> None:
+    """Among many files the place has the name of one."""
+    written("parts/a.jsonl", '{"answer": "a", "context": "c"}\n')
+    written("parts/b.jsonl", '{"answer": 3, "context": "c"}\n')
+
+    with pytest.raises(DataError, match=r"b\.jsonl, line 1: answer is 3"):
+        scores("parts/*.jsonl")
+
+
+def test_lines_of_two_bytes_a_sign_may_be_cut_anywhere(tmp_path: Path) -> None:
+    """UTF-16 is decoded block by block; a sign that spans two blocks stays whole."""
+    rows = [{"answer": "Ж" * 40_000, "context": "c"}] * 30
+    (tmp_path / "w.csv").write_bytes(delimited(rows).encode("utf-16"))
+
+    assert {row.values["answer"] for row in read_rows(tmp_path / "w.csv")} == {"Ж" * 40_000}

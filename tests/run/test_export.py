@@ -1,0 +1,157 @@
+"""A run becomes a frame or a file: the data's own columns, scores, and what is unsupported."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas
+import pyarrow.parquet
+import pytest
+
+from rag_evals import Run, evaluate, load_run
+from rag_evals.errors import ConfigurationError, DataError
+from tests.conftest import Command
+from tests.dataset.tables import ROWS
+
+DATA: list[dict[str, Any]] = [
+    {**row, "id": f"r{place}", "topic": "=1+1", "meta": {"page": place}}
+    for place, row in enumerate(ROWS)
+]
+DATA.append({"id": "r3", "answer": "", "context": ["c"], "topic": None})
+WIDE = [
+    "id", "question", "answer", "context", "topic", "meta", "faithfulness", "faithfulness_percent",
+    "faithfulness_band", "faithfulness_outcome", "faithfulness_why", "faithfulness_unsupported",
+    "faithfulness_reasons", "judge",
+]  # fmt: skip
+
+
+@pytest.fixture
+def run() -> Run:
+    """Grade the rows, and keep them in a folder."""
+    return evaluate(DATA, client="embedded", out="out")
+
+
+@pytest.mark.parametrize("where", ["memory", "folder"])
+def test_a_run_becomes_a_frame(where: str) -> None:
+    """In memory and from its folder the same: the data's own columns first."""
+    run = evaluate(DATA, client="embedded", out=None if where == "memory" else "out")
+    frame = (run if where == "memory" else load_run("out")).to_pandas()
+
+    assert list(frame.columns) == WIDE
+    assert frame["faithfulness"].tolist()[:3] == [1.0, 0.5, 0.0]
+    assert pandas.isna(frame["faithfulness"][3])
+    assert frame["faithfulness_outcome"].tolist() == ["scored"] * 3 + ["not_scorable"]
+    assert frame["faithfulness_why"].tolist()[3] == "empty_answer"
+    assert frame["faithfulness_unsupported"][1] == "It is 500 metres tall."
+    assert "500" in frame["faithfulness_reasons"][1]
+    assert frame["context"][1] == DATA[1]["context"]
+    assert frame["meta"][1] == '{"page": 1}'
+    assert frame["judge"][0] == "embedded"
+
+
+def test_every_library_has_the_same_table(run: Run) -> None:
+    """Polars and Arrow too, one row a finding where that is asked for."""
+    arrow = run.to_arrow()
+
+    assert run.to_polars().rows() == [tuple(row.values()) for row in arrow.to_pylist()]
+    assert arrow.column_names == WIDE
+    findings = run.to_pandas("long")
+    assert findings["text"].tolist()[1:3] == ["It was finished in 1889.", "It is 500 metres tall."]
+    assert findings["id"].tolist() == ["r0", "r1", "r1", "r2", "r3"]
+    assert findings["why"].tolist()[-1] == "empty_answer"
+
+
+def test_files_hold_what_the_frame_holds(run: Run) -> None:
+    """Parquet, Excel and JSON lines; only the owner reads them."""
+    for name in ("a.parquet", "a.xlsx", "a.jsonl", "a.csv"):
+        assert run.write(name).stat().st_mode & 0o777 == 0o600
+    sheet = openpyxl.load_workbook("a.xlsx").active
+    lines = [json.loads(line) for line in Path("a.jsonl").read_text().splitlines()]
+
+    assert pyarrow.parquet.read_table("a.parquet").to_pylist() == run.to_arrow().to_pylist()
+    assert [cell.value for cell in sheet[1]] == WIDE
+    assert [cell.value for cell in sheet["G"]] == ["faithfulness", 1, 0.5, 0, None]
+    assert (sheet["E2"].value, sheet["E2"].data_type) == ("=1+1", "s")
+    assert [line["faithfulness"] for line in lines] == [1.0, 0.5, 0.0, None]
+
+
+def test_csv_opens_in_excel(run: Run) -> None:
+    """A mark for UTF-8, the reader's own signs, and no formula."""
+    run.write("a.csv", decimal=",", language="ru")
+    raw = Path("a.csv").read_bytes()
+    rows = list(csv.DictReader(raw.decode("utf-8-sig").splitlines(), delimiter=";"))
+
+    assert raw.startswith(b"\xef\xbb\xbf")
+    assert (rows[1]["faithfulness"], rows[1]["faithfulness_percent"]) == ("0,5", "50,0")
+    assert rows[0]["topic"] == "'=1+1"
+    assert rows[0]["faithfulness_band"] == "высокий"
+
+
+def test_a_written_table_can_be_graded_again(run: Run) -> None:
+    """What is written is read by the same rules; our columns are columns of the data then."""
+    for name in ("a.parquet", "a.xlsx", "a.jsonl", "a.csv"):
+        again = evaluate(str(run.write(name)), client="embedded")
+
+        assert [outcome.score for outcome in again] == [1.0, 0.5, 0.0, None]
+
+
+def test_a_long_cell_says_that_it_is_cut() -> None:
+    """No Excel cell holds more than 32,767 characters."""
+    run = evaluate([{"answer": "a" * 40_000, "context": ["c\0d"]}], client="embedded")
+    run.write("a.xlsx")
+    cell = openpyxl.load_workbook("a.xlsx").active["B2"].value
+
+    assert len(cell) == 32_767
+    assert cell.endswith("… [cut: 40000 characters]")
+
+
+def test_a_run_is_a_collection_of_outcomes(run: Run) -> None:
+    """It iterates, has a length, and finds by grader or sample; `print` says what it is."""
+    faithfulness = run["faithfulness"]
+
+    assert [outcome.sample_id for outcome in run] == ["r0", "r1", "r2", "r3"]
+    assert len(run) == len(faithfulness) == 4
+    assert (faithfulness.mean(), faithfulness.median(), faithfulness.std()) == (0.5, 0.5, 0.5)
+    assert (faithfulness.min(), faithfulness.max(), faithfulness.n) == (0.0, 1.0, 3)
+    assert [outcome.score for outcome in faithfulness[1:3]] == [0.5, 0.0]
+    assert run["r1"][0].score == 0.5
+    assert repr(run) == (
+        "Run(faithfulness: 0.50 over 3 scored of 4 (1 not scorable: empty_answer); out)"
+    )
+    assert str(run).startswith("judge: embedded\nfaithfulness: 0.50")
+    assert evaluate([], client="embedded")
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "message"),
+    [
+        (lambda run: run["none"], KeyError, "no grader and no sample 'none' in the run; graders"),
+        (lambda run: run.write("a.pdf"), ConfigurationError, "'a.pdf' is not a kind of file"),
+        (lambda run: run.write("a.csv", "flat"), ConfigurationError, "shape is 'flat'; expected"),
+        (lambda run: run.write("a.csv", decimal="x"), ConfigurationError, "decimal is 'x'"),
+        (lambda run: run.write("a.csv", delimiter=""), ConfigurationError, "delimiter is ''"),
+        (lambda run: run.write("a.csv", delimiter="."), ConfigurationError, "both '.'"),
+        (lambda run: run.write("/dev/null/a.csv"), ConfigurationError, "cannot be written"),
+    ],
+)
+def test_what_cannot_be_written_is_one_error(
+    run: Run, ask: Any, kind: type[Exception], message: str
+) -> None:
+    """Before a file is made."""
+    with pytest.raises(kind) as caught:
+        ask(run)
+
+    assert message in str(caught.value)
+    assert isinstance(caught.value, ConfigurationError | DataError)
+
+
+def test_the_command_exports(command: Command, run: Run) -> None:
+    """A bad name is one line and exit code 2."""
+    ended = command("export", "out", "--to", "s.csv", "--decimal", ",")
+
+    assert (ended.code, ended.out) == (0, "table: s.csv\n")
+    assert Path("s.csv").read_text("utf-8-sig").startswith("id;question;answer;")
+    refused = command("export", "out", "--to", "s.doc")
+    assert (refused.code, refused.err[:24]) == (2, "Error: 's.doc' is not a ")
