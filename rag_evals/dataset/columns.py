@@ -11,7 +11,7 @@ from rag_evals.core import Sample
 from rag_evals.dataset.presets import Preset, normalised, preset_named, preset_of
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError
 
-Source = str | Callable[[Mapping[str, Any]], Any] | None
+ColumnSource = str | Callable[[Mapping[str, Any]], Any] | None
 """A column, a dotted path into one, or a function of the row; None looks for the usual names."""
 
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -46,12 +46,12 @@ class ColumnMap:
         preset: The tool whose names count, such as `"deepeval"`; None recognises it.
     """
 
-    question: Source = None
-    answer: Source = None
-    context: Source = None
-    reference: Source = None
-    id: Source = None
-    language: Source = None
+    question: ColumnSource = None
+    answer: ColumnSource = None
+    context: ColumnSource = None
+    reference: ColumnSource = None
+    id: ColumnSource = None
+    language: ColumnSource = None
     preset: str | None = None
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class ColumnMap:
             ConfigurationError: There is no such preset.
         """
         known = list(USUAL_NAMES)
-        sources: dict[str, Source] = {}
+        sources: dict[str, ColumnSource] = {}
         for pair in pairs:
             name, equals, source = pair.partition("=")
             if not equals or not source or name not in known:
@@ -201,7 +201,7 @@ class ColumnMap:
         return usual[0] if usual else None
 
     def _value(self, row: Mapping[str, Any], name: str, required: frozenset[str]) -> Any:
-        source: Source = getattr(self, name)
+        source: ColumnSource = getattr(self, name)
         if source is None:
             column = self._recognised(row, name)
             if column is not None:
@@ -223,7 +223,7 @@ class ColumnMap:
             ) from error
 
 
-Columns = ColumnMap | Mapping[str, Source] | str | None
+Columns = ColumnMap | Mapping[str, ColumnSource] | str | None
 """Where the fields are: a map, field and source as a mapping, or the name of a preset; None looks
 for the names of other tools and the usual ones."""
 
