@@ -1,5 +1,6 @@
 """A user's own client over another SDK than OpenAI's: read, repeated and left open like any."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import instructor
 import pytest
 
 from rag_evals import evaluate
+from rag_evals.judge.closing import close_client
 from rag_evals.testing import Answer, HttpError, JudgeRequest, ScriptedJudge
 from tests.providers.cases import GOOD, KEY, SDKS_HERE
 
@@ -62,7 +64,10 @@ def test_an_own_client_is_read_and_repeated(
         return GOOD if request.number else HttpError(500, "oops", {"retry-after": "0"})
 
     with ScriptedJudge(answer, dialect=make.__name__) as judge:
-        run = evaluate([ROW], client=make(judge.base_url), progress=False)
+        client = make(judge.base_url)
+        run = evaluate([ROW], client=client, progress=False)
+        # It is the user's: a run leaves it open.
+        asyncio.run(close_client(client))
 
     outcome = run.outcomes[0]
     assert outcome.score == 1.0, outcome.error
