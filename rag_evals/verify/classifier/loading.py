@@ -85,9 +85,10 @@ def adapter_for(source: Source, device: str) -> Adapter:
     # Damaged files, and files of another make, raise whatever the libraries meet in them.
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        at = f" at revision {source.revision!r}" if source.revision else ""
         raise ConfigurationError(
-            f"classifier {model!r} cannot be loaded: {reason}; give a name on the Hugging Face hub "
-            "that this machine can reach, or a folder with all of the model's files, undamaged"
+            f"classifier {model!r} cannot be loaded{at}: {reason}; give a name on the Hugging "
+            "Face hub that this machine can reach, or a folder with all of the model's files, undamaged"
         ) from error
 
 
