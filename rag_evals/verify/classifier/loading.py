@@ -88,7 +88,8 @@ def adapter_for(source: Source, device: str) -> Adapter:
         at = f" at revision {source.revision!r}" if source.revision else ""
         raise ConfigurationError(
             f"classifier {model!r} cannot be loaded{at}: {reason}; give a name on the Hugging "
-            "Face hub that this machine can reach, or a folder with all of the model's files, undamaged"
+            "Face hub that this machine can reach, or a folder with all of the model's files, "
+            "undamaged"
         ) from error
 
 
