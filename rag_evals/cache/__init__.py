@@ -3,13 +3,22 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "calls": ("CALLS_TABLE", "CachedJudge", "open_calls"),
+    "calls": ("CachedJudge", "open_calls"),
     "configured": ("check_cache_variables", "configured_cache"),
-    "database": ("Database", "count_rows", "default_path", "remove", "size_of"),
+    "database": (
+        "CALLS_TABLE",
+        "STATEMENTS_TABLE",
+        "Database",
+        "count_rows",
+        "default_path",
+        "remove",
+        "size_of",
+    ),
     "embed": ("Embed", "Embedder", "embedder_from_string"),
-    "guard": ("may_share_verdict",),
+    "pruning": ("models_in", "prune"),
     "semantic": ("SemanticCache",),
-    "statements": ("STATEMENTS_TABLE", "StatementCache", "cached"),
+    "statements": ("StatementCache",),
+    "verifier": ("cached",),
 }
 """Every name of this room that others may use, by the file that has it."""
 

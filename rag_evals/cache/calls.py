@@ -11,24 +11,25 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from rag_evals.cache.database import Database
+from rag_evals.cache.database import CALLS_TABLE, Database
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, facts_for, fingerprint
 from rag_evals.judge import AsyncJudge
 
-CALLS_TABLE = "calls"
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
-    key TEXT PRIMARY KEY, reply TEXT NOT NULL, tokens INTEGER NOT NULL, created REAL NOT NULL
-) WITHOUT ROWID
+    key TEXT PRIMARY KEY, reply TEXT NOT NULL, tokens INTEGER NOT NULL, created REAL NOT NULL,
+    model TEXT
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS {CALLS_TABLE}_created ON {CALLS_TABLE} (created);
 """
 _KEY_VERSION = 1
 
 
 def open_calls(path: Path | None) -> Database:
     """Open the table of answers in a cache file, or in memory; see `Database`."""
-    return Database(path, _SCHEMA)
+    return Database(path, _SCHEMA, {CALLS_TABLE: "model TEXT"})
 
 
 class CachedJudge:
@@ -75,8 +76,12 @@ class CachedJudge:
             return found
         reply = await self._judge.ask(call, meter)
         tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
-        row = (key, reply.parsed.model_dump_json(), tokens, time.time())
-        self._database.write(f"INSERT OR REPLACE INTO {CALLS_TABLE} VALUES (?, ?, ?, ?)", [row])
+        row = (key, reply.parsed.model_dump_json(), tokens, time.time(), model)
+        self._database.write(
+            f"INSERT OR REPLACE INTO {CALLS_TABLE} (key, reply, tokens, created, model) "
+            "VALUES (?, ?, ?, ?, ?)",
+            [row],
+        )
         return reply
 
     def _read(self, key: str, call: JudgeCall[Any]) -> JudgeReply | None:
@@ -87,8 +92,8 @@ class CachedJudge:
             # What was taken on a last attempt is taken again.
             context = facts_for(call.facts, is_last=True)
             parsed = call.reply_model.model_validate_json(rows[0][0], context=context)
-        except ValidationError:
-            # Written by another version of the model's validators: asked again, and replaced.
+        except (ValueError, TypeError):
+            # Damaged, or written by another version of the model: asked again, and replaced.
             return None
         return JudgeReply(parsed, Usage(cache_hits=1))
 

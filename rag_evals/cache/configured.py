@@ -6,19 +6,20 @@ import threading
 from pathlib import Path
 from typing import Literal
 
-from rag_evals.cache.database import default_path
+from rag_evals.cache.database import default_path, max_megabytes
 from rag_evals.cache.statements import StatementCache
 from rag_evals.errors import ConfigurationError
 
 MODE_VARIABLE = "RAG_EVALS_STATEMENT_CACHE"
 THRESHOLD_VARIABLE = "RAG_EVALS_SIMILARITY_THRESHOLD"
 MODEL_VARIABLE = "RAG_EVALS_EMBEDDING_MODEL"
+EQUIVALENCE_VARIABLE = "RAG_EVALS_EQUIVALENCE"
 DEFAULT_MODEL = "openai/text-embedding-3-small"
 
 _DEFAULT_THRESHOLD = 0.95
 _MODES = ("off", "exact", "semantic")
 _lock = threading.Lock()
-_opened: dict[tuple[Path, str, float, str], StatementCache] = {}
+_opened: dict[tuple[Path, str, float, str, str], StatementCache] = {}
 
 
 def configured_cache(
@@ -41,13 +42,16 @@ def configured_cache(
     if mode == "off":
         return None
     model = os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
-    key = (path or default_path(), mode, threshold, model)
+    equivalence = os.environ.get(EQUIVALENCE_VARIABLE) or ""
+    key = (path or default_path(), mode, threshold, model, equivalence)
     with _lock:
         cache = _opened.get(key)
         # Someone may have cleared the file since; SQLite would go on writing to the removed one.
         if cache is None or not key[0].exists():
             cache = _opened[key] = (
-                StatementCache(key[0]) if mode == "exact" else _semantic(model, threshold, key[0])
+                StatementCache(key[0])
+                if mode == "exact"
+                else _semantic(model, threshold, key[0], equivalence)
             )
         return cache
 
@@ -61,17 +65,18 @@ def check_cache_variables() -> float:
     Raises:
         ConfigurationError: A variable has no meaning.
     """
+    max_megabytes()
     mode = os.environ.get(MODE_VARIABLE)
     if mode and mode not in _MODES:
         raise ConfigurationError(f"{MODE_VARIABLE} is {mode!r}; expected {', '.join(_MODES)}")
     return _threshold()
 
 
-def _semantic(model: str, threshold: float, path: Path) -> StatementCache:
+def _semantic(model: str, threshold: float, path: Path, equivalence: str) -> StatementCache:
     # Loaded only when it is asked for: importing the package has a budget.
-    from rag_evals.cache.semantic import SemanticCache  # noqa: PLC0415
+    from rag_evals.cache.semantic import DEFAULT_EQUIVALENCE, SemanticCache  # noqa: PLC0415
 
-    return SemanticCache(embed=model, threshold=threshold, path=path)
+    return SemanticCache(model, threshold, path, equivalence=equivalence or DEFAULT_EQUIVALENCE)
 
 
 def _threshold() -> float:

@@ -1,12 +1,14 @@
 """Where are cached answers kept? One SQLite file that threads and processes share, or memory."""
 
 import logging
+import math
 import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,18 @@ from rag_evals.errors import ConfigurationError
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
 """Environment variable with the folder of the cache file."""
 
+SIZE_VARIABLE = "RAG_EVALS_CACHE_MAX_MB"
+"""Environment variable with the size from which a cache forgets its oldest entries."""
+
+CALLS_TABLE, STATEMENTS_TABLE = "calls", "verdicts"
+"""Names of the tables with answers of judges and with verdicts; both have `created` and `model`."""
+
 _log = logging.getLogger(__name__)
 _FILE = "cache.sqlite3"
 _PRIVATE = 0o600
 _BUSY_SECONDS = 30.0
+_DEFAULT_MAX_MB = 1000.0
+_MEGABYTE = 10**6
 
 
 def default_path() -> Path:
@@ -31,20 +41,47 @@ def default_path() -> Path:
     return Path(caches).expanduser() / "rag_evals" / _FILE
 
 
+def max_megabytes() -> float:
+    """Return the size from which a cache forgets its oldest entries.
+
+    Raises:
+        ConfigurationError: The variable is no size.
+    """
+    written = os.environ.get(SIZE_VARIABLE)
+    if not written:
+        return _DEFAULT_MAX_MB
+    try:
+        size = float(written)
+    except ValueError:
+        size = math.nan
+    # Written so that NaN is refused as well.
+    if not size > 0:
+        raise ConfigurationError(f"{SIZE_VARIABLE} is {written!r}; expected megabytes, above 0")
+    return size
+
+
 class Database:
     """One SQLite database with the tables of one cache.
+
+    When all tables of the file together are larger than `RAG_EVALS_CACHE_MAX_MB`, the oldest
+    entries are deleted.
 
     Args:
         path: The file, made private (mode 0600) when it is new; None keeps all in memory.
         schema: `CREATE TABLE IF NOT EXISTS` statements.
+        added: Columns that files of earlier versions lack, by table: `{"calls": "model TEXT"}`.
 
     Raises:
         ConfigurationError: The file cannot be made, or is no database.
     """
 
-    def __init__(self, path: Path | None, schema: str) -> None:
+    def __init__(
+        self, path: Path | None, schema: str, added: Mapping[str, str] | None = None
+    ) -> None:
         self.path = path
         self._schema = schema
+        self._added = dict(added or {})
+        self._max_bytes = max_megabytes() * _MEGABYTE
         self._lock = threading.Lock()
         self._local = threading.local()
         self._opened: list[tuple[int, sqlite3.Connection]] = []
@@ -86,12 +123,22 @@ class Database:
             connection = self._connection()
             # One writer in this process at a time; the file's own lock holds off the others.
             with self._lock, connection:
-                return connection.executemany(statement, rows).rowcount
+                changed = connection.executemany(statement, rows).rowcount
+                _forget_oldest(connection, self._max_bytes)
+                return changed
         except sqlite3.OperationalError as error:
             _log.warning("nothing was kept in the cache file %s: %s", self.path, error)
             return 0
         except sqlite3.Error as error:
             raise self._broken(error) from error
+
+    def compact(self) -> None:
+        """Give the room of deleted rows back; not while another program holds the file."""
+        try:
+            with self._lock:
+                self._connection().execute("VACUUM")
+        except sqlite3.OperationalError as error:
+            _log.warning("the cache file %s was not made smaller: %s", self.path, error)
 
     def _broken(self, error: sqlite3.Error) -> ConfigurationError:
         return ConfigurationError(
@@ -116,11 +163,15 @@ class Database:
     def _connect(self, name: str) -> sqlite3.Connection:
         connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
         self._opened.append((os.getpid(), connection))
+        # Bytes that are no UTF-8 must reach the reader of the entry, who takes it for a miss.
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             # A crash of the machine may cost the last answers, never the file.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(self._schema)
+            for table, column in self._added.items():
+                _add_column(connection, table, column)
         except sqlite3.DatabaseError as error:
             self.close()
             raise ConfigurationError(
@@ -138,6 +189,42 @@ class Database:
                 f"cache file {str(path)!r} cannot be made: {error.strerror or error}; name another "
                 f"folder in {FOLDER_VARIABLE}"
             ) from error
+
+
+def _add_column(connection: sqlite3.Connection, table: str, column: str) -> None:
+    # Names cannot be parameters; callers pass constants.
+    known = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+    if column.split(maxsplit=1)[0] in known:
+        return
+    try:
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+    except sqlite3.OperationalError as error:
+        # Another process was faster.
+        if "duplicate column" not in str(error):
+            raise
+
+
+def _forget_oldest(connection: sqlite3.Connection, max_bytes: float) -> None:
+    """Delete the oldest tenth of each table until the entries fit."""
+    while _bytes_used(connection) > max_bytes:
+        deleted = 0
+        for table in (CALLS_TABLE, STATEMENTS_TABLE):
+            there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+            if connection.execute(there, (table,)).fetchone():
+                deleted += connection.execute(
+                    f"DELETE FROM {table} WHERE created <= (SELECT created FROM {table} "
+                    f"ORDER BY created LIMIT 1 OFFSET (SELECT count(*) / 10 FROM {table}))"
+                ).rowcount
+        if not deleted:
+            return
+
+
+def _bytes_used(connection: sqlite3.Connection) -> int:
+    pages, free, size = (
+        int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
 
 
 def _close(opened: list[tuple[int, sqlite3.Connection]]) -> None:

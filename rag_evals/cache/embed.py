@@ -12,6 +12,8 @@ from rag_evals.judge import embed_texts
 LOCAL_PREFIX = "local:"
 """What stands before the name or the folder of a sentence-transformers model."""
 
+_LIBRARY_METHODS = ("embed_documents", "get_text_embedding_batch")
+
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
 
@@ -25,6 +27,26 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Return one vector for each text, in order."""
+        ...
+
+
+class LangChainShaped(Protocol):
+    """Has the methods of LangChain's `Embeddings`."""
+
+    def embed_documents(self, texts: list[str], /) -> list[list[float]]:
+        """Return one vector for each text."""
+        ...
+
+    def embed_query(self, text: str, /) -> list[float]:
+        """Return the vector of a query; not used."""
+        ...
+
+
+class LlamaIndexShaped(Protocol):
+    """Has the method of LlamaIndex's `BaseEmbedding`."""
+
+    def get_text_embedding_batch(self, texts: list[str], /) -> list[list[float]]:
+        """Return one vector for each text."""
         ...
 
 
@@ -124,6 +146,64 @@ class FunctionEmbedder:
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Return what the function returns."""
         return self._function(texts)
+
+
+class LibraryEmbedder:
+    """Wraps an embedder of LangChain or LlamaIndex, whichever the object is shaped like.
+
+    Args:
+        embedder: Has `embed_documents`, or `get_text_embedding_batch`.
+    """
+
+    def __init__(self, embedder: Any) -> None:
+        self._embedder = embedder
+
+    @property
+    def name(self) -> str:
+        """The class and, where the object says so, the model."""
+        kind = type(self._embedder)
+        named = (getattr(self._embedder, name, None) for name in ("model", "model_name"))
+        model = next((value for value in named if isinstance(value, str)), "")
+        return f"{kind.__module__}.{kind.__qualname__} {model}".rstrip()
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Return one vector for each text, in order.
+
+        Statements are compared with each other: all are documents, and none is a query.
+        """
+        for method in _LIBRARY_METHODS:
+            embed = getattr(self._embedder, method, None)
+            if embed is not None:
+                vectors: Sequence[Sequence[float]] = embed(list(texts))
+                return vectors
+        raise AssertionError("as_embedder has looked for one of the methods")
+
+
+AnyEmbedder = Embed | Embedder | LangChainShaped | LlamaIndexShaped | str
+"""What may be given as `embed=`."""
+
+
+def as_embedder(given: AnyEmbedder) -> Embedder:
+    """Return an embedder, whatever was given.
+
+    Raises:
+        ConfigurationError: It cannot make vectors.
+    """
+    if isinstance(given, str):
+        return embedder_from_string(given)
+    # Protocols cannot be told from functions by isinstance here: each may be callable.
+    found: Any = given
+    if hasattr(found, "embed") and isinstance(getattr(found, "name", None), str):
+        return found  # type: ignore[no-any-return]  # as above
+    if any(hasattr(found, method) for method in _LIBRARY_METHODS):
+        return LibraryEmbedder(found)
+    if callable(found):
+        return FunctionEmbedder(found)
+    raise ConfigurationError(
+        f"embed is {given!r}; expected a function from texts to vectors, an object with name and "
+        "embed, with embed_documents (LangChain) or get_text_embedding_batch (LlamaIndex), or a "
+        "name such as 'openai/text-embedding-3-small'"
+    )
 
 
 def embedder_from_string(spec: str) -> Embedder:

@@ -1,112 +1,160 @@
-"""May a verdict be reused for another statement? Only where vectors and the guard both agree.
+"""Is the verdict on a reworded statement known? Only where vectors, code and a verifier agree.
 
-Similar vectors alone do not: "rose by 12 %" and "rose by 21 %" are closer than many paraphrases.
-So the guard must prove that one statement is a rewording of the other; see `rag_evals.cache.guard`.
+Similar vectors alone do not mean equal claims: "rose by 12 %" and "rose by 21 %" are closer than
+many paraphrases. So candidates are only statements with the same numbers, units, signs, names,
+negations and small words, which an index finds; and a verifier must find each in the other.
 """
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import mul
 from pathlib import Path
+from typing import NamedTuple
 
-from rag_evals.cache.embed import Embed, Embedder, FunctionEmbedder, embedder_from_string
-from rag_evals.cache.guard import may_share_verdict
-from rag_evals.cache.statements import STATEMENTS_TABLE, CacheLookup, StatementCache, unpack
-from rag_evals.core import Verdict, require_fraction
+from rag_evals.cache.alike import frame_of
+from rag_evals.cache.database import STATEMENTS_TABLE
+from rag_evals.cache.embed import AnyEmbedder, as_embedder
+from rag_evals.cache.equivalence import Equivalence
+from rag_evals.cache.statements import StatementCache, StatementKey, unpack
+from rag_evals.core import Verdict, Verifier, fingerprint, require_fraction
 from rag_evals.errors import ConfigurationError
 
-__all__ = ["DEFAULT_THRESHOLD", "SemanticCache", "may_share_verdict"]
-
 DEFAULT_THRESHOLD = 0.95
-"""Cosine from which two statements are similar enough; the guard has to agree at any threshold."""
+"""Cosine from which two statements are similar enough."""
+
+DEFAULT_EQUIVALENCE = "embedded@strict"
+"""Verifier that must find each of two statements in the other."""
+
+# The newest of a frame: a look-up takes the same time however many there are.
+_MOST_CANDIDATES = 32
+_MOST_COMPARED = 4
+
+
+class _Candidate(NamedTuple):
+    """A stored statement with the frame of the one that is looked up."""
+
+    name: str
+    text: str
+    verdict: str
+    embedder: str | None
+    vector: bytes | None
 
 
 class SemanticCache(StatementCache):
-    """Stores verdicts, and also finds them for reworded statements.
+    """Stores verdicts, and also finds them for reworded statements that stand alone.
 
     Args:
-        embed: Who makes vectors: a function, an `Embedder`, or a name such as
-            `"openai/text-embedding-3-small"`.
+        embed: Who makes vectors: a function, an `Embedder`, an embedder of LangChain or
+            LlamaIndex, or a name such as `"openai/text-embedding-3-small"`.
         threshold: Least cosine of the vectors, 0 to 1.
         path: As for `StatementCache`.
+        equivalence: Verifier that must find each of two statements in the other: an NLI
+            classifier such as `"hf:MODEL"`; `"embedded@strict"` lets only contractions differ.
 
     Raises:
-        ConfigurationError: The threshold is out of range, or the name means nothing.
+        ConfigurationError: The threshold is out of range, a name means nothing, or the verifier
+            asks a judge.
     """
 
     mode = "semantic"
 
     def __init__(
         self,
-        embed: Embed | Embedder | str,
+        embed: AnyEmbedder,
         threshold: float = DEFAULT_THRESHOLD,
         path: str | Path | None = None,
+        *,
+        equivalence: Verifier | str = DEFAULT_EQUIVALENCE,
     ) -> None:
         self.threshold = require_fraction("threshold", threshold)
-        self.embedder = _embedder(embed)
-        self.embedder_name = self.embedder.name
-        self.policy = f"semantic {self.threshold!r} {self.embedder_name}"
+        self.embedder = as_embedder(embed)
+        self.equivalence = Equivalence(equivalence)
         super().__init__(path)
 
+    @property
+    def policy(self) -> str:
+        """What about this cache can change a verdict."""
+        embedder = self.embedder.name
+        return fingerprint("semantic", self.threshold, embedder, self.equivalence.fingerprint())
+
     def check(self) -> None:
-        """Ask the embedder, where it can say so, whether it can work.
+        """Ask the embedder, where it can say so, and the verifier whether they can work.
 
         Raises:
-            ConfigurationError: It cannot.
+            ConfigurationError: One cannot.
         """
         check = getattr(self.embedder, "check", None)
         if check is not None:
             check()
+        self.equivalence.check()
 
-    def look_up(self, group: str, statements: Sequence[str]) -> CacheLookup:
+    def look_up(self, group: str, keys: Sequence[StatementKey]) -> list[Verdict | None]:
         """Look up each statement itself, then one that may share its verdict."""
-        verdicts = super().look_up(group, statements).verdicts
-        misses = [
-            statement
-            for statement, verdict in zip(statements, verdicts, strict=True)
-            if verdict is None
+        verdicts = super().look_up(group, keys)
+        candidates = {
+            key: found
+            for key, verdict in zip(keys, verdicts, strict=True)
+            if verdict is None and not key.setting and (found := self._candidates(group, key))
+        }
+        if not candidates:
+            return verdicts
+        vectors = self._vectors(group, candidates)
+        return [
+            self._similar(key, candidates[key], vectors) if key in candidates else verdict
+            for key, verdict in zip(keys, verdicts, strict=True)
         ]
-        if not misses:
-            return CacheLookup(verdicts, {})
-        vectors = self._vectors(misses)
+
+    def _candidates(self, group: str, key: StatementKey) -> list[_Candidate]:
         rows = self._database.read(
-            f"SELECT statement, verdict, vector FROM {STATEMENTS_TABLE} "
-            "WHERE grp = ? AND embedder = ? AND vector IS NOT NULL",
-            (group, self.embedder_name),
+            f"SELECT statement, text, verdict, embedder, vector FROM {STATEMENTS_TABLE} "
+            "WHERE grp = ? AND frame = ? ORDER BY created DESC LIMIT ?",
+            (group, frame_of(key.text), _MOST_CANDIDATES),
         )
-        similar = [
-            verdict or self._similar(statement, vectors[statement], rows)
-            for statement, verdict in zip(statements, verdicts, strict=True)
-        ]
-        return CacheLookup(similar, vectors)
+        found = [_Candidate(*row) for row in rows]
+        return [one for one in found if self.equivalence.may_hold(key.text, one.text)]
+
+    def _vectors(
+        self, group: str, candidates: Mapping[StatementKey, Sequence[_Candidate]]
+    ) -> dict[str, bytes]:
+        """Return the vectors of statements and candidates; new ones come from one request."""
+        own = self.embedder.name
+        stored = {one.text: one for several in candidates.values() for one in several}
+        vectors = {
+            text: one.vector
+            for text, one in stored.items()
+            if one.vector is not None and one.embedder == own
+        }
+        asked = [key.text for key in candidates if key.text not in vectors]
+        asked += [text for text in stored if text not in vectors and text not in asked]
+        made = self.embedder.embed(asked)
+        if len(made) != len(asked):
+            raise ConfigurationError(
+                f"embedder {own!r} returned {len(made)} vectors for {len(asked)} texts; expected "
+                "one for each"
+            )
+        new = {text: pack_vector(vector) for text, vector in zip(asked, made, strict=True)}
+        self._database.write(
+            f"UPDATE {STATEMENTS_TABLE} SET embedder = ?, vector = ? "
+            "WHERE grp = ? AND statement = ?",
+            [(own, new[text], group, one.name) for text, one in stored.items() if text in new],
+        )
+        return vectors | new
 
     def _similar(
-        self, statement: str, vector: bytes, rows: Sequence[tuple[str, str, bytes]]
+        self, key: StatementKey, candidates: Sequence[_Candidate], vectors: Mapping[str, bytes]
     ) -> Verdict | None:
-        allowed = [
-            row
-            for row in rows
-            # Another length is another model under the same name.
-            if len(row[2]) == len(vector) and may_share_verdict(statement, row[0])
-        ]
-        scored = [(cosine(vector, row[2]), row) for row in allowed]
-        similarity, row = max(scored, default=(-1.0, None), key=lambda pair: pair[0])
-        if row is None or similarity < self.threshold:
-            return None
-        return replace(
-            unpack(row[1]), from_cache=True, taken_from=row[0], similarity=round(similarity, 4)
-        )
-
-    def _vectors(self, statements: Sequence[str]) -> dict[str, bytes]:
-        distinct = list(dict.fromkeys(statements))
-        made = self.embedder.embed(distinct)
-        if len(made) != len(distinct):
-            raise ConfigurationError(
-                f"embedder {self.embedder_name!r} returned {len(made)} vectors for "
-                f"{len(distinct)} texts; expected one for each"
-            )
-        return {text: pack_vector(vector) for text, vector in zip(distinct, made, strict=True)}
+        scored = [(cosine(vectors[key.text], vectors[one.text]), one) for one in candidates]
+        near = [pair for pair in scored if pair[0] >= self.threshold]
+        near.sort(key=lambda pair: pair[0], reverse=True)
+        for similarity, one in near[:_MOST_COMPARED]:
+            verdict = unpack(one.verdict)
+            if verdict is not None and self.equivalence.holds(key.text, one.text):
+                return replace(
+                    verdict, from_cache=True, taken_from=one.text, similarity=round(similarity, 4)
+                )
+        return None
 
 
 def pack_vector(vector: Sequence[float]) -> bytes:
@@ -115,36 +163,21 @@ def pack_vector(vector: Sequence[float]) -> bytes:
     Raises:
         ConfigurationError: A number is infinite or none.
     """
-    if not all(map(math.isfinite, vector)):
+    numbers = [float(number) for number in vector]
+    if not all(map(math.isfinite, numbers)):
         raise ConfigurationError("the embedder returned a vector with NaN or infinite numbers")
-    norm = math.sqrt(math.fsum(number * number for number in vector)) or 1.0
-    return struct.pack(f"<{len(vector)}e", *(number / norm for number in vector))
+    norm = math.hypot(*numbers) or 1.0
+    return struct.pack(f"<{len(numbers)}e", *(number / norm for number in numbers))
 
 
 def cosine(first: bytes, second: bytes) -> float:
     """Return the cosine of two packed vectors, -1 to 1; 0 where their lengths differ."""
     if len(first) != len(second):
         return 0.0
-    try:
-        import numpy  # noqa: PLC0415 - optional, and 0.1 s to import
-    except ImportError:
-        pairs = zip(_unpacked(first), _unpacked(second), strict=True)
-        dot = math.fsum(one * other for one, other in pairs)
-        norms = math.fsum(n * n for n in _unpacked(first)) * math.fsum(
-            n * n for n in _unpacked(second)
-        )
-        return dot / math.sqrt(norms) if norms else 0.0
-    one, other = (numpy.frombuffer(packed, "<f2").astype("f4") for packed in (first, second))
-    norms = float(one @ one) * float(other @ other)
-    return float(one @ other) / math.sqrt(norms) if norms else 0.0
+    one, other = _unpacked(first), _unpacked(second)
+    norms = math.hypot(*one) * math.hypot(*other)
+    return sum(map(mul, one, other)) / norms if norms else 0.0
 
 
 def _unpacked(packed: bytes) -> tuple[float, ...]:
     return struct.unpack(f"<{len(packed) // 2}e", packed)
-
-
-def _embedder(embed: Embed | Embedder | str) -> Embedder:
-    if isinstance(embed, str):
-        return embedder_from_string(embed)
-    # A protocol cannot be told from a function by isinstance here: both may be callable.
-    return embed if hasattr(embed, "embed") else FunctionEmbedder(embed)  # type: ignore[return-value]

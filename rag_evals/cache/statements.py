@@ -1,63 +1,80 @@
 """Which verdicts are known already? Stored by context, verifier and statement.
 
-A verdict is reused only for the same chunks in the same order, the same verifier with the
-same settings and, where it asks a judge, the same model at the same address.
+A statement is found again however it is typed: quotes, spaces, citation marks, emphasis and the
+final stop do not count. One that leans on its question or its neighbours is kept with them.
 """
 
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from rag_evals.cache.database import Database
-from rag_evals.core import (
-    CacheMode,
-    Claim,
-    Evidence,
-    Flow,
-    LocalCall,
-    Verdict,
-    Verifier,
-    check_verdicts,
-    fingerprint,
-)
-from rag_evals.judge import endpoint_of
+from pydantic import TypeAdapter
 
-STATEMENTS_TABLE = "statements"
-"""Name of the table with the verdicts."""
+from rag_evals.cache.alike import frame_of
+from rag_evals.cache.database import STATEMENTS_TABLE, Database
+from rag_evals.core import CacheMode, Claim, Verdict, fingerprint
+from rag_evals.text import plain_form
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS {STATEMENTS_TABLE} (
     grp TEXT NOT NULL,
     statement TEXT NOT NULL,
+    text TEXT NOT NULL,
     verdict TEXT NOT NULL,
+    created REAL NOT NULL,
+    model TEXT NOT NULL,
+    frame TEXT,
     embedder TEXT,
     vector BLOB,
     PRIMARY KEY (grp, statement)
-) WITHOUT ROWID
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS {STATEMENTS_TABLE}_created ON {STATEMENTS_TABLE} (created);
+CREATE INDEX IF NOT EXISTS {STATEMENTS_TABLE}_frame ON {STATEMENTS_TABLE} (grp, frame, created);
 """
-# A change of what a verdict means makes older ones unusable.
-_VERSION = 3
 
 
-class CacheLookup(NamedTuple):
-    """What a cache holds on some statements.
+class StatementKey(NamedTuple):
+    """What a verdict is found by, beside context and verifier.
 
     Attributes:
-        verdicts: One for each statement, None where it is not known.
-        vectors: Of statements that are not known, packed; empty where none were made.
-        group: Where new verdicts belong; None where it is not known who is asked.
+        text: The statement as it is written.
+        plain: The statement without typography.
+        setting: Hash of what it leans on, and of the question where the verifier reads it; empty
+            for a statement that stands alone.
     """
 
-    verdicts: list[Verdict | None]
-    vectors: dict[str, bytes]
-    group: str | None = None
+    text: str
+    plain: str
+    setting: str
+
+    @classmethod
+    def of(cls, claim: Claim, *, with_question: bool = False) -> "StatementKey":
+        """Make the key of a claim.
+
+        Args:
+            claim: What is verified.
+            with_question: The verifier reads the question beside every claim.
+        """
+        plain = plain_form(claim.text)
+        sentence, before, question = (plain_form(part or "") for part in claim.setting)
+        if sentence == plain:
+            sentence = ""
+        if with_question:
+            question = plain_form(claim.question or "")
+        parts = (sentence, before, question)
+        return cls(claim.text, plain, fingerprint(parts) if any(parts) else "")
+
+    @property
+    def name(self) -> str:
+        """One text for both: a plain form has no line break."""
+        return f"{self.plain}\n{self.setting}" if self.setting else self.plain
 
 
 class StatementCache:
-    """Stores verdicts, and finds them for exactly the same statement.
+    """Stores verdicts, and finds them for the same statement.
 
     Args:
         path: SQLite file, which several processes may share; None keeps all in memory.
@@ -68,33 +85,56 @@ class StatementCache:
 
     mode: CacheMode = "exact"
 
-    policy = ""
-    """What about this cache can change a verdict; nothing, where only equal statements count."""
-
-    embedder_name: str | None = None
-    """What vectors are kept under; None where none are made."""
+    @property
+    def policy(self) -> str:
+        """What about this cache can change a verdict; empty where only equal statements count."""
+        return ""
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = None if path is None else Path(path)
-        self._database = Database(self.path, _SCHEMA)
+        self._database = open_statements(self.path)
 
-    def look_up(self, group: str, statements: Sequence[str]) -> CacheLookup:
+    def look_up(self, group: str, keys: Sequence[StatementKey]) -> list[Verdict | None]:
         """Look up the verdicts of statements.
 
         Args:
             group: Context and verifier, from `group_of`.
-            statements: Any number.
-        """
-        return CacheLookup([self._exact(group, statement) for statement in statements], {})
+            keys: Any number.
 
-    def store(self, group: str, decided: dict[str, Verdict], vectors: dict[str, bytes]) -> None:
-        """Store new verdicts, with the vectors of their statements where there are any."""
+        Returns:
+            One for each statement, None where it is not known or cannot be read.
+        """
+        return [self._exact(group, key) for key in keys]
+
+    def store(
+        self, group: str, decided: Mapping[StatementKey, Verdict], *, judge: str = ""
+    ) -> None:
+        """Store new verdicts.
+
+        Args:
+            group: As for `look_up`.
+            decided: Verdicts by statement.
+            judge: Model of the judge that was asked; empty where none was.
+        """
+        now = time.time()
         rows = [
-            (group, statement, _pack(verdict), self.embedder_name, vectors.get(statement))
-            for statement, verdict in decided.items()
+            (
+                group,
+                key.name,
+                key.text,
+                _verdicts().dump_json(verdict).decode(),
+                now,
+                # As lines, so that entries of either can be deleted.
+                "\n".join(filter(None, (verdict.decided_by, judge))),
+                # What leans on a setting is only found by its own words.
+                None if key.setting else frame_of(key.text),
+            )
+            for key, verdict in decided.items()
         ]
         self._database.write(
-            f"INSERT OR REPLACE INTO {STATEMENTS_TABLE} VALUES (?, ?, ?, ?, ?)", rows
+            f"INSERT OR REPLACE INTO {STATEMENTS_TABLE} "
+            "(grp, statement, text, verdict, created, model, frame) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            rows,
         )
 
     def check(self) -> None:
@@ -109,151 +149,27 @@ class StatementCache:
         """Close the file; the cache cannot be used afterwards."""
         self._database.close()
 
-    def _exact(self, group: str, statement: str) -> Verdict | None:
+    def _exact(self, group: str, key: StatementKey) -> Verdict | None:
         query = f"SELECT verdict FROM {STATEMENTS_TABLE} WHERE grp = ? AND statement = ?"
-        rows = self._database.read(query, (group, statement))
-        return replace(unpack(rows[0][0]), from_cache=True) if rows else None
+        rows = self._database.read(query, (group, key.name))
+        verdict = unpack(rows[0][0]) if rows else None
+        return None if verdict is None else replace(verdict, from_cache=True)
 
 
-class CachedVerifier(Verifier):
-    """Asks another verifier only for statements that a cache does not know."""
-
-    def __init__(self, verifier: Verifier, cache: StatementCache) -> None:
-        self.verifier = verifier
-        self.cache = cache
-        self.name = verifier.name
-
-    @property
-    def threshold(self) -> float | None:
-        """What the other verifier says."""
-        return self.verifier.threshold
-
-    @property
-    def asks_judge(self) -> bool:
-        """What the other verifier says."""
-        return self.verifier.asks_judge
-
-    @property
-    def reads_question(self) -> bool:
-        """What the other verifier says."""
-        return self.verifier.reads_question
-
-    @property
-    def deciders(self) -> list[str]:
-        """What the other verifier says."""
-        return self.verifier.deciders
-
-    @property
-    def endpoints(self) -> list[str]:
-        """What the other verifier says."""
-        return self.verifier.endpoints
-
-    @property
-    def cache_mode(self) -> CacheMode:
-        """Which statements share a verdict."""
-        return self.cache.mode
-
-    def in_language(self, language: str) -> "CachedVerifier":
-        """Return the other verifier in a language, with the same cache."""
-        return CachedVerifier(self.verifier.in_language(language), self.cache)
-
-    def answer_support(self, supports: Iterable[float]) -> float | None:
-        """Return what the other verifier says."""
-        return self.verifier.answer_support(supports)
-
-    def language_warning(self, language: str | None) -> str | None:
-        """Return what the other verifier says."""
-        return self.verifier.language_warning(language)
-
-    def check(self) -> None:
-        """Check the other verifier and the cache."""
-        self.verifier.check()
-        self.cache.check()
-
-    def fingerprint(self) -> str:
-        """Return the other verifier's hash; that of the policy joins it, where there is one."""
-        if not self.cache.policy:
-            return self.verifier.fingerprint()
-        return fingerprint(self.cache.policy, self.verifier.fingerprint())
-
-    def calls_for(self, statements: int) -> int:
-        """Return the calls that the other verifier would make."""
-        return self.verifier.calls_for(statements)
-
-    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Look up cached verdicts, verify the misses, store them."""
-        statements = [self._key(claim) for claim in claims]
-        no_verdicts = CacheLookup([None] * len(statements), {})
-        lookup_step = LocalCall(partial(self._look_up, statements, chunks), no_verdicts)
-        (reply,) = yield [lookup_step]
-        looked_up = lookup_step.read(reply)
-        cached_verdicts = dict(zip(statements, looked_up.verdicts, strict=True))
-        misses = [statement for statement, verdict in cached_verdicts.items() if verdict is None]
-        decided: dict[str, Verdict] = {}
-        if misses:
-            known = dict(zip(statements, claims, strict=True))
-            missed = [known[statement] for statement in misses]
-            verdicts = yield from self.verifier.flow(missed, chunks)
-            check_verdicts(missed, chunks, verdicts)
-            for statement, verdict in zip(misses, verdicts, strict=True):
-                name = verdict.decided_by or self.verifier.name
-                decided[statement] = replace(verdict, decided_by=name)
-            yield [LocalCall(partial(self._store, looked_up, decided), None)]
-        return [cached_verdicts[statement] or decided[statement] for statement in statements]
-
-    def _key(self, claim: Claim) -> str:
-        """Name a claim: its text, and what it leans on or what the verifier reads beside it."""
-        question = claim.question if self.verifier.reads_question else None
-        setting = tuple(part or "" for part in (*claim.setting, question))
-        return "\n".join((claim.text, *setting)) if any(setting) else claim.text
-
-    def _look_up(
-        self, statements: Sequence[str], chunks: Sequence[str], judge: str | None
-    ) -> CacheLookup:
-        group = self._group(chunks, judge)
-        if group is None:
-            return CacheLookup([None] * len(statements), {})
-        return self.cache.look_up(group, statements)._replace(group=group)
-
-    def _store(
-        self, looked_up: CacheLookup, decided: dict[str, Verdict], judge: str | None
-    ) -> None:
-        del judge  # it is part of the group
-        if looked_up.group is not None:
-            self.cache.store(looked_up.group, decided, looked_up.vectors)
-
-    def _group(self, chunks: Sequence[str], judge: str | None) -> str | None:
-        """Name the group of verdicts that may be used; None where it is not known who is asked."""
-        if self.asks_judge and judge is None:
-            return None
-        own = [endpoint_of(endpoint) for endpoint in self.verifier.endpoints]
-        asked = [judge if self.asks_judge else "", *own]
-        return group_of(chunks, self.verifier.fingerprint(), asked)
+def open_statements(path: Path | None) -> Database:
+    """Open the table of verdicts in a cache file, or in memory; see `Database`."""
+    return Database(path, _SCHEMA)
 
 
-def cached(verifier: Verifier, cache: StatementCache) -> CachedVerifier:
-    """Make a verifier that asks `verifier` only for what the cache does not know."""
-    return CachedVerifier(verifier, cache)
+def unpack(text: object) -> Verdict | None:
+    """Read a stored verdict; None for an entry that is damaged or of another version."""
+    try:
+        # pydantic raises TypeError for what is no text.
+        return _verdicts().validate_json(text)  # type: ignore[arg-type]
+    except (ValueError, TypeError):
+        return None
 
 
-def group_of(chunks: Sequence[str], verifier: str, asked: Sequence[str | None]) -> str:
-    """Name the context and the verifier that verdicts belong to.
-
-    Args:
-        chunks: All chunks, in order: verdicts cite them by number.
-        verifier: Its fingerprint.
-        asked: Who is asked: address and model of each judge; empty texts where none is.
-    """
-    return fingerprint(_VERSION, list(chunks), verifier, list(asked))
-
-
-def unpack(text: str) -> Verdict:
-    """Read a stored verdict."""
-    values = json.loads(text)
-    values["chunk_ids"] = tuple(values["chunk_ids"])
-    values["evidence"] = tuple(Evidence(*one) for one in values["evidence"])
-    return Verdict(**values)
-
-
-def _pack(verdict: Verdict) -> str:
-    return json.dumps(asdict(verdict), ensure_ascii=False)
+@cache
+def _verdicts() -> TypeAdapter[Verdict]:
+    return TypeAdapter(Verdict)

@@ -6,7 +6,7 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "ask": ("AsyncJudge", "Judge"),
+    "ask": ("AsyncJudge", "Judge", "model_in"),
     "clients": (
         "Client",
         "address_of",

@@ -1,6 +1,7 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.judge.ask import AsyncJudge as AsyncJudge
 from rag_evals.judge.ask import Judge as Judge
+from rag_evals.judge.ask import model_in as model_in
 from rag_evals.judge.clients import Client as Client
 from rag_evals.judge.clients import address_of as address_of
 from rag_evals.judge.clients import async_judge_for as async_judge_for

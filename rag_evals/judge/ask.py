@@ -11,6 +11,7 @@ from rag_evals.errors import GradingError, RagEvalsError
 from rag_evals.judge.deadline import RowTime, call_within
 from rag_evals.judge.exchange import Exchange, current_exchange
 from rag_evals.judge.failures import cleaned, translate
+from rag_evals.judge.own_settings import own_model, settings_of
 from rag_evals.judge.redact import clean_instructor_logs
 from rag_evals.judge.schema import Parsed, prepared, strict_response_format
 from rag_evals.judge.tokens import text_reply
@@ -66,8 +67,8 @@ class InstructorJudge:
         clean_instructor_logs()
 
     @property
-    def identity(self) -> str:
-        """Which model of which endpoint answers; part of cache keys."""
+    def identity(self) -> str | None:
+        """Which model of which endpoint answers, for keys of caches; None when nobody knows."""
         return _identity(self._client, self._settings)
 
     @property
@@ -97,8 +98,8 @@ class AsyncInstructorJudge:
         clean_instructor_logs()
 
     @property
-    def identity(self) -> str:
-        """Which model of which endpoint answers; part of cache keys."""
+    def identity(self) -> str | None:
+        """Which model of which endpoint answers, for keys of caches; None when nobody knows."""
         return _identity(self._client, self._settings)
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
@@ -189,10 +190,16 @@ def _reply(returned: Any, exchange: Exchange) -> JudgeReply:
     return JudgeReply(returned.value, exchange.usage)
 
 
-def _identity(client: Any, settings: AskSettings) -> str:
+def _identity(client: Any, settings: AskSettings) -> str | None:
+    """Join address, model and a hash of the client's own settings, each on a line."""
     url = getattr(getattr(client, "client", None), "base_url", "")
-    own = getattr(client, "kwargs", {}).get("model")
-    return f"{url} {settings.model or settings.default_model or own}"
+    model = settings.model or settings.default_model or own_model(client)
+    return None if model is None else f"{url}\n{model}\n{settings_of(client)}"
+
+
+def model_in(identity: str) -> str:
+    """Return the model in a judge's identity; empty where it says none."""
+    return identity.partition("\n")[2].partition("\n")[0]
 
 
 def _key_of(client: Any) -> str | None:

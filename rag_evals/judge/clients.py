@@ -12,6 +12,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.judge.ask import AskSettings, AsyncInstructorJudge, InstructorJudge
 from rag_evals.judge.closing import close_client
 from rag_evals.judge.endpoint import check_address, check_endpoint
+from rag_evals.judge.own_settings import own_model, settings_of
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.redact import redact
 from rag_evals.judge.sdks import build_own_sdk, no_key, own_address, own_environment
@@ -115,15 +116,14 @@ def model_of(client: Client) -> str | None:
     """Return the model that a client asks by itself; None when it does not say."""
     if isinstance(client, str):
         return read_endpoint(client).model
-    own = getattr(client, "kwargs", {}).get("model")
-    return own if isinstance(own, str) else None
+    return own_model(client)
 
 
 def endpoint_of(client: Client) -> str:
-    """Name where a client's calls go: two endpoints may answer the same call differently."""
+    """Name where a client's calls go, and how: both may change the answer to the same call."""
     if isinstance(client, str):
         return f"{read_endpoint(client).provider} {address_of(client)}"
-    return f"{getattr(client, 'provider', '')} {address_of(client)}"
+    return f"{getattr(client, 'provider', '')} {address_of(client)} {settings_of(client)}"
 
 
 def address_of(client: Client) -> str:

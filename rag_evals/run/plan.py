@@ -230,5 +230,4 @@ def _judge_name(client: Client, model: str | None) -> str:
     if isinstance(client, str):
         return client if model is None else f"{client} ({model})"
     kind = "async client" if is_async(client) else "client"
-    own = getattr(client, "kwargs", {}).get("model")
-    return f"{kind} ({model or own or 'its own model'})"
+    return f"{kind} ({model or model_of(client) or 'its own model'})"

@@ -45,8 +45,10 @@ _BESIDE_MONTHS = frozenset(
 _PERIODS = frozenset(
     "a an per each every daily weekly monthly yearly annually or and more in".split()
 )
-_NUMBER_WORDS = frozenset(_ADDENDS) | frozenset(_SCALES) | frozenset(_ORDINALS)
-_FIGURES = _NUMBER_WORDS | frozenset(MONTHS_OF_WORDS)
+NUMBER_WORDS = frozenset(_ADDENDS) | frozenset(_SCALES) | frozenset(_ORDINALS)
+"""Words that are numbers, in lower case."""
+
+_FIGURES = NUMBER_WORDS | frozenset(MONTHS_OF_WORDS)
 
 
 def may_hold_date(text: str) -> bool:
@@ -101,7 +103,7 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
             position = _read_digits(sequence, position, result)
             continue
         low = word.low
-        if low in _NUMBER_WORDS and not _is_pronoun(low, sequence, position):
+        if low in NUMBER_WORDS and not _is_pronoun(low, sequence, position):
             position = _read_number_words(sequence, position, result)
             continue
         month = MONTHS_OF_WORDS.get(low)

@@ -115,6 +115,11 @@ def stem(word: str) -> str:
     return _WORDS[word].key
 
 
+def is_stop_word(low: str) -> bool:
+    """Say whether a word in lower case is one of grammar, such as "the", "of" or "не"."""
+    return low in _STOP_WORDS
+
+
 def is_name_at(sentence: list[Word], position: int) -> bool:
     """Tell whether the word at a position of its sentence looks like a part of a name.
 

@@ -1,5 +1,6 @@
-"""The semantic cache: similar vectors propose, the guard decides, the context must be the same."""
+"""The semantic cache: code, vectors and a verifier must agree; the context must be the same."""
 
+import csv
 import math
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -10,22 +11,73 @@ import pytest
 
 from rag_evals import TwoStepFaithfulness, errors
 from rag_evals.cache import SemanticCache, StatementCache
-from rag_evals.cache.embed import EndpointEmbedder, LocalEmbedder, embedder_from_string
+from rag_evals.cache.alike import frame_of
+from rag_evals.cache.embed import EndpointEmbedder, LocalEmbedder, as_embedder, embedder_from_string
+from rag_evals.cache.equivalence import Equivalence
 from rag_evals.cache.semantic import cosine, pack_vector
-from rag_evals.core import Verdict
+from rag_evals.cache.statements import StatementKey
+from rag_evals.core import Claim, Flow, Verdict, Verifier, VerifyCall, as_claims
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import HttpError, Script, ScriptedJudge
-from rag_evals.verify import LLMVerifier
+from rag_evals.text import plain_form
+from rag_evals.verify import CascadeVerifier, LLMVerifier
 
 Start = Callable[[Script], ScriptedJudge]
 VERDICT = Verdict(1.0, True, (0,), "said so", decided_by="judge")
 CONTEXT = ["Revenue rose by 12% in 2020. The tower was completed in 1889."]
+DATA = Path(__file__).parent.parent / "data"
+
+
+class Thesaurus(Verifier):
+    """Finds a statement in another when they differ only in words that it knows as one."""
+
+    name = "thesaurus"
+
+    def __init__(self, *groups: set[str]) -> None:
+        self.groups = groups
+
+    def fingerprint(self) -> str:
+        """Return its words."""
+        return repr(sorted(map(sorted, self.groups)))
+
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Describe the work as one local step."""
+        call = VerifyCall(self, claims, chunks)
+        (reply,) = yield [call]
+        return call.read(reply)
+
+    def verify(self, claims: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
+        """Decide each claim."""
+        return [self._verdict(claim.text, chunks[0]) for claim in as_claims(claims)]
+
+    def _verdict(self, claim: str, chunk: str) -> Verdict:
+        pairs = list(zip(claim.split(), chunk.split(), strict=False))
+        same = len(claim.split()) == len(chunk.split()) and all(
+            one == other or any({one, other} <= group for group in self.groups)
+            for one, other in pairs
+        )
+        return Verdict(float(same), same, (0,) if same else (), "by its words")
+
+
+YES = Thesaurus({"rose", "increased"}, {"completed", "finished"}, {"first", "second"})
+
+
+def key(text: str) -> StatementKey:
+    """Return the key of a statement that comes from no answer."""
+    return StatementKey.of(Claim(text))
+
+
+def rows(name: str) -> list[list[str]]:
+    """Read a table of pairs."""
+    with (DATA / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
 
 
 def alike(texts: Sequence[str]) -> list[list[float]]:
-    """Find all texts the same: only the guard is left."""
+    """Find all texts the same: only code and verifier are left."""
     return [[1.0, 0.0] for _ in texts]
 
 
@@ -43,10 +95,10 @@ def by_sentences(cache: StatementCache) -> TwoStepGrader:
 def test_a_reworded_statement_takes_the_verdict(scripted: Start) -> None:
     """The hit says which statement it was taken from, and how similar the two are."""
     judge = scripted(None)
-    grader = by_sentences(SemanticCache(embed=alike))
+    grader = by_sentences(SemanticCache(embed=alike, equivalence=YES))
     grader.grade(answer="Revenue rose by 12% in 2020.", context=CONTEXT, client="openai/m")
     result = grader.grade(
-        answer="In 2020, revenue increased by twelve percent.", context=CONTEXT, client="openai/m"
+        answer="Revenue increased by 12% in 2020.", context=CONTEXT, client="openai/m"
     )
     (found,) = result.statements
 
@@ -57,66 +109,243 @@ def test_a_reworded_statement_takes_the_verdict(scripted: Start) -> None:
     assert result.tallies["by a similar statement"] == (1, 1)
 
 
-@pytest.mark.parametrize(
-    "answer", ["Revenue rose by 21% in 2020.", "Revenue did not rise by 12% in 2020."]
-)
-def test_the_guard_stays_on_at_any_threshold(scripted: Start, answer: str) -> None:
-    """A threshold of 0 and equal vectors do not make 21 % of 12 %."""
-    judge = scripted(None)
-    grader = by_sentences(SemanticCache(embed=alike, threshold=0.0))
-    grader.grade(answer="Revenue rose by 12% in 2020.", context=CONTEXT, client="openai/m")
-    grader.grade(answer=answer, context=CONTEXT, client="openai/m")
+# Made for this test: each pair differs in one thing that a vector hardly shows.
+DIFFERENT = """
+Revenue rose by 12%. | Revenue rose by 21%.
+Revenue rose by 12%. | Revenue did not rise by 12%.
+It rose by 3 percent. | It rose by 3 percentage points.
+The dose is 5 mg. | The dose is 5 Mg.
+The fare is $4. | The fare is 4 dollars.
+Seven is a film. | 7 is a film.
+Das Haus kostet 30.000 €. | Das Haus kostet 30 €.
+La ruta mide 1,200 km. | La ruta mide 1200 km.
+R is the radius. | r is the radius.
+П равно 3. | п равно 3.
+The pond grew by 7% in 2018. | The pond rose by 7% in 2018.
+Облако снизилось на 4 %. | Облако уменьшилось на 4 %.
+В Гомеле билет стоит 3 рубля. | В Гомеле билет стоит 3 ₽.
+Norway beat Denmark. | Denmark beat Norway.
+The cat chased the dog. | The dog chased the cat.
+Ivan left? | Ivan left.
+Some cars are red. | All cars are red.
+Prices fell to 9%. | Prices fell by 9%.
+Он купил три дома. | Он купил два дома.
+Врач вылечил сестру. | Врача вылечила сестра.
+Она не пришла. | Она пришла.
+"""
 
-    assert len(judge.requests) == 2
+
+def different_pairs() -> list[tuple[str, str]]:
+    """Return all pairs that say different things."""
+    own = [tuple(line.split(" | ")) for line in DIFFERENT.strip().splitlines()]
+    near = [(one, other) for _, one, other in rows("near_misses.tsv")]
+    labelled = [(row[3], row[4]) for row in rows("statement_pairs.tsv") if row[0] == "different"]
+    return [(one, other) for one, other in [*own, *near, *labelled]]
+
+
+def test_nothing_that_differs_is_shared() -> None:
+    """At any threshold, over thousands of pairs made to mislead: by key or by meaning."""
+    equivalence = Equivalence("embedded@strict")
+    pairs = different_pairs()
+
+    assert len(pairs) > 3900
+    assert [p for p in pairs if plain_form(p[0]) == plain_form(p[1])] == []
+    assert [p for p in pairs if frame_of(p[0]) == frame_of(p[1]) and equivalence.holds(*p)] == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Revenue increased by 21% in the first year.",
+        "Revenue increased by 12 in the first year.",
+        "Revenue increased by 12% in the First year.",
+        "Revenue increased by 12% in a first year.",
+        "Revenue increased by 12%, in the first year.",
+        "Revenue never increased by 12% in the first year.",
+        "Revenue increased by 12% in the second year.",
+    ],
+)
+def test_what_stands_as_written_counts_whatever_a_verifier_says(other: str) -> None:
+    """Numbers, units, signs, names, small words, negations and number words are compared."""
+
+    class Yes(Thesaurus):
+        def _verdict(self, claim: str, chunk: str) -> Verdict:
+            return VERDICT
+
+    cache = SemanticCache(embed=alike, threshold=0.0, equivalence=Yes())
+    cache.store("g", {key("Revenue rose by 12% in the first year."): VERDICT})
+
+    assert cache.look_up("g", [key(other)]) == [None]
+    assert cache.look_up("g", [key("Revenue increased by 12% in the first year.")]) != [None]
+
+
+def test_both_directions_must_hold() -> None:
+    """A statement that says less is found in the other, and is not the same."""
+
+    class Part(Thesaurus):
+        def _verdict(self, claim: str, chunk: str) -> Verdict:
+            found = set(claim.split()) <= set(chunk.split())
+            return Verdict(float(found), found, (), "")
+
+    cache = SemanticCache(embed=alike, equivalence=Part())
+    cache.store("g", {key("The old tower was completed in 1889."): VERDICT})
+
+    assert cache.look_up("g", [key("The tower was completed in 1889.")]) == [None]
+
+
+def test_contractions_are_the_same_words() -> None:
+    """What the embedded verifier alone lets through."""
+    cache = SemanticCache(embed=alike)
+    cache.store("g", {key("The tower isn't made of wood."): VERDICT})
+    (found,) = cache.look_up("g", [key("The tower is not made of wood.")])
+
+    assert found is not None
+    assert found.taken_from == "The tower isn't made of wood."
+
+
+def test_what_leans_on_its_question_is_never_shared_by_meaning() -> None:
+    """Its own words are found again behind the same question, other words are not."""
+    cache = SemanticCache(embed=alike, equivalence=YES)
+    question = "When was the tower built?"
+    claims = [
+        Claim(f"It was {done} in 1889.", None, None, question) for done in ("completed", "finished")
+    ]
+    cache.store("g", {StatementKey.of(claims[0]): VERDICT})
+    found = cache.look_up("g", [StatementKey.of(claim) for claim in claims])
+
+    assert [one is not None for one in found] == [True, False]
 
 
 def test_vectors_have_to_agree_too() -> None:
-    """What the guard allows is still a miss below the threshold."""
-    cache = SemanticCache(embed=apart, threshold=0.5)
-    cache.store("g", {"It costs $5.": VERDICT}, {"It costs $5.": pack_vector([1.0] + [0.0] * 49)})
+    """What the verifier allows is still a miss below the threshold."""
+    cache = SemanticCache(embed=apart, threshold=0.5, equivalence=YES)
+    cache.store("g", {key("The tower was completed in 1889."): VERDICT})
 
-    assert cache.look_up("g", ["It costs 5 dollars."]).verdicts == [None]
+    assert cache.look_up("g", [key("The tower was finished in 1889.")]) == [None]
 
 
 def test_another_context_is_another_group() -> None:
     """The same words over other chunks are never found."""
-    cache = SemanticCache(embed=alike)
-    vector = pack_vector([1.0, 0.0])
-    cache.store("g", {"It costs $5.": VERDICT}, {"It costs $5.": vector})
+    cache = SemanticCache(embed=alike, equivalence=YES)
+    cache.store("g", {key("The tower was completed in 1889."): VERDICT})
+    asked = [key("The tower was finished in 1889."), key("The tower was completed in 1889.")]
 
-    assert cache.look_up("other", ["It costs 5 dollars.", "It costs $5."]).verdicts == [None, None]
-    assert cache.look_up("g", ["It costs 5 dollars."]).verdicts != [None]
+    assert cache.look_up("other", asked) == [None, None]
+    assert None not in cache.look_up("g", asked)
 
 
-def test_exact_hits_need_no_vector() -> None:
-    """Only statements that are not known are embedded."""
+@pytest.mark.parametrize(
+    "given",
+    [
+        "openai/m",
+        "embedded>openai/m",
+        LLMVerifier(),
+        CascadeVerifier(EmbeddedVerifier(), LLMVerifier()),
+        5,
+    ],
+)
+def test_equivalence_needs_a_verifier_of_this_machine(given: Any) -> None:
+    """A call of a judge to save a call of a judge saves nothing."""
+    with pytest.raises(ConfigurationError, match="expected a verifier that needs no judge"):
+        SemanticCache(embed=alike, equivalence=given)
+
+
+def test_a_look_up_among_ten_thousand_asks_for_few_vectors() -> None:
+    """An index finds the candidates: work does not grow with what is stored."""
     asked: list[str] = []
 
     def embed(texts: Sequence[str]) -> list[list[float]]:
         asked.extend(texts)
         return alike(texts)
 
-    cache = SemanticCache(embed=embed)
-    cache.store("g", {"a": VERDICT}, {})
-    cache.look_up("g", ["a", "b", "b"])
+    cache = SemanticCache(embed=embed, equivalence=YES)
+    cache.store("g", {key(f"Tower {n} was completed early."): VERDICT for n in range(10_000)})
+    (found,) = cache.look_up("g", [key("Tower 77 was finished early.")])
 
-    assert asked == ["b"]
+    assert found is not None
+    assert found.taken_from == "Tower 77 was completed early."
+    assert len(asked) == 2
+
+
+def test_stored_vectors_are_asked_for_once(tmp_path: Path) -> None:
+    """They stand beside the verdicts, also for the next process."""
+    asked: list[str] = []
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return alike(texts)
+
+    path = tmp_path / "cache.sqlite3"
+    first = SemanticCache(embed=embed, path=path, equivalence=YES)
+    first.store("g", {key("The tower was completed in 1889."): VERDICT})
+    for cache in (first, SemanticCache(embed=embed, path=path, equivalence=YES)):
+        assert cache.look_up("g", [key("The tower was finished in 1889.")]) != [None]
+
+    assert asked == [
+        "The tower was finished in 1889.",
+        "The tower was completed in 1889.",
+        "The tower was finished in 1889.",
+    ]
+
+
+def test_embedders_of_other_libraries_are_taken() -> None:
+    """LangChain's and LlamaIndex's have other names for the same; the model names the vectors."""
+
+    class Chain:
+        model = "m-1"
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return alike(texts)
+
+        def embed_query(self, text: str) -> list[float]:
+            raise AssertionError("statements are compared with statements")
+
+    class Index:
+        model_name = "m-2"
+
+        def get_text_embedding_batch(self, texts: list[str], **_: Any) -> list[list[float]]:
+            return alike(texts)
+
+        def __call__(self, nodes: Any) -> Any:
+            raise AssertionError("LlamaIndex takes nodes here")
+
+    for given, model in ((Chain(), "m-1"), (Index(), "m-2")):
+        embedder = as_embedder(given)
+        assert embedder.name.endswith(f".{type(given).__name__} {model}")
+        assert embedder.embed(("a", "b")) == [[1.0, 0.0], [1.0, 0.0]]
+    with pytest.raises(ConfigurationError, match=r"embed is 5; expected a function from texts"):
+        SemanticCache(embed=5)  # type: ignore[arg-type]  # what the error is for
+
+
+def test_exact_hits_need_no_vector() -> None:
+    """Only statements that are not known, and have a candidate, are embedded."""
+    asked: list[str] = []
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return alike(texts)
+
+    cache = SemanticCache(embed=embed, equivalence=YES)
+    cache.store("g", {key("a tower"): VERDICT, key("5 men"): VERDICT})
+    cache.look_up("g", [key("a tower"), key("6 men"), key("a house")])
+
+    assert asked == ["a house", "a tower"]
 
 
 def test_vectors_come_from_an_endpoint(scripted: Start) -> None:
     """`/v1/embeddings`, all statements of an answer in one request, through the same client."""
     judge = scripted(None)
-    grader = by_sentences(SemanticCache(embed="openai/text-embedding-3-small", threshold=0.3))
+    cache = SemanticCache("openai/text-embedding-3-small", 0.3, equivalence=YES)
+    grader = by_sentences(cache)
     answer = "The tower was completed in 1889. Revenue rose by 12% in 2020."
     grader.grade(answer=answer, context=CONTEXT, client="openai/m")
-    embedding, verifying = judge.requests
+    answer = "The tower was finished in 1889. Revenue increased by 12% in 2020."
+    result = grader.grade(answer=answer, context=CONTEXT, client="openai/m")
+    _, embedding = judge.requests
 
     assert embedding.path.endswith("/embeddings")
     assert embedding.body["model"] == "text-embedding-3-small"
-    assert embedding.texts == verifying.statements
-    result = grader.grade(
-        answer="The tower was finished in 1889.", context=CONTEXT, client="openai/m"
-    )
+    assert len(embedding.texts) == 4
     assert result.statements[0].taken_from == "The tower was completed in 1889."
 
 
@@ -143,10 +372,11 @@ def test_an_endpoint_that_refuses_fails_the_row(
 
 def test_a_wrong_number_of_vectors_is_an_error() -> None:
     """Vectors must stand one to one with the texts."""
-    cache = SemanticCache(embed=lambda texts: [])
+    cache = SemanticCache(embed=lambda texts: [], equivalence=YES)
+    cache.store("g", {key("a tower"): VERDICT})
 
-    with pytest.raises(ConfigurationError, match="returned 0 vectors for 1 texts"):
-        cache.look_up("g", ["a"])
+    with pytest.raises(ConfigurationError, match="returned 0 vectors for 2 texts"):
+        cache.look_up("g", [key("a house")])
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1])
@@ -189,48 +419,32 @@ def test_a_semantic_cache_changes_the_fingerprint() -> None:
     """A run must not go on with verdicts of another policy; an exact cache changes nothing."""
     plain = TwoStepFaithfulness
     caches: list[Any] = [SemanticCache(alike), SemanticCache(alike, 0.9), SemanticCache(apart)]
+    caches.append(SemanticCache(alike, equivalence=YES))
     prints = {plain.with_cache(cache).fingerprint() for cache in caches}
 
-    assert len(prints | {plain.fingerprint()}) == 4
+    assert len(prints | {plain.fingerprint()}) == 5
     assert plain.with_cache(StatementCache()).fingerprint() == plain.fingerprint()
 
 
-def test_what_is_on_disk_serves_the_next_process(tmp_path: Path) -> None:
-    """Vectors are kept beside the verdicts."""
-    path = tmp_path / "cache.sqlite3"
-    first = SemanticCache(embed=alike, path=path)
-    found = first.look_up("g", ["It costs $5."])
-    first.store("g", {"It costs $5.": VERDICT}, found.vectors)
-    first.close()
-    (verdict,) = (
-        SemanticCache(embed=alike, path=path).look_up("g", ["It costs 5 dollars."]).verdicts
-    )
-
-    assert verdict is not None
-    assert verdict.taken_from == "It costs $5."
-
-
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_a_vector_without_numbers_is_an_error(scripted: Start, number: float) -> None:
+def test_a_vector_without_numbers_is_an_error(number: float) -> None:
     """It would be similar to everything."""
-    scripted(None)
-    grader = by_sentences(SemanticCache(embed=lambda texts: [[number, 1.0] for _ in texts]))
+    cache = SemanticCache(embed=lambda texts: [[number, 1.0] for _ in texts], equivalence=YES)
+    cache.store("g", {key("a tower"): VERDICT})
 
     with pytest.raises(ConfigurationError, match="a vector with NaN or infinite numbers"):
-        grader.grade(answer="Revenue rose by 12%.", context=CONTEXT, client="openai/m")
+        cache.look_up("g", [key("a house")])
 
 
-def test_vectors_of_another_length_never_match(scripted: Start) -> None:
+def test_vectors_of_another_length_never_match() -> None:
     """At any threshold: a model was exchanged under the same name."""
-    judge = scripted(None)
     lengths = iter([2, 3])
-    grader = by_sentences(
-        SemanticCache(embed=lambda texts: [[1.0] * next(lengths) for _ in texts], threshold=0.0)
+    cache = SemanticCache(
+        embed=lambda texts: [[1.0] * next(lengths) for _ in texts], threshold=0.1, equivalence=YES
     )
-    for answer in ("Revenue rose by 12% in 2020.", "In 2020, revenue rose by twelve percent."):
-        grader.grade(answer=answer, context=CONTEXT, client="openai/m")
+    cache.store("g", {key("Revenue rose by 12%."): VERDICT})
 
-    assert len(judge.requests) == 2
+    assert cache.look_up("g", [key("Revenue increased by 12%.")]) == [None]
 
 
 def test_a_missing_library_is_found_before_anything_is_paid(

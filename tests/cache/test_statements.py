@@ -1,18 +1,23 @@
 """Verdicts are kept and found again: for the same chunks, verifier, judge and statement only."""
 
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from multiprocessing import get_context
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import instructor
+import openai
 import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.cache import StatementCache, cached, configured_cache, database
-from rag_evals.cache.statements import group_of
+from rag_evals.cache.statements import StatementKey
+from rag_evals.cache.verifier import group_of
 from rag_evals.core import Claim, Evidence, Meter, Verdict
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
@@ -24,7 +29,13 @@ from rag_evals.verify import CascadeVerifier, LLMVerifier
 from tests.conftest import EIFFEL
 
 Start = Callable[[Script], ScriptedJudge]
+OwnClient = tuple[Callable[..., Any], ScriptedJudge]
 VERDICT = Verdict(0.9, True, (1, 0), "почему", (Evidence(1, 2, 5, "abc"),), decided_by="v")
+
+
+def key(text: str) -> StatementKey:
+    """Return the key of a statement that comes from no answer."""
+    return StatementKey.of(Claim(text))
 
 
 def by_sentences(cache: StatementCache | None = None) -> TwoStepGrader:
@@ -36,8 +47,8 @@ def by_sentences(cache: StatementCache | None = None) -> TwoStepGrader:
 def test_a_verdict_comes_back_whole() -> None:
     """Every field survives, and the hit is marked."""
     cache = StatementCache()
-    cache.store("g", {"a": VERDICT}, {})
-    (found,) = cache.look_up("g", ["a"]).verdicts
+    cache.store("g", {key("a"): VERDICT})
+    (found,) = cache.look_up("g", [key("a")])
 
     assert found is not None
     assert found.from_cache
@@ -46,7 +57,7 @@ def test_a_verdict_comes_back_whole() -> None:
         VERDICT.evidence,
         VERDICT.reason,
     )
-    assert cache.look_up("other", ["a"]).verdicts == [None]
+    assert cache.look_up("other", [key("a")]) == [None]
 
 
 def test_a_second_grade_makes_no_call(scripted: Start) -> None:
@@ -235,6 +246,10 @@ def test_an_object_wins_over_the_environment(
         ("RAG_EVALS_STATEMENT_CACHE", "on", "is 'on'; expected off, exact, semantic"),
         ("RAG_EVALS_SIMILARITY_THRESHOLD", "high", "is 'high'; expected a number from 0 to 1"),
         ("RAG_EVALS_SIMILARITY_THRESHOLD", "1.5", "THRESHOLD is '1.5'; expected a number"),
+        ("RAG_EVALS_CACHE_MAX_MB", "much", "is 'much'; expected megabytes, above 0"),
+        ("RAG_EVALS_CACHE_MAX_MB", "-1", "is '-1'; expected megabytes, above 0"),
+        ("RAG_EVALS_EQUIVALENCE", "openai/m", "equivalence is 'openai/m'; expected a verifier"),
+        ("RAG_EVALS_EQUIVALENCE", "embedded>openai/m", "equivalence is 'embedded>openai/m'"),
         ("RAG_EVALS_EMBEDDING_MODEL", "bert", "embedding model is 'bert'; expected 'openai/MODEL'"),
     ],
 )
@@ -264,10 +279,10 @@ def test_two_caches_share_one_file(tmp_path: Path) -> None:
     """What one process keeps, another finds."""
     path = tmp_path / "shared.sqlite3"
     writer, reader = StatementCache(path), StatementCache(path)
-    writer.store("g", {f"statement {number}": VERDICT for number in range(50)}, {})
+    writer.store("g", {key(f"statement {number}"): VERDICT for number in range(50)})
 
     assert reader.count() == 50
-    assert reader.look_up("g", ["statement 7"]).verdicts != [None]
+    assert reader.look_up("g", [key("statement 7")]) != [None]
 
 
 def test_processes_share_one_file(tmp_path: Path) -> None:
@@ -284,9 +299,10 @@ def keep_verdicts(path: Path, process: int) -> int:
     """Keep 25 verdicts of one's own and 25 that all keep; return how many are not found again."""
     cache = StatementCache(path)
     for number in range(25):
-        cache.store("g", {f"{process} {number}": VERDICT, f"all {number}": VERDICT}, {})
-    names = [f"{process} {number}" for number in range(25)]
-    return cache.look_up("g", names).verdicts.count(None)
+        new = {key(f"{process} {number}"): VERDICT, key(f"all {number}"): VERDICT}
+        cache.store("g", new)
+    names = [key(f"{process} {number}") for number in range(25)]
+    return cache.look_up("g", names).count(None)
 
 
 def test_a_file_that_is_held_costs_no_grade(
@@ -342,3 +358,127 @@ def test_a_claim_that_leans_on_its_question_is_kept_with_it(scripted: Start) -> 
         grader.grade(**asked, question=question, client="openai/m")
 
     assert len(judge.requests) == 2
+
+
+@pytest.mark.parametrize("again", ["«It» is **12 %** tall [1]", "“It” is 12% tall."])
+def test_typography_does_not_hide_a_verdict(again: str) -> None:
+    """Quotes, spaces, emphasis, citation marks and the final stop are no part of a statement."""
+    cache = StatementCache()
+    cache.store("g", {key('"It" is 12% tall.'): VERDICT})
+    (found,) = cache.look_up("g", [key(again)])
+
+    assert found is not None
+    assert found.taken_from is None
+
+
+def test_what_leans_on_a_question_is_kept_with_it() -> None:
+    """`It was completed in 1889.` is another statement behind another question or neighbour."""
+    text = "It was completed in 1889."
+    claims = [
+        Claim(text, text, None, "When was the Louvre Pyramid completed?"),
+        Claim(text, text, None, "When was the Eiffel Tower completed?"),
+        Claim(text, text, "The tower is high.", "When was the Eiffel Tower completed?"),
+        Claim(text),
+    ]
+
+    assert len({StatementKey.of(claim).name for claim in claims}) == 4
+    alone = [Claim("The tower is high.", None, None, question) for question in ("a?", "b?")]
+    assert len({StatementKey.of(claim).name for claim in alone}) == 1
+    assert len({StatementKey.of(claim, with_question=True).name for claim in alone}) == 2
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "",
+        "{",
+        "null",
+        "[]",
+        '{"support": 1}',
+        b"\xff\xfe",
+        b'{"support": 1, "is_supported": true, "chunk_ids": [], "reason": "\xff"}',
+        '{"support": "high", "is_supported": true, "chunk_ids": [0], "reason": "r"}',
+        '{"support": 7, "is_supported": true, "chunk_ids": [0], "reason": "r"}',
+        '{"support": 1, "is_supported": true, "chunk_ids": [9], "reason": "r"}',
+    ],
+)
+def test_an_entry_that_cannot_be_read_is_a_miss(
+    scripted: Start, tmp_path: Path, damaged: str | bytes
+) -> None:
+    """It is decided again and replaced; no row fails by it."""
+    path = tmp_path / "verdicts.sqlite3"
+    judge = scripted(None)
+    grader = by_sentences(StatementCache(path))
+    grader.grade(**EIFFEL, client="openai/m")
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE verdicts SET verdict = ?", (damaged,))
+    for _ in range(2):
+        result = grader.grade(**EIFFEL, client="openai/m")
+
+    assert len(judge.requests) == 2
+    assert [s.from_cache for s in result.statements] == [True, True]
+
+
+def test_entries_say_when_and_by_whom(scripted: Start, tmp_path: Path) -> None:
+    """`created` and the deciding model stand beside each verdict."""
+    path = tmp_path / "verdicts.sqlite3"
+    scripted(None)
+    before = time.time()
+    by_sentences(StatementCache(path)).grade(**EIFFEL, client="openai/gpt-x")
+    with closing(sqlite3.connect(path)) as file:
+        rows = file.execute("SELECT created, model FROM verdicts").fetchall()
+
+    assert all(before <= created <= time.time() for created, _ in rows)
+    assert {model.splitlines()[-1] for _, model in rows} == {"gpt-x"}
+
+
+@pytest.fixture
+def own_client(scripted: Start) -> Iterator[OwnClient]:
+    """Make instructor clients of a user's own over one judge, closed at the end."""
+    judge = scripted(None)
+    with ExitStack() as stack:
+
+        def make(
+            *,
+            mode: str = "TOOLS",
+            key: str = "k-1",
+            headers: Mapping[str, str] = MappingProxyType({"X-Tenant": "a"}),
+            **arguments: Any,
+        ) -> Any:
+            sdk = openai.OpenAI(base_url=judge.base_url, api_key=key, default_headers=headers)
+            stack.enter_context(sdk)
+            return instructor.from_openai(sdk, mode=instructor.Mode[mode], model="m", **arguments)
+
+        yield make, judge
+
+
+@pytest.mark.parametrize(
+    "changed", [{"headers": {"X-Tenant": "b"}}, {"temperature": 0.7}, {"mode": "JSON_SCHEMA"}]
+)
+def test_another_client_of_ones_own_does_not_share(
+    own_client: OwnClient, tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    """Headers, temperature and mode may each change an answer: verdicts and replies."""
+    make, judge = own_client
+    grader = by_sentences(StatementCache())
+    counts = []
+    for options in ({}, {}, changed):
+        grader.grade(**EIFFEL, client=make(**options))
+        counts.append(len(judge.requests))
+    assert counts == [1, 1, 2]
+
+    for options in ({}, {}, changed):
+        client = make(**options)
+        evaluate([EIFFEL], client=client, cache=tmp_path / "c.sqlite3", progress=False)
+    assert len(judge.requests) == 4
+
+
+def test_a_key_is_no_part_of_who_is_asked(own_client: OwnClient) -> None:
+    """A new key of the same owner costs nothing."""
+    make, judge = own_client
+    grader = by_sentences(StatementCache())
+    for name in ("k-1", "k-2"):
+        headers = {"X-Api-Key": name, "Authorization": f"Bearer {name}"}
+        grader.grade(**EIFFEL, client=make(key=name, headers=headers))
+
+    assert len(judge.requests) == 1

@@ -33,7 +33,7 @@ from rag_evals import (
     base,
     evaluate,
 )
-from rag_evals.cache import SemanticCache, StatementCache, may_share_verdict
+from rag_evals.cache import SemanticCache, StatementCache
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.response_models.rubrics import PassFailResult
 from rag_evals.score_precision import GradedChunk
@@ -126,7 +126,6 @@ def parts() -> None:
     )
     assert_type(same.score, float)
     SemanticCache(embed=lambda texts: [[1.0] for _ in texts], threshold=0.9)
-    assert_type(may_share_verdict("a", "b"), bool)
 
 
 async def runs_async() -> None:

@@ -1,13 +1,32 @@
-"""`rag-evals cache`: show and delete the cache."""
+"""`rag-evals cache`: show, thin out and delete the cache."""
+
+import re
+import time
+from typing import Annotated
 
 import typer
 
-from rag_evals.cache import CALLS_TABLE, STATEMENTS_TABLE, count_rows, default_path, remove, size_of
+from rag_evals.cache import (
+    CALLS_TABLE,
+    STATEMENTS_TABLE,
+    count_rows,
+    default_path,
+    models_in,
+    remove,
+    size_of,
+)
+from rag_evals.cache import (
+    prune as prune_cache,
+)
+from rag_evals.errors import ConfigurationError
 from rag_evals.report.terminal.screen import echo
 
 cache = typer.Typer(
-    help="See and clear the cache of judges' answers and of verdicts.", no_args_is_help=True
+    help="See, thin out and clear the cache of judges' answers and of verdicts.",
+    no_args_is_help=True,
 )
+
+_SECONDS = {"h": 3600, "d": 86400, "w": 604800}
 
 
 @cache.command()
@@ -26,6 +45,36 @@ def info() -> None:
 
 
 @cache.command()
+def prune(
+    older_than: Annotated[
+        str | None,
+        typer.Option(help="Only entries older than this, such as 12h, 30d or 4w.", metavar="AGE"),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Only entries of this model, such as gpt-4o-mini.")
+    ] = None,
+) -> None:
+    """Delete entries by age, by model, or by both.
+
+    [bold]Example[/bold]
+
+      rag-evals cache prune --older-than 30d --model gpt-4o-mini
+    """
+    if older_than is None and model is None:
+        raise ConfigurationError(
+            "nothing says what to delete; give --older-than 30d, --model NAME or both, or use "
+            "rag-evals cache clear"
+        )
+    before = None if older_than is None else time.time() - _age_seconds(older_than)
+    path = default_path()
+    known = models_in(path)
+    answers, verdicts = prune_cache(path, before=before, model=model)
+    echo(f"removed from {path}: {answers} answers, {verdicts} verdicts")
+    if model is not None and answers + verdicts == 0:
+        echo(f"the cache has entries of: {', '.join(known) or 'no model'}")
+
+
+@cache.command()
 def clear() -> None:
     """Delete the cache; the next run asks everything again.
 
@@ -37,3 +86,12 @@ def clear() -> None:
     answers, verdicts = count_rows(path, CALLS_TABLE), count_rows(path, STATEMENTS_TABLE)
     remove(path)
     echo(f"removed {path}: {answers} answers, {verdicts} verdicts")
+
+
+def _age_seconds(written: str) -> float:
+    found = re.fullmatch(r"(\d{1,6})([hdw])", written.strip(), re.ASCII)
+    if found is None:
+        raise ConfigurationError(
+            f"--older-than is {written!r}; expected hours, days or weeks, such as 12h, 30d or 4w"
+        )
+    return float(found[1]) * _SECONDS[found[2]]

@@ -1,0 +1,169 @@
+"""How does a verifier ask only for what is not known yet?
+
+A verdict is reused only for the same chunks in the same order, the same verifier with the
+same settings and, where it asks a judge, the same model at the same address.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from rag_evals.cache.statements import StatementCache, StatementKey
+from rag_evals.core import (
+    CacheMode,
+    Claim,
+    Flow,
+    LocalCall,
+    Verdict,
+    Verifier,
+    check_verdicts,
+    fingerprint,
+)
+from rag_evals.errors import VerifierError
+from rag_evals.judge import endpoint_of, model_in
+
+# A change of what a verdict means makes older ones unusable.
+_VERSION = 4
+
+
+class CachedVerifier(Verifier):
+    """Asks another verifier only for statements that a cache does not know."""
+
+    def __init__(self, verifier: Verifier, cache: StatementCache) -> None:
+        self.verifier = verifier
+        self.cache = cache
+        self.name = verifier.name
+
+    @property
+    def threshold(self) -> float | None:
+        """What the other verifier says."""
+        return self.verifier.threshold
+
+    @property
+    def asks_judge(self) -> bool:
+        """What the other verifier says."""
+        return self.verifier.asks_judge
+
+    @property
+    def reads_question(self) -> bool:
+        """What the other verifier says."""
+        return self.verifier.reads_question
+
+    @property
+    def deciders(self) -> list[str]:
+        """What the other verifier says."""
+        return self.verifier.deciders
+
+    @property
+    def endpoints(self) -> list[str]:
+        """What the other verifier says."""
+        return self.verifier.endpoints
+
+    @property
+    def cache_mode(self) -> CacheMode:
+        """Which statements share a verdict."""
+        return self.cache.mode
+
+    def in_language(self, language: str) -> "CachedVerifier":
+        """Return the other verifier in a language, with the same cache."""
+        return CachedVerifier(self.verifier.in_language(language), self.cache)
+
+    def answer_support(self, supports: Iterable[float]) -> float | None:
+        """Return what the other verifier says."""
+        return self.verifier.answer_support(supports)
+
+    def language_warning(self, language: str | None) -> str | None:
+        """Return what the other verifier says."""
+        return self.verifier.language_warning(language)
+
+    def check(self) -> None:
+        """Check the other verifier and the cache."""
+        self.verifier.check()
+        self.cache.check()
+
+    def fingerprint(self) -> str:
+        """Return the other verifier's hash; that of the policy joins it, where there is one."""
+        policy = self.cache.policy
+        own = self.verifier.fingerprint()
+        return fingerprint(policy, own) if policy else own
+
+    def calls_for(self, statements: int) -> int:
+        """Return the calls that the other verifier would make."""
+        return self.verifier.calls_for(statements)
+
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Look up cached verdicts, verify the misses, store them."""
+        with_question = self.verifier.reads_question
+        keys = [StatementKey.of(claim, with_question=with_question) for claim in claims]
+        # Equal words in one answer are decided once.
+        first = {key.name: place for place, key in reversed(list(enumerate(keys)))}
+        places = [first[key.name] for key in keys]
+        distinct = sorted(first.values())
+        look_up = partial(self._look_up, [keys[place] for place in distinct], chunks)
+        no_verdicts: list[Verdict | None] = [None] * len(distinct)
+        lookup_step = LocalCall(look_up, no_verdicts)
+        (reply,) = yield [lookup_step]
+        known = dict(zip(distinct, lookup_step.read(reply), strict=True))
+        misses = [place for place in distinct if known[place] is None]
+        decided: dict[int, Verdict] = {}
+        if misses:
+            missed = [claims[place] for place in misses]
+            verdicts = yield from self.verifier.flow(missed, chunks)
+            check_verdicts(missed, chunks, verdicts)
+            for place, verdict in zip(misses, verdicts, strict=True):
+                name = verdict.decided_by or self.verifier.name
+                decided[place] = replace(verdict, decided_by=name)
+            new = {keys[place]: verdict for place, verdict in decided.items()}
+            yield [LocalCall(partial(self._store, new, chunks), None)]
+        return [known[place] or decided[place] for place in places]
+
+    def _look_up(
+        self, keys: Sequence[StatementKey], chunks: Sequence[str], judge: str | None
+    ) -> list[Verdict | None]:
+        group = self._group(chunks, judge)
+        if group is None:
+            return [None] * len(keys)
+        return [_usable(one, chunks) for one in self.cache.look_up(group, keys)]
+
+    def _store(
+        self, decided: dict[StatementKey, Verdict], chunks: Sequence[str], judge: str | None
+    ) -> None:
+        group = self._group(chunks, judge)
+        if group is not None:
+            asked = model_in(judge) if judge is not None and self.asks_judge else ""
+            self.cache.store(group, decided, judge=asked)
+
+    def _group(self, chunks: Sequence[str], judge: str | None) -> str | None:
+        """Name the group of verdicts that may be used; None where it is not known who is asked."""
+        if self.asks_judge and judge is None:
+            return None
+        own = [endpoint_of(endpoint) for endpoint in self.verifier.endpoints]
+        asked = [judge if self.asks_judge else "", *own]
+        return group_of(chunks, self.verifier.fingerprint(), asked)
+
+
+def cached(verifier: Verifier, cache: StatementCache) -> CachedVerifier:
+    """Make a verifier that asks `verifier` only for what the cache does not know."""
+    return CachedVerifier(verifier, cache)
+
+
+def group_of(chunks: Sequence[str], verifier: str, asked: Sequence[str | None]) -> str:
+    """Name the context and the verifier that verdicts belong to.
+
+    Args:
+        chunks: All chunks, in order: verdicts cite them by number.
+        verifier: Its fingerprint.
+        asked: Who is asked: address and model of each judge; empty texts where none is.
+    """
+    return fingerprint(_VERSION, list(chunks), verifier, list(asked))
+
+
+def _usable(verdict: Verdict | None, chunks: Sequence[str]) -> Verdict | None:
+    """Return a stored verdict, or None where the file holds an impossible one."""
+    if verdict is None:
+        return None
+    try:
+        check_verdicts([Claim("")], chunks, [verdict])
+    except VerifierError:
+        return None
+    return verdict
