@@ -116,12 +116,20 @@ def _support(verdict: Verdict) -> float:
 
 
 def _speaks_of(antecedent: str, verdict: Verdict, chunks: Sequence[str]) -> bool:
-    """Say whether the evidence names the antecedent, or leans on a sentence that may."""
+    """Say whether the evidence names the antecedent, or leans on a sentence that does.
+
+    A chunk that begins with a pronoun leans on the chunk before; the first on nobody knows what,
+    and is taken at its word.
+    """
     wanted = _keys(antecedent)
     for place in verdict.evidence:
         said = place.text
         if leaning_of(said) is not None:
             said = chunks[place.chunk_id][: place.end]
+            if not said[: place.start].strip():
+                if place.chunk_id == 0:
+                    return True
+                said = f"{chunks[place.chunk_id - 1]} {said}"
         if not wanted or wanted & _keys(said):
             return True
     return False

@@ -148,3 +148,21 @@ def test_hand_made_answers(name: str, count: int, least: int) -> None:
 
     assert len(decided) == count
     assert sum(decided) >= least
+
+
+@pytest.mark.parametrize(
+    ("answer", "chunks", "score"),
+    [
+        ("The Eiffel Tower stands in Paris. It was completed in 1889.",
+         ["The Eiffel Tower stands in Paris.", "It was completed in 1889."], 1.0),
+        ("Башня стоит в Париже. Она построена в 1889 году.",
+         ["Башня стоит в Париже.", "Она построена в 1889 году."], 1.0),
+        ("The Louvre stands in Paris. It was completed in 1889.",
+         ["The Eiffel Tower stands here.", "It was completed in 1889."], 0.0),
+    ],
+)  # fmt: skip
+def test_a_chunk_may_lean_on_the_chunk_before(answer: str, chunks: list[str], score: float) -> None:
+    """Splitters cut behind any sentence: "it" in a chunk is what the chunk before speaks of."""
+    result = Faithfulness.grade(answer=answer, context=chunks, client="embedded")
+
+    assert result.score == score
