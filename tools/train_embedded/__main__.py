@@ -9,15 +9,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from rag_evals.embedded.decide import decide
 from rag_evals.embedded.features import FEATURES
-from rag_evals.embedded.model import FORMAT, parse
+from rag_evals.embedded.model import FORMAT, Model, parse
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
 from tools.train_embedded import figures
 from tools.train_embedded.background import count_background
 from tools.train_embedded.card import Measured, write_card
 from tools.train_embedded.edits import edit_supported
 from tools.train_embedded.fit import calibrate, fit_sources, leave_one_out, shipped
-from tools.train_embedded.rows import EVALUATION_ONLY, Labelled, read_statements
+from tools.train_embedded.rows import EVALUATION_ONLY, MARKED_ANSWERS, Labelled, read_statements
 from tools.train_embedded.tables import see
 
 
@@ -72,11 +75,24 @@ def train(statements: dict[str, list[Labelled]], *, seed: int) -> tuple[str, Mea
         scores,
         {name: table.labels for name, table in seen.items()},
         {name: [item.row_id for item in rows] for name, rows in statements.items()},
+        {name: [item.row_label for item in rows] for name, rows in statements.items()},
         (sum(hits for hits, _ in gold), sum(total for _, total in gold)),
     )
     fitted = shipped(fit_sources(tables, edits), slope, offset)
     fitted["thresholds"] = measured.choose_thresholds(list(tables))
-    return _render(_document(background, fitted, seed)), measured
+    document = _document(background, fitted, seed)
+    _measure_as_shipped(measured, statements, parse(document, ""))
+    return _render(document), measured
+
+
+def _measure_as_shipped(
+    measured: Measured, statements: dict[str, list[Labelled]], model: Model
+) -> None:
+    """Replace the scores of whole answers, which no fit saw, by those of the judge itself."""
+    for name in MARKED_ANSWERS & statements.keys():
+        measured.scores[name] = np.array(
+            [decide(model, 0.5, [item.text], item.chunks)[0].support for item in statements[name]]
+        )
 
 
 def _document(background: dict[str, Any], fitted: dict[str, Any], seed: int) -> dict[str, Any]:

@@ -16,9 +16,11 @@ from rag_evals.text import LANGUAGE_NAMES
 from tools.train_embedded import figures
 from tools.train_embedded.figures import Array
 from tools.train_embedded.rows import EVALUATION_ONLY, LICENCES
+from tools.train_embedded.sentences import read_answers, table
 
 # Statements an answer, on average, from which on a source is measured by answers as well.
 _SEVERAL = 1.5
+_RAG = "ragtruth_qa"
 
 
 @dataclass(slots=True)
@@ -29,13 +31,15 @@ class Measured:
         scores: Support of each statement, by source.
         labels: 1 supported, 0 not; aligned with `scores`.
         rows: The row that each statement is of; aligned with `scores`.
+        row_labels: The label of that row; aligned with `scores`.
         gold: Supported statements that cite a gold chunk, and those that could have.
         thresholds: The named thresholds, once chosen.
     """
 
-    scores: Mapping[str, Array]
+    scores: dict[str, Array]
     labels: Mapping[str, Array]
     rows: Mapping[str, Sequence[str]]
+    row_labels: Mapping[str, Sequence[int]]
     gold: tuple[int, int]
     thresholds: dict[str, float] = field(default_factory=dict)
 
@@ -61,7 +65,8 @@ class Measured:
         ]
         threshold = self.thresholds["balanced"]
         for name, rows in self.rows.items():
-            answers = figures.answers_of(rows, self.labels[name], self.scores[name])
+            known = np.array(self.row_labels[name], dtype=np.float64)
+            answers = figures.answers_of(rows, known, self.scores[name])
             count = np.mean([len(supports) for _, supports in answers])
             labels = np.array([label for label, _ in answers])
             if count < _SEVERAL:
@@ -78,6 +83,21 @@ class Measured:
                 f"{figures.calibration_error(labels, whole):.3f} |"
             )
         return "\n".join(lines)
+
+    def rag_answers(self) -> str:
+        """Write the figures of RAG answers in one line; rows of one's own have none."""
+        if _RAG not in self.scores:
+            return "no figures here"
+        known = np.array(self.row_labels[_RAG], dtype=np.float64)
+        answers = figures.answers_of(self.rows[_RAG], known, self.scores[_RAG])
+        labels = np.array([label for label, _ in answers])
+        whole = np.array([answer_support(supports) for _, supports in answers])
+        accuracy = figures.balanced_accuracy(labels, whole, LEAST_ANSWER_SUPPORT)
+        f1 = figures.unsupported_f1(labels, whole >= LEAST_ANSWER_SUPPORT)
+        return (
+            f"{100 * accuracy:.1f}, {100 * figures.auroc(labels, whole):.1f} and {100 * f1:.1f}, "
+            "by `answer_support` of at least 0.5"
+        )
 
     def cells(self) -> list[list[str]]:
         """Return one row of cells a source."""
@@ -136,6 +156,8 @@ def write_card(path: Path, measured: Measured, weights: Path) -> None:
         _PAGE.format(
             table=measured.table(),
             answers=measured.answers(),
+            rag=measured.rag_answers(),
+            sentences=table(read_answers()),
             count=len(MEANINGS),
             features="\n".join(
                 f"| `{name}` | {coefficients[name]:+.2f} | {meaning} |"
@@ -218,6 +240,16 @@ network and no download, and gives its reason in words. It is a logistic regress
 {count} features of words, with a fixed background count of words; pure Python, {size} kB of
 weights, hash `{digest}`.
 
+## In short
+
+Development rows are rows that people read while they built the judge; held-out rows are rows that
+nobody read. On held-out RAG answers (RAGTruth QA) the first version reached a balanced accuracy of
+71.8, about 72, an AUROC of 78.4 and an F1 of 49. On development rows of the same source it had
+72.2, 82.0 and 52.7; the present version has
+{rag}.
+It was not measured on held-out rows again, and there it will be lower. All figures below are of
+development rows.
+
 ## Data and figures
 
 Each fitted source is measured by a model that was fitted without it and without edits of it, with
@@ -246,6 +278,23 @@ from the rows, did worse: they learned topics.
 
 The balanced threshold is the strictest that costs at most half a point of balanced accuracy over
 the fitted sources.
+
+## Which sentences claim something
+
+Before anything is compared, talk, heads of lists and steps, references and sentences that only
+speak of the sources are passed over, and leads such as "Based on the context," are cut off. This is
+measured by itself, on answers written and labelled by hand, English and Russian
+(`tests/data/answer_sentences.tsv`). Rules were read off the first part; when the part kept apart
+was first measured, precision and recall were 0.92 and 1.00 for claims, 1.00 and 0.92 for passing
+over. Real answers hold more ways to talk: of 1,016 sentences kept as claims in the half of the
+development rows that no rule was read off by then, about 15 claimed nothing; of 167 passed over,
+at most one was a claim.
+
+{sentences}
+
+A claim that the sources leave something out ("Passage 3 does not say how to fold a quilt") is
+looked up: it is unsupported when what it misses is surely said, by the strict threshold. Half of
+the support of a pair such as "city: Paris" is that of its value alone.
 
 ## Whole answers
 
@@ -324,7 +373,7 @@ almost nothing.
   нанял Павла".
 - Free paraphrase: "He kicked the habit" is not found in "He no longer smokes".
 - The same words about another person: "She won a prize" where her sister did.
-- List items and rows of tables are read without the line above them: "The Pro plan includes:".
+- List items are read without the line above them: "The Pro plan includes:".
 - It cannot infer over several sentences, add or compare.
 - Edited summaries of long texts (SummEdits): even a fit on SummEdits itself, cross-validated, ranks
   with an AUROC of 67 to 69 by these features; for the Russian pairs it is 64.

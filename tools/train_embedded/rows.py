@@ -49,13 +49,19 @@ _SOURCES = {
     "cliff-cnndm": "cliff",
 }
 # Whole answers whose unsupported words are marked: each sentence that claims something is one.
-_MARKED_ANSWERS = frozenset(("ragtruth_qa",))
+MARKED_ANSWERS = frozenset(("ragtruth_qa",))
+"""They are measured by the judge as it ships: it also looks up what they say is left out."""
+
 _MOST_ROWS = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One statement with its chunks and a person's label (1 supported, 0 not)."""
+    """One statement with its chunks and a person's label (1 supported, 0 not).
+
+    `row_label` is the label of the whole row: what is unsupported in an answer may stand in a
+    sentence that is no statement.
+    """
 
     source: str
     row_id: str
@@ -65,6 +71,7 @@ class Labelled:
     question: str | None
     gold_chunks: tuple[int, ...]
     language: str
+    row_label: int
 
 
 def read_statements(folder: Path) -> dict[str, list[Labelled]]:
@@ -107,7 +114,7 @@ def _sampled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _statements(source: str, row: dict[str, Any]) -> Iterator[Labelled]:
     whole = {"text": row["answer"], "label": row["label"]}
-    marked = list(_marked_sentences(row)) if source in _MARKED_ANSWERS else []
+    marked = list(_marked_sentences(row)) if source in MARKED_ANSWERS else []
     for item in row.get("statements") or marked or [whole]:
         yield Labelled(
             source=source,
@@ -118,6 +125,7 @@ def _statements(source: str, row: dict[str, Any]) -> Iterator[Labelled]:
             question=row.get("question"),
             gold_chunks=tuple(item.get("gold_chunks") or ()),
             language=row.get("language", "en"),
+            row_label=int(row["label"]),
         )
 
 
