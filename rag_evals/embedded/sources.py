@@ -204,7 +204,7 @@ def absence_of(sentence: str) -> Absence | None:
         found = opening.match(head)
         if found is None:
             continue
-        if not names_source(head):
+        if not (names_source(found[0]) or _PLACE.search(head)):
             # "There is no mention of it in medieval law": nobody looked into the sources.
             return None
         if _TOO_LITTLE.match(head[found.end() :]):
