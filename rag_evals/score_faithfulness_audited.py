@@ -1,13 +1,13 @@
 """Does the context support the answer, and can the judge prove it? With checked quotes."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple, Self, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self, get_args
 
 from rag_evals.base import ContextEvaluation, JudgedGrader
 from rag_evals.core import Flow, Quote, Sample, fingerprint
 from rag_evals.errors import CanaryError, ConfigurationError
-from rag_evals.grading import PlantedSample, plant, require_fields
+from rag_evals.grading import PlantedSample, claiming_sentences, plant, require_fields
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import (
     AuditedClaim,
@@ -21,8 +21,11 @@ from rag_evals.response_models import (
     NumberedVerdict,
     VerdictOfThree,
     VerdictsReply,
+    drift_of,
+    passed_over_ids,
     quotes_of,
     why_unverified,
+    without_repeats,
 )
 from rag_evals.text import split_sentences
 
@@ -119,7 +122,8 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
             return AuditedFaithfulnessResult(statements=[], counts_against=self.counts_against)
         planted = plant(sample, sentences) if self.canary else None
         if planted is None:
-            asked, call = sample, self.call(sample, sentences=sentences)
+            claiming = {"claiming_sentences": claiming_sentences(sample.answer or "")}
+            asked, call = sample, self.call(sample, sentences=sentences, facts=claiming)
         else:
             # The claim of the false sentence must be told apart from those of the answer.
             own = {"own_sentence_ids": [planted.sentence_id]}
@@ -127,6 +131,9 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
             call = self.call(asked, sentences=planted.sentences, facts=own)
         (answered,) = yield [call]
         reply = call.read(answered)
+        places, merged = without_repeats(reply.extracted)
+        drift = [*self._drift(reply, call.facts), *merged]
+        reply = reply.model_copy(update={"statements": [reply.statements[n] for n in places]})
         if self.samples == 1 or not reply.statements:
             judged = [
                 _Judged(claim, claim.verdict, claim.reasoning, claim.evidence, None)
@@ -134,7 +141,18 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
             ]
         else:
             judged = yield from self._sampled(asked, reply.statements)
-        return self._result(sample, reply, judged, planted, len(sentences))
+        result = self._result(sample, reply, judged, planted, len(sentences))
+        return result.model_copy(update={"drift": drift})
+
+    @staticmethod
+    def _drift(reply: AuditReply, facts: Mapping[str, Any]) -> list[str]:
+        return drift_of(
+            reply.extracted,
+            passed_over_ids(reply.no_claim_sentences),
+            sentences=facts["sentences"],
+            question=facts.get("question"),
+            claiming=facts.get("claiming_sentences", ()),
+        )
 
     def _sampled(self, sample: Sample, claims: Sequence[AuditedClaim]) -> Flow[list[_Judged]]:
         texts = [claim.statement for claim in claims]

@@ -5,7 +5,7 @@ from rag_evals import lazy_names
 NAMES = {
     "canary": ("PlantedSample", "plant"),
     "drivers": ("drive_async",),
-    "extract": ("Extractor", "SentenceExtractor", "StatementExtractor"),
+    "extract": ("Extractor", "SentenceExtractor", "StatementExtractor", "claiming_sentences"),
     "grader": ("Grader", "default_judge", "require_fields", "resolve"),
     "two_step": ("VerifiedFaithfulness", "VerifiedFaithfulnessResult", "VerifiedStatement"),
 }

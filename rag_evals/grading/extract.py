@@ -1,8 +1,9 @@
 """What does an answer claim? Its own sentences, or statements that a judge extracts."""
 
 import copy
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,13 +20,48 @@ from rag_evals.core import (
     Sample,
     SentenceId,
     StatementText,
+    Verdict,
     facts_of,
     fingerprint,
     text_before,
 )
 from rag_evals.prompt import Prompt, escape_tags
-from rag_evals.response_models import NoClaimSentence, PassedOverSentence, check_every_sentence
-from rag_evals.text import Span, split_sentences
+from rag_evals.response_models import (
+    Extracted,
+    NoClaimSentence,
+    PassedOverSentence,
+    check_drift,
+    check_every_sentence,
+    drift_of,
+    passed_over_ids,
+    without_repeats,
+)
+from rag_evals.text import Span, leaning_of, numbers_of, split_sentences
+
+_LEAST_WORDS_OF_CLAIM = 5
+_FIRST_PERSON = re.compile(r"(?:\w+,? )?(?:i|we|you|let|я|мы|вы)\b", re.IGNORECASE)
+
+
+def claiming_sentences(answer: str) -> list[int]:
+    """Return the ids of the sentences that claim something and hold a number or a verb.
+
+    Args:
+        answer: The whole answer; its sentences are numbered as `split_sentences` finds them.
+    """
+    # As below.
+    from rag_evals.embedded import prepare_answer  # noqa: PLC0415
+
+    places = {span.start: number for number, span in enumerate(split_sentences(answer))}
+    found = [
+        places[one.start]
+        for one in prepare_answer(answer)
+        if one.no_claim is None
+        and one.start in places
+        and leaning_of(one.claim) in (None, "pronoun")
+        and (numbers_of(one.claim) or len(one.claim.split()) >= _LEAST_WORDS_OF_CLAIM)
+        and not _FIRST_PERSON.match(one.claim)
+    ]
+    return sorted(set(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +89,23 @@ class Extraction:
     Attributes:
         statements: In the order of the answer.
         passed_over: Sentences without a statement.
+        drift: Where the statements differ from the sentences, though asked again.
     """
 
     statements: tuple[ExtractedStatement, ...]
     passed_over: tuple[PassedOverSentence, ...] = ()
+    drift: tuple[str, ...] = ()
+
+
+def unclear_sentences(
+    extraction: Extraction, verdicts: Sequence[Verdict]
+) -> list[PassedOverSentence]:
+    """Return the sentences that say yes or no to a question that could not be read."""
+    return [
+        PassedOverSentence(sentence_id=one.sentence_id, reason="unclear_yes_no", text=one.span.text)
+        for one, verdict in zip(extraction.statements, verdicts, strict=True)
+        if verdict.doubt == "yes_no"
+    ]
 
 
 class Extractor(ABC):
@@ -132,7 +181,12 @@ class ExtractionReply(JudgeModel):
         if facts is not None:
             claimed = {one.sentence_id for one in self.statements}
             check_every_sentence(claimed, self.no_claim_sentences, facts)
+            check_drift(_drifting(self), passed_over_ids(self.no_claim_sentences), info)
         return self
+
+
+def _drifting(reply: ExtractionReply) -> list[Extracted]:
+    return [Extracted(one.statement, (one.sentence_id,)) for one in reply.statements]
 
 
 class StatementExtractor(Extractor):
@@ -183,11 +237,23 @@ class StatementExtractor(Extractor):
         if not sentences:
             return Extraction(())
         prompt = self.prompt.in_language(sample.language or self.language)
-        call = self._call(prompt, sample.question, [span.text for span in sentences])
+        texts = [span.text for span in sentences]
+        claiming = claiming_sentences(sample.answer or "")
+        call = self._call(prompt, sample.question, texts, claiming)
         (reply,) = yield [call]
         found = call.read(reply)
+        drift = drift_of(
+            _drifting(found),
+            passed_over_ids(found.no_claim_sentences),
+            sentences=texts,
+            question=sample.question,
+            claiming=claiming,
+        )
+        distinct, merged = without_repeats(_drifting(found))
         # Stable: the statements of one sentence stay in the judge's order.
-        statements = sorted(found.statements, key=lambda one: one.sentence_id)
+        statements = sorted(
+            (found.statements[place] for place in distinct), key=lambda one: one.sentence_id
+        )
         passed_over = sorted(found.no_claim_sentences, key=lambda one: one.sentence_id)
         return Extraction(
             tuple(_extracted(statements, sentences, sample.question)),
@@ -195,10 +261,15 @@ class StatementExtractor(Extractor):
                 PassedOverSentence(**dict(one), text=sentences[one.sentence_id].text)
                 for one in passed_over
             ),
+            (*drift, *merged),
         )
 
     def _call(
-        self, prompt: Prompt, question: str | None, sentences: Sequence[str]
+        self,
+        prompt: Prompt,
+        question: str | None,
+        sentences: Sequence[str],
+        claiming: Collection[int],
     ) -> JudgeCall[ExtractionReply]:
         content = prompt.render(
             {
@@ -209,7 +280,13 @@ class StatementExtractor(Extractor):
         return JudgeCall(
             ({"role": "user", "content": content},),
             ExtractionReply,
-            {"chunks": [], "chunk_count": 0, "sentences": sentences},
+            {
+                "chunks": [],
+                "chunk_count": 0,
+                "sentences": sentences,
+                "question": question,
+                "claiming_sentences": claiming,
+            },
             model=self.model,
         )
 

@@ -29,6 +29,7 @@ from rag_evals.grading.extract import (
     Extractor,
     SentenceExtractor,
     StatementExtractor,
+    unclear_sentences,
 )
 from rag_evals.grading.grader import Grader, require_fields
 from rag_evals.prompt import Prompt, check_language
@@ -75,6 +76,10 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
     statements: list[VerifiedStatement] = Field(  # type: ignore[assignment]
         description="Every claim of the answer, in the order of the answer."
     )
+    drift: OptionalList[str] = Field(
+        default_factory=list,
+        description="How extracted statements differ from their sentences, though asked again.",
+    )
     no_claim_sentences: OptionalList[PassedOverSentence] = Field(
         default_factory=list, description="The sentences of the answer that claim nothing."
     )
@@ -106,9 +111,9 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def warnings(self) -> list[str]:
-        """Oddities of the verdicts, and a language that the verifier was not made for."""
+        """Oddities of the verdicts, drift, and a language that the verifier was not made for."""
         more = [] if self.language_warning is None else [self.language_warning]
-        return [*super().warnings, *more]
+        return [*super().warnings, *self.drift, *more]
 
     @property
     def ranking_score(self) -> float | None:
@@ -273,7 +278,9 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         extraction = yield from self.extractor.flow(sample)
         passed_over = list(extraction.passed_over)
         if not extraction.statements:
-            return VerifiedFaithfulnessResult(statements=[], no_claim_sentences=passed_over)
+            return VerifiedFaithfulnessResult(
+                statements=[], no_claim_sentences=passed_over, drift=list(extraction.drift)
+            )
         claims = [one.claim for one in extraction.statements]
         made: list[int] = []
         chunks = [chunk.text for chunk in sample.context]
@@ -284,13 +291,15 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         return VerifiedFaithfulnessResult(
             statements=self._evaluations(extraction, verdicts),
             no_claim_sentences=sorted(
-                passed_over + _unclear(extraction, verdicts), key=lambda one: one.sentence_id
+                passed_over + unclear_sentences(extraction, verdicts),
+                key=lambda one: one.sentence_id,
             ),
             answer_support=verifier.answer_support(
                 one.support for one in verdicts if one.doubt != "yes_no"
             ),
             language=language,
             language_warning=verifier.language_warning(language),
+            drift=list(extraction.drift),
             verifier=self.verifier.name,
             deciders=self.verifier.deciders,
             cache=self.verifier.cache_mode,
@@ -346,15 +355,6 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             for statement, one in pairs
             if one.doubt != "yes_no"
         ]
-
-
-def _unclear(extraction: Extraction, verdicts: Sequence[Verdict]) -> list[PassedOverSentence]:
-    """Return the sentences that say yes or no to a question that could not be read."""
-    return [
-        PassedOverSentence(sentence_id=one.sentence_id, reason="unclear_yes_no", text=one.span.text)
-        for one, verdict in zip(extraction.statements, verdicts, strict=True)
-        if verdict.doubt == "yes_no"
-    ]
 
 
 def _require_kind(name: str, part: object, kind: type, example: str) -> None:

@@ -20,6 +20,14 @@ NAMES = {
         "quotes_of",
         "why_unverified",
     ),
+    "drift": (
+        "DRIFT_NAMES",
+        "Extracted",
+        "check_drift",
+        "drift_of",
+        "passed_over_ids",
+        "without_repeats",
+    ),
     "per_chunk": (
         "ChunkLabel",
         "ChunkLabelsResult",

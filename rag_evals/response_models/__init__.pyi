@@ -8,6 +8,12 @@ from rag_evals.response_models.audited import CanaryVerdict as CanaryVerdict
 from rag_evals.response_models.audited import CountsAgainst as CountsAgainst
 from rag_evals.response_models.audited import NumberedVerdict as NumberedVerdict
 from rag_evals.response_models.audited import VerdictsReply as VerdictsReply
+from rag_evals.response_models.drift import DRIFT_NAMES as DRIFT_NAMES
+from rag_evals.response_models.drift import Extracted as Extracted
+from rag_evals.response_models.drift import check_drift as check_drift
+from rag_evals.response_models.drift import drift_of as drift_of
+from rag_evals.response_models.drift import passed_over_ids as passed_over_ids
+from rag_evals.response_models.drift import without_repeats as without_repeats
 from rag_evals.response_models.evidence import ClaimedQuote as ClaimedQuote
 from rag_evals.response_models.evidence import VerdictOfThree as VerdictOfThree
 from rag_evals.response_models.evidence import quotes_of as quotes_of

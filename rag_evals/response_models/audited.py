@@ -23,6 +23,7 @@ from rag_evals.core import (
     check_each_once,
     facts_of,
 )
+from rag_evals.response_models.drift import Extracted, check_drift, passed_over_ids
 from rag_evals.response_models.evidence import ClaimedQuote, VerdictOfThree, check_agreement
 from rag_evals.response_models.statements import (
     FaithfulnessResult,
@@ -94,7 +95,13 @@ class AuditReply(JudgeModel):
         claimed = {number for claim in self.statements for number in claim.sentence_ids}
         check_every_sentence(claimed, self.no_claim_sentences, facts)
         _check_unmixed(self.statements, facts.get("own_sentence_ids", ()))
+        check_drift(self.extracted, passed_over_ids(self.no_claim_sentences), info)
         return self
+
+    @property
+    def extracted(self) -> list[Extracted]:
+        """The statements with their sentences, to be compared with them."""
+        return [Extracted(one.statement, tuple(one.sentence_ids)) for one in self.statements]
 
 
 class NumberedVerdict(JudgeModel):
@@ -188,6 +195,10 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
     counts_against: CountsAgainst = Field(
         default="unsupported", description="What lowers the score."
     )
+    drift: OptionalList[str] = Field(
+        default_factory=list,
+        description="How statements differ from their sentences, though asked again.",
+    )
     canary: CanaryVerdict | None = Field(
         default=None,
         description="What the judge said of the false sentence; None when there was none.",
@@ -238,6 +249,7 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
             for number, statement in enumerate(self.statements)
             if statement.missing_numbers
         ]
+        found += self.drift
         if self.canary == "no_claim":
             found.append("the judge says that the canary sentence claims nothing")
         return found

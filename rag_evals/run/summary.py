@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 
 from rag_evals.core import Usage
+from rag_evals.response_models import DRIFT_NAMES
 from rag_evals.run.outcome import Outcome
 from rag_evals.stats import DEFAULT_BANDS, Band, Interval, count_bands, mean_interval
 
@@ -24,6 +25,7 @@ class GraderSummary:
         not_scorable: Outcomes without one, counted by reason.
         failed: Outcomes that failed, counted by error type.
         warnings: Oddities in results.
+        drift: Those where a judge's statements differ from the answer, counted by name.
         tallies: Parts of wholes that results count beside the score, by name.
     """
 
@@ -32,6 +34,7 @@ class GraderSummary:
     not_scorable: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     warnings: int = 0
+    drift: Counter[str] = field(default_factory=Counter)
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
@@ -97,6 +100,8 @@ class GraderSummary:
         else:
             self.failed[outcome.error.type if outcome.error else "unknown"] += 1
         self.warnings += len(outcome.warnings)
+        names = (warning.partition(":")[0] for warning in outcome.warnings)
+        self.drift.update(name for name in names if name in DRIFT_NAMES)
         for name, (part, whole) in outcome.tallies.items():
             before = self.tallies.get(name, (0, 0))
             self.tallies[name] = (before[0] + part, before[1] + whole)
@@ -125,6 +130,7 @@ class GraderSummary:
         rest = [_counted("not scorable", self.not_scorable), _counted("failed", self.failed)]
         if self.warnings:
             rest.append(f"{self.warnings} warnings")
+        rest.append(_counted("drift", self.drift))
         rest += [f"{name} {part} of {whole}" for name, (part, whole) in self.tallies.items()]
         more = "; ".join(part for part in rest if part)
         counted = "".join(

@@ -42,6 +42,7 @@ from rag_evals.text.numbers import (
 from rag_evals.text.plain import plain_form
 from rag_evals.text.quotes import MIN_QUOTE_LETTERS, Quotable
 from rag_evals.text.screen import is_obeyed, one_line, printable
+from rag_evals.text.scripts import script_of
 from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.surrogates import lone_surrogate
 from rag_evals.text.tokens import token_counter
@@ -98,6 +99,7 @@ __all__ = [
     "plain_form",
     "printable",
     "rivals_in",
+    "script_of",
     "small_words",
     "split_sentences",
     "stem",

@@ -50,6 +50,7 @@ def show_json(run: Run, *, count: Mapping[str, float] | None = None) -> None:
             "not_scorable": dict(of_grader.not_scorable),
             "failed": dict(of_grader.failed),
             "warnings": of_grader.warnings,
+            "drift": dict(of_grader.drift),
             "tallies": of_grader.tallies,
         }
         for name, of_grader in summary.graders.items()
