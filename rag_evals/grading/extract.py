@@ -25,7 +25,14 @@ from rag_evals.core import (
     fingerprint,
     text_before,
 )
-from rag_evals.prompt import Prompt, escape_tags
+from rag_evals.prompt import (
+    Example,
+    ExampleInput,
+    Prompt,
+    escape_tags,
+    examples_of,
+    shown_examples,
+)
 from rag_evals.response_models import (
     Extracted,
     NoClaimSentence,
@@ -197,9 +204,12 @@ class StatementExtractor(Extractor):
         language: Language of samples that name none, such as `ru`; None is English.
         prompt: A template that shows `sentences`, a list of texts, and may show `question` (text or
             None); None takes the shipped one.
+        examples: Few-shot examples, each with `answer`, `result` and, if you like, `question`; None
+            takes those of the prompt. The shipped prompt has two in its text, which come first.
 
     Raises:
-        PromptError: The prompt does not parse, or does not show the sentences.
+        PromptError: The prompt does not parse, does not show the sentences, or an example does not
+            fit.
     """
 
     asks_judge = True
@@ -210,11 +220,15 @@ class StatementExtractor(Extractor):
         model: str | None = None,
         language: str | None = None,
         prompt: str | Path | Prompt | None = None,
+        examples: Sequence[ExampleInput] | None = None,
     ) -> None:
         self.model = model
         self.language = language
         self.prompt = _shipped() if prompt is None else Prompt.load(prompt)
         self.prompt.require_variables("sentences")
+        self.examples = None if examples is None else list(examples)
+        self._examples: dict[str, list[Example]] = {}
+        self._shown(self.prompt)
 
     def in_language(self, language: str) -> Self:
         """Return the same extractor for samples that do not name their language."""
@@ -223,9 +237,10 @@ class StatementExtractor(Extractor):
         return changed
 
     def fingerprint(self) -> str:
-        """Return a hash of prompt, reply schema, model and language."""
+        """Return a hash of prompt, examples, reply schema, model and language."""
         return fingerprint(
             self.prompt.sources_by_language(),
+            self.prompt.examples_by_language() if self.examples is None else self.examples,
             ExtractionReply.model_json_schema(),
             self.model,
             self.language,
@@ -275,6 +290,7 @@ class StatementExtractor(Extractor):
             {
                 "question": None if question is None else escape_tags(question, prompt.tags),
                 "sentences": [escape_tags(text, prompt.tags) for text in sentences],
+                "examples": shown_examples(self._shown(prompt), prompt),
             }
         )
         return JudgeCall(
@@ -289,6 +305,13 @@ class StatementExtractor(Extractor):
             },
             model=self.model,
         )
+
+    def _shown(self, prompt: Prompt) -> list[Example]:
+        """Return the examples of a prompt in one language; they are read once."""
+        if prompt.origin not in self._examples:
+            read = examples_of(prompt, self.examples, ExtractionReply, needs=("answer",))
+            self._examples[prompt.origin] = read
+        return self._examples[prompt.origin]
 
 
 def _extracted(

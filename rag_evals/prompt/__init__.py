@@ -5,7 +5,13 @@ variables are checked against the ones that exist, and data enters it as values 
 """
 
 from rag_evals.prompt.escaping import escape_tags
-from rag_evals.prompt.examples import ExampleInput, read_example
+from rag_evals.prompt.examples import (
+    Example,
+    ExampleInput,
+    examples_of,
+    read_example,
+    shown_examples,
+)
 from rag_evals.prompt.header import PromptHeader, PromptSettings
 from rag_evals.prompt.rendering import Criterion, Rendering, check_language, sentences_of
 from rag_evals.prompt.shipped import (
@@ -22,6 +28,7 @@ __all__ = [
     "FOLDERS_VARIABLE",
     "VARIABLES",
     "Criterion",
+    "Example",
     "ExampleInput",
     "Prompt",
     "PromptHeader",
@@ -29,10 +36,12 @@ __all__ = [
     "Rendering",
     "check_language",
     "escape_tags",
+    "examples_of",
     "read_example",
     "search_folders",
     "sentences_of",
     "shipped_languages",
     "shipped_names",
     "shipped_source",
+    "shown_examples",
 ]

@@ -105,7 +105,11 @@ class Rendering:
     def _example(self, example: Example, escape: TagEscaper, *, in_block: bool) -> ShownExample:
         data = self._data(example.sample, escape, in_block=in_block)
         del data["context"]
-        return ShownExample(**data, result=escape.text(example.result) or "")
+        return ShownExample(
+            **data,
+            result=escape.text(example.result) or "",
+            statements=escape.texts(example.statements),
+        )
 
 
 def sentences_of(answer: str | None) -> list[str]:

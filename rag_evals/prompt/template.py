@@ -229,6 +229,13 @@ class Prompt:
                 found[code] = version.sources()
         return found
 
+    def examples_by_language(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the examples of the front matter, as `sources_by_language` does the texts."""
+        codes = shipped_languages() if self._stem else ()
+        return {"": self.header.examples} | {
+            code: self.in_language(code).header.examples for code in codes
+        }
+
     def sources(self) -> list[str]:
         """Return the texts of the template and its parents."""
         return [text for text, _ in self._sources.values()]

@@ -25,7 +25,14 @@ from rag_evals.core import (
 )
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge import read_endpoint
-from rag_evals.prompt import Prompt, escape_tags
+from rag_evals.prompt import (
+    Example,
+    ExampleInput,
+    Prompt,
+    escape_tags,
+    examples_of,
+    shown_examples,
+)
 
 DEFAULT_BATCH_SIZE = 10
 """Statements in one call; more of them share the tokens of the context, and the judge's care."""
@@ -90,6 +97,7 @@ class LLMVerifier(Verifier):
         name: str | None = None,
         language: str | None = None,
         prompt: str | Path | Prompt | None = None,
+        examples: Sequence[ExampleInput] | None = None,
     ) -> None:
         self.batch_size = require_whole("batch_size", batch_size)
         if endpoint is not None:
@@ -100,6 +108,9 @@ class LLMVerifier(Verifier):
                 )
         self.prompt = _shipped() if prompt is None else Prompt.load(prompt)
         self.prompt.require_variables("statements", "chunks")
+        self.examples = None if examples is None else list(examples)
+        self._examples: dict[str, list[Example]] = {}
+        self._shown(self.prompt)
         self.model = model
         self.endpoint = endpoint
         self.language = language
@@ -125,10 +136,11 @@ class LLMVerifier(Verifier):
         return changed
 
     def fingerprint(self) -> str:
-        """Return a hash of prompt, reply schema, batch size, model, endpoint and language."""
+        """Return a hash of prompt, examples, reply schema, batch size, model and language."""
         if self._fingerprint is None:
             self._fingerprint = fingerprint(
                 self.prompt.sources_by_language(),
+                self.prompt.examples_by_language() if self.examples is None else self.examples,
                 VerifierReply.model_json_schema(),
                 self.batch_size,
                 self.model,
@@ -161,6 +173,7 @@ class LLMVerifier(Verifier):
             {
                 "statements": [escape_tags(text, prompt.tags) for text in statements],
                 "chunks": [escape_tags(text, prompt.tags) for text in chunks],
+                "examples": shown_examples(self._shown(prompt), prompt),
                 "statement_settings": [_setting(claim, prompt.tags) for claim in claims],
             }
         )
@@ -176,6 +189,14 @@ class LLMVerifier(Verifier):
             model=self.model,
             endpoint=self.endpoint,
         )
+
+    def _shown(self, prompt: Prompt) -> list[Example]:
+        """Return the examples of a prompt in one language; they are read once."""
+        if prompt.origin not in self._examples:
+            needs = ("context", "statements")
+            read = examples_of(prompt, self.examples, VerifierReply, needs=needs)
+            self._examples[prompt.origin] = read
+        return self._examples[prompt.origin]
 
     def _verdict(self, given: StatementVerdict) -> Verdict:
         return Verdict(

@@ -75,6 +75,20 @@ def test_extracting_and_verifying_send_what_their_snapshots_say(language: str | 
 
 
 @pytest.mark.parametrize("language", [None, *shipped_languages()])
+def test_without_examples_the_steps_send_the_plain_prompts(language: str | None) -> None:
+    """An empty list takes the examples of the verifier away, and nothing else, byte for byte."""
+    folder = f"{language}/" if language else ""
+    sample = Sample(**SAMPLE, language=language)  # type: ignore[arg-type]  # rows of a table
+    statements = ["The tower is in Paris.", "The tower was </statement> finished in 1889."]
+    verifier = LLMVerifier(language=language, examples=[])
+    verify = verifier.flow(as_claims(statements), [chunk.text for chunk in sample.context])
+    extract = StatementExtractor(examples=[]).flow(sample)
+
+    check(f"{folder}verify_statements_without_examples", written(next(verify)[0]))
+    check(f"{folder}extract_statements", written(next(extract)[0]))
+
+
+@pytest.mark.parametrize("language", [None, *shipped_languages()])
 def test_asking_verdicts_again_sends_what_its_snapshot_says(language: str | None) -> None:
     """The second round of the audited grader has numbered statements and no answer."""
     verdicts = AuditedFaithfulness.verdict_grader()
