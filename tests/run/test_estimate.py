@@ -58,7 +58,7 @@ def test_what_is_decided_here_is_not_counted(scripted: Start) -> None:
     """A cascade asks the model only where words leave it unsure; a second round is not known."""
     judge = scripted(None)
     rows = [
-        Sample(answer="It stands in Paris.", context=["It stands in Paris."]),
+        Sample(answer="The tower stands in Paris.", context=["The tower stands in Paris."]),
         Sample(answer="The tower is said to lean.", context=["The tower stands in Paris."]),
     ]
     cascade = estimate(make_plan(rows, ["faithfulness"], "embedded>openai/m"))
