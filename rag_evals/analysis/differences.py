@@ -9,6 +9,7 @@ _SETTINGS = {
     "address": "the judge's address",
     "columns": "the columns",
     "limit": "the limit",
+    "settings": "the judge's settings",
 }
 
 

@@ -7,6 +7,7 @@ graders cannot change it and are left out. A cached answer is checked again when
 """
 
 import time
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from pydantic import BaseModel
 
 from rag_evals.cache.database import CALLS_TABLE, Database
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, facts_for, fingerprint
-from rag_evals.judge import AsyncJudge
+from rag_evals.judge import AsyncJudge, wanted_settings
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
@@ -42,6 +43,8 @@ class CachedJudge:
         default_model: Model that is asked where a call names none; None when nobody knows it, and
             then such calls are not cached.
         model: Model that is asked whatever a call names, or None.
+        settings: Settings that come before those of a call, such as `temperature`.
+        own: Settings that the client is made with.
     """
 
     def __init__(
@@ -52,12 +55,16 @@ class CachedJudge:
         endpoint: str,
         default_model: str | None,
         model: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        own: Mapping[str, Any] | None = None,
     ) -> None:
         self._judge = judge
         self._database = database
         self._endpoint = endpoint
         self._default_model = default_model
         self._model = model
+        self._settings = settings or {}
+        self._own = own or {}
 
     @property
     def identity(self) -> str | None:
@@ -104,7 +111,7 @@ class CachedJudge:
             model,
             call.messages,
             _schema_hash(call.reply_model),  # type: ignore[arg-type]  # mypy: a class is hashable
-            dict(call.settings),
+            wanted_settings(call.settings, self._settings, self._own),
             call.sample_index,
         )
 

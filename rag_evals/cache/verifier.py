@@ -4,9 +4,10 @@ A verdict is reused only for the same chunks in the same order, the same verifie
 same settings and, where it asks a judge, the same model at the same address.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from rag_evals.cache.statements import StatementCache, StatementKey
 from rag_evals.core import (
@@ -67,6 +68,10 @@ class CachedVerifier(Verifier):
     def in_language(self, language: str) -> "CachedVerifier":
         """Return the other verifier in a language, with the same cache."""
         return CachedVerifier(self.verifier.in_language(language), self.cache)
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "CachedVerifier":
+        """Return the other verifier asking with these settings, with the same cache."""
+        return CachedVerifier(self.verifier.with_settings(settings), self.cache)
 
     def answer_support(self, supports: Iterable[float]) -> float | None:
         """Return what the other verifier says."""

@@ -39,6 +39,13 @@ from rag_evals.core.flow import (
     VerifyReply,
     check_verdicts,
 )
+from rag_evals.core.judge_settings import (
+    DEFAULT_TEMPERATURE,
+    SETTING_NAMES,
+    JudgeSettings,
+    check_settings,
+    parse_settings,
+)
 from rag_evals.core.meter import Meter
 from rag_evals.core.result import (
     JudgeModel,
@@ -55,7 +62,9 @@ from rag_evals.core.verifier import CacheMode, Verifier
 
 __all__ = [
     "CONTRADICTED",
+    "DEFAULT_TEMPERATURE",
     "MISSING",
+    "SETTING_NAMES",
     "About",
     "CacheMode",
     "Chunk",
@@ -68,6 +77,7 @@ __all__ = [
     "JudgeCall",
     "JudgeModel",
     "JudgeReply",
+    "JudgeSettings",
     "LocalCall",
     "LocalReply",
     "LocalVerifier",
@@ -93,6 +103,7 @@ __all__ = [
     "VerifyReply",
     "as_claims",
     "check_each_once",
+    "check_settings",
     "check_verdicts",
     "chunk_text",
     "facts_for",
@@ -102,6 +113,7 @@ __all__ = [
     "fingerprint",
     "is_last_attempt",
     "named_arguments",
+    "parse_settings",
     "private_file",
     "read_findings",
     "require_fraction",

@@ -1,8 +1,8 @@
 """What is a verifier? A name, a fingerprint and a flow; its other members have defaults."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from rag_evals.core.claim import Claim
 from rag_evals.core.flow import Flow
@@ -86,6 +86,11 @@ class Verifier(ABC):
         """
         del language
         return None
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "Verifier":
+        """Return the verifier that asks with these settings; itself if it asks no judge."""
+        del settings
+        return self
 
     def check(self) -> None:  # noqa: B027 - most have nothing to check
         """Find out before the first call whether it can work; nothing to find out for most.

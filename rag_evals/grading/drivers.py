@@ -13,13 +13,16 @@ NamedJudge = Callable[[str], Awaitable[AsyncJudge]]
 """Finds the judge that a call names, such as `openai/gpt-4o`."""
 
 
-def drive(flow: Flow[R], judge: Judge | None, meter: Meter) -> R:
+def drive(
+    flow: Flow[R], judge: Judge | None, meter: Meter, *, named: Callable[[str], Judge] = judge_for
+) -> R:
     """Carry out a flow, one step after the other.
 
     Args:
         flow: A grader's or a verifier's flow, not yet started.
         judge: Who answers judge calls; None where the flow makes none.
         meter: Counts what was asked, also when the flow fails.
+        named: Finds the judge of calls that name their own endpoint.
 
     Raises:
         GradingError: A step failed and the flow did not handle it.
@@ -29,7 +32,7 @@ def drive(flow: Flow[R], judge: Judge | None, meter: Meter) -> R:
         steps = next(flow)
         while True:
             try:
-                replies = [_do(step, judge, meter) for step in steps]
+                replies = [_do(step, judge, meter, named) for step in steps]
             except GradingError as error:
                 steps = flow.throw(error)
             else:
@@ -64,13 +67,13 @@ async def drive_async(
         return result
 
 
-def _do(step: Step, judge: Judge | None, meter: Meter) -> StepReply:
+def _do(step: Step, judge: Judge | None, meter: Meter, named: Callable[[str], Judge]) -> StepReply:
     if isinstance(step, VerifyCall):
         return step.run()
     if isinstance(step, LocalCall):
         return step.run(_identity(judge))
     if step.endpoint is not None:
-        judge = judge_for(step.endpoint)
+        judge = named(step.endpoint)
     if judge is None:
         raise _no_judge()
     return judge.ask(step, meter)

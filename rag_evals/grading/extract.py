@@ -3,11 +3,11 @@
 import copy
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -21,6 +21,7 @@ from rag_evals.core import (
     SentenceId,
     StatementText,
     Verdict,
+    check_settings,
     facts_of,
     fingerprint,
     text_before,
@@ -134,6 +135,11 @@ class Extractor(ABC):
         del language
         return self
 
+    def with_settings(self, settings: Mapping[str, Any]) -> "Extractor":
+        """Return the extractor that asks with these settings; itself if it asks no judge."""
+        del settings
+        return self
+
 
 class SentenceExtractor(Extractor):
     """Takes the answer's own sentences, word for word; asks nobody."""
@@ -206,6 +212,7 @@ class StatementExtractor(Extractor):
             None); None takes the shipped one.
         examples: Few-shot examples, each with `answer`, `result` and, if you like, `question`; None
             takes those of the prompt. The shipped prompt has two in its text, which come first.
+        settings: What the judge is asked with, such as `{"temperature": 0}`.
 
     Raises:
         PromptError: The prompt does not parse, does not show the sentences, or an example does not
@@ -221,7 +228,9 @@ class StatementExtractor(Extractor):
         language: str | None = None,
         prompt: str | Path | Prompt | None = None,
         examples: Sequence[ExampleInput] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
+        self.settings = check_settings(settings)
         self.model = model
         self.language = language
         self.prompt = _shipped() if prompt is None else Prompt.load(prompt)
@@ -236,14 +245,21 @@ class StatementExtractor(Extractor):
         changed.language = language
         return changed
 
+    def with_settings(self, settings: Mapping[str, Any]) -> Self:
+        """Return the same extractor, asking with these settings; its others stay."""
+        changed = copy.copy(self)
+        changed.settings = {**self.settings, **check_settings(settings)}
+        return changed
+
     def fingerprint(self) -> str:
-        """Return a hash of prompt, examples, reply schema, model and language."""
+        """Return a hash of prompt, examples, reply schema, model, language and settings."""
         return fingerprint(
             self.prompt.sources_by_language(),
             self.prompt.examples_by_language() if self.examples is None else self.examples,
             ExtractionReply.model_json_schema(),
             self.model,
             self.language,
+            self.settings,
         )
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
@@ -303,6 +319,7 @@ class StatementExtractor(Extractor):
                 "question": question,
                 "claiming_sentences": claiming,
             },
+            self.settings,
             model=self.model,
         )
 

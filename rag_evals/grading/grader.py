@@ -3,13 +3,24 @@
 import copy
 import os
 from abc import ABC, ABCMeta, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
 
 from rag_evals.cache import StatementCache, check_cache_variables, configured_cache
-from rag_evals.core import ContextInput, Flow, Meter, Sample, SampleField, Verifier, named_arguments
+from rag_evals.core import (
+    ContextInput,
+    Flow,
+    JudgeSettings,
+    Meter,
+    Sample,
+    SampleField,
+    Verifier,
+    named_arguments,
+)
 from rag_evals.errors import (
     ConfigurationError,
     FixedGraderError,
@@ -18,8 +29,11 @@ from rag_evals.errors import (
 )
 from rag_evals.grading.drivers import drive, drive_async
 from rag_evals.judge import (
+    DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
+    AskOptions,
     Client,
+    as_instructor,
     async_judge_for,
     check_timeout,
     judge_for,
@@ -65,6 +79,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         model: Model to ask when `grade` names none, or None.
         wants_cache: True when a statement cache would serve it, and it has none yet.
         endpoints: Judges of its own that it asks, such as `openai/gpt-4o`; none for most.
+        settings: What its judge is asked with, such as `temperature`.
         judge_rounds: Rounds of judge calls for one sample: 0 asks nobody, 1 is known beforehand,
             with 2 the replies to the first decide what is asked in the second.
     """
@@ -77,6 +92,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
     requires: tuple[SampleField, ...] = ("answer",)
     result_model: type[R]
     model: str | None = None
+    settings: Mapping[str, Any] = MappingProxyType({})
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -106,6 +122,20 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """
         del language
         return self
+
+    def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
+        """Return this grader with other settings of the judge, such as `temperature=0.3`.
+
+        Args:
+            settings: Those to change; the others stay.
+
+        Raises:
+            ConfigurationError: A setting is unknown or out of its range, or the grader has none.
+        """
+        del settings
+        raise ConfigurationError(
+            f"grader {self.name!r} has no settings of its own; give settings= to grade or evaluate"
+        )
 
     def with_cache(self, cache: StatementCache) -> Self:
         """Return this grader with a verifier that looks into a statement cache first.
@@ -158,6 +188,8 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         language: str | None = None,
         model: str | None = None,
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
+        settings: Mapping[str, Any] | None = None,
+        reasks: int = DEFAULT_REASKS,
     ) -> R:
         """Grade one answer.
 
@@ -167,12 +199,16 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             answer: What the RAG system said.
             context: The chunks it was given: texts, or things with `text`, `page_content` or
                 `content`.
-            client: A sync instructor client, a string such as `"openai/gpt-4o-mini"`, or
-                `"embedded"`; None takes `RAG_EVALS_JUDGE`, else `"embedded"`.
+            client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, a sync instructor
+                client, or one of OpenAI's, Anthropic's or Google's own; None takes
+                `RAG_EVALS_JUDGE`, else `"embedded"`.
             reference: The right answer, where one is known.
             language: Two-letter code of the answer's language.
             model: Model to ask; None takes the grader's, else the client's own.
             timeout: Seconds for all calls together, waits that the endpoint asks for among them.
+            settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they
+                come before those of the grader. Without any, the temperature is 0.
+            reasks: How often an invalid reply is asked again.
 
         Returns:
             The validated result; its `score` runs from 0 to 1.
@@ -186,9 +222,12 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """
         sample = _as_sample(question, answer, context, reference, language)
         check_timeout(timeout)
-        grader, judge_client = resolve(self, client, model)
-        judge = None if judge_client is None else judge_for(judge_client, model)
-        return drive(grader.flow(sample), judge, Meter(timeout))
+        options = AskOptions.of(settings, reasks)
+        client = as_instructor(client, asynchronous=False)
+        grader, judge_client = resolve(self, client, model, settings=options.settings)
+        judge = None if judge_client is None else judge_for(judge_client, model, options)
+        named = partial(judge_for, options=options)
+        return drive(grader.flow(sample), judge, Meter(timeout), named=named)
 
     @named_arguments
     async def agrade(
@@ -202,13 +241,20 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         language: str | None = None,
         model: str | None = None,
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
+        settings: Mapping[str, Any] | None = None,
+        reasks: int = DEFAULT_REASKS,
     ) -> R:
         """Grade one answer with an async client; as `grade` otherwise."""
         sample = _as_sample(question, answer, context, reference, language)
         check_timeout(timeout)
-        grader, judge_client = resolve(self, client, model)
-        judge = None if judge_client is None else await async_judge_for(judge_client, model)
-        return await drive_async(grader.flow(sample), judge, Meter(timeout))
+        options = AskOptions.of(settings, reasks)
+        client = as_instructor(client, asynchronous=True)
+        grader, judge_client = resolve(self, client, model, settings=options.settings)
+        judge = None
+        if judge_client is not None:
+            judge = await async_judge_for(judge_client, model, options)
+        named = partial(async_judge_for, options=options)
+        return await drive_async(grader.flow(sample), judge, Meter(timeout), named=named)
 
 
 def _how_to_change(grader: Grader[Any], name: str, *, is_new: bool) -> str:
@@ -220,8 +266,8 @@ def _how_to_change(grader: Grader[Any], name: str, *, is_new: bool) -> str:
     ]
     if hasattr(kind, f"with_{name}"):
         ways.append(f"with_{name}(...), which returns a changed copy")
-    if name == "model":
-        ways.append("model= of grade and evaluate")
+    if name in ("model", "settings"):
+        ways.append(f"{name}= of grade and evaluate")
     if not ways:
         ways.append(f"the constructor of {kind.__name__} for one of your own")
     fault = "has no such attribute" if is_new else "is shared and cannot be changed"
@@ -258,6 +304,7 @@ def resolve(
     client: Client,
     model: str | None = None,
     *,
+    settings: Mapping[str, Any] | None = None,
     open_cache: OpenCache = configured_cache,
 ) -> tuple[Grader[R], Client]:
     """Return the grader with its client, or its form with a verifier.
@@ -266,14 +313,15 @@ def resolve(
         grader: What is to be driven.
         client: As for `Grader.grade`.
         model: As for `Grader.grade`.
+        settings: As for `Grader.grade`, checked.
         open_cache: Opens what a grader gets that has a verifier and no cache of its own.
 
     Returns:
         The grader to drive, and the client it needs; None when a verifier decides alone.
 
     Raises:
-        ConfigurationError: The grader has no form for the verifier, a model is named for it, or
-            an environment variable of the caches has no meaning.
+        ConfigurationError: The grader has no form for the verifier, a model or a setting is named
+            and none is asked, or an environment variable of the caches has no meaning.
     """
     # Here too, because few graders open a cache: what the variable says is never passed over.
     check_cache_variables()
@@ -287,6 +335,10 @@ def resolve(
             f"model {model!r} is named, but the judge {client!r} asks no model"
         )
     chosen = grader if verifier is None else grader.with_verifier(verifier)
+    if settings and endpoint is None and not chosen.endpoints:
+        raise ConfigurationError(
+            f"settings ({', '.join(settings)}) are given, but the judge {client!r} asks no model"
+        )
     return _with_cache(chosen, open_cache), endpoint
 
 

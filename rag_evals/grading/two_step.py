@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Self, Unpack
 
 from pydantic import Field
 
@@ -12,17 +12,19 @@ from rag_evals.core import (
     CacheMode,
     Finding,
     Flow,
-    JudgeCall,
+    JudgeSettings,
     OptionalList,
     Sample,
     Tallies,
     Verdict,
     Verifier,
+    check_settings,
     check_verdicts,
     fingerprint,
 )
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
+from rag_evals.grading.counting import counting
 from rag_evals.grading.extract import (
     ExtractedStatement,
     Extraction,
@@ -209,6 +211,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             ConfigurationError: A given part needs a judge model, and the verifier asks none.
         """
         extractor, own = self._given
+        verifier = verifier.with_settings(self.settings)
         if extractor is None:
             extractor = self._own_extractor() if verifier.asks_judge else SentenceExtractor()
         changed = self._changed(extractor, verifier if own is None else own, self.cache)
@@ -268,6 +271,16 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             verifier = verifier.in_language(language)
         return self._changed(extractor, verifier, self.cache, language)
 
+    def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
+        """Return the same grader whose parts ask with other settings; see `Grader`."""
+        wanted = check_settings(settings)
+        extractor, verifier = self._given
+        return self._copy_with(settings={**self.settings, **wanted})._changed(
+            None if extractor is None else extractor.with_settings(wanted),
+            None if verifier is None else verifier.with_settings(wanted),
+            self.cache,
+        )
+
     def check(self) -> None:
         """Check the verifier: statements are paid for before it is asked."""
         self.verifier.check()
@@ -286,7 +299,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         chunks = [chunk.text for chunk in sample.context]
         verifier = self._verifier_for(sample)
         language = sample.language or language_of(sample.answer or "")
-        verdicts = yield from _counting(verifier.flow(claims, chunks), made)
+        verdicts = yield from counting(verifier.flow(claims, chunks), made)
         check_verdicts(claims, chunks, verdicts)
         return VerifiedFaithfulnessResult(
             statements=self._evaluations(extraction, verdicts),
@@ -319,10 +332,11 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 
     def _own_extractor(self) -> StatementExtractor:
         prompt = self._prompts.get("extract_statements")
-        return StatementExtractor(language=self.language, prompt=prompt)
+        return StatementExtractor(language=self.language, prompt=prompt, settings=self.settings)
 
     def _own_verifier(self) -> LLMVerifier:
-        return LLMVerifier(language=self.language, prompt=self._prompts.get("verify_statements"))
+        prompt = self._prompts.get("verify_statements")
+        return LLMVerifier(language=self.language, prompt=prompt, settings=self.settings)
 
     def _changed(
         self,
@@ -381,20 +395,3 @@ def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> V
         taken_from=verdict.taken_from,
         similarity=verdict.similarity,
     )
-
-
-def _counting(flow: Flow[list[Verdict]], made: list[int]) -> Flow[list[Verdict]]:
-    """Hand a flow's steps on, and note in `made` how many judge calls each round had."""
-    try:
-        steps = next(flow)
-        while True:
-            made.append(sum(isinstance(step, JudgeCall) for step in steps))
-            try:
-                replies = yield steps
-            except Exception as error:  # noqa: BLE001 - whatever a driver throws belongs to the flow
-                steps = flow.throw(error)
-            else:
-                steps = flow.send(replies)
-    except StopIteration as stop:
-        verdicts: list[Verdict] = stop.value
-        return verdicts

@@ -6,7 +6,8 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "ask": ("AsyncJudge", "Judge", "model_in"),
+    "ask": ("DEFAULT_OPTIONS", "DEFAULT_REASKS", "AskOptions", "AsyncJudge", "Judge", "model_in"),
+    "call_settings": ("client_settings", "wanted_settings"),
     "clients": (
         "Client",
         "address_of",
@@ -20,6 +21,7 @@ NAMES = {
     "embeddings": ("embed_texts",),
     "endpoint": ("check_endpoint",),
     "providers": ("read_endpoint",),
+    "raw_clients": ("as_instructor",),
     "prices": ("Price", "price_of"),
     "session": ("LimitedJudge", "SessionSettings", "judge_session"),
     "wait_headers": ("DEFAULT_MAX_WAIT_SECONDS",),

@@ -1,7 +1,12 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
+from rag_evals.judge.ask import DEFAULT_OPTIONS as DEFAULT_OPTIONS
+from rag_evals.judge.ask import DEFAULT_REASKS as DEFAULT_REASKS
+from rag_evals.judge.ask import AskOptions as AskOptions
 from rag_evals.judge.ask import AsyncJudge as AsyncJudge
 from rag_evals.judge.ask import Judge as Judge
 from rag_evals.judge.ask import model_in as model_in
+from rag_evals.judge.call_settings import client_settings as client_settings
+from rag_evals.judge.call_settings import wanted_settings as wanted_settings
 from rag_evals.judge.clients import Client as Client
 from rag_evals.judge.clients import address_of as address_of
 from rag_evals.judge.clients import async_judge_for as async_judge_for
@@ -16,6 +21,7 @@ from rag_evals.judge.endpoint import check_endpoint as check_endpoint
 from rag_evals.judge.prices import Price as Price
 from rag_evals.judge.prices import price_of as price_of
 from rag_evals.judge.providers import read_endpoint as read_endpoint
+from rag_evals.judge.raw_clients import as_instructor as as_instructor
 from rag_evals.judge.session import LimitedJudge as LimitedJudge
 from rag_evals.judge.session import SessionSettings as SessionSettings
 from rag_evals.judge.session import judge_session as judge_session

@@ -1,13 +1,28 @@
 """How is a judge asked? The only place that calls an instructor client, sync and async alike."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rag_evals.core import JudgeCall, JudgeReply, Meter, TextReply
+from rag_evals.core import (
+    JudgeCall,
+    JudgeReply,
+    Meter,
+    TextReply,
+    check_settings,
+    require_whole,
+)
 from rag_evals.errors import GradingError, RagEvalsError
+from rag_evals.judge.call_settings import (
+    CallSettings,
+    client_settings,
+    described,
+    models_without_temperature,
+    wanted_settings,
+)
 from rag_evals.judge.deadline import RowTime, call_within
 from rag_evals.judge.exchange import Exchange, current_exchange
 from rag_evals.judge.failures import cleaned, translate
@@ -21,6 +36,31 @@ if TYPE_CHECKING:
 
 DEFAULT_REASKS = 3
 """How often an invalid reply is asked again; four attempts in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """What a user says of all calls to a judge.
+
+    Attributes:
+        settings: Such as `temperature`; they come before those of a grader.
+        reasks: How often an invalid reply is asked again.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    reasks: int = DEFAULT_REASKS
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any] | None, reasks: int) -> "AskOptions":
+        """Check what a user gave.
+
+        Raises:
+            ConfigurationError: A setting is unknown or out of its range, or `reasks` is.
+        """
+        return cls(check_settings(settings), require_whole("reasks", reasks, least=0))
+
+
+DEFAULT_OPTIONS = AskOptions()
 
 
 class Judge(Protocol):
@@ -49,6 +89,7 @@ class AskSettings:
         strict: Send the strict form of the schema; only for hosts known to take it.
         schema_only: The client's handlers need no fields of the model; see `prepared`.
         reasks: How often an invalid reply is asked again.
+        given: Settings of every call, such as `temperature`; they come before a call's own.
     """
 
     model: str | None = None
@@ -56,6 +97,7 @@ class AskSettings:
     strict: bool = False
     schema_only: bool = False
     reasks: int = DEFAULT_REASKS
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 class InstructorJudge:
@@ -72,6 +114,11 @@ class InstructorJudge:
         return _identity(self._client, self._settings)
 
     @property
+    def models_without_temperature(self) -> list[str]:
+        """Models that refused a temperature of 0, and were asked at their own."""
+        return models_without_temperature(self._client)
+
+    @property
     def sdk(self) -> Any:
         """The provider's own client below instructor's."""
         return self._client.client
@@ -83,10 +130,12 @@ class InstructorJudge:
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: No model is named.
         """
-        with _exchange(call, meter, self._client, self._settings) as exchange:
-            arguments = _arguments(exchange, self._settings, asynchronous=False)
-            returned = call_within(meter, lambda: self._client.create(**arguments))
-            return _reply(returned, exchange)
+        settings = _settings_of(self._client, call, self._settings)
+        while True:
+            with settings, _exchange(call, meter, self._client, self._settings) as exchange:
+                arguments = _arguments(exchange, self._settings, settings, asynchronous=False)
+                returned = call_within(meter, partial(self._client.create, **arguments))
+                return _reply(returned, exchange)
 
 
 class AsyncInstructorJudge:
@@ -102,6 +151,11 @@ class AsyncInstructorJudge:
         """Which model of which endpoint answers, for keys of caches; None when nobody knows."""
         return _identity(self._client, self._settings)
 
+    @property
+    def models_without_temperature(self) -> list[str]:
+        """Models that refused a temperature of 0, and were asked at their own."""
+        return models_without_temperature(self._client)
+
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask, and ask again while the reply is invalid.
 
@@ -109,12 +163,14 @@ class AsyncInstructorJudge:
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: No model is named.
         """
-        with _exchange(call, meter, self._client, self._settings) as exchange:
-            arguments = _arguments(exchange, self._settings, asynchronous=True)
-            if meter.row_seconds is None:
-                return _reply(await self._client.create(**arguments), exchange)
-            async with RowTime(meter, meter.row_seconds):
-                return _reply(await self._client.create(**arguments), exchange)
+        settings = _settings_of(self._client, call, self._settings)
+        while True:
+            with settings, _exchange(call, meter, self._client, self._settings) as exchange:
+                arguments = _arguments(exchange, self._settings, settings, asynchronous=True)
+                if meter.row_seconds is None:
+                    return _reply(await self._client.create(**arguments), exchange)
+                async with RowTime(meter, meter.row_seconds):
+                    return _reply(await self._client.create(**arguments), exchange)
 
 
 @contextmanager
@@ -147,7 +203,21 @@ def _exchange(
         meter.add(exchange.usage, endpoint=call.endpoint, model=call.model)
 
 
-def _arguments(exchange: Exchange, settings: AskSettings, *, asynchronous: bool) -> dict[str, Any]:
+def _settings_of(client: Any, call: JudgeCall[Any], asked: AskSettings) -> CallSettings:
+    given = asked.given
+    if call.reply_model is TextReply:
+        # One token with its probabilities is all that such a call can use.
+        given = {name: value for name, value in given.items() if name not in call.settings}
+    return CallSettings(client, _model(call, asked), call.settings, given)
+
+
+def _model(call: JudgeCall[Any], settings: AskSettings) -> str | None:
+    return settings.model or call.model or settings.default_model
+
+
+def _arguments(
+    exchange: Exchange, settings: AskSettings, of_call: CallSettings, *, asynchronous: bool
+) -> dict[str, Any]:
     """Return the keyword arguments of `client.create`."""
     from instructor.core.hooks import Hooks  # noqa: PLC0415 - loads instructor's runtime
 
@@ -165,9 +235,9 @@ def _arguments(exchange: Exchange, settings: AskSettings, *, asynchronous: bool)
         "messages": [dict(message) for message in call.messages],
         "max_retries": ask_again(settings.reasks, exchange.may_ask_again),
         "hooks": hooks,
-        **call.settings,
+        **of_call.to_send(),
     }
-    model = settings.model or call.model or settings.default_model
+    model = _model(call, settings)
     if model is not None:
         arguments["model"] = model
     if settings.strict and call.reply_model is not TextReply:
@@ -194,7 +264,8 @@ def _identity(client: Any, settings: AskSettings) -> str | None:
     """Join address, model and a hash of the client's own settings, each on a line."""
     url = getattr(getattr(client, "client", None), "base_url", "")
     model = settings.model or settings.default_model or own_model(client)
-    return None if model is None else f"{url}\n{model}\n{settings_of(client)}"
+    asked = described(wanted_settings({}, settings.given, client_settings(client)))
+    return None if model is None else f"{url}\n{model}\n{settings_of(client)} {asked}"
 
 
 def model_in(identity: str) -> str:

@@ -9,7 +9,14 @@ from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge.ask import AskSettings, AsyncInstructorJudge, InstructorJudge
+from rag_evals.judge.ask import (
+    DEFAULT_OPTIONS,
+    AskOptions,
+    AskSettings,
+    AsyncInstructorJudge,
+    InstructorJudge,
+)
+from rag_evals.judge.call_settings import check_taken
 from rag_evals.judge.closing import close_client
 from rag_evals.judge.endpoint import check_address, check_endpoint
 from rag_evals.judge.own_settings import own_model, settings_of
@@ -22,10 +29,13 @@ if TYPE_CHECKING:
     import asyncio
 
     from instructor import AsyncInstructor, Instructor
+    from openai import AsyncOpenAI, OpenAI
 
     from rag_evals.judge.limits import RequestLimiter
+    from rag_evals.judge.raw_clients import AnthropicClient, GoogleClient
 
-    Client = str | Instructor | AsyncInstructor | None
+    SdkClient = OpenAI | AsyncOpenAI | AnthropicClient | GoogleClient
+    Client = str | Instructor | AsyncInstructor | SdkClient | None
 else:
     Client = Any
 
@@ -51,15 +61,19 @@ _async_clients = WeakKeyDictionary()
 _closers: "WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None]]" = WeakKeyDictionary()
 
 
-def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
+def judge_for(
+    client: Client, model: str | None = None, options: AskOptions = DEFAULT_OPTIONS
+) -> InstructorJudge:
     """Make a judge that answers at once.
 
     Args:
         client: A sync instructor client, or a string such as `"openai/gpt-4o-mini"`.
         model: Model to ask; None leaves it to the client.
+        options: Settings of its calls, and how often it is asked again.
 
     Raises:
-        ConfigurationError: An async client, no client at all, or a string that names none.
+        ConfigurationError: An async client, no client at all, a string that names none, or a
+            setting that the provider does not take.
     """
     if isinstance(client, str):
         endpoint = read_endpoint(client)
@@ -68,21 +82,22 @@ def judge_for(client: Client, model: str | None = None) -> InstructorJudge:
             built = _sync_clients.get(key)
             if built is None:
                 built = _sync_clients[key] = _build(endpoint, asynchronous=False)
-        settings = AskSettings(
-            model, endpoint.model, strict=built.strict, schema_only=_needs_schema_only(built.client)
+        return InstructorJudge(
+            built.client, _settings(built.client, model, endpoint.model, options, built.strict)
         )
-        return InstructorJudge(built.client, settings)
     if is_async(client):
         raise ConfigurationError(
             "an async client cannot be used by grade; use agrade, or a sync client such as "
             "instructor.from_openai(OpenAI())"
         )
     check_endpoint(client)
-    settings = AskSettings(model, schema_only=_needs_schema_only(client))
+    settings = _settings(client, model, None, options)
     return InstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
 
-async def async_judge_for(client: Client, model: str | None = None) -> AsyncInstructorJudge:
+async def async_judge_for(
+    client: Client, model: str | None = None, options: AskOptions = DEFAULT_OPTIONS
+) -> AsyncInstructorJudge:
     """Make a judge that answers when awaited, for the running loop; as `judge_for` otherwise."""
     if isinstance(client, str):
         endpoint = read_endpoint(client)
@@ -99,16 +114,15 @@ async def async_judge_for(client: Client, model: str | None = None) -> AsyncInst
         built = kept.get(key)
         if built is None:
             built = kept[key] = _build(endpoint, asynchronous=True)
-        settings = AskSettings(
-            model, endpoint.model, strict=built.strict, schema_only=_needs_schema_only(built.client)
+        return AsyncInstructorJudge(
+            built.client, _settings(built.client, model, endpoint.model, options, built.strict)
         )
-        return AsyncInstructorJudge(built.client, settings)
     if not is_async(client):
         raise ConfigurationError(
             "a sync client cannot be awaited; use grade, or instructor.from_openai(AsyncOpenAI())"
         )
     check_endpoint(client)
-    settings = AskSettings(model, schema_only=_needs_schema_only(client))
+    settings = _settings(client, model, None, options)
     return AsyncInstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
 
@@ -156,7 +170,12 @@ async def _closed_with_the_loop(kept: dict[tuple[str, ...], BuiltClient]) -> Asy
 
 @asynccontextmanager
 async def own_async_judge(
-    spec: str, model: str | None, *, limiter: "RequestLimiter", reply_seconds: float
+    spec: str,
+    model: str | None,
+    *,
+    limiter: "RequestLimiter",
+    reply_seconds: float,
+    options: AskOptions = DEFAULT_OPTIONS,
 ) -> AsyncIterator[tuple[AsyncInstructorJudge, object]]:
     """Make a judge and its client for one run, and close the client behind it.
 
@@ -165,6 +184,7 @@ async def own_async_judge(
         model: As for `judge_for`.
         limiter: What the run's requests pass.
         reply_seconds: Time-out of one try, at most.
+        options: As for `judge_for`.
     """
     endpoint = read_endpoint(spec)
     built = _build(
@@ -174,12 +194,24 @@ async def own_async_judge(
         reply_seconds=min(reply_seconds, _REPLY_SECONDS),
     )
     try:
-        settings = AskSettings(
-            model, endpoint.model, strict=built.strict, schema_only=_needs_schema_only(built.client)
-        )
+        settings = _settings(built.client, model, endpoint.model, options, built.strict)
         yield AsyncInstructorJudge(built.client, settings), built.client
     finally:
         await close_client(built.client)
+
+
+def _settings(
+    client: Any, model: str | None, default: str | None, options: AskOptions, strict: bool = False
+) -> AskSettings:
+    check_taken(client, options.settings)
+    return AskSettings(
+        model,
+        default,
+        strict=strict,
+        schema_only=_needs_schema_only(client),
+        reasks=options.reasks,
+        given=options.settings,
+    )
 
 
 def _needs_schema_only(client: Any) -> bool:
@@ -201,8 +233,9 @@ def is_async(client: object) -> bool:
     if isinstance(client, Instructor):
         return False
     raise ConfigurationError(
-        f"client is {type(client).__name__}; expected an instructor client, such as "
-        "instructor.from_openai(OpenAI()), or a string, such as 'openai/gpt-4o-mini' or 'embedded'"
+        f"client is {type(client).__name__}; expected a string, such as 'openai/gpt-4o-mini' or "
+        "'embedded', OpenAI(), Anthropic(), genai.Client(), or an instructor client, such as "
+        "instructor.from_openai(OpenAI())"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rag_evals.core import JudgeCall, JudgeReply, Meter
 from rag_evals.errors import JudgeUnavailableError
-from rag_evals.judge.ask import AsyncJudge, Judge
+from rag_evals.judge.ask import DEFAULT_OPTIONS, AskOptions, AsyncJudge, Judge
 from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, own_async_judge
 from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
 from rag_evals.judge.limits import RequestLimiter
@@ -22,7 +22,7 @@ _CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """How the judge of a run is used; none of it can change a score.
+    """How the judge of a run is used.
 
     Attributes:
         concurrency: Calls in flight, at most.
@@ -30,6 +30,7 @@ class SessionSettings:
         requests_per_minute: None learns it from the endpoint, where it says.
         tokens_per_minute: As above.
         max_wait_seconds: The longest single wait that an endpoint may ask for.
+        options: Settings of its calls, and how often it is asked again.
     """
 
     concurrency: int = 16
@@ -37,6 +38,7 @@ class SessionSettings:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     max_wait_seconds: float = DEFAULT_MAX_WAIT_SECONDS
+    options: AskOptions = DEFAULT_OPTIONS
 
 
 @asynccontextmanager
@@ -61,16 +63,15 @@ async def judge_session(
     )
     if isinstance(client, str):
         seconds = settings.timeout_seconds
-        async with own_async_judge(client, model, limiter=limiter, reply_seconds=seconds) as (
-            inner,
-            own,
-        ):
+        async with own_async_judge(
+            client, model, limiter=limiter, reply_seconds=seconds, options=settings.options
+        ) as (inner, own):
             yield LimitedJudge(inner, own, limiter, seconds, watched=True)
     elif is_async(client):
-        inner = await async_judge_for(client, model)
+        inner = await async_judge_for(client, model, settings.options)
         yield LimitedJudge(inner, client, limiter, settings.timeout_seconds)
     else:
-        threaded = ThreadedJudge(judge_for(client, model))
+        threaded = ThreadedJudge(judge_for(client, model, settings.options))
         yield LimitedJudge(threaded, client, limiter, settings.timeout_seconds)
 
 
@@ -84,6 +85,11 @@ class ThreadedJudge:
     def identity(self) -> str | None:
         """Which model of which endpoint answers; None when the judge below does not say."""
         return getattr(self._judge, "identity", None)
+
+    @property
+    def models_without_temperature(self) -> list[str]:
+        """Models that refused a temperature of 0, and were asked at their own."""
+        return list(getattr(self._judge, "models_without_temperature", ()))
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask in a thread; one that is past its row's time holds neither the run nor its end."""
@@ -120,6 +126,11 @@ class LimitedJudge:
     def identity(self) -> str | None:
         """Which model of which endpoint answers; None when the judge below does not say."""
         return getattr(self._judge, "identity", None)
+
+    @property
+    def models_without_temperature(self) -> list[str]:
+        """Models that refused a temperature of 0, and were asked at their own."""
+        return list(getattr(self._judge, "models_without_temperature", ()))
 
     @property
     def waiting_seconds(self) -> float:

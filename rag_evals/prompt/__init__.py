@@ -12,7 +12,7 @@ from rag_evals.prompt.examples import (
     read_example,
     shown_examples,
 )
-from rag_evals.prompt.header import PromptHeader, PromptSettings
+from rag_evals.prompt.header import PromptHeader
 from rag_evals.prompt.rendering import Criterion, Rendering, check_language, sentences_of
 from rag_evals.prompt.shipped import (
     FOLDERS_VARIABLE,
@@ -21,6 +21,7 @@ from rag_evals.prompt.shipped import (
     shipped_names,
     shipped_source,
 )
+from rag_evals.prompt.shows import check_criteria, check_numbered
 from rag_evals.prompt.template import DATA_VARIABLES, VARIABLES, Prompt
 
 __all__ = [
@@ -32,9 +33,10 @@ __all__ = [
     "ExampleInput",
     "Prompt",
     "PromptHeader",
-    "PromptSettings",
     "Rendering",
+    "check_criteria",
     "check_language",
+    "check_numbered",
     "escape_tags",
     "examples_of",
     "read_example",

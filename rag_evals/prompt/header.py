@@ -1,29 +1,23 @@
 """What does the front matter of a prompt file say? Reads and checks its YAML."""
 
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from rag_evals.errors import PromptError
+from rag_evals.core import check_settings
+from rag_evals.errors import ConfigurationError, PromptError
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
-class PromptSettings(BaseModel):
-    """Sampling settings that a prompt file asks for."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    temperature: float | None = Field(
-        default=None, ge=0, le=2, description="0 for the likeliest reply."
-    )
-    max_tokens: int | None = Field(default=None, ge=1, description="The most tokens of a reply.")
-
-    def given(self) -> dict[str, Any]:
-        """Return the settings that are set, as a call sends them."""
-        return self.model_dump(exclude_none=True)
+def _settings(given: Any) -> dict[str, Any]:
+    """Check settings; pydantic takes a ValueError for the fault of a field."""
+    try:
+        return check_settings(given)
+    except ConfigurationError as error:
+        raise ValueError(str(error)) from None
 
 
 class PromptHeader(BaseModel):
@@ -44,8 +38,8 @@ class PromptHeader(BaseModel):
     language: str | None = Field(
         default=None, pattern=r"^[a-z]{2,3}$", description="Language the prompt is written in."
     )
-    settings: PromptSettings = Field(
-        default_factory=lambda: PromptSettings(), description="temperature and max_tokens."
+    settings: Annotated[dict[str, Any], BeforeValidator(_settings)] = Field(
+        default_factory=dict, description="What the judge is asked with, such as temperature."
     )
     criteria: dict[str, str] = Field(
         default_factory=dict, description="What a checklist asks, by name."

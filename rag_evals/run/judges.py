@@ -4,7 +4,15 @@ import asyncio
 from contextlib import AsyncExitStack, closing
 
 from rag_evals.cache import CachedJudge
-from rag_evals.judge import AsyncJudge, Client, LimitedJudge, endpoint_of, judge_session, model_of
+from rag_evals.judge import (
+    AsyncJudge,
+    Client,
+    LimitedJudge,
+    client_settings,
+    endpoint_of,
+    judge_session,
+    model_of,
+)
 from rag_evals.run.plan import Plan
 
 
@@ -27,6 +35,11 @@ class RunJudges:
     def waiting_seconds(self) -> float:
         """How long an endpoint has asked to wait, from now; 0 when none has."""
         return max((judge.waiting_seconds for judge in self._limited), default=0.0)
+
+    @property
+    def models_without_temperature(self) -> list[str]:
+        """Models that refused a temperature of 0, and were asked at their own."""
+        return sorted({one for judge in self._limited for one in judge.models_without_temperature})
 
     async def open(self) -> AsyncJudge | None:
         """Open the judge of the plan, and those that graders name; None when none is asked."""
@@ -64,4 +77,6 @@ class RunJudges:
             endpoint=endpoint_of(client),
             default_model=model_of(client),
             model=model,
+            settings=settings.session.options.settings,
+            own=client_settings(client),
         )

@@ -1,6 +1,6 @@
 """What will be graded, by whom, and with which settings? Fully checked before the first call."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -18,11 +18,14 @@ from rag_evals.judge import (
     Client,
     Price,
     address_of,
+    as_instructor,
     check_endpoint,
+    client_settings,
     is_async,
     judge_for,
     model_of,
     price_of,
+    wanted_settings,
 )
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings
 from rag_evals.run.store import FORMAT
@@ -144,11 +147,16 @@ def make_plan(
     settings = RunSettings.of(concurrency, options or {})
     if client is None:
         client = default_judge()
+    client = as_instructor(client, asynchronous=True)
     columns = ColumnMap.of(columns)
     chosen = _chosen(graders)
     _check_graders(chosen)
     open_cache = partial(_statement_cache, settings, options or {}, client, chosen)
-    resolved = [resolve(grader, client, model, open_cache=open_cache) for grader in chosen]
+    of_judge = settings.session.options.settings
+    resolved = [
+        resolve(grader, client, model, settings=of_judge, open_cache=open_cache)
+        for grader in chosen
+    ]
     asked = resolved[0][1]
     check_endpoint(asked)
     judge = _judge_name(client, model)
@@ -164,6 +172,9 @@ def make_plan(
         "models": {grader.name: grader.model for grader, _ in resolved if grader.model},
         "columns": columns.described(),
         "limit": settings.limit,
+        "settings": _settings(
+            asked, [grader for grader, _ in resolved], settings.session.options.settings
+        ),
     }
     return Plan(
         rows, checked, tuple(grader for grader, _ in resolved), asked, model, settings, identity
@@ -223,6 +234,15 @@ def _addresses(client: Client, graders: Sequence[Grader[Any]]) -> str | None:
     asked: list[Client] = [] if client is None else [client]
     asked += [endpoint for grader in graders for endpoint in grader.endpoints]
     return " and ".join(dict.fromkeys(address_of(each) for each in asked)) or None
+
+
+def _settings(
+    client: Client, graders: Sequence[Grader[Any]], given: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return what all judges are asked with, those of single graders left out; None: nobody is."""
+    if client is None and not any(grader.endpoints for grader in graders):
+        return None
+    return wanted_settings({}, given, client_settings(client))
 
 
 def _judge_name(client: Client, model: str | None) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -13,7 +13,13 @@ from rag_evals.core import Meter, Sample, named_arguments
 from rag_evals.dataset import Columns, Data, FileData, NumberedSample
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.grading import Grader, drive_async
-from rag_evals.judge import DEFAULT_MAX_WAIT_SECONDS, DEFAULT_TIMEOUT_SECONDS, AsyncJudge, Client
+from rag_evals.judge import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    DEFAULT_REASKS,
+    DEFAULT_TIMEOUT_SECONDS,
+    AsyncJudge,
+    Client,
+)
 from rag_evals.run.collector import settled_heap
 from rag_evals.run.earlier_outcomes import read_earlier_outcomes
 from rag_evals.run.judges import RunJudges
@@ -54,6 +60,8 @@ def evaluate(
     max_failures: int | str = DEFAULT_MAX_FAILURES,
     cache: bool | str | Path | None = None,
     restart: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    reasks: int = DEFAULT_REASKS,
 ) -> Run:
     """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
 
@@ -61,8 +69,9 @@ def evaluate(
         data: A path to a file of rows, a `DataFile`, a table (pandas, polars, Arrow, Hugging Face),
             or an iterable of mappings, samples or objects with fields.
         graders: One or more graders, or names of shipped ones.
-        client: An instructor client, sync or async, a string such as `"openai/gpt-4o-mini"`, or
-            `"embedded"`; None takes `RAG_EVALS_JUDGE`, else `"embedded"`.
+        client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, an instructor client, sync
+            or async, or one of OpenAI's, Anthropic's or Google's own; None takes `RAG_EVALS_JUDGE`,
+            else `"embedded"`.
         model: Model to ask; None takes the grader's, else the client's own.
         columns: Where the fields are: field and column, path or function, as in
             `{"answer": "response", "context": lambda row: row["docs"]}`; None looks for the usual
@@ -81,6 +90,9 @@ def evaluate(
         cache: True keeps answers in the user's cache file, a path in that file, False nothing;
             None keeps no answers, and verdicts where the environment asks for it.
         restart: Begin anew, and move a run that is in `out` aside.
+        settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they come
+            before those of a grader. Without any, the temperature is 0.
+        reasks: How often an invalid reply is asked again.
 
     Returns:
         The run: each row has one outcome for each grader.
@@ -103,6 +115,8 @@ def evaluate(
         max_failures=max_failures,
         cache=cache,
         restart=restart,
+        settings=settings,
+        reasks=reasks,
     )
     plan = make_plan(
         data,
@@ -136,6 +150,8 @@ async def aevaluate(
     max_failures: int | str = DEFAULT_MAX_FAILURES,
     cache: bool | str | Path | None = None,
     restart: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    reasks: int = DEFAULT_REASKS,
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
     options = RunOptions(
@@ -147,6 +163,8 @@ async def aevaluate(
         max_failures=max_failures,
         cache=cache,
         restart=restart,
+        settings=settings,
+        reasks=reasks,
     )
     plan = make_plan(
         data,
@@ -275,6 +293,7 @@ class _Runner:
         self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
         self._summary.presets = self._plan.presets
+        self._summary.without_temperature = self._judges.models_without_temperature
         outcomes = self._outcomes if self._keep else None
         return Run.fresh(outcomes, self._summary, folder, self._graded, self._samples)
 

@@ -1,13 +1,20 @@
 """How is a run carried out? Limits, time-outs, the cache: nothing here can change a score."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from rag_evals.cache import Database, default_path, open_calls
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge import DEFAULT_MAX_WAIT_SECONDS, DEFAULT_TIMEOUT_SECONDS, SessionSettings
+from rag_evals.judge import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    DEFAULT_REASKS,
+    DEFAULT_TIMEOUT_SECONDS,
+    AskOptions,
+    SessionSettings,
+)
 
 DEFAULT_CONCURRENCY = 16
 # Each grading at work takes memory; no endpoint serves more of them for one client.
@@ -32,6 +39,8 @@ class RunOptions(TypedDict, total=False):
         cache: True keeps answers in the user's cache file, a path in that file, False nothing;
             None keeps no answers, and verdicts where the environment asks for it.
         restart: Begin anew, and move a run that is in `out` aside.
+        settings: What the judge is asked with, such as `{"temperature": 0}`.
+        reasks: How often an invalid reply is asked again; default 3.
     """
 
     limit: int | None
@@ -42,6 +51,8 @@ class RunOptions(TypedDict, total=False):
     max_failures: int | str
     cache: bool | str | Path | None
     restart: bool
+    settings: Mapping[str, Any] | None
+    reasks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +158,7 @@ class RunSettings:
                 options.get("rpm"),
                 options.get("tpm"),
                 options.get("max_wait", DEFAULT_MAX_WAIT_SECONDS),
+                AskOptions.of(options.get("settings"), options.get("reasks", DEFAULT_REASKS)),
             ),
             FailureLimit.parse(options.get("max_failures", DEFAULT_MAX_FAILURES)),
             path,

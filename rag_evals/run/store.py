@@ -78,6 +78,7 @@ class _Identity(TypedDict):
     models: NotRequired[dict[str, str]]
     columns: NotRequired[dict[str, str]]
     limit: NotRequired[int | None]
+    settings: NotRequired[dict[str, Any] | None]
 
 
 class _StoredManifest(TypedDict):

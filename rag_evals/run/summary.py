@@ -168,6 +168,7 @@ class Summary:
         judge: Who graded; None where a stored run does not say.
         presets: Tools by whose column names the data was read.
         first_failure: What the first failed outcome said.
+        without_temperature: Models that refused a temperature of 0, known in a run of now.
     """
 
     graders: dict[str, GraderSummary] = field(default_factory=dict)
@@ -181,6 +182,7 @@ class Summary:
     judge: str | None = None
     presets: tuple[str, ...] = ()
     first_failure: str = ""
+    without_temperature: list[str] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
@@ -210,6 +212,9 @@ class Summary:
         if self.changed:
             since = "it was" if self.changed == 1 else "they were"
             notes.append(f"{_rows(self.changed)} changed since {since} graded: graded again")
+        if self.without_temperature:
+            models = ", ".join(self.without_temperature)
+            notes.append(f"{models} takes no temperature of 0, and was asked at its own")
         if self.left_out:
             notes.append(
                 f"{_rows(self.left_out)} graded earlier and not counted: the data has no such row "

@@ -1,7 +1,8 @@
 """Who decides when one verifier is cheap and another is good? The cheap one, where it is sure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from rag_evals.core import CacheMode, Claim, Flow, Verdict, Verifier, check_verdicts, fingerprint
 from rag_evals.errors import ConfigurationError
@@ -75,6 +76,11 @@ class CascadeVerifier(Verifier):
     def language_warning(self, language: str | None) -> str | None:
         """Return what the first verifier says, which decides most."""
         return self.first.language_warning(language)
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "CascadeVerifier":
+        """Return the cascade with both parts asking with these settings."""
+        first, then = (part.with_settings(settings) for part in (self.first, self.then))
+        return CascadeVerifier(first, then, self.unsure)
 
     def check(self) -> None:
         """Check both parts: the second may be asked long after the first was paid."""

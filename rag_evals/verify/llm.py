@@ -1,10 +1,10 @@
 """Do the chunks support these statements? A judge decides several statements in each call."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -19,6 +19,7 @@ from rag_evals.core import (
     Verdict,
     Verifier,
     check_each_once,
+    check_settings,
     facts_of,
     fingerprint,
     require_whole,
@@ -82,6 +83,7 @@ class LLMVerifier(Verifier):
         prompt: A template that shows `statements` and `chunks`, lists of texts, and may show
             `statement_settings`: for each statement None, or the `question`, the words `before` it
             and its `sentence`, where it leans on them. None takes the shipped one.
+        settings: What the judge is asked with, such as `{"temperature": 0}`.
 
     Raises:
         ConfigurationError: A setting cannot work, or `model` and `endpoint` both name a model.
@@ -98,7 +100,9 @@ class LLMVerifier(Verifier):
         language: str | None = None,
         prompt: str | Path | Prompt | None = None,
         examples: Sequence[ExampleInput] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
+        self.settings = check_settings(settings)
         self.batch_size = require_whole("batch_size", batch_size)
         if endpoint is not None:
             read_endpoint(endpoint)
@@ -135,8 +139,15 @@ class LLMVerifier(Verifier):
         changed._fingerprint = None
         return changed
 
+    def with_settings(self, settings: Mapping[str, Any]) -> Self:
+        """Return the same verifier, asking with these settings; its others stay."""
+        changed = copy.copy(self)
+        changed.settings = {**self.settings, **check_settings(settings)}
+        changed._fingerprint = None
+        return changed
+
     def fingerprint(self) -> str:
-        """Return a hash of prompt, examples, reply schema, batch size, model and language."""
+        """Return a hash of what shapes a call: prompt, examples, schema, settings, model."""
         if self._fingerprint is None:
             self._fingerprint = fingerprint(
                 self.prompt.sources_by_language(),
@@ -146,6 +157,7 @@ class LLMVerifier(Verifier):
                 self.model,
                 self.endpoint,
                 self.language,
+                self.settings,
             )
         return self._fingerprint
 
@@ -186,6 +198,7 @@ class LLMVerifier(Verifier):
                 "statements": statements,
                 "statement_count": len(statements),
             },
+            self.settings,
             model=self.model,
             endpoint=self.endpoint,
         )

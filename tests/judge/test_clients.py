@@ -9,7 +9,7 @@ import instructor
 import openai
 import pytest
 
-from rag_evals import Faithfulness, base, errors
+from rag_evals import Faithfulness, aevaluate, base, errors, evaluate
 from rag_evals.judge import judge_for
 from rag_evals.judge.clients import STRICT_HOSTS
 from rag_evals.judge.providers import ALIASES, PROVIDERS, Endpoint, read_endpoint
@@ -237,18 +237,49 @@ def test_a_missing_provider_library_names_its_package() -> None:
 def test_the_wrong_kind_of_client_gets_one_clear_error(
     scripted: Start, client_of: ClientOf
 ) -> None:
-    """Sync in agrade, async in grade, and a client that is not instructor's."""
+    """Sync in agrade, async in grade, and what is no client at all."""
     judge = scripted(GOOD)
     sync = client_of(judge)
     sdk = openai.AsyncOpenAI(base_url=judge.base_url, api_key="k")
-    wrong: Any = sdk
+    raw: Any = sdk
+    wrong: Any = object()
 
     with pytest.raises(errors.ConfigurationError, match="async client cannot be used by grade"):
         Faithfulness.grade(**EIFFEL, client=instructor.from_openai(sdk))
     with pytest.raises(errors.ConfigurationError, match="sync client cannot be awaited"):
         asyncio.run(Faithfulness.agrade(**EIFFEL, client=sync))
-    with pytest.raises(errors.ConfigurationError, match="client is AsyncOpenAI; expected an instr"):
+    with pytest.raises(errors.ConfigurationError, match="async client cannot be used by grade"):
+        Faithfulness.grade(**EIFFEL, client=raw)
+    with pytest.raises(errors.ConfigurationError, match="client is object; expected a string"):
         Faithfulness.grade(**EIFFEL, client=wrong)
+
+
+@pytest.mark.parametrize("kind", ["OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"])
+def test_a_client_of_openai_itself_is_wrapped(scripted: Start, kind: str) -> None:
+    """It is asked by schema, in `grade`, `agrade` and `evaluate`, and is not closed."""
+    judge = scripted(GOOD)
+    place: dict[str, Any] = {"base_url": judge.base_url}
+    if "Azure" in kind:
+        place = {"azure_endpoint": judge.base_url, "api_version": "2024-10-21"}
+
+    async def grade_async(sdk: Any) -> float:
+        async with sdk:
+            graded = await Faithfulness.agrade(**EIFFEL, client=sdk, model="m")
+            run = await aevaluate([EIFFEL], client=sdk, model="m")
+        return graded.score + run.summary().graders["faithfulness"].scores[0]
+
+    sdk = getattr(openai, kind)(api_key="k", **place)
+    if kind.startswith("Async"):
+        total = asyncio.run(grade_async(sdk))
+    else:
+        with sdk:
+            total = Faithfulness.grade(**EIFFEL, client=sdk, model="m").score
+            run = evaluate([EIFFEL], client=sdk, model="m")
+            total += run.summary().graders["faithfulness"].scores[0]
+
+    assert total == 2.0
+    formats = [request.body["response_format"]["type"] for request in judge.requests]
+    assert formats == ["json_schema"] * 2
 
 
 def test_a_session_closes_what_it_made(scripted: Start) -> None:

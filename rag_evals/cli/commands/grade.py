@@ -32,12 +32,15 @@ from rag_evals.cli.shared.options import (
     PresetOption,
     PromptFile,
     Quiet,
+    Settings,
     SheetOption,
 )
 from rag_evals.cli.shared.verifiers import with_verifier_options
+from rag_evals.core import parse_settings
 from rag_evals.dataset import ColumnMap, DataFile
 from rag_evals.errors import ConfigurationError, RunInterruptedError, TooManyFailuresError
 from rag_evals.grading import default_judge
+from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report.terminal.run import announce_columns, show_json, show_run
 from rag_evals.report.terminal.screen import echo, echo_error, echo_json
 from rag_evals.run import (
@@ -92,6 +95,7 @@ def grade(
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
     ] = None,
+    setting: Settings = None,
     column: ColumnOption = None,
     preset: PresetOption = None,
     sheet: SheetOption = None,
@@ -140,6 +144,12 @@ def grade(
             metavar="N|N%", help="End the run when more rows failed.", rich_help_panel=_LIMITS
         ),
     ] = DEFAULT_MAX_FAILURES,
+    reasks: Annotated[
+        int,
+        typer.Option(
+            min=0, help="How often an invalid reply is asked again.", rich_help_panel=_LIMITS
+        ),
+    ] = DEFAULT_REASKS,
     no_cache: Annotated[
         bool,
         typer.Option("--no-cache", help="Do not use stored replies.", rich_help_panel=_LIMITS),
@@ -173,6 +183,8 @@ def grade(
         "max_failures": max_failures,
         "cache": not (no_cache or dry_run),
         "restart": restart,
+        "settings": parse_settings(setting),
+        "reasks": reasks,
     }
     graders, asked = with_verifier_options(
         chosen_graders(grader or [], prompt, prompts or [], language),
@@ -189,9 +201,7 @@ def grade(
         concurrency=concurrency,
         options=options,
     )
-    if plan.checked is not None and not quiet:
-        announce_columns(plan.checked, data)
-    check_group_column(plan, by)
+    _announce(plan, data, by=by, quiet=quiet)
     if dry_run:
         _show_estimate(plan, json_output=json_output)
         return
@@ -199,6 +209,12 @@ def grade(
     _show(run, json_output=json_output, quiet=quiet, count=counted)
     show_more(run, by=by, report=report, on_stderr=json_output)
     _check(run, too_many, gate)
+
+
+def _announce(plan: Plan, data: str, *, by: str | None, quiet: bool) -> None:
+    if plan.checked is not None and not quiet:
+        announce_columns(plan.checked, data)
+    check_group_column(plan, by)
 
 
 def _show_estimate(plan: Plan, *, json_output: bool) -> None:

@@ -60,6 +60,16 @@ OutFolder = Annotated[
 
 Limit = Annotated[int | None, typer.Option(min=1, help="Grade the first rows only.")]
 
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Setting of the judge: temperature (default 0), max_tokens, seed, top_p or "
+        "reasoning_effort; may be repeated.",
+    ),
+]
+
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 JsonForTable = Annotated[

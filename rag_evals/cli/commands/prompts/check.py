@@ -57,7 +57,7 @@ def _facts(grader: JudgedGrader[Any, Any], messages: tuple[Message, ...]) -> Ite
     yield f"needs           {', '.join(grader.requires)}"
     yield f"blocks          {', '.join(sorted(grader.blocks)) or '-'}"
     yield f"language        {header.language or grader.language or '-'}"
-    yield f"settings        {header.settings.given() or '-'}"
+    yield f"settings        {header.settings or '-'}"
     yield f"criteria        {', '.join(header.criteria) or '-'}"
     yield (
         f"examples        {len(header.examples)}, valid" if header.examples else "examples        -"

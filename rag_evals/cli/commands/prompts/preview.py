@@ -75,5 +75,5 @@ def described(grader: JudgedGrader[Any, Any], sample: Sample) -> list[str]:
         lines += [f"--- {message['role']} message", *message["content"].splitlines()]
     schema = json.dumps(grader.response_model.model_json_schema(), indent=2, ensure_ascii=False)
     lines += [f"--- reply: {grader.response_model.__name__}", *schema.splitlines()]
-    settings = grader.header.settings.given()
+    settings = dict(grader.settings)
     return [*lines, "--- settings", json.dumps(settings), "--- model", str(grader.model)]

