@@ -7,7 +7,7 @@ from rag_evals import lazy_names
 
 NAMES = {
     "ask": ("DEFAULT_OPTIONS", "DEFAULT_REASKS", "AskOptions", "AsyncJudge", "Judge", "model_in"),
-    "call_settings": ("client_settings", "wanted_settings"),
+    "call_settings": ("wanted_settings",),
     "clients": (
         "Client",
         "address_of",
@@ -20,6 +20,7 @@ NAMES = {
     "deadline": ("DEFAULT_TIMEOUT_SECONDS", "check_timeout"),
     "embeddings": ("embed_texts",),
     "endpoint": ("check_endpoint",),
+    "own_settings": ("client_settings",),
     "providers": ("read_endpoint",),
     "raw_clients": ("as_instructor",),
     "prices": ("Price", "price_of"),

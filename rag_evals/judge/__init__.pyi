@@ -5,7 +5,6 @@ from rag_evals.judge.ask import AskOptions as AskOptions
 from rag_evals.judge.ask import AsyncJudge as AsyncJudge
 from rag_evals.judge.ask import Judge as Judge
 from rag_evals.judge.ask import model_in as model_in
-from rag_evals.judge.call_settings import client_settings as client_settings
 from rag_evals.judge.call_settings import wanted_settings as wanted_settings
 from rag_evals.judge.clients import Client as Client
 from rag_evals.judge.clients import address_of as address_of
@@ -18,6 +17,7 @@ from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOUT_
 from rag_evals.judge.deadline import check_timeout as check_timeout
 from rag_evals.judge.embeddings import embed_texts as embed_texts
 from rag_evals.judge.endpoint import check_endpoint as check_endpoint
+from rag_evals.judge.own_settings import client_settings as client_settings
 from rag_evals.judge.prices import Price as Price
 from rag_evals.judge.prices import price_of as price_of
 from rag_evals.judge.providers import read_endpoint as read_endpoint

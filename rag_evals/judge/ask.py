@@ -18,7 +18,6 @@ from rag_evals.core import (
 from rag_evals.errors import GradingError, RagEvalsError
 from rag_evals.judge.call_settings import (
     CallSettings,
-    client_settings,
     described,
     models_without_temperature,
     wanted_settings,
@@ -26,7 +25,7 @@ from rag_evals.judge.call_settings import (
 from rag_evals.judge.deadline import RowTime, call_within
 from rag_evals.judge.exchange import Exchange, current_exchange
 from rag_evals.judge.failures import cleaned, translate
-from rag_evals.judge.own_settings import own_model, settings_of
+from rag_evals.judge.own_settings import client_settings, own_model, settings_of
 from rag_evals.judge.redact import clean_instructor_logs
 from rag_evals.judge.schema import Parsed, prepared, strict_response_format
 from rag_evals.judge.tokens import text_reply

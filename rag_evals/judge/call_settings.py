@@ -11,10 +11,15 @@ from weakref import WeakKeyDictionary
 
 from rag_evals.core import DEFAULT_TEMPERATURE
 from rag_evals.errors import ConfigurationError, JudgeRejectedError, JudgeRequestError
+from rag_evals.judge.own_settings import client_settings
 
 # A provider's own places for a temperature: who fills one has chosen it.
 _OWN_PLACES = ("temperature", "config", "generation_config", "inferenceConfig")
+# The one provider that takes no request without this limit.
 _ANTHROPIC_TOKENS = 4096
+# Its newer libraries have no words for these, which older models take: sent as they are, they
+# reach the endpoint through any of its libraries.
+_ANTHROPIC_EXTRA = ("temperature", "top_p")
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "mistral": {"seed": "random_seed"},
     "cohere": {"top_p": "p"},
@@ -49,16 +54,11 @@ def wanted_settings(
     """
     settings = {**call, **given}
     # Some models take one of the two only.
-    chosen = "top_p" in settings or "top_p" in own or any(name in own for name in _OWN_PLACES)
+    owned = {*own, *(own.get("extra_body") or ())}
+    chosen = not owned.isdisjoint(_OWN_PLACES) or "top_p" in {*settings, *owned}
     if "temperature" not in settings and not chosen:
         settings["temperature"] = DEFAULT_TEMPERATURE
     return settings
-
-
-def client_settings(client: object) -> dict[str, Any]:
-    """Return the settings that a client is made with, which go with each of its calls."""
-    kept = getattr(client, "kwargs", None)
-    return dict(kept) if isinstance(kept, dict) else {}
 
 
 def described(settings: Mapping[str, Any]) -> str:
@@ -109,6 +109,10 @@ class CallSettings:
 
     def _in_words(self, settings: dict[str, Any]) -> dict[str, Any]:
         provider = provider_of(self._client)
+        if provider == "anthropic":
+            extra = {name: settings[name] for name in _ANTHROPIC_EXTRA if name in settings}
+            named = {name: value for name, value in settings.items() if name not in extra}
+            return {**named, "extra_body": {**(self._own.get("extra_body") or {}), **extra}}
         if provider == "responses" and "reasoning_effort" in settings:
             effort = settings["reasoning_effort"]
             settings = {**settings, "reasoning": {"effort": effort}}

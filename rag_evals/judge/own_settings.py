@@ -14,9 +14,15 @@ _MEANS_NOTHING = frozenset(
 _SECRET = ("auth", "key", "token", "secret", "cookie", "signature")
 
 
+def client_settings(client: object) -> dict[str, Any]:
+    """Return the settings that a client is made with, which go with each of its calls."""
+    kept = getattr(client, "kwargs", None)
+    return dict(kept) if isinstance(kept, dict) else {}
+
+
 def own_model(client: Any) -> str | None:
     """Return the model that an instructor client asks by itself; None when it does not say."""
-    model = (getattr(client, "kwargs", None) or {}).get("model")
+    model = client_settings(client).get("model")
     create = getattr(client, "create_fn", None)
     if model is None and isfunction(create):
         # `from_openai(client, model="m")` leaves it nowhere else.
@@ -33,7 +39,7 @@ def settings_of(client: Any) -> str:
     """
     sdk = getattr(client, "client", None)
     transport = getattr(sdk, "_client", None)
-    arguments = dict(getattr(client, "kwargs", None) or {})
+    arguments = client_settings(client)
     arguments.pop("model", None)
     headers = [
         _public(source)

@@ -4,7 +4,6 @@ Each function below makes one SDK's client and says how it sends a request; all 
 types of these SDKs are unknown here: none of them need be installed.
 """
 
-import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,8 +18,6 @@ from rag_evals.judge.sending import repeating, repeating_async, seconds_for_one_
 
 if TYPE_CHECKING:
     from rag_evals.judge.limits import RequestLimiter
-
-_MOST_TOKENS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +149,7 @@ def _anthropic(_: str, asynchronous: bool, seconds: float) -> Made:
 
     kind = anthropic.AsyncAnthropic if asynchronous else anthropic.Anthropic
     sdk = kind(max_retries=0, timeout=seconds)
-    asked = _timed(sdk.messages.create, "timeout", seconds, asynchronous)
-    known = inspect.signature(sdk.messages.create).parameters
-
-    def send(body: dict[str, Any]) -> Any:
-        # The one provider that takes no request without this limit.
-        body = {"max_tokens": _MOST_TOKENS, **body}
-        # Newer libraries have no word for a temperature, which older models take.
-        rest = {name: body.pop(name) for name in list(body) if name not in known}
-        return asked({**body, "extra_body": {**body.get("extra_body", {}), **rest}})
-
+    send = _timed(sdk.messages.create, "timeout", seconds, asynchronous)
     return Made(sdk, send, "anthropic")
 
 

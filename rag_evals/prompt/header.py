@@ -73,7 +73,8 @@ def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "front matter"
         known = ", ".join(PromptHeader.model_fields)
-        raise PromptError(f"{origin}: {place}: {first['msg']}; keys are {known}") from error
+        said = first["msg"].removeprefix("Value error, ")
+        raise PromptError(f"{origin}: {place}: {said}; keys are {known}") from error
     except (ValueError, TypeError, RecursionError) as error:
         # A date such as 2024-99-99, a number of 5,000 digits, ten thousand brackets.
         raise PromptError(f"{origin}: front matter cannot be read: {error}") from error

@@ -205,8 +205,13 @@ def test_a_setting_that_cannot_be_is_refused(settings: Any, message: str) -> Non
 @pytest.mark.parametrize(
     ("provider", "mode", "given", "sent"),
     [
-        ("anthropic", "TOOLS", {}, {"temperature": 0, "max_tokens": 4096}),
-        ("anthropic", "TOOLS", {"max_tokens": 9}, {"temperature": 0, "max_tokens": 9}),
+        ("anthropic", "TOOLS", {}, {"extra_body": {"temperature": 0}, "max_tokens": 4096}),
+        (
+            "anthropic",
+            "TOOLS",
+            {"max_tokens": 9},
+            {"extra_body": {"temperature": 0}, "max_tokens": 9},
+        ),
         ("mistral", "TOOLS", {"seed": 1}, {"temperature": 0, "random_seed": 1}),
         ("cohere", "TOOLS", {"top_p": 0.5}, {"p": 0.5}),
         (

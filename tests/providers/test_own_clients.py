@@ -7,10 +7,10 @@ from typing import Any
 import instructor
 import pytest
 
-from rag_evals import evaluate
+from rag_evals import Faithfulness, evaluate
 from rag_evals.judge.closing import close_client
 from rag_evals.testing import Answer, HttpError, JudgeRequest, ScriptedJudge
-from tests.providers.cases import GOOD, KEY, SDKS_HERE
+from tests.providers.cases import ASKED, GOOD, KEY, SDKS_HERE, Asked
 
 if not SDKS_HERE:
     pytest.skip("the SDKs of providers are not installed here", allow_module_level=True)
@@ -73,3 +73,38 @@ def test_an_own_client_is_read_and_repeated(
     assert outcome.score == 1.0, outcome.error
     assert len(judge.requests) == 2
     assert (outcome.usage.prompt_tokens, outcome.usage.uncounted) == (100, 0)
+
+
+def test_an_own_client_of_anthropic_takes_settings() -> None:
+    """Its newer libraries have no word for a temperature; the endpoint says whether it is taken."""
+    from anthropic import Anthropic
+
+    with ScriptedJudge(GOOD, dialect="anthropic") as judge:
+        sdk = Anthropic(api_key=KEY, base_url=judge.base_url)
+        Faithfulness.grade(**ROW, client=sdk, model="m")
+        own = instructor.from_anthropic(sdk, model="m", max_tokens=500, extra_body={"top_k": 3})
+        Faithfulness.grade(**ROW, client=own, settings={"top_p": 0.5})
+
+    first, second = (request.body for request in judge.requests)
+    assert (first["temperature"], first["max_tokens"]) == (0, 4096)
+    assert (second["top_p"], second["top_k"], second["max_tokens"]) == (0.5, 3, 500)
+    assert "temperature" not in second
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.name)
+def test_settings_reach_every_provider(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each arrives under the provider's own name; without any, the temperature is 0."""
+    for key in asked.keys:
+        monkeypatch.setenv(key, KEY)
+    with ScriptedJudge(GOOD, dialect=asked.dialect) as judge:
+        monkeypatch.setenv(asked.address, judge.base_url)
+        for settings in ({}, {"temperature": 0.25, "max_tokens": 77}):
+            Faithfulness.grade(**ROW, client=asked.judge, settings=settings)
+
+    sent = []
+    for request in judge.requests:
+        body = request.body
+        sent.append(body.get("inferenceConfig") or body.get("generationConfig") or body)
+    assert [one["temperature"] for one in sent] == [0, 0.25]
+    names = ("max_tokens", "max_output_tokens", "maxTokens", "maxOutputTokens")
+    assert [sent[1][name] for name in names if name in sent[1]] == [77]
