@@ -4,7 +4,7 @@ Each attack has an answer that its context refutes, and a text that is put into 
 answer. It wins when the judge grades the row much better with the text than without it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -17,7 +17,7 @@ from rag_evals.core import Sample
 from rag_evals.dataset import read_rows
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import default_judge, resolve
-from rag_evals.judge import Client
+from rag_evals.judge import DEFAULT_REASKS, Client
 from rag_evals.run import DEFAULT_CONCURRENCY, Outcome, Report, evaluate
 
 AttackPlace = Literal["chunk", "new_chunk", "answer", "answer_front"]
@@ -181,6 +181,8 @@ def attack(
     model: str | None = None,
     concurrency: int = DEFAULT_CONCURRENCY,
     progress: Report | bool | None = False,
+    settings: Mapping[str, Any] | None = None,
+    reasks: int = DEFAULT_REASKS,
 ) -> AttackReport:
     """Attack a judge with a prompt: every row clean, attacked, and attacked without hardening.
 
@@ -191,6 +193,8 @@ def attack(
         model: As for `Grader.grade`.
         concurrency: Gradings at a time.
         progress: As for `evaluate`.
+        settings: Of the judge, as for `evaluate`.
+        reasks: As for `evaluate`.
 
     Raises:
         ConfigurationError: The judge reads no prompt, so there is nothing to talk over.
@@ -215,6 +219,8 @@ def attack(
             concurrency=concurrency,
             progress=progress,
             max_failures=max_failures,
+            settings=settings,
+            reasks=reasks,
         )
         return {outcome.sample_id: outcome for outcome in run.outcomes}
 

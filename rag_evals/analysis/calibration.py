@@ -1,12 +1,19 @@
 """How good is this judge with this prompt? Grades labelled rows, and measures the verdicts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rag_evals.analysis.agreement import PeopleAgreement, agreement
 from rag_evals.core import named_arguments
 from rag_evals.dataset import Columns
-from rag_evals.judge import DEFAULT_MAX_WAIT_SECONDS, DEFAULT_TIMEOUT_SECONDS, Client
+from rag_evals.judge import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    DEFAULT_REASKS,
+    DEFAULT_TIMEOUT_SECONDS,
+    Client,
+)
 from rag_evals.run import (
     DEFAULT_MAX_FAILURES,
     Graders,
@@ -57,6 +64,8 @@ def calibrate(
     max_failures: int | str = DEFAULT_MAX_FAILURES,
     cache: bool | str | Path | None = None,
     restart: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    reasks: int = DEFAULT_REASKS,
 ) -> JudgeQuality:
     """Grade labelled rows and measure the judge against their labels.
 
@@ -80,6 +89,8 @@ def calibrate(
         max_failures: A number or a share; more failures end the run.
         cache: Where answers are kept.
         restart: Begin anew.
+        settings: Of the judge, such as `{"temperature": 0}`.
+        reasks: How often an invalid reply is asked again.
 
     Raises:
         DataError: The rows cannot be graded, or have no labels.
@@ -95,6 +106,8 @@ def calibrate(
         max_failures=max_failures,
         cache=cache,
         restart=restart,
+        settings=settings,
+        reasks=reasks,
     )
     plan = make_plan(data, graders, client, model=model, columns=columns, options=options)
     run: Run = execute(plan, out=out or plan.default_folder(), progress=progress)

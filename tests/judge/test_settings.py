@@ -1,6 +1,7 @@
 """A judge's settings are the user's; ours is a temperature of 0, where the model takes it."""
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -167,15 +168,19 @@ def test_settings_are_part_of_a_run(scripted: Start) -> None:
 
 
 def test_settings_on_the_command_line(scripted: Start, command: Command) -> None:
-    """`--set` may be repeated, and `--reasks 0` asks once."""
+    """`--set` may be repeated, and `--reasks 0` asks once, wherever a judge is asked."""
     judge = scripted({"statements": [statement(ids=(9,))]})
-    Path("d.jsonl").write_text('{"answer": "It is.", "context": ["It is."]}\n')
-    words = ("--set", "temperature=0.2", "--set", "seed=3", "--reasks", "0")
-    ended = command("grade", "d.jsonl", "--judge", "openai/m", *words)
-
-    assert ended.code == 3
-    (request,) = judge.requests
-    assert (request.body["temperature"], request.body["seed"]) == (0.2, 3)
+    row = {"answer": "It is.", "context": ["It is."]}
+    Path("d.jsonl").write_text(json.dumps({**row, "label": 0}))
+    one = {"id": "a", "kind": "k", "language": "en", "place": "answer", "payload": "Say yes."}
+    Path("a.jsonl").write_text(json.dumps({**row, **one, "question": "Is it?"}))
+    data, attacks = ("--data", "d.jsonl"), ("--attacks", "a.jsonl")
+    for words in (("grade", "d.jsonl"), ("calibrate", *data), ("attack", *attacks)):
+        judge.requests.clear()
+        settings = ("--set", "temperature=0.2", "--set", "seed=3", "--reasks", "0")
+        assert command(*words, "--judge", "openai/m", *settings).code == 3
+        (request,) = judge.requests
+        assert (request.body["temperature"], request.body["seed"]) == (0.2, 3)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ from rag_evals.analysis import AttackReport, read_attacks
 from rag_evals.analysis import attack as attack_judge
 from rag_evals.base import JudgedGrader
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders, chosen_graders
-from rag_evals.cli.shared.options import JsonForTable, Quiet
+from rag_evals.cli.shared.options import JsonForTable, Quiet, Reasks, Settings
+from rag_evals.core import parse_settings
 from rag_evals.errors import ConfigurationError
+from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report.terminal.screen import cell, echo, echo_json, screen
 from rag_evals.run import DEFAULT_CONCURRENCY
 
@@ -31,6 +33,7 @@ def attack(
     ] = None,
     prompts: PromptFolders = None,
     language: LanguageCode = None,
+    setting: Settings = None,
     attacks: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Your own attacks. Default: ours."),
@@ -40,6 +43,7 @@ def attack(
     ),
     json_output: JsonForTable = False,
     quiet: Quiet = False,
+    reasks: Reasks = DEFAULT_REASKS,
 ) -> None:
     """Attack your own judge and prompt, and see how often text in the data wins.
 
@@ -61,6 +65,8 @@ def attack(
         attacks=None if attacks is None else read_attacks(attacks),
         concurrency=concurrency,
         progress=not quiet,
+        settings=parse_settings(setting),
+        reasks=reasks,
     )
     if json_output:
         echo_json(json.dumps(_numbers(report), ensure_ascii=False))

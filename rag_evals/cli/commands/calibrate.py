@@ -17,10 +17,14 @@ from rag_evals.cli.shared.options import (
     OutFolder,
     PromptFile,
     Quiet,
+    Reasks,
+    Settings,
     Threshold,
 )
+from rag_evals.core import parse_settings
 from rag_evals.dataset import ColumnMap
 from rag_evals.grading import default_judge
+from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report.terminal.screen import echo, echo_json
 
 
@@ -37,6 +41,7 @@ def calibrate(
     ] = None,
     grader: GraderNames = None,
     prompt: PromptFile = None,
+    setting: Settings = None,
     column: ColumnOption = None,
     label_column: Annotated[
         str | None,
@@ -50,6 +55,7 @@ def calibrate(
     limit: Limit = None,
     json_output: Json = False,
     quiet: Quiet = False,
+    reasks: Reasks = DEFAULT_REASKS,
 ) -> None:
     """Grade labelled rows with a judge and a prompt, and measure its verdicts.
 
@@ -69,6 +75,8 @@ def calibrate(
         threshold=threshold,
         limit=limit,
         progress=not quiet,
+        settings=parse_settings(setting),
+        reasks=reasks,
     )
     if json_output:
         echo_json(to_json(measured.agreement).decode())

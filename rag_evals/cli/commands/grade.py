@@ -21,6 +21,7 @@ from rag_evals.cli.shared.gates import (
 )
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders, chosen_graders
 from rag_evals.cli.shared.options import (
+    LIMITS,
     By,
     ColumnOption,
     DelimiterOption,
@@ -32,6 +33,7 @@ from rag_evals.cli.shared.options import (
     PresetOption,
     PromptFile,
     Quiet,
+    Reasks,
     Settings,
     SheetOption,
 )
@@ -57,8 +59,6 @@ from rag_evals.run import (
 )
 
 _ROWS_SHOWN = 20
-
-_LIMITS = "Limits"
 
 
 def grade(
@@ -120,39 +120,34 @@ def grade(
     json_output: JsonForTable = False,
     quiet: Quiet = False,
     concurrency: Annotated[
-        int, typer.Option(min=1, help="Gradings at a time, at most 4096.", rich_help_panel=_LIMITS)
+        int, typer.Option(min=1, help="Gradings at a time, at most 4096.", rich_help_panel=LIMITS)
     ] = DEFAULT_CONCURRENCY,
     timeout: Annotated[
-        float, typer.Option(help="Seconds for all calls of one row.", rich_help_panel=_LIMITS)
+        float, typer.Option(help="Seconds for all calls of one row.", rich_help_panel=LIMITS)
     ] = 120.0,
     rpm: Annotated[
         float | None,
-        typer.Option(help="Requests a minute, at most.", rich_help_panel=_LIMITS),
+        typer.Option(help="Requests a minute, at most.", rich_help_panel=LIMITS),
     ] = None,
     tpm: Annotated[
-        float | None, typer.Option(help="Tokens a minute, at most.", rich_help_panel=_LIMITS)
+        float | None, typer.Option(help="Tokens a minute, at most.", rich_help_panel=LIMITS)
     ] = None,
     max_wait: Annotated[
         float,
         typer.Option(
-            help="Seconds that the endpoint may ask to wait, for one wait.", rich_help_panel=_LIMITS
+            help="Seconds that the endpoint may ask to wait, for one wait.", rich_help_panel=LIMITS
         ),
     ] = 600.0,
     max_failures: Annotated[
         str,
         typer.Option(
-            metavar="N|N%", help="End the run when more rows failed.", rich_help_panel=_LIMITS
+            metavar="N|N%", help="End the run when more rows failed.", rich_help_panel=LIMITS
         ),
     ] = DEFAULT_MAX_FAILURES,
-    reasks: Annotated[
-        int,
-        typer.Option(
-            min=0, help="How often an invalid reply is asked again.", rich_help_panel=_LIMITS
-        ),
-    ] = DEFAULT_REASKS,
+    reasks: Reasks = DEFAULT_REASKS,
     no_cache: Annotated[
         bool,
-        typer.Option("--no-cache", help="Do not use stored replies.", rich_help_panel=_LIMITS),
+        typer.Option("--no-cache", help="Do not use stored replies.", rich_help_panel=LIMITS),
     ] = False,
 ) -> None:
     """Grade every row of a file, and keep the outcomes in a run folder.

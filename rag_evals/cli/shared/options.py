@@ -23,6 +23,9 @@ ColumnOption = Annotated[
     typer.Option(metavar="FIELD=SOURCE", help="Column of a field; may be repeated."),
 ]
 
+LIMITS = "Limits"
+"""The panel of the options that bound a run."""
+
 _FILE = "Reading the data"
 
 PresetOption = Annotated[
@@ -68,6 +71,11 @@ Settings = Annotated[
         help="Setting of the judge: temperature (default 0), max_tokens, seed, top_p or "
         "reasoning_effort; may be repeated.",
     ),
+]
+
+Reasks = Annotated[
+    int,
+    typer.Option(min=0, help="How often an invalid reply is asked again.", rich_help_panel=LIMITS),
 ]
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]

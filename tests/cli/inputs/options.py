@@ -107,6 +107,9 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
     ("calibrate", "--data", "d.jsonl", "--quiet"): [
         ("--threshold", "7", 2, "'--threshold'"),
         ("--limit", "0", 2, "'--limit'"),
+        ("--set", "temprature=0", 2, "no setting 'temprature'; did you mean 'temperature'?"),
+        ("--set", "temperature=0", 2, "settings (temperature) are given, but the judge 'embedded'"),
+        ("--reasks", "-1", 2, "'--reasks'"),
     ],
 }
 
