@@ -14,6 +14,7 @@ from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import openpyxl
 import pytest
 from pytest_examples import CodeExample, EvalExample, find_examples
 from typer.testing import CliRunner
@@ -199,6 +200,11 @@ def workplace(
         'Where is the tower?,It stands in Paris.,"[""The tower stands in Paris.""]"\n',
         encoding="utf-8",
     )
+    book = openpyxl.Workbook()
+    sheet = book.create_sheet("Answers")
+    for line in (["question", "answer", "context"], ["Where?", "In Paris.", "It is in Paris."]):
+        sheet.append(line)
+    book.save(tmp_path / "answers.xlsx")
     (tmp_path / "my_strict.jinja").write_text(
         '---\nresponse_model: faithfulness\n---\n{% extends "score_faithfulness.jinja" %}\n'
         "{% block criteria %}\nOnly a chunk's own words support a statement.\n{% endblock %}\n",

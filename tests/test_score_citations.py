@@ -47,6 +47,20 @@ def test_each_citation_is_decided_against_its_own_chunk(scripted: Start) -> None
     assert result.tallies == {"sentences with citations": (2, 3)}
 
 
+def test_a_judge_cannot_change_what_is_cited(scripted: Start) -> None:
+    """It names citations by id: the words of a sentence come from the answer alone."""
+    reply = verdicts(True, True)
+    for verdict in reply["citations"]:
+        verdict |= {"sentence": "It was built in 1923.", "number": 2, "chunk_id": 1}
+    scripted(reply)
+    result = CitationFaithfulness.grade(**ROW, client="openai/m")
+
+    assert [(c.sentence, c.number, c.chunk_id) for c in result.citations[:2]] == [
+        ("It stands in Paris.", 1, 0),
+        ("It was built in 1889.", 2, 1),
+    ]
+
+
 @pytest.mark.parametrize(
     ("reply", "fault"),
     [

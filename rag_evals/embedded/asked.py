@@ -10,6 +10,8 @@ A question is taken apart into what is asked for and a statement with a gap; the
 import re
 from typing import NamedTuple
 
+from rag_evals.text import has_russian
+
 _BE = "is|are|was|were"
 _DO = "do|does|did"
 _MODAL = "has|have|had|can|could|will|would|should|must|may|might"
@@ -54,7 +56,6 @@ _TWO_QUESTIONS = re.compile(
 # "Bees make ____ from nectar."
 _BLANK = re.compile(r"_{2,}|\[blank\]", re.IGNORECASE)
 _SHORT_IS = re.compile(r"^(who|what|when|where|how)'s\b", re.IGNORECASE)
-_CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 
 _RU_TWO = re.compile(
     r"\?.+\w|,? (?:и|или) (?:когда|где|кто|что|почему|как|сколько)\b|\bили\b", re.IGNORECASE
@@ -112,7 +113,7 @@ def read_question(question: str) -> Asked | None:
         None for a question that is not plain, or is none.
     """
     text = " ".join(question.replace("’", "'").split())[:300]
-    if _CYRILLIC.search(text):
+    if has_russian(text):
         return None if _RU_TWO.search(text) else _read_russian(text.rstrip("?!. "))
     plain = text.rstrip("?!. ")
     gap = _BLANK.search(plain)
@@ -271,7 +272,7 @@ def leading_subject(sentence: str) -> str:
     tokens = _WORD.findall(sentence)[: _LONGEST_SUBJECT + 1]
     if not tokens:
         return ""
-    if _CYRILLIC.search(tokens[0]):
+    if has_russian(tokens[0]):
         verb = next(
             (n for n, t in enumerate(tokens) if n and _RU_VERB.fullmatch(t.strip(".,;:—"))), None
         )

@@ -60,11 +60,6 @@ _SORRY = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"[?？][\"'»”*_)]*$")
-_PRONOUN_LEAD = re.compile(
-    r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|"
-    r"он|она|оно|они|это|этот|эта|эти|его|её|ее|их)\b",
-    re.IGNORECASE,
-)
 _HAS_WORD = re.compile(r"[^\W\d_]{2,}|\d")
 _LONGEST_HEAD_WORDS = 12
 
@@ -86,7 +81,6 @@ class PreparedStatement(NamedTuple):
         end: Behind its last character; `answer[start:end] == text`.
         text: The sentence in the answer's own words.
         claim: What it claims: the text without lead, emphasis and citation marks.
-        before: The claim before, when this one begins with a pronoun and leans on it; else None.
         no_claim: Why the sentence claims nothing; None when it claims something.
     """
 
@@ -94,7 +88,6 @@ class PreparedStatement(NamedTuple):
     end: int
     text: str
     claim: str
-    before: str | None = None
     no_claim: NoClaim | None = None
 
 
@@ -108,7 +101,6 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
         One entry for each sentence, list item and heading, in order.
     """
     prepared: list[PreparedStatement] = []
-    before: str | None = None
     data = [*json_claims(answer), *table_claims(answer)]
     fences, references = code_places(answer), reference_places(answer)
     for span in _without(data, split_sentences(answer)):
@@ -120,16 +112,11 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
             reason = "references"
         else:
             reason = "heading" if is_heading(answer, span) else no_claim_reason(claim)
-        leans = before is not None and _PRONOUN_LEAD.match(claim) is not None
-        prepared.append(
-            PreparedStatement(*span, claim_of_pair(claim), before if leans else None, reason)
-        )
-        if reason is None:
-            before = claim
+        prepared.append(PreparedStatement(*span, claim_of_pair(claim), reason))
     if not data:
         return prepared
     prepared += [
-        PreparedStatement(*span, strip_lead(claim), None, None if claim else "no_words")
+        PreparedStatement(*span, strip_lead(claim), None if claim else "no_words")
         for span, claim in data
     ]
     return sorted(prepared)

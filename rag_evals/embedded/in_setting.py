@@ -5,7 +5,6 @@ decided by its own words; where the evidence for them speaks of something else t
 for, the claim with the name in place counts. What stays unresolved is in doubt, and supported less.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -14,13 +13,12 @@ from rag_evals.embedded.claims import PreparedStatement
 from rag_evals.embedded.leads import strip_lead
 from rag_evals.embedded.placed import said_otherwise
 from rag_evals.embedded.standalone import Reading, stand_alone
-from rag_evals.text import leaning_of, one_line, words
+from rag_evals.text import has_russian, leaning_of, one_line, words
 
 # Set by hand: the odds of a claim with an unresolved pronoun, beside those of its words alone.
 _PRONOUN_ODDS = 0.9
 _BELOW_THRESHOLD = 0.9
 _LONGEST_SHOWN = 120
-_CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 
 # What claims nothing itself, and says what follows it is about.
 _LEADS_ON = ("announcement", "heading", "question")
@@ -98,7 +96,7 @@ def _misplaced(verdict: Verdict, rival: Evidence, threshold: float) -> Verdict:
     words_of_rival = f"'{one_line(rival.text)[:_LONGEST_SHOWN]}'"
     why = (
         f"об этом говорит фрагмент {rival.chunk_id}: {words_of_rival}"
-        if _CYRILLIC.search(rival.text)
+        if has_russian(rival.text)
         else f"of this, chunk {rival.chunk_id} says {words_of_rival}"
     )
     return replace(
@@ -140,13 +138,13 @@ def _keys(text: str) -> set[str]:
 
 
 def _read_as(verdict: Verdict, text: str) -> Verdict:
-    name = "прочитано как" if _CYRILLIC.search(text) else "read as"
+    name = "прочитано как" if has_russian(text) else "read as"
     return replace(verdict, reason=f"{name} '{text}': {verdict.reason}")
 
 
 def _doubted(verdict: Verdict, reading: Reading, claim: Claim, threshold: float) -> Verdict:
     """Lower the support of a claim that cannot be understood, and say why."""
-    russian = _CYRILLIC.search(claim.text) is not None
+    russian = has_russian(claim.text)
     if reading.unresolved == "pronoun":
         word = claim.text.split(maxsplit=1)[0]
         odds = _PRONOUN_ODDS * verdict.support

@@ -1,12 +1,12 @@
 """Why was a statement decided so? The differences found, in words, English or Russian."""
 
-import re
 from collections.abc import Sequence
 
 from rag_evals.core import Evidence
 from rag_evals.embedded.compare import EvidenceComparison
 from rag_evals.embedded.passage import Passage
 from rag_evals.embedded.polarity import compare_polarity
+from rag_evals.text import has_russian
 
 _ENGLISH = {
     "nothing": "no chunk shares a content word with the statement",
@@ -50,7 +50,6 @@ _RUSSIAN = {
     "chunk": "фрагмент {id}",
     "and": "; ",
 }
-_CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 _MOST_FINDINGS = 3
 _MOST_WORDS = 5
 
@@ -100,7 +99,7 @@ def absence_reason(
 
 
 def _is_russian(text: str) -> bool:
-    return _CYRILLIC.search(text, 0, 200) is not None
+    return has_russian(text[:200])
 
 
 def _support(result: EvidenceComparison, texts: dict[str, str]) -> str:

@@ -1,10 +1,10 @@
 """Does the judge support a false sentence? One is planted into the answer."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag_evals.core import Sample
+from rag_evals.text import has_russian
 
 # People, places and treaties that do not exist, so that no context can speak of them.
 _SENTENCES = {
@@ -19,7 +19,6 @@ _SENTENCES = {
         "Бренхоллоуский договор подписали 9 марта 1641 года одиннадцать герцогств Саравии.",
     ),
 }
-_CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def plant(sample: Sample, sentences: Sequence[str]) -> PlantedSample:
         sentences: The sentences of its answer, in order.
     """
     number = int(sample.content_hash(), 16)
-    language = "ru" if _CYRILLIC.search(sample.answer or "") else "en"
+    language = "ru" if has_russian(sample.answer or "") else "en"
     candidates = _SENTENCES[language]
     sentence = candidates[number % len(candidates)]
     place = number // len(candidates) % (len(sentences) + 1)

@@ -18,6 +18,7 @@ from rag_evals.text import (
     is_name_at,
     normalise_numbers,
     numbers_of,
+    plain_form,
     script_of,
     words,
 )
@@ -231,7 +232,7 @@ def without_repeats(statements: Sequence[Extracted]) -> tuple[list[int], list[st
     """
     places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for place, one in enumerate(statements):
-        text = " ".join(one.text.casefold().split()).rstrip(" .!")
+        text = plain_form(one.text).casefold()
         places.setdefault((text, tuple(sorted(set(one.sentence_ids)))), []).append(place)
     warnings = [
         f"merged: statement {statements[same[0]].text!r} was given {len(same)} times"

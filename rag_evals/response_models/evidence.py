@@ -4,7 +4,6 @@ A quote that fails is asked again with its fault. On the last attempt the reply 
 same, and the statement is unverified: nobody knows what the chunks say of it.
 """
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, Self
@@ -12,14 +11,13 @@ from typing import Literal, NamedTuple, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.core import ChunkId, JudgeModel, Quote, facts_of, is_last_attempt
-from rag_evals.text import MIN_QUOTE_LETTERS, Quotable
+from rag_evals.text import MIN_QUOTE_LETTERS, Quotable, has_russian
 
 VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
 """What the chunks say of a statement: that it is so, that it is not so, or nothing."""
 
 # The quotes of one reply are of a few chunks, and each may be asked for several times.
 _quotable = lru_cache(maxsize=32)(Quotable)
-_CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 _WISHES = {
     "absent": "copy the chunk's own words, whole words only",
     "denial": "quote the words between as well",
@@ -133,7 +131,7 @@ def why_unverified(
     """
     if verdict == "not_in_context":
         return None
-    words = _RUSSIAN if _CYRILLIC.search(statement) else _ENGLISH
+    words = _RUSSIAN if has_russian(statement) else _ENGLISH
     faults = [fault for one in evidence if (fault := _fault_of(one, chunks)) is not None]
     if evidence and not faults:
         return None

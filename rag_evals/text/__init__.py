@@ -15,7 +15,9 @@ from rag_evals.text.language import (
     LANGUAGE_NAMES,
     READ_WELL,
     denials,
+    has_russian,
     language_of,
+    script_of,
     small_words,
 )
 from rag_evals.text.leaning import Leaning, leaning_of
@@ -42,7 +44,6 @@ from rag_evals.text.numbers import (
 from rag_evals.text.plain import plain_form
 from rag_evals.text.quotes import MIN_QUOTE_LETTERS, Quotable
 from rag_evals.text.screen import is_obeyed, one_line, printable
-from rag_evals.text.scripts import script_of
 from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.surrogates import lone_surrogate
 from rag_evals.text.tokens import token_counter
@@ -84,6 +85,7 @@ __all__ = [
     "citing_sentences",
     "denials",
     "expand_dates",
+    "has_russian",
     "is_name_at",
     "is_obeyed",
     "is_stop_word",

@@ -1,7 +1,7 @@
-"""In which language is a text? Told by its script, and by small words of eight languages.
+"""In which language and script is a text? Told by letters, and by small words of eight languages.
 
-It is no more than the embedded judge needs: whether a text is in a language that it was made for,
-and which words of another one say nothing.
+It is no more than is needed: whether a text is in a language that the embedded judge was made for,
+which words of another one say nothing, and whether a judge changed the script of a sentence.
 """
 
 import re
@@ -14,19 +14,23 @@ from rag_evals.text.words import stem
 _MOST_READ = 2000
 _LEAST_SHARE = 0.15
 _WORD = re.compile(r"[^\W\d_]+")
+_RUSSIAN = re.compile("[а-яёА-ЯЁ]")
 # The first that fits decides: Japanese uses Chinese signs as well, Ukrainian the Russian letters.
 _SCRIPTS = (
     ("ja", re.compile("[\u3041-\u30ff]")),
     ("zh", re.compile("[\u3400-\u9fff]")),
     ("ko", re.compile("[\uac00-\ud7af]")),
     ("uk", re.compile("[іїєґІЇЄҐ]")),
-    ("ru", re.compile("[а-яёА-ЯЁ]")),
+    ("ru", _RUSSIAN),
     ("el", re.compile("[\u0370-\u03ff]")),
     ("he", re.compile("[\u0590-\u05ff]")),
     ("ar", re.compile("[\u0600-\u06ff]")),
     ("hi", re.compile("[\u0900-\u097f]")),
     ("th", re.compile("[\u0e00-\u0e7f]")),
 )
+_LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
+# Short texts do not tell these from each other: Russian letters alone, Chinese signs alone.
+_SAME_SCRIPT = {"uk": "ru", "ja": "zh"}
 # Letters that only one of the eight languages has.
 _LETTERS = dict.fromkeys("łąęśżźćń", "pl") | {"ã": "pt", "õ": "pt", "ñ": "es", "ß": "de"}
 _ODD = re.compile(f"[{''.join(_LETTERS)}]")
@@ -62,6 +66,32 @@ def language_of(text: str) -> str | None:
         if code is not None:
             return code
     return _by_small_words(found)
+
+
+def has_russian(text: str) -> bool:
+    """Say whether a text has a Russian letter; such a text is answered in Russian."""
+    return _RUSSIAN.search(text) is not None
+
+
+def script_of(text: str) -> str | None:
+    """Tell the script of a text by what most of its letters are.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        `latin`, a code of `LANGUAGE_NAMES` that is written in the script, such as `ru` for Cyrillic
+        letters, or `other`; None for a text without letters.
+    """
+    letters = sum(map(str.isalpha, text))
+    if not letters:
+        return None
+    counts = Counter({"latin": letters if text.isascii() else len(_LATIN.findall(text))})
+    if counts["latin"] < letters:
+        for code, script in _SCRIPTS:
+            counts[_SAME_SCRIPT.get(code, code)] += len(script.findall(text))
+        counts["other"] = letters - counts.total()
+    return max(counts, key=lambda name: counts[name])
 
 
 @lru_cache(maxsize=16)

@@ -9,6 +9,8 @@ the first words, and, in short texts only, for a verb.
 import re
 from typing import Literal
 
+from rag_evals.text.language import has_russian
+
 Leaning = Literal["pronoun", "fragment", "yes_no"]
 """How a claim leans: its subject is a pronoun ("It was completed in 1889."), it is no sentence
 ("In 1889."), or it is yes or no, alone or with an echo of the question ("No, it is not.")."""
@@ -56,7 +58,6 @@ _RUSSIAN_VERB = re.compile(
     r"ено|ены|ён|ят)|есть|нет|был|была|было|были|будет|будут|может|могут|нельзя|можно|надо|нужно)",
 )
 _RUSSIAN_VERBS_ANYWHERE = frozenset("есть нет можно нельзя надо нужно".split())
-_CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 # Longer texts without a known verb are more often sentences with a rare one.
 _LONGEST_FRAGMENT = 7
@@ -91,7 +92,7 @@ def _is_fragment(text: str) -> bool:
     found = _WORD.findall(text)
     if not found or len(found) > _LONGEST_FRAGMENT:
         return False
-    if _CYRILLIC.search(text):
+    if has_russian(text):
         return not any(_is_russian_verb(word) for word in found)
     if not _LATIN.search(text):
         # Numbers alone say nothing; other scripts are not read.

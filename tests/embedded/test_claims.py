@@ -131,14 +131,6 @@ def test_claims_that_look_like_talk_are_kept(sentence: str) -> None:
     assert [statement.claim for statement in claims_of(sentence)] == [sentence]
 
 
-def test_a_pronoun_keeps_the_sentence_before() -> None:
-    """A statement that leans on the one before carries it."""
-    first, second = claims_of("Anna Field ran the mill. She sold it in 1910.")
-
-    assert first.before is None
-    assert second.before == "Anna Field ran the mill."
-
-
 def test_offsets_point_into_the_answer() -> None:
     """`answer[start:end]` is the text, with list marks and headings left out."""
     answer = "## Hours\n\n- Open from 9 to 5.\n- Closed on Sundays.\n"

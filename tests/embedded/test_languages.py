@@ -9,7 +9,7 @@ import pytest
 from rag_evals import Faithfulness
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.grading.two_step import VerifiedFaithfulnessResult
-from rag_evals.text import LANGUAGE_NAMES, language_of
+from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of, script_of
 
 SAMPLES = [
     json.loads(line)
@@ -70,6 +70,26 @@ def test_each_language_is_told() -> None:
 def test_mixed_and_short_texts(text: str, language: str | None) -> None:
     """A quoted word makes no text foreign, and too little text is no language."""
     assert language_of(text) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("Der Turm stand 1889 in Köln.", "latin"),
+        ("Die Stadt Тула liegt an der Upa.", "latin"),
+        ("Башня Eiffel стоит с 1889 года.", "ru"),
+        ("Київ їде", "ru"),
+        ("埃菲尔铁塔于1889年建成。", "zh"),
+        ("エッフェル塔は1889年に建てられた。", "zh"),
+        ("Ο πύργος", "el"),
+        ("თბილისი", "other"),
+        ("1889", None),
+    ],
+)
+def test_each_script_is_told(text: str, script: str | None) -> None:
+    """Most letters decide; languages that share letters are of one script."""
+    assert script_of(text) == script
+    assert has_russian(text) == (script == "ru" or "Тула" in text)
 
 
 @pytest.mark.parametrize("sample", SAMPLES[::4], ids=lambda sample: sample["language"])

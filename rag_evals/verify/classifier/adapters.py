@@ -45,11 +45,15 @@ class Adapter(ABC):
         label_map: Mapping[str, str],
         form: str,
     ) -> None:
-        del label_map
         self.form = form
         self._torch = torch
         self._tokenizer = tokenizer
         self._model = model
+        self._find_verdict(label_map)
+
+    def _find_verdict(self, label_map: Mapping[str, str]) -> None:
+        """Note where the verdict stands in what the model returns, if that differs by model."""
+        del label_map
 
     @property
     def structure(self) -> str:
@@ -115,18 +119,9 @@ class Adapter(ABC):
 class PairAdapter(Adapter):
     """Sequence classifiers that read two texts: NLI and consistency models."""
 
-    def __init__(
-        self,
-        torch: Any,
-        tokenizer: Any,
-        model: Any,
-        label_map: Mapping[str, str],
-        form: str,
-    ) -> None:
-        super().__init__(torch, tokenizer, model, label_map, form)
-        self._label = (
-            None if model.config.num_labels == 1 else supported_label(model.config, label_map)
-        )
+    def _find_verdict(self, label_map: Mapping[str, str]) -> None:
+        config = self._model.config
+        self._label = None if config.num_labels == 1 else supported_label(config, label_map)
 
     def read(self, padded: Any, batch: Sequence[Mapping[str, list[int]]]) -> Any:
         """Take the probability of the entailment label; one label alone is a logit."""
@@ -138,18 +133,12 @@ class PairAdapter(Adapter):
 class JoinedTextAdapter(PairAdapter):
     """Sequence classifiers that read one text: MiniCheck's RoBERTa and DeBERTa."""
 
-    def __init__(
-        self,
-        torch: Any,
-        tokenizer: Any,
-        model: Any,
-        label_map: Mapping[str, str],
-        form: str,
-    ) -> None:
-        if not label_map and model.config.num_labels == 2:
+    def _find_verdict(self, label_map: Mapping[str, str]) -> None:
+        config = self._model.config
+        if not label_map and config.num_labels == 2:
             # Its labels have no names; the makers take class 1.
-            label_map = {str(model.config.id2label[1]): "supported"}
-        super().__init__(torch, tokenizer, model, label_map, form)
+            label_map = {str(config.id2label[1]): "supported"}
+        super()._find_verdict(label_map)
 
     def texts(self, premise: str, hypothesis: str) -> tuple[str, ...]:
         """Join the texts with the end-of-sequence token, as MiniCheck does."""
@@ -179,17 +168,10 @@ class YesNoAdapter(Adapter):
     max_length = _T5_TOKENS
     verdict = "the word 1 against 0"
 
-    def __init__(
-        self,
-        torch: Any,
-        tokenizer: Any,
-        model: Any,
-        label_map: Mapping[str, str],
-        form: str,
-    ) -> None:
-        super().__init__(torch, tokenizer, model, label_map, form)
+    def _find_verdict(self, label_map: Mapping[str, str]) -> None:
+        del label_map
         self._answers = [
-            tokenizer.encode(answer, add_special_tokens=False)[0] for answer in ("0", "1")
+            self._tokenizer.encode(answer, add_special_tokens=False)[0] for answer in ("0", "1")
         ]
 
     def texts(self, premise: str, hypothesis: str) -> tuple[str, ...]:
@@ -207,16 +189,8 @@ class YesNoAdapter(Adapter):
 class SpanAdapter(Adapter):
     """Token classifiers that mark hallucinated tokens: LettuceDetect."""
 
-    def __init__(
-        self,
-        torch: Any,
-        tokenizer: Any,
-        model: Any,
-        label_map: Mapping[str, str],
-        form: str,
-    ) -> None:
-        super().__init__(torch, tokenizer, model, label_map, form)
-        self._label = supported_label(model.config, label_map)
+    def _find_verdict(self, label_map: Mapping[str, str]) -> None:
+        self._label = supported_label(self._model.config, label_map)
 
     def encode(self, premise: str, hypothesis: str) -> dict[str, list[int]]:
         """Note which tokens are the statement's."""
