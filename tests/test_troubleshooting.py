@@ -1,0 +1,61 @@
+"""The page of errors quotes the package: no text on it is older than the code."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "troubleshooting.md"
+QUOTED = re.findall(r"^\| `(.+?)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+GAP = "…"
+"""Stands for a value, on the page and in a text that is taken from the code."""
+
+
+@cache
+def texts() -> frozenset[str]:
+    """Return every text in the code, with a gap where a value goes."""
+    found: set[str] = set()
+    for path in (ROOT / "rag_evals").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                found.add("".join(_part(one) for one in node.values))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+    return frozenset(found)
+
+
+def _part(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else GAP
+
+
+@pytest.mark.parametrize("quoted", QUOTED)
+def test_an_error_on_the_page_is_in_the_code(quoted: str) -> None:
+    """Its words stand in one text, in their order."""
+    words = [re.escape(part) for part in quoted.split(GAP)]
+    pattern = re.compile(".*".join(words), re.DOTALL)
+
+    assert any(pattern.search(text) for text in texts())
+
+
+def test_every_failure_of_an_endpoint_is_on_the_page() -> None:
+    """Each error that a reply can become has a line that says what to do."""
+    path = ROOT / "rag_evals" / "judge" / "failures.py"
+    quoted = [re.compile(".*".join(map(re.escape, one.split(GAP))), re.DOTALL) for one in QUOTED]
+    missing = []
+    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(call, ast.Call) or not ast.unparse(call.func).endswith("Error"):
+            continue
+        text = call.args[0] if call.args else None
+        if isinstance(text, ast.JoinedStr) and isinstance(text.values[0], ast.Constant):
+            said = "".join(_part(one) for one in text.values)
+        elif isinstance(text, ast.Constant):
+            said = str(text.value)
+        else:
+            continue
+        if not any(one.search(said) for one in quoted):
+            missing.append(said)
+    assert not missing
+    assert len(QUOTED) > 40
