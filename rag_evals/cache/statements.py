@@ -13,10 +13,8 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from rag_evals.cache.alike import frame_of
 from rag_evals.cache.database import STATEMENTS_TABLE, Database
 from rag_evals.core import CacheMode, Claim, Verdict, fingerprint
-from rag_evals.text import plain_form
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS {STATEMENTS_TABLE} (
@@ -58,6 +56,9 @@ class StatementKey(NamedTuple):
             claim: What is verified.
             with_question: The verifier reads the question beside every claim.
         """
+        # The word lists would cost every import of the package.
+        from rag_evals.text import plain_form  # noqa: PLC0415
+
         plain = plain_form(claim.text)
         sentence, before, question = (plain_form(part or "") for part in claim.setting)
         if sentence == plain:
@@ -116,6 +117,8 @@ class StatementCache:
             decided: Verdicts by statement.
             judge: Model of the judge that was asked; empty where none was.
         """
+        from rag_evals.cache.alike import frame_of  # noqa: PLC0415 - as above
+
         now = time.time()
         rows = [
             (

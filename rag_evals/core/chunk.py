@@ -1,9 +1,6 @@
 """What did the answer rest on? Chunks, in every form in which retrievers hand them over."""
 
-import ast
-import io
 import math
-import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -123,6 +120,8 @@ def _listed(text: str) -> list[Any] | None:
 
 
 def _listed_by_python(text: str) -> Any:
+    import ast  # noqa: PLC0415 - few tables hold such lists
+
     try:
         listed = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -137,6 +136,9 @@ def _listed_by_python(text: str) -> Any:
 
 def _has_neighbours(text: str) -> bool:
     """Say whether two texts stand side by side, which Python reads as one."""
+    import io  # noqa: PLC0415 - as above
+    import tokenize  # noqa: PLC0415 - as above
+
     before = None
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.STRING and before == tokenize.STRING:

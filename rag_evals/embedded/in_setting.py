@@ -5,10 +5,12 @@ decided by its own words; where the evidence for them speaks of something else t
 for, the claim with the name in place counts. What stays unresolved is in doubt, and supported less.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rag_evals.core import Claim, Evidence, Verdict, text_before
+from rag_evals.embedded.asked import leading_subject
 from rag_evals.embedded.claims import PreparedStatement
 from rag_evals.embedded.leads import strip_lead
 from rag_evals.embedded.placed import said_otherwise
@@ -19,6 +21,9 @@ from rag_evals.text import has_russian, leaning_of, one_line, words
 _PRONOUN_ODDS = 0.9
 _BELOW_THRESHOLD = 0.9
 _LONGEST_SHOWN = 120
+
+# "The game", but not "The Eiffel Tower".
+_DEFINITE = re.compile(r"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z'-]+)+")
 
 # What claims nothing itself, and says what follows it is about.
 _LEADS_ON = ("announcement", "heading", "question")
@@ -116,18 +121,19 @@ def _support(verdict: Verdict) -> float:
 def _speaks_of(antecedent: str, verdict: Verdict, chunks: Sequence[str]) -> bool:
     """Say whether the evidence names the antecedent, or leans on a sentence that does.
 
-    A chunk that begins with a pronoun leans on the chunk before; the first on nobody knows what,
-    and is taken at its word.
+    "It" and "The game" lean on what stands before them, at the head of a chunk on the chunk before.
+    A pronoun at the very beginning leans on nobody knows what, and is taken at its word.
     """
     wanted = _keys(antecedent)
     for place in verdict.evidence:
         said = place.text
-        if leaning_of(said) is not None:
+        is_pronoun = leaning_of(said) is not None
+        if is_pronoun or _DEFINITE.fullmatch(leading_subject(said)):
             said = chunks[place.chunk_id][: place.end]
             if not said[: place.start].strip():
-                if place.chunk_id == 0:
+                if place.chunk_id == 0 and is_pronoun:
                     return True
-                said = f"{chunks[place.chunk_id - 1]} {said}"
+                said = f"{chunks[place.chunk_id - 1] if place.chunk_id else ''} {said}"
         if not wanted or wanted & _keys(said):
             return True
     return False

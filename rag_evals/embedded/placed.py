@@ -20,6 +20,8 @@ from rag_evals.text import (
 
 # "It opened in 1989." speaks of what the sentence before does; "Her brother died" does not.
 _PRONOUN_SUBJECT = re.compile(r"(?:he|she|it|they|this|these|он|она|оно|они|это)\b", re.IGNORECASE)
+# "The game" at the head of a chunk is what the chunk before tells of.
+_DEFINITE_SUBJECT = re.compile(r"the [a-z'-]+ (?:is|are|was|were|has|had)\b", re.IGNORECASE)
 # How much more of the question the other sentence must say.
 _LEAST_LEAD = 0.2
 
@@ -43,6 +45,8 @@ def said_otherwise(reading: Reading, chunks: Sequence[str]) -> Evidence | None:
     frame = {word.key for word in claim if _counts(word)} - given
     if not given or not frame:
         return None
+    # What is said of the antecedent: another sentence that only names it says something else.
+    said = frame - {word.key for word in _sequence(reading.antecedent)}
     beside = most = 0.0
     rival: Evidence | None = None
     for place, sequence, known in _sentences(chunks):
@@ -50,7 +54,11 @@ def said_otherwise(reading: Reading, chunks: Sequence[str]) -> Evidence | None:
         share = len(frame & (keys | known)) / len(frame)
         if given <= keys:
             beside = max(beside, share)
-        elif share > most and _has_rival(sequence, claim, given, complete=share == 1.0):
+        elif (
+            share > most
+            and (reading.gap or said <= keys | known)
+            and _has_rival(sequence, claim, given, complete=share == 1.0)
+        ):
             most, rival = share, place
     return (
         rival
@@ -62,14 +70,18 @@ def said_otherwise(reading: Reading, chunks: Sequence[str]) -> Evidence | None:
 
 
 def _sentences(chunks: Sequence[str]) -> Iterator[tuple[Evidence, list[Word], set[str]]]:
-    """Yield each sentence, its words, and the keys that its pronoun takes from the one before."""
+    """Yield each sentence, its words, and the keys that its subject takes from the one before."""
+    chunk_before: set[str] = set()
     for number, chunk in enumerate(chunks):
         before: set[str] = set()
         for span in split_sentences(chunk):
             sequence = _sequence(span.text)
             known = before if _PRONOUN_SUBJECT.match(span.text) else set()
+            if span.start == 0 and _DEFINITE_SUBJECT.match(span.text):
+                known = chunk_before
             yield Evidence(number, *span), sequence, known
             before = known | {word.key for word in sequence}
+        chunk_before = before
 
 
 def _has_rival(sequence: list[Word], claim: list[Word], given: set[str], *, complete: bool) -> bool:

@@ -9,7 +9,7 @@ from collections import Counter
 from functools import lru_cache
 
 from rag_evals.text.lexicon import named_groups_in
-from rag_evals.text.words import stem
+from rag_evals.text.word_forms import stem
 
 _MOST_READ = 2000
 _LEAST_SHARE = 0.15

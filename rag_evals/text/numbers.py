@@ -18,7 +18,7 @@ from rag_evals.text.number_words import (
     TRAINED_RUSSIAN,
     UNITS,
 )
-from rag_evals.text.words import Word, words
+from rag_evals.text.word_forms import Word, words
 
 # Words that are added up, and words that multiply what stands before them.
 _ADDENDS = {**ENGLISH_UNDER_TWENTY, **ENGLISH_TENS, **TRAINED_RUSSIAN}

@@ -60,8 +60,11 @@ def test_a_fresh_run_answers_as_the_one_that_is_read() -> None:
     assert fresh.column("topic") == stored.column("topic")
     assert str(fresh.summary()) == str(stored.summary())
     assert (fresh.folder, fresh.graded, stored.graded) == (stored.folder, 3, 0)
-    with pytest.raises(DataError, match="no column 'topic' in the data; it has none"):
-        evaluate(ROWS).column("topic")
+    assert evaluate(ROWS).column("topic") == stored.column("topic")
+    with pytest.raises(
+        DataError, match="no column 'place' in the data; it has labels, meta, topic"
+    ):
+        evaluate(ROWS).column("place")
 
 
 def test_a_file_keeps_the_columns_that_no_field_takes(tmp_path: Path) -> None:
@@ -118,12 +121,12 @@ def test_odd_values_in_other_columns_do_not_stop_a_run() -> None:
 
 
 def test_a_run_in_memory_is_taken_as_it_is() -> None:
-    """Without a folder there are outcomes and no samples; a `Sample` has no other columns."""
+    """Without a folder there are outcomes and samples; a `Sample` has no other columns."""
     run = evaluate([Sample(id="a", answer="It is in Paris.", context=["It is in Paris."])])
     stored = load_run(run)
 
     assert [record["score"] for record in stored.records] == [1.0]
-    assert (stored.folder, stored.samples, stored.identity) == (None, {}, {})
+    assert (stored.folder, stored.identity, list(stored.samples)) == (None, {}, ["a"])
 
 
 def test_the_last_line_of_a_row_wins_and_order_is_that_of_the_data() -> None:

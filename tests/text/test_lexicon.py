@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag_evals.text import lexicon
-from rag_evals.text.words import synonyms
+from rag_evals.text.word_forms import synonyms
 
 LISTS = sorted((Path(lexicon.__file__).parents[1] / "_data" / "lexicon").glob("*.txt"))
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from rag_evals.text import split_sentences
 from rag_evals.text.lexicon import groups_in, pairs_in
-from rag_evals.text.words import is_name_at, words
+from rag_evals.text.word_forms import is_name_at, words
 from tools.train_embedded.rows import Labelled
 
 _MOST_PER_SOURCE = 400
