@@ -9,8 +9,8 @@ from dataclasses import replace
 from json import JSONDecodeError
 from typing import Any
 
-from rag_evals.core import JudgeCall, Usage
-from rag_evals.errors import GradingError
+from rag_evals.core import JudgeCall, TextReply, Usage
+from rag_evals.errors import GradingError, JudgeOutputError
 from rag_evals.judge.replies import complete_tool_call, differing_calls, fault_of, no_reply
 from rag_evals.judge.tokens import usage_of
 
@@ -43,7 +43,10 @@ class Exchange:
         reask = Usage(reasks=1) if self.usage.calls else Usage()
         self.usage = self.usage + usage_of(response) + reask
         self._is_answered = True
-        self.fault = fault_of(response)
+        fault = fault_of(response)
+        # Such a call asks for one token, and every server says that the reply was cut off there.
+        is_no_fault = self.call.reply_model is TextReply and isinstance(fault, JudgeOutputError)
+        self.fault = None if is_no_fault else fault
         choices = getattr(response, "choices", None)
         if self.fault is not None or not choices:
             return

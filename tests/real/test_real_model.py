@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from rag_evals import Faithfulness, TwoStepFaithfulness, base, errors, evaluate
+from rag_evals import TwoStepFaithfulness, base, errors, evaluate
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS
 from rag_evals.core import JudgeCall, Meter, Result
@@ -70,10 +70,21 @@ class Bounded(Result):
         return float(self.kind == "good")
 
 
+class Endless(Result):
+    """A reply that the grammar keeps from its end, whatever the model."""
+
+    words: list[Literal["one more word of a reply that takes far too long"]] = Field(min_length=900)
+
+    @property
+    def score(self) -> float:
+        """Never reached."""
+        return 0.0
+
+
 def test_a_reply_keeps_to_the_schema_and_its_tokens_agree(address: str) -> None:
     """Enum, `null` and nested lists come back as they must; the server counts the same tokens."""
     prompt = 'Answer as JSON: {"kind": "good", "note": null, "table": [[true]]}. {{ answer }}'
-    grader = base.ContextEvaluation(prompt, Bounded, settings={"max_tokens": 60})
+    grader = base.ContextEvaluation(prompt, Bounded, settings={"max_tokens": 400})
     run = evaluate([EIFFEL], grader, f"openai/m@{address}", reasks=0, timeout=300)
     (outcome,) = run.outcomes
     content = prompt.replace("{{ answer }}", EIFFEL["answer"])
@@ -81,14 +92,16 @@ def test_a_reply_keeps_to_the_schema_and_its_tokens_agree(address: str) -> None:
 
     assert outcome.status == "scored"
     assert outcome.usage.prompt_tokens == _asked(address, asked)["usage"]["prompt_tokens"]
-    assert 0 < outcome.usage.completion_tokens <= 60
+    assert 0 < outcome.usage.completion_tokens <= 400
 
 
 def test_a_row_that_rambles_ends_in_time(address: str) -> None:
-    """A model that never ends its sentence costs a row its time, and no more."""
+    """A reply that never ends costs a row its time, and no more."""
     began = time.monotonic()
-    with pytest.raises(errors.GradingError):
-        Faithfulness.grade(**EIFFEL, client=f"openai/m@{address}", timeout=5)
+    with pytest.raises(errors.JudgeUnavailableError):
+        base.ContextEvaluation("Judge.", Endless).grade(
+            **EIFFEL, client=f"openai/m@{address}", timeout=2
+        )
 
     assert time.monotonic() - began < 60
 

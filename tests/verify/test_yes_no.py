@@ -33,8 +33,9 @@ def said(**probabilities: float) -> list[tuple[str, float]]:
 
 
 def yes(share: float, word: str = "Yes", other: str = "No") -> Reply:
-    """Answer with one token that is so likely."""
-    return Reply(word, logprobs=[{word: math.log(share), other: math.log(1 - share)}])
+    """Answer with one token that is so likely, cut off there as real servers say."""
+    logprobs = [{word: math.log(share), other: math.log(1 - share)}]
+    return Reply(word, finish_reason="length", logprobs=logprobs)
 
 
 def paris_only(request: JudgeRequest) -> Reply:
