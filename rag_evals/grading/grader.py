@@ -32,7 +32,9 @@ from rag_evals.judge import (
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
     AskOptions,
+    AsyncJudge,
     Client,
+    Judge,
     as_instructor,
     async_judge_for,
     check_timeout,
@@ -225,7 +227,14 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         options = AskOptions.of(settings, reasks)
         client = as_instructor(client, asynchronous=False)
         grader, judge_client = resolve(self, client, model, settings=options.settings)
-        judge = None if judge_client is None else judge_for(judge_client, model, options)
+        judge: Judge | None = None
+        if judge_client is not None:
+            judge = judge_for(judge_client, model, options)
+            # A client of the user's own may never repeat a request that failed.
+            if not isinstance(judge_client, str):
+                from rag_evals.judge import RepeatedJudge  # noqa: PLC0415 - loads tenacity
+
+                judge = RepeatedJudge(judge, judge_client)
         named = partial(judge_for, options=options)
         return drive(grader.flow(sample), judge, Meter(timeout), named=named)
 
@@ -250,9 +259,13 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         options = AskOptions.of(settings, reasks)
         client = as_instructor(client, asynchronous=True)
         grader, judge_client = resolve(self, client, model, settings=options.settings)
-        judge = None
+        judge: AsyncJudge | None = None
         if judge_client is not None:
             judge = await async_judge_for(judge_client, model, options)
+            if not isinstance(judge_client, str):
+                from rag_evals.judge import AsyncRepeatedJudge  # noqa: PLC0415 - as above
+
+                judge = AsyncRepeatedJudge(judge, judge_client)
         named = partial(async_judge_for, options=options)
         return await drive_async(grader.flow(sample), judge, Meter(timeout), named=named)
 

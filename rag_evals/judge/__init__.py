@@ -24,6 +24,7 @@ NAMES = {
     "providers": ("read_endpoint",),
     "raw_clients": ("as_instructor",),
     "prices": ("Price", "price_of"),
+    "repeated": ("AsyncRepeatedJudge", "RepeatedJudge"),
     "session": ("LimitedJudge", "SessionSettings", "judge_session"),
     "wait_headers": ("DEFAULT_MAX_WAIT_SECONDS",),
 }

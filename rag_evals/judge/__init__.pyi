@@ -22,6 +22,8 @@ from rag_evals.judge.prices import Price as Price
 from rag_evals.judge.prices import price_of as price_of
 from rag_evals.judge.providers import read_endpoint as read_endpoint
 from rag_evals.judge.raw_clients import as_instructor as as_instructor
+from rag_evals.judge.repeated import AsyncRepeatedJudge as AsyncRepeatedJudge
+from rag_evals.judge.repeated import RepeatedJudge as RepeatedJudge
 from rag_evals.judge.session import LimitedJudge as LimitedJudge
 from rag_evals.judge.session import SessionSettings as SessionSettings
 from rag_evals.judge.session import judge_session as judge_session

@@ -16,6 +16,7 @@ from rag_evals.core import (
     require_whole,
 )
 from rag_evals.errors import GradingError, RagEvalsError
+from rag_evals.judge.address_name import OF_A_CLIENT, address_name
 from rag_evals.judge.call_settings import (
     CallSettings,
     described,
@@ -89,6 +90,7 @@ class AskSettings:
         schema_only: The client's handlers need no fields of the model; see `prepared`.
         reasks: How often an invalid reply is asked again.
         given: Settings of every call, such as `temperature`; they come before a call's own.
+        address_name: What a user changes to have another address asked.
     """
 
     model: str | None = None
@@ -97,6 +99,7 @@ class AskSettings:
     schema_only: bool = False
     reasks: int = DEFAULT_REASKS
     given: Mapping[str, Any] = field(default_factory=dict)
+    address_name: str = OF_A_CLIENT
 
 
 class InstructorJudge:
@@ -182,6 +185,7 @@ def _exchange(
         call, mode=client.mode.name, seconds=meter.seconds_left, reasks=settings.reasks
     )
     token = current_exchange.set(exchange)
+    named = address_name.set(settings.address_name)
     try:
         yield exchange
     except Exception as error:
@@ -198,6 +202,7 @@ def _exchange(
             raise cleaned(exchange.fault, _key_of(client)) from None
         raise translate(error, attempts=attempts, key=_key_of(client)) from None
     finally:
+        address_name.reset(named)
         current_exchange.reset(token)
         meter.add(exchange.usage, endpoint=call.endpoint, model=call.model)
 

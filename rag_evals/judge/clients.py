@@ -3,7 +3,7 @@
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
@@ -22,7 +22,13 @@ from rag_evals.judge.endpoint import check_address, check_endpoint
 from rag_evals.judge.own_settings import own_model, settings_of
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.redact import redact
-from rag_evals.judge.sdks import build_own_sdk, no_key, own_address, own_environment
+from rag_evals.judge.sdks import (
+    build_own_sdk,
+    no_key,
+    own_address,
+    own_address_name,
+    own_environment,
+)
 from rag_evals.judge.transport import build_async_openai, build_openai
 
 if TYPE_CHECKING:
@@ -82,16 +88,14 @@ def judge_for(
             built = _sync_clients.get(key)
             if built is None:
                 built = _sync_clients[key] = _build(endpoint, asynchronous=False)
-        return InstructorJudge(
-            built.client, _settings(built.client, model, endpoint.model, options, built.strict)
-        )
+        return InstructorJudge(built.client, _settings_at(endpoint, built, model, options))
     if is_async(client):
         raise ConfigurationError(
             "an async client cannot be used by grade; use agrade, or a sync client such as "
             "instructor.from_openai(OpenAI())"
         )
     check_endpoint(client)
-    settings = _settings(client, model, None, options)
+    settings = _settings(client, model, options)
     return InstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
 
@@ -114,15 +118,13 @@ async def async_judge_for(
         built = kept.get(key)
         if built is None:
             built = kept[key] = _build(endpoint, asynchronous=True)
-        return AsyncInstructorJudge(
-            built.client, _settings(built.client, model, endpoint.model, options, built.strict)
-        )
+        return AsyncInstructorJudge(built.client, _settings_at(endpoint, built, model, options))
     if not is_async(client):
         raise ConfigurationError(
             "a sync client cannot be awaited; use grade, or instructor.from_openai(AsyncOpenAI())"
         )
     check_endpoint(client)
-    settings = _settings(client, model, None, options)
+    settings = _settings(client, model, options)
     return AsyncInstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
 
@@ -194,20 +196,28 @@ async def own_async_judge(
         reply_seconds=min(reply_seconds, _REPLY_SECONDS),
     )
     try:
-        settings = _settings(built.client, model, endpoint.model, options, built.strict)
+        settings = _settings_at(endpoint, built, model, options)
         yield AsyncInstructorJudge(built.client, settings), built.client
     finally:
         await close_client(built.client)
 
 
-def _settings(
-    client: Any, model: str | None, default: str | None, options: AskOptions, strict: bool = False
+def _settings_at(
+    endpoint: Endpoint, built: BuiltClient, model: str | None, options: AskOptions
 ) -> AskSettings:
+    is_openai = endpoint.provider in OPENAI_HOSTS
+    return replace(
+        _settings(built.client, model, options),
+        default_model=endpoint.model,
+        strict=built.strict,
+        address_name=endpoint.address_name if is_openai else own_address_name(endpoint.provider),
+    )
+
+
+def _settings(client: Any, model: str | None, options: AskOptions) -> AskSettings:
     check_taken(client, options.settings)
     return AskSettings(
         model,
-        default,
-        strict=strict,
         schema_only=_needs_schema_only(client),
         reasks=options.reasks,
         given=options.settings,

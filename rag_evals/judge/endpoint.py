@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rag_evals.errors import ConfigurationError
+from rag_evals.judge.address_name import OF_A_CLIENT
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
 
 _LIKE = "expected an address such as 'http://localhost:8000/v1'"
@@ -28,7 +29,7 @@ def check_endpoint(client: object) -> None:
     url, key = getattr(sdk, "base_url", None), getattr(sdk, "api_key", None)
     _check(
         None if url is None else str(url),
-        "base_url of the client",
+        OF_A_CLIENT,
         key if isinstance(key, str) else None,
         "api_key of the client",
     )

@@ -14,6 +14,7 @@ from rag_evals.errors import (
     JudgeUnreachableError,
     RagEvalsError,
 )
+from rag_evals.judge.address_name import address_name
 from rag_evals.judge.redact import redact
 from rag_evals.judge.sdk_errors import SdkFault, read_fault
 
@@ -89,8 +90,8 @@ def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> Ra
     names_no_server = bool({type(reason).__name__, type(cause).__name__} & _NO_SERVER)
     if names_no_server and type(reason.__cause__).__name__ not in _SERVER_HUNG_UP:
         return JudgeUnreachableError(
-            f"no connection to the endpoint: {said}; check its address (OPENAI_BASE_URL) and that "
-            "it runs"
+            f"no connection to the endpoint: {said}; check its address ({address_name.get()}) and "
+            "that it runs"
         )
     if names_no_server:
         return JudgeUnavailableError(f"the connection broke, after all retries: {said}")

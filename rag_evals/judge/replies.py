@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from rag_evals.errors import GradingError, JudgeRefusedError, JudgeUnavailableError
+from rag_evals.judge.address_name import address_name
 from rag_evals.judge.stops import early_stop
 
 _OK = 200
@@ -60,7 +61,8 @@ def _no_choices(error: Any) -> JudgeUnavailableError:
 
 def _unusable(what: str) -> JudgeUnavailableError:
     error = JudgeUnavailableError(
-        f"the endpoint answered with status 200 and {what}; check the address (OPENAI_BASE_URL)"
+        f"the endpoint answered with status 200 and {what}; check the address "
+        f"({address_name.get()})"
     )
     error.status = _OK
     return error

@@ -37,7 +37,12 @@ def call_retrying(client: object) -> AsyncRetrying:
         It calls again what no SDK repeats, a reply with status 200 that is none; and everything
         that may pass where the SDK never repeats anything.
     """
-    never = _never_repeats(client)
+    return AsyncRetrying(**call_rules(client))
+
+
+def call_rules(client: object) -> dict[str, Any]:
+    """Return the arguments of a controller as `call_retrying` makes one."""
+    never = never_repeats(client)
 
     def may_pass(error: BaseException) -> bool:
         if isinstance(error, JudgeUnavailableError):
@@ -45,16 +50,16 @@ def call_retrying(client: object) -> AsyncRetrying:
         # The connection that belonged to the other loop is gone after the first try.
         return never and isinstance(error, EventLoopError)
 
-    return AsyncRetrying(
-        stop=stop_after_attempt(CALL_ATTEMPTS),
-        wait=wait_random_exponential(multiplier=_FIRST_WAIT_SECONDS, max=_LONGEST_WAIT_SECONDS),
-        retry=retry_if_exception(may_pass),
-        reraise=True,
-    )
+    return {
+        "stop": stop_after_attempt(CALL_ATTEMPTS),
+        "wait": wait_random_exponential(multiplier=_FIRST_WAIT_SECONDS, max=_LONGEST_WAIT_SECONDS),
+        "retry": retry_if_exception(may_pass),
+        "reraise": True,
+    }
 
 
 # Anything may stand here: a client of instructor's over any SDK.
-def _never_repeats(client: Any) -> bool:
+def never_repeats(client: Any) -> bool:
     """Say whether a client's SDK sends each request once, unless told otherwise."""
     sdk, provider = getattr(client, "client", None), getattr(client, "provider", None)
     if getattr(provider, "value", None) in _ONCE_ONLY:

@@ -13,7 +13,7 @@ _TIMED_OUT = frozenset(
 )
 _NOT_CONNECTED = frozenset(
     "APIConnectionError TransportError HTTPClientError ClientConnectionError NoResponseError "
-    "OSError".split()
+    "OSError EndpointConnectionError".split()
 )
 
 

@@ -108,6 +108,11 @@ def own_address(provider: str) -> str:
     return OWN_SDKS[provider].address
 
 
+def own_address_name(provider: str) -> str:
+    """Return what names another address for a provider."""
+    return next(iter(OWN_SDKS[provider].addresses), "the one that its library has")
+
+
 def own_environment(provider: str) -> tuple[str, str]:
     """Return what shapes a provider's client beside its model: the address and the key."""
     return own_address(provider), OWN_SDKS[provider].key or ""
@@ -179,7 +184,13 @@ def _cohere(_: str, asynchronous: bool, seconds: float) -> Made:
 
     own = OWN_SDKS["cohere"]
     kind = cohere.AsyncClientV2 if asynchronous else cohere.ClientV2
-    sdk = kind(api_key=own.key, base_url=own.address or None, timeout=seconds)
+    sdk = kind(
+        api_key=own.key,
+        base_url=own.address or None,
+        timeout=seconds,
+        # Else it tells every user that asking for JSON by schema is an experiment.
+        log_warning_experimental_features=False,
+    )
     options = {"max_retries": 0}
 
     def send(body: dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from rag_evals.errors import JudgeOutputError, JudgeRejectedError
+from rag_evals.judge.address_name import address_name
 
 if TYPE_CHECKING:
     import httpx2
@@ -94,12 +95,12 @@ def _redirected(request: Any, response: Any) -> Any:
     if there != here and not _is_upgrade(request.url, target.url):
         raise JudgeRejectedError(
             f"the endpoint {here} redirects to another host, {there}; nothing was sent there; if "
-            "it is the right one, set OPENAI_BASE_URL to it"
+            f"it is the right one, set {address_name.get()} to it"
         )
     if target.method != request.method:
         raise JudgeRejectedError(
             f"the endpoint {here} redirects with status {response.status_code}, which leaves the "
-            f"prompt behind; set OPENAI_BASE_URL to where it leads, {there}{target.url.path}"
+            f"prompt behind; set {address_name.get()} to where it leads, {there}{target.url.path}"
         )
     return target
 

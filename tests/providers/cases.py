@@ -27,6 +27,7 @@ class Asked:
         address: Environment variable with the address.
         keys: Environment variables with the key.
         sdk: What is in between; what `pip install` takes.
+        lacks: Names of the cases in which it behaves otherwise.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Asked:
     address: str
     keys: tuple[str, ...]
     sdk: str = "openai"
+    lacks: tuple[str, ...] = ()
 
 
 _OPENAI = ("OPENAI_API_KEY",)
@@ -58,7 +60,9 @@ ASKED = [
     Asked("Cohere", "cohere/m", "cohere", "CO_API_URL", ("CO_API_KEY",), "cohere"),
     Asked("Ollama", "ollama/m", "ollama", "OLLAMA_HOST", ()),
     Asked("vLLM", "vllm/m", "vllm", "VLLM_BASE_URL", ()),
-    Asked("LiteLLM", "litellm/openai/m", "litellm", "OPENAI_BASE_URL", _OPENAI, "litellm"),
+    Asked("LiteLLM", "litellm/openai/m", "litellm", "OPENAI_BASE_URL", _OPENAI, "litellm",
+          # It says that there is an answer, with status 500.
+          ("no server",)),
     Asked("xAI", "xai/m", "xai", "XAI_BASE_URL", ("XAI_API_KEY",)),
 ]  # fmt: skip
 
@@ -79,7 +83,9 @@ class Case:
         usage: What is known of the usage.
         says: What the error says.
         seconds: For one row.
-        in_every_way: Also asked by `agrade` and by the command.
+        has_key: The environment holds the provider's keys.
+        is_running: The server is there.
+        is_quiet: Nothing is warned about, and nothing is left open.
     """
 
     name: str
@@ -89,13 +95,19 @@ class Case:
     usage: Mapping[str, int] = field(default_factory=dict)
     says: str = ""
     seconds: float = 60.0
-    in_every_way: bool = False
+    has_key: bool = True
+    is_running: bool = True
+    is_quiet: bool = False
 
 
 _TOKENS = {"prompt_tokens": 100, "completion_tokens": 20, "uncounted": 0, "calls": 1}
 _AGAIN: dict[str, Any] = {"requests": 2, "usage": {**_TOKENS, "retries": 1}}
+VALID = Case("valid", (GOOD,), 1.0, usage=_TOKENS)
 CASES = [
-    Case("valid", (GOOD,), 1.0, usage=_TOKENS, in_every_way=True),
+    # First: a client that was made with a key is kept.
+    Case("no key", (GOOD,), "ConfigurationError", 0, says="no API key: set ", has_key=False),
+    Case("no server", (GOOD,), "JudgeUnreachableError", 0, is_running=False),
+    VALID,
     Case("`null` ids", (NULL_IDS,), 0.0, usage=_TOKENS),
     Case("invalid, then valid", (WRONG_ID, GOOD), 1.0, 2,
          {"calls": 2, "reasks": 1, "prompt_tokens": 200}),
@@ -103,8 +115,10 @@ CASES = [
     Case("truncated", (Reply('{"statements": [', finish_reason="length"),), "JudgeOutputError",
          says="cut off at the token limit"),
     Case("400", (HttpError(400, "too odd"),), "JudgeRequestError", says="HTTP 400: .*too odd"),
-    Case("401", (HttpError(401, "who?"),), "JudgeRejectedError", in_every_way=True,
+    Case("401", (HttpError(401, "who?"),), "JudgeRejectedError",
          says="refuses the key .*HTTP 401: .*who"),
+    Case("wrong schema", (HttpError(400, "Invalid schema: not this"),), "JudgeRejectedError",
+         says="refuses this kind of request .*HTTP 400: .*not this"),
     Case("404", (HttpError(404, "no such model"),), "JudgeRejectedError",
          says="does not know this model .*HTTP 404: .*no such model"),
     Case("429, Retry-After", (HttpError(429, "slow", {"retry-after": "0.01"}), GOOD), 1.0,
@@ -113,7 +127,8 @@ CASES = [
     Case("500", (HttpError(500, "oops"), GOOD), 1.0, **_AGAIN),
     Case("500 for ever", (HttpError(500, "oops"),), "JudgeUnavailableError", 5,
          says="after all retries .*HTTP 500"),
-    Case("hang", (Stall(20),), "JudgeUnavailableError", None, seconds=0.4),
+    Case("hang", (Stall(20),), "JudgeUnavailableError", None, seconds=0.2),
+    Case("close", (GOOD,), 1.0, usage=_TOKENS, is_quiet=True),
 ]  # fmt: skip
 
 FOUND: dict[tuple[str, str], bool] = {}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import instructor
@@ -17,6 +18,8 @@ if not SDKS_HERE:
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ROW: dict[str, Any] = {"answer": "The tower stands in Paris.", "context": ["In Paris."]}
+NO_SEED = {"Anthropic", "Bedrock, tools", "Bedrock, text", "OpenAI Responses"}
+"""Providers without this setting; a grading that names it ends before anything is sent."""
 AWS = {"region_name": "us-east-1", "aws_access_key_id": KEY, "aws_secret_access_key": KEY}
 
 
@@ -51,28 +54,63 @@ def bedrock(url: str) -> Any:
     return instructor.from_bedrock(sdk, model="m")
 
 
+def litellm(url: str) -> Any:
+    """Make a client as LiteLLM's pages do: it is a function."""
+    import litellm
+
+    return instructor.from_litellm(partial(litellm.completion, api_base=url), model="openai/m")
+
+
+@pytest.mark.parametrize("way", ["grade", "evaluate"])
 @pytest.mark.parametrize(
-    "make", [anthropic, gemini, mistral, bedrock], ids=lambda make: make.__name__
+    "make", [anthropic, gemini, mistral, bedrock, litellm], ids=lambda make: make.__name__
 )
 def test_an_own_client_is_read_and_repeated(
-    make: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[str], Any], way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A failed request is sent again by whoever does that, once; tokens are counted."""
     monkeypatch.setattr("rag_evals.judge.retry._FIRST_WAIT_SECONDS", 0.001)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def answer(request: JudgeRequest) -> Answer:
         return GOOD if request.number else HttpError(500, "oops", {"retry-after": "0"})
 
     with ScriptedJudge(answer, dialect=make.__name__) as judge:
         client = make(judge.base_url)
-        run = evaluate([ROW], client=client, progress=False)
+        if way == "grade":
+            assert Faithfulness.grade(**ROW, client=client).score == 1.0
+        else:
+            outcome = evaluate([ROW], client=client, progress=False).outcomes[0]
+            assert outcome.score == 1.0, outcome.error
+            assert (outcome.usage.prompt_tokens, outcome.usage.uncounted) == (100, 0)
         # It is the user's: a run leaves it open.
         asyncio.run(close_client(client))
 
-    outcome = run.outcomes[0]
-    assert outcome.score == 1.0, outcome.error
     assert len(judge.requests) == 2
-    assert (outcome.usage.prompt_tokens, outcome.usage.uncounted) == (100, 0)
+
+
+@pytest.mark.parametrize("way", ["grade", "agrade", "evaluate"])
+def test_a_client_of_google_is_wrapped(way: str) -> None:
+    """`genai.Client()` itself is both kinds of client: the call says which is used."""
+    from google import genai
+
+    with ScriptedJudge(GOOD, dialect="gemini") as judge:
+        sdk = genai.Client(api_key=KEY, http_options={"base_url": judge.base_url})
+        asked = {"client": sdk, "model": "m", "settings": {"seed": 1}}
+        if way == "grade":
+            Faithfulness.grade(**ROW, **asked)
+        elif way == "agrade":
+
+            async def ask() -> None:
+                await Faithfulness.agrade(**ROW, **asked)
+                await sdk.aio.aclose()
+
+            asyncio.run(ask())
+        else:
+            assert evaluate([ROW], **asked, progress=False).outcomes[0].score == 1.0
+
+    config = judge.requests[0].body["generationConfig"]
+    assert (config["temperature"], config["seed"]) == (0, 1)
 
 
 def test_an_own_client_of_anthropic_takes_settings() -> None:
@@ -98,8 +136,9 @@ def test_settings_reach_every_provider(asked: Asked, monkeypatch: pytest.MonkeyP
         monkeypatch.setenv(key, KEY)
     with ScriptedJudge(GOOD, dialect=asked.dialect) as judge:
         monkeypatch.setenv(asked.address, judge.base_url)
-        for settings in ({}, {"temperature": 0.25, "max_tokens": 77}):
-            Faithfulness.grade(**ROW, client=asked.judge, settings=settings)
+        takes = {"top_p": 0.9} if asked.name in NO_SEED else {"top_p": 0.9, "seed": 1}
+        for settings in ({}, {"temperature": 0.25, "max_tokens": 77, **takes}):
+            assert Faithfulness.grade(**ROW, client=asked.judge, settings=settings).score == 1.0
 
     sent = []
     for request in judge.requests:
@@ -108,3 +147,6 @@ def test_settings_reach_every_provider(asked: Asked, monkeypatch: pytest.MonkeyP
     assert [one["temperature"] for one in sent] == [0, 0.25]
     names = ("max_tokens", "max_output_tokens", "maxTokens", "maxOutputTokens")
     assert [sent[1][name] for name in names if name in sent[1]] == [77]
+    assert [sent[1][name] for name in ("top_p", "topP", "p") if name in sent[1]] == [0.9]
+    seeds = [sent[1][name] for name in ("seed", "random_seed") if name in sent[1]]
+    assert seeds == ([] if asked.name in NO_SEED else [1])
