@@ -33,7 +33,7 @@ _KEPT_NAMES = {
 }
 _PAIR = 2
 # Where a list that Python printed begins; other text in brackets is text.
-_LIST_BEGINS = ("['", '["', "[{'", '[{"', "[]")
+_LIST_BEGINS = ("['", '["', "[{'", '[{"', "[('", '[("', "[]")
 _LONGEST_LIST = 50_000_000
 
 
@@ -72,7 +72,8 @@ def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
     body = getattr(context, "body", context)  # what Elasticsearch's client wraps
     if isinstance(body, Mapping):
         context = _of_reply(body)
-    if not isinstance(context, Iterable) or isinstance(context, bytes):
+    # An array without dimensions has `__iter__`, and cannot be iterated.
+    if not isinstance(context, Iterable) or isinstance(context, bytes) or _is_scalar(context):
         raise DataError(f"context is {shown(context)}; expected text or a list of texts")
     return tuple(_chunk(number, element) for number, element in enumerate(context))
 
@@ -115,8 +116,10 @@ def _listed(text: str) -> list[Any] | None:
     except ValueError:
         listed = _listed_by_python(bare) if bare.startswith(_LIST_BEGINS) else None
     # "[1]" and "[2024, 2025]" are text.
-    chunks = isinstance(listed, list) and all(isinstance(one, str | Mapping) for one in listed)
-    return listed if chunks else None
+    if not isinstance(listed, list):
+        return None
+    chunks = [one for one in listed if isinstance(one, str | Mapping) or _is_scored(one)]
+    return listed if chunks or not listed else None
 
 
 def _listed_by_python(text: str) -> Any:
@@ -213,6 +216,10 @@ def _metadata(values: "Mapping[str, Any] | _Attributes", used: set[str]) -> dict
             inner |= dict(rest.pop(name))
     named = {_KEPT_NAMES.get(key, key): value for key, value in rest.items()}
     return {key: value for key, value in named.items() if not _is_nan(value)} | inner
+
+
+def _is_scalar(value: object) -> bool:
+    return getattr(value, "shape", None) == ()
 
 
 def _is_nan(value: object) -> bool:

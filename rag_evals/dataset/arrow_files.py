@@ -1,6 +1,6 @@
 """How are Parquet and Arrow read? In batches, so that a million rows take little memory."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +53,21 @@ def rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
         interchange = required_module("pyarrow.interchange", "data", "read a table")
         batches = interchange.from_dataframe(table).to_batches(max_chunksize=_BATCH_ROWS)
     for batch in batches:
+        _require_unique(batch.schema.names)
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             yield from batch.slice(start, _BATCH_ROWS).to_pylist()
+
+
+def _require_unique(names: Sequence[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"the table has two columns {twice!r}; rename one")
 
 
 def _numbered(batches: Iterable[Any]) -> Iterator[Row]:
     number = 0
     for batch in batches:
+        _require_unique(batch.schema.names)
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             for values in batch.slice(start, _BATCH_ROWS).to_pylist():
                 yield Row(f"row {number}", values)

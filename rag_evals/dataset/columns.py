@@ -156,6 +156,15 @@ class ColumnMap:
         preset = self._preset(row)
         return None if preset is None else preset.name
 
+    def id_in(self, row: Mapping[str, Any]) -> str | None:
+        """Return a row's own id; None where it has none that can be read."""
+        try:
+            value = self._value(row, "id", frozenset())
+        except DataError:
+            return None
+        value = _id_text(value)
+        return value if isinstance(value, str) and value.strip() else None
+
     def others(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns of a row that no field is taken from."""
         used = set(self.taken(row).values())

@@ -20,7 +20,8 @@ def read_excel(file: Opened, path: Path) -> Iterator[Row]:
         raise DataError(f"{str(path)!r} is no Excel file that can be read: {error}") from error
     name = _sheet_of(book.sheetnames, file.options.sheet, path)
     header: list[str] | None = None
-    for number, cells in enumerate(book[name].iter_rows(values_only=True), 1):
+    for number, line in enumerate(book[name].iter_rows(), 1):
+        cells = [_value(cell) for cell in line]
         if all(cell is None or cell == "" for cell in cells):
             continue
         if header is None:
@@ -28,7 +29,7 @@ def read_excel(file: Opened, path: Path) -> Iterator[Row]:
             _check_header(header, path, name)
             continue
         values = zip(header, cells, strict=False)
-        yield Row(f"row {number}", {column: _value(cell) for column, cell in values if column})
+        yield Row(f"row {number}", {column: cell for column, cell in values if column})
 
 
 def _sheet_of(names: Sequence[str], asked: str | None, path: Path) -> str:
@@ -53,14 +54,10 @@ def _check_header(header: list[str], path: Path, sheet: str) -> None:
 
 
 def _value(cell: Any) -> Any:
-    """Return a cell's value; a date as text, an error such as #N/A as nothing."""
-    if isinstance(cell, datetime.date | datetime.time):
-        return cell.isoformat()
-    if (
-        isinstance(cell, str)
-        and cell.startswith("#")
-        and cell.rstrip("!?").isupper()
-        and "/" in cell
-    ):
+    """Return a cell's value; a date as text, an error such as #VALUE! as nothing."""
+    value = cell.value
+    if cell.data_type == "e":
         return None
-    return cell
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, datetime.date | datetime.time) else value

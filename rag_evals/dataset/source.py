@@ -4,7 +4,7 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -27,7 +27,8 @@ class NumberedSample(NamedTuple):
 
     Attributes:
         position: Place in the data, from 0.
-        sample_id: The row's own id, else a hash of its content; None when the row cannot be read.
+        sample_id: The row's own id, else a hash of its content; a row that cannot be read has its
+            place, such as `row-7`, where it has no id.
         sample: What to grade, or the error that the row is.
         columns: The row's other columns, to group or label by; none for a `Sample`.
         fingerprint: Hash of all that a prompt may show of it; empty when it cannot be read.
@@ -193,21 +194,34 @@ class RowData:
         """Number the rows; a bad one is yielded as the error that it is."""
         seen: dict[int, int] = {}
         for index, row in enumerate(islice(self._rows, self._limit)):
+            fields = None if isinstance(row, Sample) else row_of(row)
+            others = {} if fields is None else self._columns.others(fields)
             try:
-                sample = self._sample(row)
+                sample = self._sample(row, fields)
                 fingerprint = sample.fingerprint()
             except DataError as error:
-                yield NumberedSample(index, None, type(error)(f"row {index}: {error}"))
+                name = self._name(index, fields, seen)
+                fault = type(error)(f"row {index}: {error}")
+                yield NumberedSample(index, name, fault, others)
                 continue
             sample_id = sample.id or sample.content_hash()
             first = seen.setdefault(_short_hash(sample_id), index)
             if first != index:
                 twice = f"rows {first} and {index} have the same id {sample_id!r}"
-                yield NumberedSample(index, None, DuplicateIdError(twice))
+                name = self._name(index, None, seen)
+                yield NumberedSample(index, name, DuplicateIdError(twice), others)
             else:
-                fields = None if isinstance(row, Sample) else row_of(row)
-                others = {} if fields is None else self._columns.others(fields)
                 yield NumberedSample(index, sample_id, sample, others, fingerprint)
+
+    def _name(self, index: int, fields: Mapping[str, Any] | None, seen: dict[int, int]) -> str:
+        """Name a row that cannot be graded: by its own id, else by its place; no other has it."""
+        own = None if fields is None else self._columns.id_in(fields)
+        by_place = (f"row-{index}{mark}" for mark in chain([""], map("-{}".format, count(2))))
+        return next(
+            name
+            for name in chain([own], by_place)
+            if name and seen.setdefault(_short_hash(name), index) == index
+        )
 
     def require_columns(self) -> None:
         """Read the first row of a table, whose columns are those of all rows.
@@ -221,16 +235,15 @@ class RowData:
             self._rows = chain([first], rows)  # it can be read once only
         try:
             if first is not None:
-                self._sample(first)
+                self._sample(first, None if isinstance(first, Sample) else row_of(first))
         except MissingColumnError:
             raise
         except DataError:
             pass  # this row's own fault; it becomes the row's outcome
 
-    def _sample(self, row: object) -> Sample:
+    def _sample(self, row: object, fields: Mapping[str, Any] | None) -> Sample:
         if isinstance(row, Sample):
             return row
-        fields = row_of(row)
         if fields is None:
             raise DataError(
                 f"{type(row).__name__}; expected a mapping, a Sample, or an object with fields"

@@ -50,10 +50,10 @@ class StoredSample:
 
 
 def stored_sample(row: NumberedSample) -> StoredSample | None:
-    """Return a row as a run in memory keeps it; None for one that could not be read."""
+    """Return a row as a run in memory keeps it; None for one of which nothing could be read."""
     sample = row.sample
     if not isinstance(sample, Sample):
-        return None
+        return StoredSample(row.name, columns=row.columns) if row.columns else None
     return StoredSample(
         sample_id=row.name,
         question=sample.question,
@@ -116,6 +116,8 @@ class SampleLog:
         self._met.add(hash(row.name))
         if isinstance(row.sample, Sample):
             self._write(_fields(row, row.sample))
+        elif row.columns:
+            self._write({"sample_id": row.name, "columns": dict(row.columns)})
         elif hash(row.name) in self._lines:
             self._write({"sample_id": row.name})
 

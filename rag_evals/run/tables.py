@@ -1,6 +1,6 @@
 """What does a run look like as one flat table? One row a sample, or one a finding."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from typing import Any, Literal, get_args
 
 from rag_evals.core import Finding
@@ -84,7 +84,8 @@ def _wide(
     of_sample: dict[str, dict[str, Record]] = {}
     for record in records:
         of_sample.setdefault(record["sample_id"], {})[record["grader"]] = record
-    own = _own_columns(samples.values())
+    ours = {"id", "judge", *(n for g in graders for n in _of_grading(g, None, language))}
+    own = _own_columns(samples.values(), ours)
     for sample_id, graded in of_sample.items():
         row = {"id": sample_id, **_of_sample(samples.get(sample_id), own)}
         for grader in graders:
@@ -92,7 +93,7 @@ def _wide(
         yield row | {"judge": judge}
 
 
-def _own_columns(samples: Collection[StoredSample]) -> dict[str, str]:
+def _own_columns(samples: Collection[StoredSample], ours: Set[str]) -> dict[str, str]:
     """Return the columns that any row has, and the field of a sample that each one is, or ''."""
     columns: dict[str, str] = {}
     for sample in samples:
@@ -102,7 +103,7 @@ def _own_columns(samples: Collection[StoredSample]) -> dict[str, str]:
     fields = {name: columns[name] for name in _FIELDS.values() if name in columns}
     # A column of the data that is called like one of ours keeps its name with a mark behind.
     others = dict.fromkeys(column for sample in samples for column in sample.columns)
-    return fields | {(f"{one}_" if one in ("id", *fields) else one): "" for one in others}
+    return fields | {(f"{one}_" if one in {*ours, *fields} else one): "" for one in others}
 
 
 def _of_sample(sample: StoredSample | None, own: Mapping[str, str]) -> dict[str, Any]:

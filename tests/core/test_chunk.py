@@ -58,6 +58,7 @@ CHUNKS: dict[str, tuple[Any, list[tuple[str, dict[str, Any]]]]] = {
     "JSON": ('["a", {"text": "b", "score": 1}]', [("a", {}), ("b", {"score": 1})]),
     "Python": ("['a', \"b's\"]", [("a", {}), ("b's", {})]),
     "Python mappings": ("[{'text': 'a', 'n': None}]", [("a", {"n": None})]),
+    "pairs as text": ("[('a', 0.9), ('b', 0.1)]", [("a", {"score": 0.9}), ("b", {"score": 0.1})]),
     "an empty list": ("[]", []),
     "a footnote": ("[1] a", [("[1] a", {})]),
     "a number in brackets": ("[2024]", [("[2024]", {})]),

@@ -1,16 +1,19 @@
 """Every table gives the same rows, and so the same scores."""
 
+import datetime
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import datasets
+import openpyxl
 import pandas
 import polars
+import pyarrow
 import pytest
 
-from rag_evals import evaluate
+from rag_evals import evaluate, load_run
 from rag_evals.dataset import DataFile, read_rows
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError, RagEvalsError
 from tests.dataset.tables import FILES, FRAMES, ROWS, delimited, excel, written
@@ -146,3 +149,38 @@ def test_lines_of_two_bytes_a_sign_may_be_cut_anywhere(tmp_path: Path) -> None:
     (tmp_path / "w.csv").write_bytes(delimited(rows).encode("utf-16"))
 
     assert {row.values["answer"] for row in read_rows(tmp_path / "w.csv")} == {"Ж" * 40_000}
+
+
+def test_a_row_that_cannot_be_graded_keeps_its_name_and_columns() -> None:
+    """No row takes the name of another, in memory and from the folder."""
+    rows: list[dict[str, Any]] = [
+        {"id": "row-1", "answer": "The tower stands.", "context": ["The tower stands."]},
+        {"answer": 5, "context": ["x"]},
+        {"id": "b", "answer": 5, "context": ["x"], "note": "n"},
+        {"id": "b", "answer": "The tower stands.", "context": ["The tower stands."]},
+    ]
+    run = evaluate(rows, client="embedded", max_failures="100%", out="out")
+
+    assert [outcome.sample_id for outcome in run] == ["row-1", "row-1-2", "b", "row-3"]
+    assert [row["id"] for row in load_run("out").rows()] == ["row-1", "row-1-2", "b", "row-3"]
+    assert run.column("note")["b"] == load_run("out").column("note")["b"] == "n"
+
+
+def test_excel_cells_are_read_as_they_are_shown() -> None:
+    """An error is an empty cell, a date has no clock."""
+    book = openpyxl.Workbook()
+    book.active.append(["answer", "context", "day"])
+    book.active.append(["#VALUE!", "c", datetime.datetime(2020, 5, 1)])  # noqa: DTZ001 - as Excel has it
+    book.active["A2"].data_type = "e"
+    book.save("e.xlsx")
+    (row,) = read_rows(Path("e.xlsx"))
+
+    assert row.values == {"answer": None, "context": "c", "day": "2020-05-01"}
+
+
+def test_two_columns_of_one_name_are_refused_in_arrow_too() -> None:
+    """The last one would win in silence."""
+    table = pyarrow.Table.from_arrays([["a"], ["b"], ["c"]], names=["answer", "context", "context"])
+
+    with pytest.raises(DataError, match="the table has two columns 'context'; rename one"):
+        scores(table)

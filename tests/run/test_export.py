@@ -97,6 +97,15 @@ def test_a_written_table_can_be_graded_again(run: Run) -> None:
         assert [outcome.score for outcome in again] == [1.0, 0.5, 0.0, None]
 
 
+def test_the_data_keeps_columns_that_are_called_like_ours() -> None:
+    """A person's label in a column `faithfulness` stands beside the judge's score."""
+    row = {"answer": "It is red.", "context": ["It is red."], "faithfulness": 0.3, "judge": "me"}
+    (written,) = evaluate([row], client="embedded").rows()
+
+    assert (written["faithfulness_"], written["judge_"]) == (0.3, "me")
+    assert (written["faithfulness"], written["judge"]) == (1.0, "embedded")
+
+
 def test_a_long_cell_says_that_it_is_cut() -> None:
     """No Excel cell holds more than 32,767 characters."""
     run = evaluate([{"answer": "a" * 40_000, "context": ["c\0d"]}], client="embedded")

@@ -142,7 +142,8 @@ def test_a_row_that_could_not_be_read_is_forgotten_when_it_can(scripted: Start) 
     for answer in (7, "Right.", 7):
         rows = [row(0), {"id": "b", "answer": answer, "context": ["c"]}]
         run = evaluate(rows, client="openai/m", out=OUT)
-        assert str(load_run(OUT).summary()) == str(run.summary())
+        # What is said of changed rows is said by the run that graded them again.
+        assert str(run.summary()).startswith(str(load_run(OUT).summary()))
     assert run.summary().failed == 1
 
 
