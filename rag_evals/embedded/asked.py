@@ -10,7 +10,7 @@ A question is taken apart into what is asked for and a statement with a gap; the
 import re
 from typing import NamedTuple
 
-from rag_evals.text import has_russian
+from rag_evals.text import DENIES, has_russian, words
 
 _BE = "is|are|was|were"
 _DO = "do|does|did"
@@ -77,6 +77,10 @@ _RU_VERB = re.compile(
 )
 
 
+# Beside the words that deny: "Does it avoid plastic?", "Отказалась ли она?"
+_TURNS_ROUND = re.compile(
+    r"\b(?:avoid|prevent|forbid|reject|избе[гж]|предотвра|запре[тщ]|отказ)\w*", re.IGNORECASE
+)
 _RU_OPPOSITES = {"есть": "нет", "можно": "нельзя", "нужно": "не нужно"}
 
 
@@ -89,6 +93,8 @@ class Asked(NamedTuple):
         after: Those behind it.
         denied: The whole statement, denied; empty for a question that is not about yes or no.
         is_russian: Which language it is in.
+        is_unsure: Nobody can tell where its subject ends, as in "the Basic plan free".
+        denies: It asks whether something is not so: yes and no may then mean the same.
     """
 
     subject: str
@@ -96,6 +102,8 @@ class Asked(NamedTuple):
     after: str = ""
     denied: str = ""
     is_russian: bool = False
+    is_unsure: bool = False
+    denies: bool = False
 
     @property
     def asks_yes_or_no(self) -> bool:
@@ -113,6 +121,14 @@ def read_question(question: str) -> Asked | None:
         None for a question that is not plain, or is none.
     """
     text = " ".join(question.replace("’", "'").split())[:300]
+    asked = _read(text)
+    if asked is None or not asked.asks_yes_or_no:
+        return asked
+    denies = any(word.marks & DENIES for word in words(text))
+    return asked._replace(denies=denies or _TURNS_ROUND.search(text) is not None)
+
+
+def _read(text: str) -> Asked | None:
     if has_russian(text):
         return None if _RU_TWO.search(text) else _read_russian(text.rstrip("?!. "))
     plain = text.rstrip("?!. ")
@@ -140,7 +156,28 @@ def _read_whether(auxiliary: str, rest: str) -> Asked | None:
         return None
     low = auxiliary.lower().replace("n't", "")
     said = f"{subject} {predicate}" if _IS_DO.fullmatch(low) else f"{subject} {low} {predicate}"
-    return Asked(subject, said, denied=f"{subject} {low} not {predicate}")
+    unsure = _is_unsure(subject.split(), predicate.split(), is_be=_IS_BE.fullmatch(low) is not None)
+    return Asked(subject, said, denied=f"{subject} {low} not {predicate}", is_unsure=unsure)
+
+
+def _is_unsure(subject: list[str], predicate: list[str], *, is_be: bool) -> bool:
+    """Say whether a noun behind a name may belong to it: "the Basic plan free"."""
+    if not subject[-1][:1].isupper():
+        return False
+    run = 0
+    while run < len(predicate) and not _ends_run(predicate[run]):
+        run += 1
+    if run > 1 or (run == 1 and len(predicate) > 1 and _is_past(predicate[1])):
+        return True
+    has_article = subject[0].lower() in _DETERMINERS
+    return is_be and has_article and run == 1 and len(predicate) > 1
+
+
+def _ends_run(token: str) -> bool:
+    low = token.lower()
+    return (
+        token != low or low in _PREPOSITIONS or low in _DETERMINERS or low == "of" or _is_past(low)
+    )
 
 
 def _read_indirect(clause: str) -> Asked | None:

@@ -8,6 +8,7 @@ for, the claim with the name in place counts. What stays unresolved is in doubt,
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from rag_evals.core import Claim, Evidence, Verdict, text_before
 from rag_evals.embedded.asked import leading_subject
@@ -15,11 +16,12 @@ from rag_evals.embedded.claims import PreparedStatement
 from rag_evals.embedded.leads import strip_lead
 from rag_evals.embedded.placed import said_otherwise
 from rag_evals.embedded.standalone import Reading, stand_alone
-from rag_evals.text import has_russian, leaning_of, one_line, words
+from rag_evals.text import has_russian, leaning_of, one_line, split_sentences, words
 
 # Set by hand: the odds of a claim with an unresolved pronoun, beside those of its words alone.
 _PRONOUN_ODDS = 0.9
 _BELOW_THRESHOLD = 0.9
+_NEAR_COPY = 0.8
 _LONGEST_SHOWN = 120
 
 # "The game", but not "The Eiffel Tower".
@@ -72,7 +74,8 @@ def decide_claims(
     Returns:
         One verdict for each claim, in order.
     """
-    readings = [stand_alone(claim) for claim in claims]
+    said = _Said(chunks)
+    readings = [stand_alone(_without_question(claim, said)) for claim in claims]
     texts = [
         strip_lead(claim.text if reading.antecedent else reading.text)
         for claim, reading in zip(claims, readings, strict=True)
@@ -81,7 +84,8 @@ def decide_claims(
     for place, (claim, reading) in enumerate(zip(claims, readings, strict=True)):
         own = verdicts[place]
         if reading.unresolved is not None:
-            verdicts[place] = _doubted(own, reading, claim, threshold)
+            if reading.unresolved != "fragment" or not said.nearly(claim.text):
+                verdicts[place] = _doubted(own, reading, claim, threshold)
             continue
         if reading.antecedent:
             if own.is_supported and not _speaks_of(reading.antecedent, own, chunks):
@@ -94,6 +98,44 @@ def decide_claims(
             if rival is not None:
                 verdicts[place] = _misplaced(verdicts[place], rival, threshold)
     return verdicts
+
+
+class _Said:
+    """What the sentences of the chunks say; they are split when the first short claim asks."""
+
+    def __init__(self, chunks: Sequence[str]) -> None:
+        self._chunks = chunks
+
+    @cached_property
+    def _sentences(self) -> list[str]:
+        return [span.text for chunk in self._chunks for span in split_sentences(chunk)]
+
+    @cached_property
+    def _plain(self) -> set[str]:
+        return set(map(_plain, self._sentences))
+
+    def whole(self, text: str) -> bool:
+        """Say whether a text is a sentence of the chunks, word for word."""
+        return _plain(text) in self._plain
+
+    def nearly(self, text: str) -> bool:
+        """Say whether a text has nearly all words of a sentence, and hardly another."""
+        ours = {word.key for word in words(text)}
+        return any(
+            2 * len(ours & theirs) >= _NEAR_COPY * (len(ours) + len(theirs))
+            for theirs in ({word.key for word in words(one)} for one in self._sentences)
+        )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!… ")
+
+
+def _without_question(claim: Claim, said: _Said) -> Claim:
+    """Take a copied sentence at its word, whatever was asked; "1889." and "Yes." are none."""
+    if not claim.question or claim.leaning in (None, "yes_no") or len(claim.text.split()) < 2:
+        return claim
+    return replace(claim, question=None) if said.whole(claim.text) else claim
 
 
 def _misplaced(verdict: Verdict, rival: Evidence, threshold: float) -> Verdict:

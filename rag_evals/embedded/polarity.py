@@ -40,6 +40,11 @@ _RIVALS = {
     "under": frozenset(("over",)),
 }
 _CLAUSE_OPENERS = frozenset(("that", "что"))
+# "The pump failed because the seal was worn": the verb that denies ends with its clause.
+_CLAUSE_ENDS = frozenset(
+    "because when as since so while if after although though until "
+    "потому поскольку когда так если пока хотя после чтобы".split()
+)
 _USES = frozenset(map(stem, "use try apply employ используйте использовать применяйте".split()))
 _BEFORE_SUPERLATIVES = frozenset("the his her its their our your my whose".split())
 
@@ -135,7 +140,7 @@ def _denied(sentence: Sentence) -> list[str]:
     targets: list[str] = []
     sequence, small_words = sentence.sequence, sentence.small_words
     for position in sentence.negations:
-        following = sequence[position + 1 : position + 1 + _SCOPE]
+        following = _reached(sequence, position)
         if sentence.language not in READ_WELL and not following:
             # German and Japanese deny behind the verb.
             following = sequence[max(0, position - _SCOPE) : position][::-1]
@@ -151,9 +156,21 @@ def _denies(sentence: Sentence, key: str) -> bool:
     # "It belongs not to him, it belongs to her": what is also said without a denial is not denied.
     positions = sentence.positions.get(key, ())
     return bool(positions) and all(
-        any(-2 <= position - negation <= _SCOPE for negation in sentence.negations)
+        any(
+            -2 <= position - negation <= len(_reached(sentence.sequence, negation))
+            for negation in sentence.negations
+        )
         for position in positions
     )
+
+
+def _reached(sequence: Sequence[Word], negation: int) -> Sequence[Word]:
+    """Return what stands in reach behind a denial; a verb such as "failed" ends with its clause."""
+    following = sequence[negation + 1 : negation + 1 + _SCOPE]
+    if sequence[negation].kind != "word":
+        return following
+    end = next((n for n, word in enumerate(following) if word.low in _CLAUSE_ENDS), _SCOPE)
+    return following[:end]
 
 
 def _adds_denial(statement: Sentence, sentences: Sequence[Sentence]) -> bool:

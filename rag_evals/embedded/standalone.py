@@ -11,14 +11,23 @@ from typing import NamedTuple
 
 from rag_evals.core import Claim
 from rag_evals.embedded.asked import Asked, leading_subject, read_question
-from rag_evals.text import Leaning, split_sentences
+from rag_evals.text import (
+    READ_WELL,
+    Leaning,
+    language_of,
+    normalise_numbers,
+    split_sentences,
+    words,
+)
 
 _YES_NO = re.compile(
     r"(?:(?P<yes>yes|yeah|yep|correct|true|indeed|да|верно|правда|конечно|именно так)"
     r"|(?P<no>no|nope|incorrect|false|not (?:at all|really|exactly)|нет|неверно|неправда|нисколько))\b",
     re.IGNORECASE,
 )
-_DENIES = re.compile(r"\b(?:not|no)\b|n't\b|\bне\b|\bнет\b", re.IGNORECASE)
+_DENIES = re.compile(r"\b(?:not|no)\b|n't\b|cannot\b|\bне\b|\bнет\b|\bнельзя\b", re.IGNORECASE)
+# An echo in English is pronoun and auxiliary; in Russian, these and words of the question.
+_ECHOED = frozenset("он она оно они это не так им ею ими".split())
 _HEAD = re.compile(
     r"(?:(?:and|but|so|then|also|however|additionally|later|и|а|но|также|затем|потом|однако),?\s+)?"
     r"(?P<word>he|she|it|they|his|her|its|their|он|она|оно|они|его|её|ее|их)\b(?=\s)",
@@ -41,6 +50,7 @@ _WITH_NOUN = re.compile(
     r"leads?|led|results?|happens|happened|could|should|must|gives?|gave|\w+ed)\b)[^\W\d_]",
     re.IGNORECASE,
 )
+_RU_OWNERS = frozenset("его её ее их".split())
 _OWNERS = frozenset("his its their".split())
 _PLURAL = frozenset("they their они их".split())
 _PERSON = frozenset("he she his her".split())
@@ -81,34 +91,59 @@ def stand_alone(claim: Claim) -> Reading:
     if leaning == "fragment" and claim.before:
         # An item of a list: its words are all that it claims.
         return Reading(claim.text)
-    asked = read_question(claim.question) if claim.question else None
+    question = claim.question or ""
+    if leaning == "fragment" and language_of(question) not in (None, *READ_WELL):
+        return Reading(claim.text)
+    asked = read_question(question) if question else None
     if asked is not None:
         if leaning == "yes_no":
-            text, gap = _yes_or_no(claim.text, asked), ""
+            text, gap = _yes_or_no(claim.text, asked, question), ""
         else:
-            text, gap = _filled(claim.text, asked), claim.text
+            text, gap = _filled(claim.text, asked, question), claim.text
         if text:
             return Reading(text, gap=gap)
-    if leaning == "fragment" and _HOW_TO.match(claim.question or "how to"):
+    if leaning == "fragment" and _HOW_TO.match(question or "how to"):
         # A step: "Open the settings."
         return Reading(claim.text)
     return Reading(claim.text, unresolved=leaning)
 
 
-def _yes_or_no(text: str, asked: Asked) -> str:
+def _yes_or_no(text: str, asked: Asked, question: str) -> str:
     answer = _YES_NO.match(text.strip())
-    if answer is None or not asked.asks_yes_or_no:
+    if answer is None or not asked.asks_yes_or_no or asked.denies:
         return ""
-    echo = text.strip()[answer.end() :]
-    if answer["yes"] and _DENIES.search(echo):
-        # "Yes, it is not." says both.
+    echo = text.strip()[answer.end() :].strip(" ,.;:!—–-")
+    if echo and not _YES_NO.fullmatch(echo):
+        if bool(answer["no"]) != (_DENIES.search(echo) is not None):
+            # "Yes, it is not." says both.
+            return ""
+        if not _is_echo(echo, f"{question} {asked.denied}"):
+            return ""
+    if answer["no"] and asked.is_unsure:
         return ""
     return _sentence(asked.before if answer["yes"] else asked.denied)
 
 
-def _filled(text: str, asked: Asked) -> str:
+def _is_echo(echo: str, question: str) -> bool:
+    """Say whether an echo has no word of its own, as "закрыт" in "Да, закрыт." has."""
+    if " " in echo and echo.isascii():
+        return True
+    own = [word for word in words(echo) if word.low not in _ECHOED]
+    return {word.key for word in own} <= {word.key for word in words(question)}
+
+
+def _content(text: str) -> set[str]:
+    found = normalise_numbers(words(text))
+    return {word.key for word in found if word.kind in ("word", "number")}
+
+
+def _filled(text: str, asked: Asked, question: str) -> str:
     gap = text.strip().rstrip(".!")
     if asked.asks_yes_or_no or not gap:
+        return ""
+    content = _content(gap)
+    if content and content <= _content(question):
+        # "Who killed Caesar?" "Caesar.": any sentence about him has all words of the statement.
         return ""
     gap = _lowered(gap)
     # "When was it built?" "Built in 1889."
@@ -131,11 +166,13 @@ def _without_pronoun(claim: Claim) -> Reading:
     if head is None or not subject:
         return Reading(claim.text, unresolved="pronoun")
     word = head["word"].lower()
+    if word in _RU_OWNERS:
+        # "Её брат" is not "Анна брат".
+        return Reading(claim.text)
     if not _agree(word, subject, claim):
         return Reading(claim.text, unresolved="pronoun")
     follows = claim.text[head.end() :]
-    owns = word in _OWNERS or word in ("его", "её", "ее", "их")
-    owned = f"{subject}'s" if owns and subject.isascii() else subject
+    owned = f"{subject}'s" if word in _OWNERS and subject.isascii() else subject
     return Reading(_sentence(f"{owned}{follows}"), antecedent=subject)
 
 
@@ -158,6 +195,9 @@ def _agree(word: str, subject: str, claim: Claim) -> bool:
     if subject.isascii() and is_plural != (word in _PLURAL) and claim.before:
         # "Company" is read as "they" often enough.
         return word in _PLURAL and not _COMMON.match(subject)
+    if word in ("it", "its") and not claim.before:
+        # "Who was Anna Karenina?" does not ask about a thing.
+        return not (claim.question or "").lower().startswith("who ")
     if word in _PERSON:
         return subject[:1].isupper() and not _COMMON.match(subject)
     return True

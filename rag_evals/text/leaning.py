@@ -9,7 +9,7 @@ the first words, and, in short texts only, for a verb.
 import re
 from typing import Literal
 
-from rag_evals.text.language import has_russian
+from rag_evals.text.language import READ_WELL, has_russian, language_of
 
 Leaning = Literal["pronoun", "fragment", "yes_no"]
 """How a claim leans: its subject is a pronoun ("It was completed in 1889."), it is no sentence
@@ -97,6 +97,9 @@ def _is_fragment(text: str) -> bool:
     if not _LATIN.search(text):
         # Numbers alone say nothing; other scripts are not read.
         return text.isascii()
+    if language_of(text) not in (None, *READ_WELL):
+        # "Der Turm wurde 1889 gebaut.": its verbs are not known.
+        return False
     return not any(_is_verb(place, word) for place, word in enumerate(found))
 
 

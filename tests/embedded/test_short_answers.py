@@ -1,0 +1,123 @@
+"""A question helps to read a short answer; it never turns a copy or a doubt into a number."""
+
+from typing import Any
+
+import pytest
+
+from rag_evals import Faithfulness
+from rag_evals.errors import NotScorableError
+
+
+def grade(question: str | None, answer: str, chunk: str) -> float | None:
+    """Return the score; None where the answer is too unclear for one."""
+    try:
+        result: Any = Faithfulness.grade(question, answer, [chunk], client="embedded")
+    except NotScorableError:
+        return None
+    score: float | None = result.score
+    return score
+
+
+@pytest.mark.parametrize(
+    ("question", "copy"),
+    [
+        ("Wann wurde der Turm gebaut?", "Der Turm wurde 1889 gebaut."),
+        ("Quand la tour fut-elle construite ?", "La tour fut construite en 1889."),
+        ("¿Cuándo se construyó la torre?", "La torre se construyó en 1889."),
+        ("Quando fu costruita la torre?", "La torre fu costruita nel 1889."),
+        ("Quando foi construída a torre?", "A torre foi construída em 1889."),
+        ("Kiedy zbudowano wieżę?", "Wieżę zbudowano w 1889 roku."),
+        ("Коли збудували вежу?", "Вежу збудували 1889 року."),
+        ("Is there a discount for students?", "Students get 20 % off."),
+        ("Tell me about Anna.", "Anna plays the violin."),
+        ("Can I get a refund?", "Refunds take five days."),
+        ("Do you ship to Canada?", "Yes, we ship to Canada and Mexico."),
+        ("Is delivery free?", "Delivery: 5 EUR."),
+        ("Есть ли доставка?", "Доставка — 300 ₽."),
+        ("Who was Anna Karenina?", "It closed in 2001."),
+        ("Когда закрылась пекарня?", "Её брат Карл переехал в Осло."),
+    ],
+)
+def test_a_copy_is_taken_at_its_word(question: str, copy: str) -> None:
+    """A sentence of a chunk is supported whatever was asked; case, space, final stop aside."""
+    for answer in (copy, copy.rstrip("."), copy.replace(" ", "  ")):
+        assert grade(question, answer, f"Anna had a shop there. {copy} Then it rained.") == 1.0
+
+
+def test_a_near_copy_is_not_lowered() -> None:
+    """Its words are all that it needs, though no verb of them is known."""
+    assert grade("Can I get a refund?", "A refund takes five days.", "Refunds take five days.")
+    assert not grade("Can I get a refund?", "A refund takes nine days.", "Refunds take five days.")
+
+
+def test_a_short_answer_in_another_language_is_taken_at_its_word() -> None:
+    """Questions are taken apart in English and Russian only."""
+    chunk = "Der Turm wurde 1889 gebaut."
+
+    assert grade("Wann wurde der Turm gebaut?", "1889.", chunk) == 1.0
+    assert grade("Wann wurde der Turm gebaut?", "1989.", chunk) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "chunk"),
+    [
+        ("Does it avoid plastic?", "It avoids plastic."),
+        ("Did the pump fail?", "The pump failed."),
+        ("Does the coating prevent rust?", "The coating prevents rust."),
+        ("Did Anna refuse the offer?", "Anna refused the offer."),
+        ("Did Anna deny the claim?", "Anna denied the claim."),
+        ("Does the plan lack support?", "The plan lacks support."),
+        ("Is it not open?", "It is not open."),
+        ("Is it true that the shop is not open?", "The shop is not open."),
+        ("Are there no lifts?", "There are no lifts."),
+        ("Has Anna never lived in Bern?", "Anna has never lived in Bern."),
+        ("Отказалась ли Анна от приза?", "Анна отказалась от приза."),
+        ("Правда ли, что магазин не открыт?", "Магазин не открыт."),
+    ],
+)
+def test_yes_and_no_are_unclear_where_the_question_denies(question: str, chunk: str) -> None:
+    """Both may mean the same there; only the whole statement says which."""
+    for answer in ("Yes.", "No.", "Да.", "Нет."):
+        assert grade(question, answer, chunk) != 1.0
+    assert grade(question, chunk, chunk) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "chunk", "supported"),
+    [
+        # Where the subject ends is unsure.
+        ("Is the Basic plan free?", "No.", "The Basic plan is free.", False),
+        ("Was the Basic plan introduced in May?", "No.", "The Basic plan was introduced in May.",
+         False),
+        ("Is the Basic plan free?", "Yes.", "The Basic plan is free.", True),
+        ("Is Bern big?", "No.", "Bern is not big.", True),
+        # What follows yes or no is an echo, or says something else.
+        ("Открыт ли магазин?", "Да, открыт.", "Магазин открыт.", True),
+        ("Открыт ли магазин?", "Да, закрыт.", "Магазин открыт.", False),
+        ("Выросли ли цены?", "Да, упали.", "Цены выросли.", False),
+        ("Можно ли курить?", "Нет, нельзя.", "Курить нельзя.", True),
+        ("Можно ли курить?", "Нет, можно.", "Курить нельзя.", False),
+        ("Есть ли комнаты в отеле?", "Да, трижды.", "Комнаты в отеле есть.", False),
+        ("Are there rooms in it?", "Yes, 99.", "There are 12 rooms in it.", False),
+        ("Is the shop open?", "No, it is.", "The shop is not open.", False),
+        ("Is the shop open?", "No, it is not.", "The shop is not open.", True),
+        # Nothing but words of the question.
+        ("Who killed Caesar?", "Caesar.", "Brutus killed Caesar.", False),
+        ("Who killed Caesar?", "Brutus.", "Brutus killed Caesar.", True),
+        ("When was the 2012 report published?", "In 2012.",
+         "The 2012 report was published in 2013.", False),
+        ("How many rooms are on floor 3?", "3", "There are 12 rooms on floor 3.", False),
+        ("How many rooms are on floor 3?", "12", "There are 12 rooms on floor 3.", True),
+        # A verb that denies ends with its clause.
+        (None, "The seal was worn.", "The pump failed because the seal was worn.", True),
+        (None, "The seal was worn.", "He refused when the seal was worn.", True),
+        (None, "The seal was worn.", "The firm denied that the seal was worn.", False),
+        (None, "The shop was closed.", "Anna lacked milk, so the shop was closed.", True),
+        # "Who" asks about no thing.
+        ("Who was Anna Karenina?", "It closed in 2001.",
+         "He opened a bakery there. It closed in 2001, after ten years.", True),
+    ],
+)  # fmt: skip
+def test_short_answers(question: str | None, answer: str, chunk: str, supported: bool) -> None:
+    """What is unclear is never supported; what is plain is decided as before."""
+    assert (grade(question, answer, chunk) == 1.0) is supported
