@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag_evals.text import Leaning, leaning_of
+from rag_evals.text import Leaning, leaning_of, stands_alone
 
 _MOST_BEFORE = 3
 
@@ -40,7 +40,7 @@ class Claim:
 
         A verdict may be shared by claims of equal text and equal setting.
         """
-        if self.leaning is None:
+        if stands_alone(self.text):
             return None, None, None
         sentence = None if self.sentence == self.text else self.sentence
         return sentence, self.before, self.question
@@ -63,7 +63,7 @@ def text_before(claims: Sequence[Claim]) -> str | None:
     texts: list[str] = []
     for claim in reversed(claims[-_MOST_BEFORE:]):
         texts.insert(0, claim.text)
-        if claim.leaning is None:
+        if stands_alone(claim.text):
             break
     return " ".join(texts) or None
 

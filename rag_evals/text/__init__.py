@@ -23,7 +23,7 @@ NAMES = {
         "script_of",
         "small_words",
     ),
-    "leaning": ("Leaning", "leaning_of"),
+    "leaning": ("Leaning", "leaning_of", "stands_alone"),
     "lexicon": ("pairs_in", "rivals_in", "words_in"),
     "look_alikes": ("LOOK_ALIKES", "STROKES"),
     "marks": (

@@ -14,6 +14,7 @@ from rag_evals.text.language import script_of as script_of
 from rag_evals.text.language import small_words as small_words
 from rag_evals.text.leaning import Leaning as Leaning
 from rag_evals.text.leaning import leaning_of as leaning_of
+from rag_evals.text.leaning import stands_alone as stands_alone
 from rag_evals.text.lexicon import pairs_in as pairs_in
 from rag_evals.text.lexicon import rivals_in as rivals_in
 from rag_evals.text.lexicon import words_in as words_in

@@ -1,7 +1,8 @@
 """Which sources does a text cite, and which sentence cites each? Marks such as `[1]` and `[Doc 2]`.
 
 Read are `[1]`, `[2, 3]`, `[4-6]`, `【7】`, `[^1]`, `[1](address)`, `[Doc 1]` and raised digits.
-A number in code, an index (`a[1]`), an interval (`x in [0, 1]`) and a power (`10²`) cite nothing.
+A number in code, an index (`a[1]`), an interval (`x in [0, 1]`), a label (`option [1]`), a power
+(`10²`), an isotope (`U²³⁵`) and a fraction (`¹⁄₂`) cite nothing.
 """
 
 import re
@@ -57,7 +58,16 @@ _BRACKETS = re.compile(
 # "[[1]](address)": the outer brackets of a link whose words are a mark.
 _OUTER = re.compile(r"\[(?P<mark>\[\d{1,3}\])\]\([^()\s]*\)")
 _RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-_RAISED = re.compile(rf"[{_RAISED_DIGITS}]{{1,2}}(?:[,⁻˒–-][{_RAISED_DIGITS}]{{1,2}})*")
+_RAISED = re.compile(rf"[{_RAISED_DIGITS}]+(?:[,⁻˒–-][{_RAISED_DIGITS}]+)*")
+_MOST_RAISED_DIGITS = re.compile(r"\d{3}")
+# Before a raised mark: a word that ends in a small letter, a stop or a quote.
+_BEFORE_RAISED = re.compile(r"(?:[^\W\d_][^\W\d_A-ZА-ЯЁ]|[.!?,;:…。\"'’”»*_)\]])\s*\Z")
+# "Option [1] costs 5 EUR.": the number is the option's name.
+_BEFORE_NAME = re.compile(
+    r"\b(?:options?|sections?|cases?|steps?|figures?|fig\.|tables?|chapters?|"
+    r"пункт\w{0,3}|раздел\w{0,3}|шаг\w{0,3}|вариант\w{0,3}|рис\.|рисун\w{1,4}|табл\.|таблиц\w{0,3})\s*\Z",
+    re.IGNORECASE,
+)
 _PLAIN = str.maketrans(_RAISED_DIGITS + "⁻˒–—", "0123456789-,--")
 # "1, 3-5" → ("1", "") and ("3", "5").
 _RANGE = re.compile(r"(\d{1,3})(?:\s*[–—-]\s*\D{0,14}(\d{1,3}))?")
@@ -79,6 +89,9 @@ _BEFORE_INTERVAL = re.compile(
     r"\s+(?:in|on|within|from|в|на|из)\s+\Z",
     re.IGNORECASE,
 )
+# Behind a final mark: stops, quotes and closing signs.
+_NO_WORDS = re.compile(r"[\s.,;!?…。\"'’”»*_)]*")
+_POINTS = re.compile(r"\b(?:see|in|by|from|cf\.|см\.|в|из)\s{0,4}\Z", re.IGNORECASE)
 _TWO_NUMBERS = re.compile(r"\s*\d{1,3}\s*[,;]\s*\d{1,3}\s*")
 # Before a power: a digit, a closing bracket, "x", "km", "500 sq", "sin".
 _BEFORE_POWER = re.compile(
@@ -127,6 +140,25 @@ def citations_of(text: str) -> list[int]:
 def without_citations(text: str) -> str:
     """Return the text without its marks, and without the white space before them."""
     return _without(text, citation_marks(text), 0, len(text))
+
+
+def without_final_citations(text: str) -> str:
+    """Return one sentence without the marks at its end, or before its final stop.
+
+    A mark in its middle, or one that a word such as "see" points at, is part of what it says.
+
+    Args:
+        text: One sentence.
+    """
+    marks: list[CitationMark] = []
+    end = len(text)
+    for mark in reversed(citation_marks(text)):
+        before = text[max(0, mark.start - 12) : mark.start]
+        if not _NO_WORDS.fullmatch(text, mark.end, end) or _POINTS.search(before):
+            break
+        marks.append(mark)
+        end = mark.start
+    return _without(text, marks[::-1], 0, len(text))
 
 
 def citing_sentences(answer: str, pattern: re.Pattern[str] | None = None) -> list[CitingSentence]:
@@ -181,6 +213,8 @@ def _bracketed(text: str) -> Iterator[CitationMark]:
         before, behind = text[max(0, start - 48) : start], text[found.end() : found.end() + 24]
         if not numbers or (_BEFORE_INDEX.search(before) and not found["address"]):
             continue
+        if _BEFORE_NAME.search(before):
+            continue
         # An index touches its name, and the mark of a sentence has its space or its stop.
         touches = before[-1:].isalnum() or before[-1:] == "_"
         if touches and _BEHIND_INDEX.match(found["address"] or behind) and not found["address"]:
@@ -193,10 +227,16 @@ def _bracketed(text: str) -> Iterator[CitationMark]:
 def _raised(text: str) -> Iterator[CitationMark]:
     for found in _RAISED.finditer(text):
         before = text[max(0, found.start() - 24) : found.start()]
-        numbers = tuple(_numbers(found.group().translate(_PLAIN)))
-        # A letter behind it makes it part of a word: "¹⁴C".
-        glued = text[found.end() : found.end() + 1].isalnum()
-        if before.strip() and numbers and not glued and not _BEFORE_POWER.search(before):
+        written = found.group().translate(_PLAIN)
+        if _MOST_RAISED_DIGITS.search(written):
+            continue
+        numbers = tuple(_numbers(written))
+        behind = text[found.end() : found.end() + 1]
+        # A letter behind it makes it part of a word: "¹⁴C"; a bar makes it one of a fraction.
+        is_glued = behind.isalnum() or behind in ("⁄", "/")
+        if not numbers or is_glued or _BEFORE_POWER.search(before):
+            continue
+        if _BEFORE_RAISED.search(before):
             yield CitationMark(found.start(), found.end(), numbers)
 
 

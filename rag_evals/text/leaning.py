@@ -23,6 +23,14 @@ _PRONOUN = re.compile(
     r"он|она|оно|они|его|её|ее|их|ему|ей|им|это|этот|эта|эти|тот|та|те|такой|такая|такие)\b",
     re.IGNORECASE,
 )
+# "The latter was …", "Both were …", "Там он …": what these stand for was said before, or asked.
+_POINTS_BACK = re.compile(
+    r"[\"'«“(*_]*(?:(?:and|but|so|then|и|а|но)\s+)?(?:that|both|neither|either|one|another|"
+    r"the (?:latter|former|first|second|third|last|other|others)|then|there(?= (?:he|she|it|they|we)\b)|"
+    r"там|туда|оттуда|тут|здесь|тогда|оба|обе|один|одна|одно|другой|другая|другие|"
+    r"перв(?:ый|ая|ое)|втор(?:ой|ая|ое)|последн(?:ий|яя|ее))(?!\w)",
+    re.IGNORECASE,
+)
 _EMPTY_IT = re.compile(
     r"(?:\w+,\s+)?(?:it(?: (?:should|must|can|may) be (?:noted|said|seen|argued)|(?:'s| is| was| has been) (?:\w+ly )?(?:known|said|reported|believed|estimated|thought|possible|"
     r"important|recommended|likely|unlikely|clear|unclear|true|worth|necessary|common|"
@@ -80,6 +88,17 @@ def leaning_of(text: str) -> Leaning | None:
     if _PRONOUN.match(head) and not _EMPTY_IT.match(head):
         return "pronoun"
     return "fragment" if _is_fragment(head) else None
+
+
+def stands_alone(text: str) -> bool:
+    """Say whether a claim means the same behind any question and any sentence.
+
+    In doubt it does not: "Both towers stand in Paris." begins as a claim that leans.
+
+    Args:
+        text: One claim.
+    """
+    return leaning_of(text) is None and _POINTS_BACK.match(text.strip()) is None
 
 
 def _adds_nothing(rest: str) -> bool:

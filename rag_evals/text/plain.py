@@ -6,7 +6,7 @@ Nothing here knows a language: letters, numbers, case, commas and the order of w
 import re
 import unicodedata
 
-from rag_evals.text.citations import without_citations
+from rag_evals.text.citations import without_final_citations
 
 # A soft hyphen, a zero-width space, a word joiner and a byte-order mark are not seen.
 _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
@@ -25,12 +25,12 @@ def plain_form(text: str) -> str:
     """Return a text without what its writer's keyboard or Markdown added.
 
     Two texts of one form are the same statement: Unicode in its composed form, straight quotes, one
-    space between words, none before `%`, one kind of dash between words, and no citation marks,
-    asterisks of emphasis or final stop.
+    space between words, none before `%`, one kind of dash between words, and no citation marks at
+    the end, asterisks of emphasis or final stop.
 
     Args:
         text: One statement.
     """
     plain = unicodedata.normalize("NFC", text).translate(_UNSEEN).translate(_SIGNS)
-    plain = " ".join(_EMPHASIS.sub(r"\2", without_citations(plain)).split())
+    plain = " ".join(_EMPHASIS.sub(r"\2", without_final_citations(plain)).split())
     return _STOP.sub("", _PERCENT.sub("", _DASH.sub(" — ", plain)))

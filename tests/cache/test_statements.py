@@ -482,3 +482,28 @@ def test_a_key_is_no_part_of_who_is_asked(own_client: OwnClient) -> None:
         grader.grade(**EIFFEL, client=make(key=name, headers=headers))
 
     assert len(judge.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "That was in 1889.",
+        "The latter was completed in 1889.",
+        "Both were completed in 1889.",
+        "Neither was completed in 1889.",
+        "One was completed in 1889.",
+        "The second was completed in 1889.",
+        "Там он жил до 1889 года.",
+        "Оба закрылись в 1889 году.",
+        "Тогда это стоило 5 рублей.",
+    ],
+)
+def test_what_points_back_is_kept_with_question_and_sentence(text: str) -> None:
+    """Behind another question, or another sentence, it says something else."""
+    keys = {
+        StatementKey.of(Claim(text, before=before, question=question)).name
+        for before in ("A stands.", "B stands.")
+        for question in ("When was A built?", "When was B built?")
+    }
+
+    assert len(keys) == 4

@@ -143,3 +143,25 @@ def test_a_long_answer_is_read_in_one_pass() -> None:
     """Five thousand list items with marks, and unclosed brackets, take no time worth noticing."""
     assert len(citing_sentences("- It is so [1]\n" * 5_000)) == 5_000
     assert citations_of("[1, " * 20_000) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("U²³⁵ decays fast.", []),
+        ("Add ¹⁄₂ of it.", []),
+        ("A dose of vitamin B¹² helps.", []),
+        ("Cats purr¹².", [12]),
+        ("Cats purr.¹²", [12]),
+        ("Кошки мурлычут³.", [3]),
+        ("He said “no”².", [2]),
+        ("Option [1] costs 5 EUR.", []),
+        ("See section [3].", []),
+        ("Шаг [2]: налейте воду.", []),
+        ("As shown in [3], cats purr.", [3]),
+        ("Cats purr [3].", [3]),
+    ],
+)
+def test_isotopes_fractions_and_labels_cite_nothing(text: str, numbers: list[int]) -> None:
+    """A raised number is a mark behind a word or a stop only, with all its digits."""
+    assert citations_of(text) == numbers

@@ -51,6 +51,13 @@ def test_composed_and_decomposed_letters_are_one() -> None:
         ("Die Straße", "Die Strasse"),
         ("Все ушли.", "Всё ушли."),
         ("Мы узнаём его.", "Мы узнаем его."),
+        ("U²³⁵ decays fast.", "U²³⁸ decays fast."),
+        ("Add ¹⁄₂ of it.", "Add ³⁄₄ of it."),
+        ("Option [1] costs 5 EUR.", "Option [2] costs 5 EUR."),
+        ("See section [3].", "See section [4]."),
+        ("See [3].", "See [4]."),
+        ("Cats [1] purr, dogs bark.", "Cats [2] purr, dogs bark."),
+        ("Смотрите раздел [3].", "Смотрите раздел [4]."),
     ],
 )
 def test_what_can_be_read_counts(one: str, other: str) -> None:
