@@ -52,10 +52,20 @@ CALLABLES = dict(public_callables())
 
 @pytest.mark.parametrize("name", CALLABLES)
 def test_no_public_function_takes_just_anything(name: str) -> None:
-    """Every keyword stands in the signature, where an editor and a checker see it."""
-    parameters = inspect.signature(CALLABLES[name]).parameters.values()
+    """Every keyword stands in the signature, where an editor and a checker see it.
 
-    assert not [p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
+    There, or in the typed dictionary that it unpacks.
+    """
+    parameters = inspect.signature(CALLABLES[name]).parameters.values()
+    loose = [p for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
+
+    assert not [p.name for p in loose if "Unpack" not in type(p.annotation).__name__]
+
+
+def test_an_unknown_setting_is_refused() -> None:
+    """What is unpacked is checked when it is given, too."""
+    with pytest.raises(errors.ConfigurationError, match="temperatur"):
+        Faithfulness.with_settings(temperatur=0.3)  # type: ignore[call-arg]  # a misspelt name
 
 
 def test_there_are_public_functions_to_test() -> None:
