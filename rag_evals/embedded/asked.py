@@ -10,6 +10,7 @@ A question is taken apart into what is asked for and a statement with a gap; the
 import re
 from typing import NamedTuple
 
+from rag_evals.embedded.opposites import opposed_forms
 from rag_evals.text import DENIES, has_russian, words
 
 _BE = "is|are|was|were"
@@ -93,6 +94,7 @@ class Asked(NamedTuple):
         after: Those behind it.
         denied: The whole statement, denied; empty for a question that is not about yes or no.
         is_russian: Which language it is in.
+        turned: The whole statement with the opposite of its predicate, "closed" for "open".
         is_unsure: Nobody can tell where its subject ends, as in "the Basic plan free".
         denies: It asks whether something is not so: yes and no may then mean the same.
     """
@@ -102,6 +104,7 @@ class Asked(NamedTuple):
     after: str = ""
     denied: str = ""
     is_russian: bool = False
+    turned: tuple[str, ...] = ()
     is_unsure: bool = False
     denies: bool = False
 
@@ -156,8 +159,18 @@ def _read_whether(auxiliary: str, rest: str) -> Asked | None:
         return None
     low = auxiliary.lower().replace("n't", "")
     said = f"{subject} {predicate}" if _IS_DO.fullmatch(low) else f"{subject} {low} {predicate}"
-    unsure = _is_unsure(subject.split(), predicate.split(), is_be=_IS_BE.fullmatch(low) is not None)
-    return Asked(subject, said, denied=f"{subject} {low} not {predicate}", is_unsure=unsure)
+    is_be = _IS_BE.fullmatch(low) is not None
+    turned: tuple[str, ...] = ()
+    if is_be:
+        first, _, follows = predicate.partition(" ")
+        turned = tuple([f"{subject} {low} {form} {follows}" for form in opposed_forms(first)])
+    return Asked(
+        subject,
+        said,
+        denied=f"{subject} {low} not {predicate}",
+        turned=turned,
+        is_unsure=_is_unsure(subject.split(), predicate.split(), is_be=is_be),
+    )
 
 
 def _is_unsure(subject: list[str], predicate: list[str], *, is_be: bool) -> bool:
@@ -334,7 +347,8 @@ def _read_russian(text: str) -> Asked | None:
     if whether is not None:
         first, rest = whether["first"], whether["rest"]
         no = _RU_OPPOSITES.get(first.lower(), f"не {first.lower()}")
-        return Asked("", f"{first} {rest}", denied=f"{no} {rest}", is_russian=True)
+        turned = tuple([f"{form} {rest}" for form in opposed_forms(first)])
+        return Asked("", f"{first} {rest}", denied=f"{no} {rest}", is_russian=True, turned=turned)
     wh = _RU_WH.fullmatch(text)
     if wh is None:
         denied = _denied_russian(text)

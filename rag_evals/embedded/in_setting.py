@@ -93,11 +93,23 @@ def decide_claims(
                 verdicts[place] = min(_read_as(named, reading.text), own, key=_support)
         elif reading.text != claim.text:
             verdicts[place] = _read_as(own, reading.text)
+            if reading.instead and not own.is_supported:
+                verdicts[place] = _in_other_words(decide, reading, verdicts[place])
         if verdicts[place].is_supported and (reading.antecedent or reading.gap):
             rival = said_otherwise(reading, chunks)
             if rival is not None:
                 verdicts[place] = _misplaced(verdicts[place], rival, threshold)
     return verdicts
+
+
+def _in_other_words(decide: Decide, reading: Reading, verdict: Verdict) -> Verdict:
+    """Let "closed" count for "not open", where it is said with all words of the question."""
+    best, text = max(
+        zip(decide(reading.instead), reading.instead, strict=True),
+        key=lambda decided: decided[0].support,
+    )
+    said = set[str]().union(*(_keys(place.text) for place in best.evidence))
+    return _read_as(best, text) if best.is_supported and _keys(text) <= said else verdict
 
 
 class _Said:

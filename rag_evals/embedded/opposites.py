@@ -20,6 +20,17 @@ def positive_forms(key: str) -> list[str]:
     ]
 
 
+def opposed_forms(word: str) -> list[str]:
+    """Return words that say the opposite of a word, one for each key: "closed" for "open"."""
+    key = stem(word.lower())
+    forms: dict[str, str] = {}
+    for pair in pairs_in("opposites_english", "opposites_russian"):
+        for ours, theirs in (pair, pair[::-1]):
+            if key in map(stem, ours):
+                forms.update((stem(form), form) for form in theirs if stem(form) != key)
+    return list(forms.values())
+
+
 @lru_cache(maxsize=1)
 def opposites() -> dict[str, frozenset[str]]:
     """Return the lexicon of opposites; regular forms such as "illegal" are not in it."""

@@ -65,12 +65,14 @@ class Reading(NamedTuple):
         text: The claim in words of its own.
         antecedent: What stands in the place of a pronoun; empty where none was replaced.
         gap: The answer in it, where the rest is the question's; empty for other claims.
+        instead: Other words for a "no" to "Is it open?": "It is closed."
         unresolved: What still keeps the text from standing alone; None where nothing does.
     """
 
     text: str
     antecedent: str = ""
     gap: str = ""
+    instead: tuple[str, ...] = ()
     unresolved: Leaning | None = None
 
 
@@ -101,7 +103,9 @@ def stand_alone(claim: Claim) -> Reading:
         else:
             text, gap = _filled(claim.text, asked, question), claim.text
         if text:
-            return Reading(text, gap=gap)
+            is_no = leaning == "yes_no" and text == _sentence(asked.denied)
+            turned = asked.turned if is_no else ()
+            return Reading(text, gap=gap, instead=tuple(map(_sentence, turned)))
     if leaning == "fragment" and _HOW_TO.match(question or "how to"):
         # A step: "Open the settings."
         return Reading(claim.text)

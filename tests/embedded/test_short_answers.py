@@ -91,6 +91,13 @@ def test_yes_and_no_are_unclear_where_the_question_denies(question: str, chunk: 
          False),
         ("Is the Basic plan free?", "Yes.", "The Basic plan is free.", True),
         ("Is Bern big?", "No.", "Bern is not big.", True),
+        # The opposite of what was asked is a no.
+        ("Is the shop open on Sunday?", "No.", "The shop is closed on Sunday.", True),
+        ("Is the shop open on Sunday?", "No.", "The shop is open on Sunday.", False),
+        ("Is the shop open on Sunday?", "No.", "The bakery is closed on Sunday.", False),
+        ("Is the new shop open?", "No.", "The old shop is open.", False),
+        ("Открыт ли магазин?", "Нет.", "Магазин закрыт.", True),
+        ("Открыт ли магазин?", "Нет.", "Магазин открыт.", False),
         # What follows yes or no is an echo, or says something else.
         ("Открыт ли магазин?", "Да, открыт.", "Магазин открыт.", True),
         ("Открыт ли магазин?", "Да, закрыт.", "Магазин открыт.", False),
