@@ -177,9 +177,18 @@ def _adds_denial(statement: Sentence, sentences: Sequence[Sentence]) -> bool:
     for key in _denied(statement):
         holders = [sentence for sentence in sentences if key in sentence.last]
         # A denial anywhere in the evidence may say the same in other words.
-        if holders and not any(s.marks & (DENIES | DENIES_SOFTLY) for s in holders):
+        if holders and not any(_has_denial(s, besides=key) for s in holders):
             return True
     return False
+
+
+def _has_denial(sentence: Sentence, besides: str) -> bool:
+    """Say whether a sentence denies; its "free" is no denial beside "not free"."""
+    if not sentence.marks & (DENIES | DENIES_SOFTLY):
+        return False
+    return any(
+        word.marks & (DENIES | DENIES_SOFTLY) and word.key != besides for word in sentence.sequence
+    )
 
 
 def _drops_denial(primary: Sentence, statement: Sentence, sentences: Sequence[Sentence]) -> bool:

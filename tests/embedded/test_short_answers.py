@@ -108,6 +108,10 @@ def test_yes_and_no_are_unclear_where_the_question_denies(question: str, chunk: 
         ("Are there rooms in it?", "Yes, 99.", "There are 12 rooms in it.", False),
         ("Is the shop open?", "No, it is.", "The shop is not open.", False),
         ("Is the shop open?", "No, it is not.", "The shop is not open.", True),
+        # The word that is denied is no denial itself.
+        ("Are the tickets free?", "No.", "The tickets are free.", False),
+        (None, "The tickets are not free.", "The tickets are free for children.", False),
+        (None, "The pump did not fail.", "The pump failed.", False),
         # Nothing but words of the question.
         ("Who killed Caesar?", "Caesar.", "Brutus killed Caesar.", False),
         ("Who killed Caesar?", "Brutus.", "Brutus killed Caesar.", True),
