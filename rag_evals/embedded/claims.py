@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from rag_evals.embedded.finite import reads_as_sentence
 from rag_evals.embedded.layout import code_places, is_heading, is_within, reference_places
 from rag_evals.embedded.leads import LONGEST_MATCHED, strip_lead
 from rag_evals.embedded.pairs import DataClaim, claim_of_pair, json_claims, table_claims
@@ -59,6 +60,26 @@ _SORRY = re.compile(
     r"^(?:(?:i'm |i am |we are )?(?:very |so )?sorry\b(?! is)|my apologies|i apologi[sz]e|извините[,.!]|простите[,.!]|к сожалению, я\b|прошу прощения)",
     re.IGNORECASE,
 )
+# "Sorry, we are closed on Monday." claims what stands behind the comma.
+_OPENER = re.compile(
+    r"(?:(?:i'm |i am |we are )?(?:very |so )?sorry|my apologies|hello|hi|hey|(?:great|good) question|thanks(?: for asking)?|thank you|"
+    r"извините|простите|прошу прощения|здравствуйте|привет|отличный вопрос|хороший вопрос)\s{0,2}[,:!—–-]\s{1,4}(?:but\s|но\s)?",
+    re.IGNORECASE,
+)
+# Plain words in a fenced block, and what only an entry of a list of sources has.
+_IN_WORDS = re.compile(r"[A-ZА-ЯЁ][^{}=<>$#|;\\()\n]*")
+_OF_SOURCE = re.compile(
+    r"https?://|www\.|\bdoi\b|\.(?:pdf|docx?|md|html?|txt)\b|//|\(\d{4}\)", re.IGNORECASE
+)
+# Notes within a text: "(Source: guide.pdf)", "[Source: guide.pdf, p. 3]", "(see [guide](address))".
+_NOTE = re.compile(
+    r"(?<=[\w.!?»”\"'*)])[ \t]{0,3}(?:\[(?:sources?|источники?):?[ ](?=[^\[\]\n]{0,80}(?:\.\w{2,4}\b|\d))[^\[\]\n]{1,80}\](?!\()"
+    r"|\((?:sources?|источники?):[ ](?=[^()\n]{0,80}\.(?:pdf|docx?|md|html?|txt)\b)[^()\n]{1,80}\)"
+    r"|\((?:see|cf\.|см\.)[ ]\[[^\[\]\n]{1,80}\]\([^()\s]{1,200}\)\))"
+    r"|(?:(?<=[^\W\d_]{3})|(?<=[.!?]))<sup>\[?\d{1,3}\]?</sup>",
+    re.IGNORECASE,
+)
+_SPACES = re.compile(r"[ \t]{2,}(?=[.!?,;:]|$)")
 _QUESTION = re.compile(r"[?？][\"'»”*_)]*$")
 _HAS_WORD = re.compile(r"[^\W\d_]{2,}|\d")
 _LONGEST_HEAD_WORDS = 12
@@ -103,23 +124,46 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
     prepared: list[PreparedStatement] = []
     data = [*json_claims(answer), *table_claims(answer)]
     fences, references = code_places(answer), reference_places(answer)
-    for span in _without(data, split_sentences(answer)):
-        claim = strip_lead(span.text)
-        reason: NoClaim | None
+    # A note is blanked, not cut: places stay.
+    unnoted = _NOTE.sub(lambda note: " " * len(note[0]), answer)
+    for bare in _without(data, split_sentences(unnoted)):
+        span = Span(bare.start, bare.end, answer[bare.start : bare.end])
+        said = span.text if bare.text == span.text else _SPACES.sub("", bare.text)
+        claim = _behind_opener(strip_lead(said))
+        reason: NoClaim | None = None
         if is_within(span.start, fences):
-            reason = "code"
+            reason = None if _IN_WORDS.fullmatch(claim) and reads_as_sentence(claim) else "code"
         elif is_within(span.start, references):
-            reason = "references"
-        else:
-            reason = "heading" if is_heading(answer, span) else no_claim_reason(claim)
-        prepared.append(PreparedStatement(*span, claim_of_pair(claim), reason))
+            reason = None if _is_said(claim) else "references"
+        elif is_heading(answer, span) and not _is_said(claim):
+            reason = "heading"
+        prepared.append(
+            PreparedStatement(*span, claim_of_pair(claim), reason or no_claim_reason(claim))
+        )
     if not data:
+        if len(prepared) == 1 and prepared[0].no_claim == "heading" and answer.lstrip()[0] in "*_":
+            # "**No**" is the whole answer.
+            return [prepared[0]._replace(no_claim=None)]
         return prepared
     prepared += [
         PreparedStatement(*span, strip_lead(claim), None if claim else "no_words")
         for span, claim in data
     ]
     return sorted(prepared)
+
+
+def _is_said(claim: str) -> bool:
+    """Say whether a title, or an entry of a list of sources, claims something after all."""
+    return "|" not in claim and not _OF_SOURCE.search(claim) and reads_as_sentence(claim)
+
+
+def _behind_opener(claim: str) -> str:
+    """Cut off "Sorry," and the like before a sentence."""
+    opener = _OPENER.match(claim)
+    if opener is None or not reads_as_sentence(claim[opener.end() :]):
+        return claim
+    rest = claim[opener.end() :]
+    return claim if no_claim_reason(rest) else rest[:1].upper() + rest[1:]
 
 
 def _without(data: Sequence[DataClaim], spans: list[Span]) -> list[Span]:

@@ -12,13 +12,14 @@ from rag_evals.embedded.model import Model, log_odds, probability
 from rag_evals.embedded.pairs import Pair, pair_of
 from rag_evals.embedded.passage import Passage, Sentence, prepare, statement_sentence
 from rag_evals.embedded.reasons import absence_reason, reason
-from rag_evals.embedded.sources import absence_of
+from rag_evals.embedded.sources import absence_of, claims_more, names_of_topic
 
 _MOST_READINGS = 6
 _LEAST_RIVAL = 0.3
 _LEAST_EQUAL = 0.8
 _ROUNDING = 1e-9
 _SURELY_SAID = "strict"
+_MENTIONED = 0.99
 
 
 def decide(
@@ -41,7 +42,7 @@ def decide(
 
 def _decided(model: Model, threshold: float, text: str, passages: Sequence[Passage]) -> Verdict:
     absence = absence_of(text[:LONGEST_MATCHED])
-    if absence is None:
+    if absence is None or claims_more(absence.topic):
         pair = pair_of(text)
         whole = _verdict(model, threshold, text, passages)
         return whole if pair is None else _of_pair(whole, pair, model, threshold, passages)
@@ -50,6 +51,8 @@ def _decided(model: Model, threshold: float, text: str, passages: Sequence[Passa
     if absence.number is not None and 1 <= absence.number <= len(passages):
         meant = passages[absence.number - 1 : absence.number]
     said = _verdict(model, model.thresholds[_SURELY_SAID], absence.topic, meant)
+    if names := names_of_topic(absence.topic):
+        said = _mentioned(said, names, meant)
     first = passages.index(meant[0]) if meant else 0
     evidence = tuple([one._replace(chunk_id=one.chunk_id + first) for one in said.evidence])
     support = _support_of_absence(said.support, model)
@@ -62,6 +65,20 @@ def _decided(model: Model, threshold: float, text: str, passages: Sequence[Passa
         reason=absence_reason(text, absence.topic, evidence, is_supported=is_supported),
         evidence=() if is_supported else evidence,
     )
+
+
+def _mentioned(said: Verdict, names: Sequence[str], passages: Sequence[Passage]) -> Verdict:
+    """Decide whether any of some names stands anywhere: to mention one, no more is needed."""
+    for name in names:
+        keys = set(statement_sentence(name).keys)
+        for chunk_id, passage in enumerate(passages):
+            places = [set(passage.index.get(key, ())) for key in keys]
+            shared = set.intersection(*places) if places else set()
+            if shared:
+                sentence = passage.sentence(min(shared))
+                evidence = (Evidence(chunk_id, *sentence.span),)
+                return replace(said, support=_MENTIONED, evidence=evidence)
+    return replace(said, support=1 - _MENTIONED)
 
 
 def _of_pair(

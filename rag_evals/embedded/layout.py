@@ -24,6 +24,8 @@ _MARKER = r"[ \t>]*(?:(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+)?(?:\[\^?\d{1,3}\]:?[ \t
 # An entry of such a list wherever it stands: an address, or author, year in brackets and title.
 _ENTRY = re.compile(
     rf"^{_MARKER}(?:(?:<?https?://|www\.)\S+[ \t]*$|(?:retrieved|accessed|available|доступно|режим доступа)(?:[ \t]+\w+)?:?[ \t]+(?:from[ \t]+)?(?:https?://|www\.)\S+[ \t]*$"
+    r"|\[\^\w{1,10}\]:[ \t][^\n]*$"
+    r"|[*_]{0,2}(?:sources?|источники?):[*_]{0,2}[ \t][^\n]{0,80}\.(?:pdf|docx?|md|html?|txt)\b[^\n]{0,40}$"
     r"|doi:?[ \t]*10\.\S+[ \t]*$"
     r"|[^\W\d_][\w'’-]{1,30},[ \t][^\W\d_]\.[^\n]{0,200}?\((?:19|20)\d\d[a-z]?\)\.[^\n]*$"
     r"|[^\W\d_][\w'’-]{1,30}[ \t][^\W\d_]\.[ \t]?[^\W\d_]\.[^\n]{3,200}(?://|[:,.][ \t][^\n]{0,60}(?:19|20)\d\d)[^\n]*$"
@@ -31,7 +33,7 @@ _ENTRY = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 # As in `sources`: without these, and without a year, there is no entry.
-_OF_ENTRIES = "http www. doi доступ referenc bibliogr cited source citation reading литератур источник ссылки".split()
+_OF_ENTRIES = "http www. doi доступ referenc bibliogr cited source citation reading литератур источник ссылки [^".split()
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ITEM = re.compile(rf"{_MARKER}(?=\S)")
 _LONGEST_HEADING = 200

@@ -8,6 +8,7 @@ passage 2," are cut off. English and Russian.
 
 import re
 
+from rag_evals.embedded.finite import reads_as_sentence
 from rag_evals.embedded.sources import (
     SOURCE,
     SOURCE_RU,
@@ -74,6 +75,15 @@ _BUT = re.compile(
     r"|[;,]\s+(?:однако|но|хотя),?\s+(?=(?:\S+\s+){3,}\S)",
     re.IGNORECASE,
 )
+# "The text does not say when but it was in May.", without a comma.
+_BUT_PLAIN = re.compile(
+    r"\s(?:but|however|though|although|yet)\s+(?=(?:it|he|she|they|there|this|the|a|an|its|his|her|their|we)\s+\S+\s+\S)"
+    r"|\s(?:но|однако)\s+(?=(?:\S+\s+){2,}\S)|,\s+and\s+(?=(?:it|he|she|they|the)\s+\S+\s+\S)",
+    re.IGNORECASE,
+)
+# "Although the text does not mention the owner, the hotel burned down."
+_CONCEDES = re.compile(r"(?:although|though|even though|while|whereas|хотя)\s", re.IGNORECASE)
+_COMMA = re.compile(r",\s+(?=(?:\S+\s+){2,}\S)")
 # "Passage 3 gives a recipe, but does not say who wrote it": still of the source.
 _LACKS_SUBJECT = re.compile(
     r"(?:do|does|did|rather|instead|only|simply|merely|is|are|has|have|provides?|gives?|mentions?|says?|states?|suggests?|describes?|focus(?:es)?|не|лишь|только)\b",
@@ -105,10 +115,7 @@ def strip_lead(sentence: str) -> str:
     if not is_of_sources and names_source(text):
         return _without_remarks(text)
     if is_of_sources:
-        turn = _BUT.search(text[:LONGEST_MATCHED])
-        rest = "" if turn is None else _without_leads(text[turn.end() :])
-        if rest and not _LACKS_SUBJECT.match(rest) and not is_about_sources(rest):
-            text = _capitalised(rest)
+        text = _behind_turn(text) or text
     return text or sentence
 
 
@@ -116,6 +123,20 @@ def is_about_sources(text: str) -> bool:
     """Say whether a sentence says something of the sources only, be it what they leave out."""
     head = text[:LONGEST_MATCHED]
     return absence_of(head) is not None or speaks_of_sources(head)
+
+
+def _behind_turn(text: str) -> str:
+    """Return what is claimed beside what the sources leave open; empty where nothing is."""
+    head = text[:LONGEST_MATCHED]
+    turns = [_BUT.search(head), _BUT_PLAIN.search(head)]
+    if _CONCEDES.match(head):
+        turns.insert(0, _COMMA.search(head))
+    for turn in filter(None, turns):
+        rest = _without_leads(text[turn.end() :])
+        is_own = reads_as_sentence(rest) or turn is turns[-2]
+        if rest and is_own and not _LACKS_SUBJECT.match(rest) and not is_about_sources(rest):
+            return _capitalised(rest)
+    return ""
 
 
 def _without_leads(text: str) -> str:

@@ -19,6 +19,7 @@ _TOKEN = re.compile(
 _LONGEST_DATA = 200_000
 _ROW = re.compile(r"^[ \t]*\|?[^|\n]*\|[^\n]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?$")
+_FILE = re.compile(r"(?:https?://)?\S+\.\w{2,4}(?:/\S*)?")
 _EMPTY_CELLS = frozenset(("", "-", "–", "—", "n/a", "null", "none", "?"))
 # "City: Paris"; a value of many words is a sentence with a title before it.
 _PAIR = re.compile(r"(?P<key>[^\W\d_][^:.!?;\n\"]{0,39}): +(?P<value>[^:\n]{1,80})")
@@ -120,13 +121,20 @@ def _pairs(answer: str, start: int, end: int) -> Iterator[DataClaim]:
 def _claim(key: str, value: object, owner: str) -> str:
     """Write a pair as a claim: "city: Paris", "is open", "Mars, moons 2"."""
     subject = f"{owner}, " if owner.strip("\0") else ""
-    if value is None or value == "":
+    if value is None or value == "" or _is_by_product(key, value):
         return ""
     if isinstance(value, bool):
         return f"{subject}{key if value else _denied(key)}"
     if not key:
         return f"{subject}{value}"
     return f"{subject}{key} {value}" if subject else f"{key}: {value}"
+
+
+def _is_by_product(key: str, value: object) -> bool:
+    """Say whether a pair tells of the answer itself: how sure it is, and what it cites."""
+    if key not in ("confidence", "source", "sources", "citations", "references"):
+        return False
+    return isinstance(value, int | float) or _FILE.fullmatch(str(value)) is not None
 
 
 def _denied(key: str) -> str:

@@ -50,6 +50,8 @@ _LEAVES_OUT = re.compile(
     rf"{SOURCE}\s+(?:do|does|did)(?:\s+not|n't)\s+{_SPARE}(?:\w+ly\s+)?{_SPEAK}\b"
     rf"|(?:none|neither|nothing) (?:of|in) {SOURCE}\s+(?:\w+ly\s+)?{_SPEAK}\b"
     rf"|(?:no|neither) (?:passage|document|source|chunk|text|article|excerpt)s?\s+(?:\w+ly\s+)?{_SPEAK}\b"
+    rf"|{SOURCE}\s+never\s+{_SPEAK}\b"
+    rf"|no {_SPARE}{_WHAT} (?:is|are|was|were) (?:given|provided|found|available|mentioned) {_ABOUT}\b"
     rf"|{SOURCE}\s+(?:has|have|gives?|provides?|contains?|offers?)\s+(?=(?:no|little)\b)"
     rf"|{SOURCE}\s+(?:lacks?|fails? to {_SPEAK})\b"
     rf"|there (?:is|are|was|were)(?:\s+not|n't)?\s+(?=(?:no|any|little)\b.{{0,30}}\b{_WHAT})"
@@ -71,6 +73,7 @@ _LEAVES_OUT_RU = re.compile(
 # "The price is not mentioned in the passages.", "Цена в тексте не указана."
 _LEFT_OUT = re.compile(
     rf"^{_LEAD}(?P<topic>[^.;]{{3,160}}?)\s+(?:is|are|was|were)(?:\s+not|n't)\s+(?:\w+ly\s+)?(?:mentioned|stated|specified|provided|given|explained|described|discussed|included|addressed)\s+(?:in|by)\s+{SOURCE}\W*$"
+    rf"|^об?о?\s+(?P<topic_of>[^.;]{{3,160}}?)\s+(?:в|во)\s+{SOURCE_RU}\s+(?:ничего\s+)?не\s+(?:говор|сказан|упомин|сообща|указ)\w+\W*$"
     rf"|^(?P<topic_ru>[^.;]{{3,160}}?)\s+в\s+{SOURCE_RU}\s+не\s+(?:указ|упомян|назван|привед|описан|уточн)\w+\W*$",
     re.IGNORECASE,
 )
@@ -120,7 +123,8 @@ _UNKNOWN = re.compile(
     r"|(?:the|my) answer (?:to .{0,80} )?is (?:not )?[\"“«']?(?:unable|cannot|not (?:given|known|in))\b"
     r"|without (?:more|further|additional) (?:context|information|details)\b"
     r"|(?:more|further|additional) (?:information|context|details) (?:is|are|would be) (?:needed|required|necessary)\b"
-    r"|i (?:can(?:no|')t|cannot|do not|don't|could not|couldn't|am (?:not|unable)|was unable)\b"
+    # "I cannot refund orders after 3 days." says something, "I cannot find it in passage 3." does not.
+    r"|i (?:can(?:no|')t|cannot|do not|don't|could not|couldn't|am (?:not|unable)|was unable)\b(?!(?:(?!answer|find|determine|say|tell|know|provide|give|see|have|passage|document|information|context)[^.\d]){0,120}\d)"
     r"|i'm (?:not able|unable|not sure)\b"
     r")",
     re.IGNORECASE,
@@ -169,6 +173,31 @@ _SPEAKS_OF_RU = re.compile(
     r")",
     re.IGNORECASE,
 )
+
+
+# "the owner, John Smith, who sold it": the words behind the comma claim something themselves.
+_RIDER = re.compile(
+    r",\s+(?:who|whom|whose|which|где|котор\w+)\s|(?<=[a-zа-яё]),\s+(?=[A-ZА-ЯЁ])(?!.*\b(?:or|nor|and|или|и)\b)"
+)
+_BETWEEN_NAMES = re.compile(r"\s*(?:,|\b(?:or|nor|and|или|либо|ни|и)\b)\s*")
+_NAME = re.compile(
+    r"[A-ZА-ЯЁ][\w'’.-]*(?:\s+(?:(?:of|the|de|von|van)\s+)*[A-ZА-ЯЁ\d][\w'’.-]*){0,4}"
+)
+
+
+def names_of_topic(topic: str) -> list[str]:
+    """Return the names that a topic consists of; none where it says anything else.
+
+    Args:
+        topic: What a sentence says the sources leave out: "France or Germany".
+    """
+    parts = [part for part in _BETWEEN_NAMES.split(topic.strip(" .,;:!")) if part]
+    return parts if all(map(_NAME.fullmatch, parts)) else []
+
+
+def claims_more(topic: str) -> bool:
+    """Say whether a topic says something itself: "the owner, who sold it"."""
+    return not names_of_topic(topic) and _RIDER.search(topic) is not None
 
 
 class Absence(NamedTuple):
