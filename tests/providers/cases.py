@@ -108,6 +108,7 @@ CASES = [
     Case("no key", (GOOD,), "ConfigurationError", 0, says="no API key: set ", has_key=False),
     Case("no server", (GOOD,), "JudgeUnreachableError", 0, is_running=False),
     VALID,
+    Case("close", (GOOD,), 1.0, usage=_TOKENS, is_quiet=True),
     Case("`null` ids", (NULL_IDS,), 0.0, usage=_TOKENS),
     Case("invalid, then valid", (WRONG_ID, GOOD), 1.0, 2,
          {"calls": 2, "reasks": 1, "prompt_tokens": 200}),
@@ -127,8 +128,8 @@ CASES = [
     Case("500", (HttpError(500, "oops"), GOOD), 1.0, **_AGAIN),
     Case("500 for ever", (HttpError(500, "oops"),), "JudgeUnavailableError", 5,
          says="after all retries .*HTTP 500"),
+    # Last: a call that hangs is left behind, and ends while others are asked.
     Case("hang", (Stall(20),), "JudgeUnavailableError", None, seconds=0.2),
-    Case("close", (GOOD,), 1.0, usage=_TOKENS, is_quiet=True),
 ]  # fmt: skip
 
 FOUND: dict[tuple[str, str], bool] = {}
