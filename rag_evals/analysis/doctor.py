@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from rag_evals.analysis.model_rows import model_rows
 from rag_evals.core import Claim, Meter, Verdict, Verifier
-from rag_evals.dataset import read_rows
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading.drivers import drive
 from rag_evals.verify import ClassifierVerifier, YesNoVerifier, from_string
@@ -113,17 +113,8 @@ def read_golden(path: Path) -> list[GoldenScore]:
     Raises:
         DataError: A row is no such pair, or there is none.
     """
-    found = []
-    for row in read_rows(path):
-        try:
-            found.append(GoldenScore.model_validate(dict(row.values)))
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(map(str, first["loc"])) or "row"
-            raise DataError(
-                f"{path}, {row.place}: {field}: {first['msg']}; a golden pair has "
-                f"{', '.join(GoldenScore.model_fields)}"
-            ) from error
+    expected = f"a golden pair has {', '.join(GoldenScore.model_fields)}"
+    found = [pair for _, pair in model_rows(path, GoldenScore, expected)]
     if not found:
         raise DataError(f"{path} has no rows; a golden pair has premise, hypothesis and support")
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from rag_evals.core.plain_text import required_text, shown
+from rag_evals.core.plain_text import field_of, required_text, shown
 from rag_evals.errors import DataError
 
 ContextInput = str | Iterable[Any] | None
@@ -183,28 +183,27 @@ def _is_scored(element: object) -> bool:
 
 def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
     """Return text and metadata of a mapping or an object; None when it has no text."""
-    values = element if isinstance(element, Mapping) else _Attributes(element)
     for name in _INNER_NAMES:
-        inner = values.get(name)
+        inner = field_of(element, name)
         if inner is not None and not isinstance(inner, str):
             found = _parts(inner, f"{place}.{name}")
             if found is not None:
-                return found[0], _metadata(values, {name}) | found[1]
+                return found[0], _metadata(element, {name}) | found[1]
     for name in (*TEXT_NAMES, *_INNER_NAMES):
-        text = values.get(name)
+        text = field_of(element, name)
         # An object may have a method of that name; a mapping's value has to be text.
         if text is not None and (isinstance(text, str) or isinstance(element, Mapping)):
-            return required_text(text, f"{place}.{name}"), _metadata(values, {name})
+            return required_text(text, f"{place}.{name}"), _metadata(element, {name})
     return None
 
 
-def _metadata(values: "Mapping[str, Any] | _Attributes", used: set[str]) -> dict[str, Any]:
+def _metadata(values: object, used: set[str]) -> dict[str, Any]:
     """Return what stands beside the text: the metadata themselves, the score and the id."""
     rest: dict[str, Any] = {}
     if isinstance(values, Mapping):
         rest = {key: value for key, value in values.items() if key not in used}
     else:
-        known = {name: values.get(name) for name in (*_METADATA_NAMES, *_KEPT_NAMES)}
+        known = {name: field_of(values, name) for name in (*_METADATA_NAMES, *_KEPT_NAMES)}
         rest = {
             name: value
             for name, value in known.items()
@@ -224,16 +223,3 @@ def _is_scalar(value: object) -> bool:
 
 def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
-
-
-class _Attributes:
-    """An object's attributes, read as a mapping is read."""
-
-    def __init__(self, thing: object) -> None:
-        self._thing = thing
-
-    def get(self, name: str) -> Any:
-        try:
-            return getattr(self._thing, name, None)
-        except Exception:  # noqa: BLE001 - a property may raise anything; then it has no text
-            return None

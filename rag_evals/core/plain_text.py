@@ -60,6 +60,21 @@ def shown(value: object) -> str:
     return f"{cut} ({type(value).__name__})"
 
 
+def field_of(thing: Any, name: str) -> Any:
+    """Return a field of a mapping or an object of any library; None where it has none.
+
+    Args:
+        thing: The mapping or object.
+        name: Key or attribute.
+    """
+    if isinstance(thing, Mapping):
+        return thing.get(name)
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # noqa: BLE001 - a property may raise anything; then it has no text
+        return None
+
+
 def _inner_text(value: Any, *, levels: int) -> str | None:
     if isinstance(value, str):
         return value
@@ -67,14 +82,14 @@ def _inner_text(value: Any, *, levels: int) -> str | None:
         return None
     if isinstance(value, Sequence):
         return _of_list(value, levels=levels)
-    choices = _get(value, "choices")
+    choices = field_of(value, "choices")
     if isinstance(choices, Sequence) and len(choices) == 1:
-        message = _get(choices[0], "message")
-        if message is not None and _get(message, "content") is None:
+        message = field_of(choices[0], "message")
+        if message is not None and field_of(message, "content") is None:
             return ""  # a message of tool calls only, which answers nothing
         return _inner_text(message, levels=levels - 1)
     for name in _NAMES:
-        inner = _get(value, name)
+        inner = field_of(value, name)
         if inner is not None and not callable(inner):
             return _inner_text(inner, levels=levels - 1)
     return None
@@ -82,7 +97,7 @@ def _inner_text(value: Any, *, levels: int) -> str | None:
 
 def _of_list(values: Sequence[Any], *, levels: int) -> str | None:
     """Join the text parts of one message, or take the only reply of a list."""
-    kinds = [_get(one, "type") for one in values]
+    kinds = [field_of(one, "type") for one in values]
     if values and all(isinstance(kind, str) for kind in kinds):
         parts = [
             _inner_text(one, levels=levels - 1)
@@ -91,12 +106,3 @@ def _of_list(values: Sequence[Any], *, levels: int) -> str | None:
         ]
         return None if None in parts else "".join(part for part in parts if part)
     return _inner_text(values[0], levels=levels - 1) if len(values) == 1 else None
-
-
-def _get(value: Any, name: str) -> Any:
-    if isinstance(value, Mapping):
-        return value.get(name)
-    try:
-        return getattr(value, name, None)
-    except Exception:  # noqa: BLE001 - a property may raise anything; then it has no text
-        return None

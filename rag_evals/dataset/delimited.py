@@ -9,7 +9,7 @@ from typing import Any
 
 from rag_evals.dataset.json_text import UnusableJsonError, loaded_json
 from rag_evals.dataset.opened import Opened
-from rag_evals.dataset.row import Row
+from rag_evals.dataset.row import Row, check_header
 from rag_evals.errors import ConfigurationError, DataError
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -64,7 +64,7 @@ def _read(file: Opened, path: Path, delimiter: str | None) -> Iterator[Row]:
                 continue
             if header is None:
                 header = [name.strip() for name in cells]
-                _check_header(header, path)
+                check_header(header, repr(str(path)))
                 continue
             if len(cells) != len(header):
                 raise DataError(
@@ -96,12 +96,6 @@ def _columns(header: str, delimiter: str) -> int:
         return len(next(csv.reader([header], delimiter=delimiter), []))
     except csv.Error:
         return 0  # what is wrong is said where the file is read
-
-
-def _check_header(header: list[str], path: Path) -> None:
-    twice = sorted({name for name in header if name and header.count(name) > 1})
-    if twice:
-        raise DataError(f"{str(path)!r}: the header names {', '.join(map(repr, twice))} twice")
 
 
 def _cell(cell: str, path: Path, place: str) -> Any:

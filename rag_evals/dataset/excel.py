@@ -7,7 +7,7 @@ from typing import Any
 
 from rag_evals.dataset.extras import required_module
 from rag_evals.dataset.opened import Opened
-from rag_evals.dataset.row import Row
+from rag_evals.dataset.row import Row, check_header
 from rag_evals.errors import DataError
 
 
@@ -26,7 +26,7 @@ def read_excel(file: Opened, path: Path) -> Iterator[Row]:
             continue
         if header is None:
             header = ["" if cell is None else str(cell).strip() for cell in cells]
-            _check_header(header, path, name)
+            check_header(header, f"{str(path)!r}, sheet {name!r}")
             continue
         values = zip(header, cells, strict=False)
         yield Row(f"row {number}", {column: cell for column, cell in values if column})
@@ -43,14 +43,6 @@ def _sheet_of(names: Sequence[str], asked: str | None, path: Path) -> str:
             f"{str(path)!r} has the sheets {listed}; say which, as in --sheet {names[0]!r}"
         )
     return names[0]
-
-
-def _check_header(header: list[str], path: Path, sheet: str) -> None:
-    twice = sorted({name for name in header if name and header.count(name) > 1})
-    if twice:
-        raise DataError(
-            f"{str(path)!r}, sheet {sheet!r}: the header names {', '.join(map(repr, twice))} twice"
-        )
 
 
 def _value(cell: Any) -> Any:

@@ -1,7 +1,9 @@
 """What is one row of a file? Its columns, and the place that messages name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+from rag_evals.errors import DataError
 
 
 class Row(NamedTuple):
@@ -14,3 +16,18 @@ class Row(NamedTuple):
 
     place: str
     values: Mapping[str, Any]
+
+
+def check_header(header: Sequence[str], where: str) -> None:
+    """Refuse a header that names a column twice; cells without a name may be many.
+
+    Args:
+        header: Names of the columns.
+        where: What messages call the place.
+
+    Raises:
+        DataError: With the names.
+    """
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise DataError(f"{where}: the header names {', '.join(map(repr, twice))} twice")

@@ -2,7 +2,7 @@
 
 from rag_evals.run.collector import collector_paused
 from rag_evals.run.estimate import Estimate, estimate
-from rag_evals.run.export import FORMATS, Layout, safe_cell
+from rag_evals.run.export import safe_cell
 from rag_evals.run.gate import (
     DEFAULT_MIN_SCORED,
     Gate,
@@ -31,14 +31,12 @@ __all__ = [
     "DEFAULT_CONCURRENCY",
     "DEFAULT_MAX_FAILURES",
     "DEFAULT_MIN_SCORED",
-    "FORMATS",
     "ErrorRecord",
     "Estimate",
     "Gate",
     "GateAt",
     "GraderSummary",
     "Graders",
-    "Layout",
     "Missed",
     "Outcome",
     "Plan",

@@ -132,7 +132,10 @@ class Run:
     @property
     def judge(self) -> str | None:
         """Who graded; None where a stored run does not say."""
-        return self.summary().judge
+        if self._summary is not None:
+            return self._summary.judge
+        judge: str | None = self.identity.get("judge")
+        return judge
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -293,11 +296,10 @@ class Run:
 
     def _unfilled(self) -> Summary:
         unfinished = self.manifest.get("format", 1) > 1 and self.manifest.get("finished") is None
-        judge = self.identity.get("judge")
         return Summary(
             left_out=self.left_out,
             unfinished=unfinished,
-            judge=judge,
+            judge=self.identity.get("judge"),
             presets=tuple(self.manifest.get("presets", ())),
         )
 

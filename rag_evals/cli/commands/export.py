@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import RunFolder
+from rag_evals.cli.shared.options import Language, RunFolder
 from rag_evals.report.terminal.screen import echo
 
 
@@ -16,13 +16,6 @@ class TableShape(StrEnum):
 
     WIDE = "wide"
     LONG = "long"
-
-
-class LabelLanguage(StrEnum):
-    """Languages of the bands' labels."""
-
-    EN = "en"
-    RU = "ru"
 
 
 def export(
@@ -35,8 +28,8 @@ def export(
         TableShape, typer.Option(help="One row a sample (wide) or a finding (long).")
     ] = TableShape.WIDE,
     language: Annotated[
-        LabelLanguage, typer.Option(help="Language of the bands' labels.")
-    ] = LabelLanguage.EN,
+        Language, typer.Option(help="Language of the bands' labels.")
+    ] = Language.EN,
     decimal: Annotated[
         str, typer.Option(metavar=".|,", help="Sign before the fraction in CSV.")
     ] = ".",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import Bands, By, Cluster, RunFolder, parsed_bands
+from rag_evals.cli.shared.options import Bands, By, Cluster, Language, RunFolder, parsed_bands
 from rag_evals.cli.shared.step_summary import append_step_summary
 from rag_evals.report import (
     View,
@@ -27,13 +27,6 @@ class Format(StrEnum):
     MD = "md"
     JSON = "json"
     CSV = "csv"
-
-
-class Language(StrEnum):
-    """Languages of the bands' labels."""
-
-    EN = "en"
-    RU = "ru"
 
 
 def report(

@@ -1,5 +1,6 @@
 """Which options do several commands share? One spelling and one help text for each."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,14 @@ import typer
 
 from rag_evals.errors import ConfigurationError
 from rag_evals.stats import DEFAULT_BANDS, Band, build_bands
+
+
+class Language(StrEnum):
+    """Languages of the bands' labels."""
+
+    EN = "en"
+    RU = "ru"
+
 
 GraderNames = Annotated[
     list[str] | None,
