@@ -84,6 +84,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         settings: What its judge is asked with, such as `temperature`.
         judge_rounds: Rounds of judge calls for one sample: 0 asks nobody, 1 is known beforehand,
             with 2 the replies to the first decide what is asked in the second.
+        source: Hash of the Python files it comes from; None where the command line loaded none.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
     wants_cache: bool = False
     endpoints: Sequence[str] = ()
     judge_rounds: int = 1
+    source: str | None = None
     requires: tuple[SampleField, ...] = ("answer",)
     result_model: type[R]
     model: str | None = None
@@ -150,6 +152,10 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             f"grader {self.name!r} has no verifier whose verdicts could be cached; "
             f"use {' or '.join(map(repr, EMBEDDED_GRADERS))}"
         )
+
+    def with_source(self, source: str | None) -> Self:
+        """Return this grader with a hash of the Python files that it comes from."""
+        return self._copy_with(source=source)
 
     # A checker that saw it would take any attribute for one that may be set.
     if not TYPE_CHECKING:

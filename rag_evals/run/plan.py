@@ -176,6 +176,8 @@ def make_plan(
             asked, [grader for grader, _ in resolved], settings.session.options.settings
         ),
     }
+    if sources := {grader.name: grader.source for grader in chosen if grader.source}:
+        identity["sources"] = sources
     return Plan(
         rows, checked, tuple(grader for grader, _ in resolved), asked, model, settings, identity
     )

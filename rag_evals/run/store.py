@@ -260,6 +260,8 @@ def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[s
 
 
 def _difference(name: str, before: Any, now: Any) -> str:
+    if name == "sources":
+        return f"the Python code of {', '.join(now or before)} is not what it was"
     if name != "graders":
         return f"{name} was {before!r} and is now {now!r}"
     if sorted(before) != sorted(now):

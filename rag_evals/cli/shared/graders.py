@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
+from rag_evals.cli.shared.own_graders import is_own_grader, own_grader
 from rag_evals.grading import Grader
 from rag_evals.prompt import search_folders
 
@@ -41,7 +42,14 @@ def chosen_graders(
     """
     places = search_folders(folders)
     if prompt is None:
-        graders = [grader_named(name, places) for name in names or ["faithfulness"]]
+        graders = [
+            own_grader(name) if is_own_grader(name) else grader_named(name, places)
+            for name in names or ["faithfulness"]
+        ]
+    elif any(map(is_own_grader, names)):
+        raise typer.BadParameter(
+            f"--prompt makes a grader of a file, and {names[0]!r} is one already; leave one out"
+        )
     elif len(names) > 1:
         raise typer.BadParameter("one prompt file makes one grader; give --grader at most once")
     elif names and names[0] in GRADERS and names[0] not in PROMPTED:

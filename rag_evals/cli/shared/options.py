@@ -19,7 +19,11 @@ class Language(StrEnum):
 
 GraderNames = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="What to grade; may be repeated. Default: faithfulness."),
+    typer.Option(
+        metavar="NAME|MODULE:OBJECT",
+        help="What to grade, such as faithfulness (the default) or your own my_graders:strict; "
+        "may be repeated.",
+    ),
 ]
 
 PromptFile = Annotated[
