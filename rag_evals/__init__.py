@@ -38,7 +38,9 @@ NAMES = {
         "StatementEvaluation",
     ),
     "run": (
+        "AsyncGradingSession",
         "Gate",
+        "GradingSession",
         "Outcome",
         "Progress",
         "Run",
@@ -47,6 +49,7 @@ NAMES = {
         "aevaluate",
         "evaluate",
         "load_run",
+        "open_session",
     ),
     "score_abstention": ("Abstention", "AbstentionResult"),
     "score_citations": ("CitationFaithfulness", "CitationFaithfulnessResult"),

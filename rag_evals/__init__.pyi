@@ -23,7 +23,9 @@ from rag_evals.response_models import AuditedFaithfulnessResult as AuditedFaithf
 from rag_evals.response_models import AuditedStatement as AuditedStatement
 from rag_evals.response_models import FaithfulnessResult as FaithfulnessResult
 from rag_evals.response_models import StatementEvaluation as StatementEvaluation
+from rag_evals.run import AsyncGradingSession as AsyncGradingSession
 from rag_evals.run import Gate as Gate
+from rag_evals.run import GradingSession as GradingSession
 from rag_evals.run import Outcome as Outcome
 from rag_evals.run import Progress as Progress
 from rag_evals.run import Run as Run
@@ -32,6 +34,7 @@ from rag_evals.run import Summary as Summary
 from rag_evals.run import aevaluate as aevaluate
 from rag_evals.run import evaluate as evaluate
 from rag_evals.run import load_run as load_run
+from rag_evals.run import open_session as open_session
 from rag_evals.score_abstention import Abstention as Abstention
 from rag_evals.score_abstention import AbstentionResult as AbstentionResult
 from rag_evals.score_citations import CitationFaithfulness as CitationFaithfulness

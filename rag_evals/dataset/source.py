@@ -194,34 +194,35 @@ class RowData:
         """Number the rows; a bad one is yielded as the error that it is."""
         seen: dict[int, int] = {}
         for index, row in enumerate(islice(self._rows, self._limit)):
-            fields = None if isinstance(row, Sample) else row_of(row)
-            others = {} if fields is None else self._columns.others(fields)
-            try:
-                sample = self._sample(row, fields)
-                fingerprint = sample.fingerprint()
-            except DataError as error:
-                name = self._name(index, fields, seen)
-                fault = type(error)(f"row {index}: {error}")
-                yield NumberedSample(index, name, fault, others)
+            numbered = self.number(index, row)
+            if isinstance(numbered.sample, DataError):
+                yield numbered._replace(sample_id=_free_name(index, numbered.sample_id, seen))
                 continue
-            sample_id = sample.id or sample.content_hash()
-            first = seen.setdefault(_short_hash(sample_id), index)
+            first = seen.setdefault(_short_hash(numbered.name), index)
             if first != index:
-                twice = f"rows {first} and {index} have the same id {sample_id!r}"
-                name = self._name(index, None, seen)
-                yield NumberedSample(index, name, DuplicateIdError(twice), others)
+                twice = f"rows {first} and {index} have the same id {numbered.sample_id!r}"
+                name, fault = _free_name(index, None, seen), DuplicateIdError(twice)
+                yield NumberedSample(index, name, fault, numbered.columns)
             else:
-                yield NumberedSample(index, sample_id, sample, others, fingerprint)
+                yield numbered
 
-    def _name(self, index: int, fields: Mapping[str, Any] | None, seen: dict[int, int]) -> str:
-        """Name a row that cannot be graded: by its own id, else by its place; no other has it."""
-        own = None if fields is None else self._columns.id_in(fields)
-        by_place = (f"row-{index}{mark}" for mark in chain([""], map("-{}".format, count(2))))
-        return next(
-            name
-            for name in chain([own], by_place)
-            if name and seen.setdefault(_short_hash(name), index) == index
-        )
+    def number(self, index: int, row: object) -> NumberedSample:
+        """Read one row; other rows may have its id.
+
+        Args:
+            index: Its place, from 0.
+            row: A mapping, a sample, or an object with fields.
+        """
+        fields = None if isinstance(row, Sample) else row_of(row)
+        others = {} if fields is None else self._columns.others(fields)
+        try:
+            sample = self._sample(row, fields)
+            fingerprint = sample.fingerprint()
+        except DataError as error:
+            own = None if fields is None else self._columns.id_in(fields)
+            return NumberedSample(index, own, type(error)(f"row {index}: {error}"), others)
+        sample_id = sample.id or sample.content_hash()
+        return NumberedSample(index, sample_id, sample, others, fingerprint)
 
     def require_columns(self) -> None:
         """Read the first row of a table, whose columns are those of all rows.
@@ -278,6 +279,16 @@ def data_from(
             f"data is {type(data).__name__}; expected a path, a table or an iterable of rows"
         )
     return RowData(data, columns, required, limit)
+
+
+def _free_name(index: int, own: str | None, seen: dict[int, int]) -> str:
+    """Name a row that cannot be graded: by its own id, else by its place; no other has it."""
+    by_place = (f"row-{index}{mark}" for mark in chain([""], map("-{}".format, count(2))))
+    return next(
+        name
+        for name in chain([own], by_place)
+        if name and seen.setdefault(_short_hash(name), index) == index
+    )
 
 
 def _short_hash(sample_id: str) -> int:

@@ -22,6 +22,13 @@ from rag_evals.run.results import StoredResult
 from rag_evals.run.run import Run, StoredRun, load_run
 from rag_evals.run.runner import aevaluate, aexecute, evaluate, execute
 from rag_evals.run.samples import StoredSample
+from rag_evals.run.session import (
+    AsyncGradingSession,
+    GradingSession,
+    SessionOpener,
+    open_session,
+    session_of,
+)
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import Record
 from rag_evals.run.summary import GraderSummary, Summary, counted_words, worst_mean
@@ -31,12 +38,14 @@ __all__ = [
     "DEFAULT_CONCURRENCY",
     "DEFAULT_MAX_FAILURES",
     "DEFAULT_MIN_SCORED",
+    "AsyncGradingSession",
     "ErrorRecord",
     "Estimate",
     "Gate",
     "GateAt",
     "GraderSummary",
     "Graders",
+    "GradingSession",
     "Missed",
     "Outcome",
     "Plan",
@@ -45,6 +54,7 @@ __all__ = [
     "Report",
     "Run",
     "RunOptions",
+    "SessionOpener",
     "Shape",
     "Status",
     "StoredResult",
@@ -64,10 +74,12 @@ __all__ = [
     "make_plan",
     "missed_coverage",
     "missed_loss",
+    "open_session",
     "parse_share",
     "require_counts",
     "require_share",
     "run_until_signal",
     "safe_cell",
+    "session_of",
     "worst_mean",
 ]

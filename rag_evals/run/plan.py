@@ -132,7 +132,8 @@ def make_plan(
     """Check everything that can be checked without asking a judge.
 
     Args:
-        data: A path, or an iterable of mappings or samples.
+        data: A path, or an iterable of mappings or samples; `()` for a session, whose rows come
+            later.
         graders: One or more graders, or names of shipped ones.
         client: As for `Grader.grade`.
         model: As for `Grader.grade`.

@@ -5,7 +5,7 @@ reply of a run they cannot be told apart, so the run ends. After it only the row
 rows in succession are refused.
 """
 
-from rag_evals.errors import JudgeRejectedError, JudgeUnreachableError
+from rag_evals.errors import GradingError, JudgeRejectedError, JudgeUnreachableError
 from rag_evals.run.outcome import Outcome
 
 REFUSALS_IN_A_ROW = 10
@@ -41,25 +41,23 @@ class Refusals:
             self._answered = True
             self._in_a_row = 0
 
-    def fatal(self, outcome: Outcome, error: Exception) -> Exception | None:
-        """Return the error that ends the run; None when only this row has failed.
-
-        Args:
-            outcome: The failed grading.
-            error: Why it failed.
-        """
-        if isinstance(error, JudgeUnreachableError):
-            return None if self._answered else error
-        if not isinstance(error, JudgeRejectedError) or outcome.key in self.refused_before:
+    def fatal(self, outcome: Outcome) -> GradingError | None:
+        """Return the error that ends the run; None when this row has failed at most."""
+        if outcome.error is None:
+            return None
+        kind, message = outcome.error.type, outcome.error.message
+        if kind == JudgeUnreachableError.__name__:
+            return None if self._answered else JudgeUnreachableError(message)
+        if kind != JudgeRejectedError.__name__ or outcome.key in self.refused_before:
             return None
         if not (self._answered or self.answered_before):
-            return error
+            return JudgeRejectedError(message)
         self._in_a_row += 1
         if self._in_a_row < REFUSALS_IN_A_ROW:
             return None
         return JudgeRejectedError(
             f"{self._in_a_row} gradings in a row were refused, so the run ends here; "
-            f"the same call continues it; the last refusal: {error}"
+            f"the same call continues it; the last refusal: {message}"
         )
 
 

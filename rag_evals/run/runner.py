@@ -5,36 +5,28 @@ import time
 from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rag_evals.core import Meter, Sample, named_arguments
+from rag_evals.core import named_arguments
 from rag_evals.dataset import Columns, Data, FileData, NumberedSample
-from rag_evals.errors import ConfigurationError, TooManyFailuresError
-from rag_evals.grading import Grader, drive_async
+from rag_evals.errors import TooManyFailuresError
+from rag_evals.grading import Grader
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
-    AsyncJudge,
     Client,
 )
 from rag_evals.run.collector import settled_heap
 from rag_evals.run.earlier_outcomes import read_earlier_outcomes
-from rag_evals.run.judges import RunJudges
-from rag_evals.run.outcome import (
-    GradingIdentity,
-    Outcome,
-    outcome_from_error,
-    outcome_from_result,
-    short_fingerprint,
-)
+from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
 from rag_evals.run.run import Run
 from rag_evals.run.samples import StoredSample, stored_sample
+from rag_evals.run.session import AsyncGradingSession, session_of
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary
@@ -209,15 +201,14 @@ async def aexecute(
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
         # First: a judge that cannot be opened must leave no folder that refuses the right one.
-        judges = RunJudges(plan, stack)
-        judge = await judges.open()
+        session = await stack.enter_async_context(session_of(plan))
         store = None
         if folder is not None:
             store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
             stack.enter_context(store)
         report = stack.enter_context(reporting(progress))
         stack.enter_context(settled_heap())
-        runner = _Runner(plan, judge, judges, store, report, keep=keep)
+        runner = _Runner(plan, session, store, report, keep=keep)
         return await runner.run(folder)
 
 
@@ -227,25 +218,20 @@ class _Runner:
     def __init__(
         self,
         plan: Plan,
-        judge: AsyncJudge | None,
-        judges: RunJudges,
+        session: AsyncGradingSession,
         store: RunStore | None,
         report: Report,
         *,
         keep: bool,
     ) -> None:
         self._plan = plan
-        self._judge = judge
-        self._judges = judges
+        self._session = session
         self._store = store
         self._report = report
         self._keep = keep
         self._began = time.monotonic()
         self._done = self._graded = 0
         self._refusals = Refusals()
-        self._fingerprints = {
-            grader.name: short_fingerprint(grader.fingerprint()) for grader in plan.graders
-        }
         self._earlier = read_earlier_outcomes(plan, store, self._refusals, keep=keep)
         self._outcomes: list[Outcome] = []
         self._samples: dict[str, StoredSample] = {}
@@ -293,7 +279,7 @@ class _Runner:
         self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
         self._summary.presets = self._plan.presets
-        self._summary.without_temperature = self._judges.models_without_temperature
+        self._summary.without_temperature = self._session.models_without_temperature
         outcomes = self._outcomes if self._keep else None
         return Run.fresh(outcomes, self._summary, folder, self._graded, self._samples)
 
@@ -305,7 +291,7 @@ class _Runner:
             elif self._keep and (sample := stored_sample(row)) is not None:
                 self._samples[row.name] = sample
             for grader in self._plan.graders:
-                now = self._fingerprints[grader.name]
+                now = self._session.fingerprint(grader.name)
                 earlier = self._earlier.take(row, grader.name, now)
                 if earlier is None:
                     yield row, grader
@@ -315,36 +301,16 @@ class _Runner:
 
     async def _work(self, work: Iterator[tuple[NumberedSample, Grader[Any]]]) -> None:
         for row, grader in work:
-            outcome = await self._grade(row, grader)
+            outcome = await self._session.grade_row(row, grader)
+            # Kept first, so that the next start knows this row and gets past it.
             if self._store is not None:
                 self._store.append(outcome)
+            if (fatal := self._refusals.fatal(outcome)) is not None:
+                raise fatal
             self._graded += 1
             self._refusals.count(outcome)
             self._count(outcome)
             self._check_failures()
-
-    async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
-        now = self._fingerprints[grader.name]
-        grading = GradingIdentity(row.position, row.name, grader.name, row.fingerprint, now)
-        meter = Meter()
-        began = time.monotonic()
-        if not isinstance(row.sample, Sample):
-            return outcome_from_error(grading, row.sample, 0.0, meter.total)
-        try:
-            result = await drive_async(
-                grader.flow(row.sample), self._judge, meter, named=self._judges.named
-            )
-            outcome = outcome_from_result(grading, result, time.monotonic() - began, meter.total)
-        except ConfigurationError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure
-            outcome = outcome_from_error(grading, error, time.monotonic() - began, meter.total)
-            if (fatal := self._refusals.fatal(outcome, error)) is not None:
-                # Kept, so that the next start knows this row and gets past it.
-                if self._store is not None:
-                    self._store.append(outcome)
-                raise fatal from None
-        return replace(outcome, cost_usd=self._plan.cost_usd(grader, meter))
 
     def _check_failures(self, *, at_the_end: bool = False) -> None:
         limit = self._plan.settings.max_failures
@@ -375,12 +341,12 @@ class _Runner:
                 graded=self._graded,
                 tokens=self._summary.usage.tokens,
                 cost_usd=self._summary.cost_usd,
-                waiting_seconds=self._judges.waiting_seconds,
+                waiting_seconds=self._session.waiting_seconds,
             )
         )
 
     async def _tell_of_waits(self) -> None:
         """Say that the endpoint keeps the run waiting: no row ends meanwhile to say anything."""
         while not await asyncio.sleep(1, False):
-            if self._judges.waiting_seconds >= 1:
+            if self._session.waiting_seconds >= 1:
                 self._tell()

@@ -33,6 +33,7 @@ class ScriptedJudge:
     Attributes:
         requests: All that arrived, in order.
         max_in_flight: The most requests that were being answered at one time.
+        connections: How many connections were opened.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class ScriptedJudge:
         self._embed = embed
         self.requests: list[JudgeRequest] = []
         self.max_in_flight = 0
+        self.connections = 0
         self._in_flight = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -121,6 +123,11 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, judge: ScriptedJudge) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.judge = judge
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Count the connection."""
+        self.judge.connections += 1
+        return super().get_request()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Stay silent when a client has gone away: that is a client's right."""

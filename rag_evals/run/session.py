@@ -1,0 +1,346 @@
+"""How are single rows graded, for as long as a program runs? In a session, opened once.
+
+All its gradings share one judge with its connections, one rate limit, one cache and one price list.
+A run grades through a session as well, and so does everything else that grades many rows.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rag_evals.core import Meter, Sample, Usage, named_arguments
+from rag_evals.dataset import Columns, NumberedSample, RowData
+from rag_evals.errors import ConfigurationError, EventLoopError, UnknownNameError
+from rag_evals.grading import Grader, drive_async
+from rag_evals.judge import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    DEFAULT_REASKS,
+    DEFAULT_TIMEOUT_SECONDS,
+    AsyncJudge,
+    Client,
+)
+from rag_evals.run.judges import RunJudges
+from rag_evals.run.loop_thread import LoopThread
+from rag_evals.run.outcome import (
+    GradingIdentity,
+    Outcome,
+    outcome_from_error,
+    outcome_from_result,
+    short_fingerprint,
+)
+from rag_evals.run.plan import Graders, Plan, make_plan
+from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
+
+
+class AsyncGradingSession:
+    """Grades rows as they come, in the event loop that opened it; see `open_session`.
+
+    Any number of tasks may grade at the same time; those above `concurrency` wait for a place.
+    """
+
+    def __init__(self, plan: Plan, judges: RunJudges, judge: AsyncJudge | None) -> None:
+        self._plan = plan
+        self._judges = judges
+        self._judge = judge
+        self._loop = asyncio.get_running_loop()
+        self._places = asyncio.Semaphore(plan.settings.session.concurrency)
+        self._graders = {grader.name: grader for grader in plan.graders}
+        self._fingerprints = {
+            grader.name: short_fingerprint(grader.fingerprint()) for grader in plan.graders
+        }
+        self._indexes = count()
+        self._usage = Usage()
+        self._cost_usd: float | None = None
+        self._is_open = True
+
+    @property
+    def graders(self) -> list[str]:
+        """Names of the graders, in the order given."""
+        return list(self._graders)
+
+    @property
+    def usage(self) -> Usage:
+        """What all gradings so far have used."""
+        return self._usage
+
+    @property
+    def cost_usd(self) -> float | None:
+        """List price of what was used, in US dollars; None where no price is known."""
+        return self._cost_usd
+
+    @property
+    def waiting_seconds(self) -> float:
+        """How long an endpoint has asked to wait, from now; 0 when none has."""
+        return self._judges.waiting_seconds
+
+    @property
+    def models_without_temperature(self) -> list[str]:
+        """Models that refused a temperature of 0, and were asked at their own."""
+        return self._judges.models_without_temperature
+
+    def fingerprint(self, grader: str) -> str:
+        """Return the beginning of a grader's fingerprint, as outcomes have it."""
+        return self._fingerprints[grader]
+
+    async def grade(self, sample: object, grader: str | None = None) -> Outcome:
+        """Grade one row with one grader.
+
+        Args:
+            sample: A `Sample`, a mapping or an object with fields, as a row of `evaluate`.
+            grader: Name of one of the session's graders; None where it has only one.
+
+        Returns:
+            The outcome, as in a run: whatever is wrong with the row or the reply is in it.
+
+        Raises:
+            ConfigurationError: The session cannot work, whatever the row; it is closed; or it has
+                no such grader.
+        """
+        self._check_usable()
+        row = self._row(sample)
+        return await self.grade_row(row, self._grader(grader))
+
+    async def grade_all(self, sample: object) -> list[Outcome]:
+        """Grade one row with all graders of the session, side by side; as `grade` otherwise.
+
+        Returns:
+            One outcome for each grader, in the order of the graders.
+        """
+        self._check_usable()
+        row = self._row(sample)
+        work = (self.grade_row(row, grader) for grader in self._graders.values())
+        return list(await asyncio.gather(*work))
+
+    async def grade_row(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
+        """Grade a row that has been read and numbered before; as `grade` otherwise."""
+        async with self._places:
+            meter = Meter()
+            began = time.monotonic()
+            grading = GradingIdentity(
+                row.position,
+                row.name,
+                grader.name,
+                row.fingerprint,
+                self._fingerprints[grader.name],
+            )
+            try:
+                outcome = await self._ended(grading, row, grader, meter, began)
+            finally:
+                # Also what was paid for a row that nobody waits for any more.
+                cost = self._count(grader, meter)
+            return replace(outcome, cost_usd=cost)
+
+    async def _ended(
+        self,
+        grading: GradingIdentity,
+        row: NumberedSample,
+        grader: Grader[Any],
+        meter: Meter,
+        began: float,
+    ) -> Outcome:
+        if not isinstance(row.sample, Sample):
+            return outcome_from_error(grading, row.sample, 0.0, meter.total)
+        try:
+            result = await drive_async(
+                grader.flow(row.sample), self._judge, meter, named=self._judges.named
+            )
+            return outcome_from_result(grading, result, time.monotonic() - began, meter.total)
+        except ConfigurationError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure
+            return outcome_from_error(grading, error, time.monotonic() - began, meter.total)
+
+    def close(self) -> None:
+        """Take no more rows."""
+        self._is_open = False
+
+    def _check_usable(self) -> None:
+        if not self._is_open:
+            raise ConfigurationError("the session is closed; grade inside its with block")
+        if asyncio.get_running_loop() is not self._loop:
+            raise EventLoopError(
+                "this session was opened in another event loop; open one in each loop, or one with "
+                "`with open_session(...)`, which any thread may use"
+            )
+
+    def _row(self, sample: object) -> NumberedSample:
+        if isinstance(sample, NumberedSample):
+            return sample
+        assert isinstance(self._plan.data, RowData), "a session is planned without a file"
+        return self._plan.data.number(next(self._indexes), sample)
+
+    def _grader(self, name: str | None) -> Grader[Any]:
+        if name is None and len(self._graders) == 1:
+            return next(iter(self._graders.values()))
+        if name is None:
+            raise ConfigurationError(
+                f"the session has {len(self._graders)} graders ({', '.join(self._graders)}); name "
+                "one, as in grade(sample, 'faithfulness'), or call grade_all(sample)"
+            )
+        if name not in self._graders:
+            raise UnknownNameError.of("grader", name, self._graders)
+        return self._graders[name]
+
+    def _count(self, grader: Grader[Any], meter: Meter) -> float | None:
+        cost = self._plan.cost_usd(grader, meter)
+        self._usage += meter.total
+        if cost is not None:
+            self._cost_usd = (self._cost_usd or 0.0) + cost
+        return cost
+
+
+class GradingSession:
+    """Grades rows as they come, from any number of threads; see `open_session`.
+
+    The work is done in an event loop that has a thread of its own.
+    """
+
+    def __init__(self, loop: LoopThread, session: AsyncGradingSession) -> None:
+        self._loop = loop
+        self._session = session
+
+    @property
+    def graders(self) -> list[str]:
+        """Names of the graders, in the order given."""
+        return self._session.graders
+
+    @property
+    def usage(self) -> Usage:
+        """What all gradings so far have used."""
+        return self._session.usage
+
+    @property
+    def cost_usd(self) -> float | None:
+        """List price of what was used, in US dollars; None where no price is known."""
+        return self._session.cost_usd
+
+    def grade(self, sample: object, grader: str | None = None) -> Outcome:
+        """Grade one row with one grader; as `AsyncGradingSession.grade`."""
+        return self._loop.run(self._session.grade(sample, grader))
+
+    def grade_all(self, sample: object) -> list[Outcome]:
+        """Grade one row with all graders; as `AsyncGradingSession.grade_all`."""
+        return self._loop.run(self._session.grade_all(sample))
+
+
+class SessionOpener:
+    """What `open_session` returns: enter it by `async with`, or by `with`."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None
+        self._loop: LoopThread | None = None
+
+    async def __aenter__(self) -> AsyncGradingSession:
+        """Open the session in the running event loop."""
+        self._opened = self._new()
+        return await self._opened.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the session and the connections that were made for it."""
+        assert self._opened is not None, "it was entered"
+        await self._opened.__aexit__(kind, error, trace)
+
+    def __enter__(self) -> GradingSession:
+        """Open the session in an event loop of its own."""
+        self._opened = self._new()
+        self._loop = LoopThread()
+        try:
+            return GradingSession(self._loop, self._loop.run(self._opened.__aenter__()))
+        except BaseException:
+            self._loop.close()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        """Close the session and the connections that were made for it."""
+        assert self._opened is not None, "it was entered"
+        assert self._loop is not None, "it was entered by `with`"
+        try:
+            self._loop.run(self._opened.__aexit__(None, None, None))
+        finally:
+            self._loop.close()
+
+    def _new(self) -> AbstractAsyncContextManager[AsyncGradingSession]:
+        if self._opened is not None:
+            raise ConfigurationError("a session is entered once; call open_session again")
+        return session_of(self._plan)
+
+
+@asynccontextmanager
+async def session_of(plan: Plan) -> AsyncIterator[AsyncGradingSession]:
+    """Open the session of a plan in the running event loop.
+
+    Args:
+        plan: As `make_plan` makes it; over `()` where the rows are given to `grade`.
+    """
+    async with AsyncExitStack() as stack:
+        judges = RunJudges(plan, stack)
+        session = AsyncGradingSession(plan, judges, await judges.open())
+        try:
+            yield session
+        finally:
+            session.close()
+
+
+@named_arguments
+def open_session(
+    graders: Graders = "faithfulness",
+    client: Client = None,
+    *,
+    model: str | None = None,
+    columns: Columns = None,
+    concurrency: int = DEFAULT_CONCURRENCY,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    rpm: float | None = None,
+    tpm: float | None = None,
+    max_wait: float = DEFAULT_MAX_WAIT_SECONDS,
+    cache: bool | str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    reasks: int = DEFAULT_REASKS,
+) -> SessionOpener:
+    """Open a session that grades rows as they come: in a server, a guardrail, a test or a worker.
+
+    `async with open_session(...) as session` gives an `AsyncGradingSession`, whose `grade` is
+    awaited; `with open_session(...) as session` gives a `GradingSession` for any thread.
+
+    Args:
+        graders: As for `evaluate`.
+        client: As for `evaluate`.
+        model: As for `evaluate`.
+        columns: As for `evaluate`.
+        concurrency: Gradings at a time, at most 4096; others wait for a place.
+        timeout: As for `evaluate`.
+        rpm: As for `evaluate`.
+        tpm: As for `evaluate`.
+        max_wait: As for `evaluate`.
+        cache: As for `evaluate`.
+        settings: As for `evaluate`.
+        reasks: As for `evaluate`.
+
+    Raises:
+        ConfigurationError: A setting cannot work; nothing was sent.
+    """
+    options = RunOptions(
+        timeout=timeout,
+        rpm=rpm,
+        tpm=tpm,
+        max_wait=max_wait,
+        cache=cache,
+        settings=settings,
+        reasks=reasks,
+    )
+    plan = make_plan(
+        (), graders, client, model=model, columns=columns, concurrency=concurrency, options=options
+    )
+    return SessionOpener(plan)

@@ -1,0 +1,170 @@
+"""A session grades rows as they come, shares all that a run shares, and never raises for a row."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rag_evals import Faithfulness, Outcome, Sample, evaluate, open_session
+from rag_evals.errors import ConfigurationError, EventLoopError, UnknownNameError
+from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge, Stall
+from tests.conftest import EIFFEL, statement
+
+Start = Callable[[Script], ScriptedJudge]
+GOOD = {"statements": [statement()]}
+ROWS: list[Any] = [
+    {"id": f"row-{n}", "answer": f"The tower {n} stands in Paris.", "context": ["In Paris."]}
+    for n in range(6)
+]
+BAD_ROWS: list[Any] = [
+    {"answer": "", "context": ["c"]},
+    {"answer": 7, "context": ["c"]},
+    {"answer": "bad", "context": ["c"]},
+    "text",
+]
+
+
+def script(request: JudgeRequest) -> Any:
+    """Name a chunk that does not exist where the answer is bad."""
+    return {"statements": [statement(ids=(9,))]} if "bad" in str(request.answer) else GOOD
+
+
+def alike(outcome: Outcome) -> Outcome:
+    """Leave out what no two gradings share."""
+    return replace(outcome, seconds=0.0)
+
+
+def test_outcomes_are_those_of_a_run(scripted: Start) -> None:
+    """Scored, not scorable and failed rows come back as `evaluate` has them, none raises."""
+    scripted(script)
+    rows = [*ROWS, *BAD_ROWS]
+    expected = [alike(o) for o in evaluate(rows, client="openai/m", max_failures="100%")]
+
+    async def by_session() -> list[Outcome]:
+        async with open_session(client="openai/m") as session:
+            return [alike(await session.grade(row)) for row in rows]
+
+    with open_session(client="openai/m") as session:
+        assert [alike(session.grade(row)) for row in rows] == expected
+    assert asyncio.run(by_session()) == expected
+    assert [o.status for o in expected[6:]] == ["not_scorable", "failed", "failed", "failed"]
+
+
+def test_threads_share_connections_limits_and_the_count(scripted: Start) -> None:
+    """Eight threads, two places: two calls in flight, two connections, each reply counted once."""
+    judge = scripted(Stall(0.01, GOOD))
+    with open_session(client="openai/gpt-4o-mini", concurrency=2) as session:
+        with ThreadPoolExecutor(8) as pool:
+            outcomes = list(pool.map(session.grade, ROWS * 4))
+        used, cost = session.usage, session.cost_usd
+
+    assert (judge.max_in_flight, judge.connections) == (2, 2)
+    assert used.calls == 24
+    assert used.tokens == sum(o.usage.tokens for o in outcomes)
+    assert cost == pytest.approx(sum(o.cost_usd or 0 for o in outcomes))
+    assert sorted(o.index for o in outcomes) == list(range(24))
+
+
+def test_tasks_share_it_too(scripted: Start) -> None:
+    """Any number of tasks may grade; those above `concurrency` wait for a place."""
+    judge = scripted(Stall(0.01, GOOD))
+
+    async def grade() -> list[Outcome]:
+        async with open_session(client="openai/m", concurrency=3) as session:
+            return list(await asyncio.gather(*(session.grade(row) for row in ROWS * 2)))
+
+    assert {o.status for o in asyncio.run(grade())} == {"scored"}
+    assert judge.max_in_flight == judge.connections == 3
+
+
+def test_it_asks_nobody_twice_with_a_cache(scripted: Start) -> None:
+    """`cache=True` keeps answers between sessions, as in a run."""
+    judge = scripted(script)
+    for _ in range(2):
+        with open_session(client="openai/m", cache=True) as session:
+            outcome = session.grade(ROWS[0])
+
+    assert len(judge.requests) == 1
+    assert outcome.usage.cache_hits == 1
+
+
+def test_several_graders_are_named_or_all_asked(scripted: Start) -> None:
+    """`grade` takes the name of a grader, `grade_all` asks all side by side."""
+    scripted(None)
+    with open_session(["faithfulness", "answer_relevance"], "openai/m") as session:
+        both = session.grade_all(EIFFEL)
+        one = session.grade(EIFFEL, "answer_relevance")
+        with pytest.raises(ConfigurationError, match="has 2 graders .faithfulness, answer_rel"):
+            session.grade(EIFFEL)
+        with pytest.raises(UnknownNameError, match="did you mean 'faithfulness'"):
+            session.grade(EIFFEL, "faithfullness")
+
+    assert [o.grader for o in both] == session.graders == ["faithfulness", "answer_relevance"]
+    assert one.score == both[1].score
+
+
+def test_a_wrong_key_is_the_outcome_of_its_row(scripted: Start) -> None:
+    """A run would end; a session lives on, and says what was refused."""
+    scripted(HttpError(401, "no such key"))
+    with open_session(client="openai/m") as session:
+        outcomes = [session.grade(row) for row in ROWS[:2]]
+
+    assert {o.error.type for o in outcomes if o.error is not None} == {"JudgeRejectedError"}
+
+
+def test_what_a_cancelled_grading_paid_is_counted(scripted: Start) -> None:
+    """A guardrail that waits no longer has still paid for the replies that came."""
+    replies: Iterator[Any] = iter([{"statements": [statement(ids=(9,))]}, Stall(30, GOOD)])
+    scripted(lambda _: next(replies))
+
+    async def impatient() -> int:
+        async with open_session(client="openai/m") as session:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(session.grade(ROWS[0]), 0.5)
+            return session.usage.calls
+
+    assert asyncio.run(impatient()) == 1
+
+
+def test_columns_and_samples_are_read_as_in_a_run() -> None:
+    """Other columns are mapped, and a `Sample` is taken as it is."""
+    with open_session(Faithfulness, "embedded", columns={"answer": "said"}) as session:
+        mapped = session.grade({"said": "It is in Paris.", "context": ["It is in Paris."]})
+        taken = session.grade(Sample(answer="It is in Paris.", context=["It is in Paris."]))
+
+    assert (mapped.score, taken.score) == (1.0, 1.0)
+    assert (mapped.index, taken.index) == (0, 1)
+
+
+def test_misuse_is_said_in_one_line() -> None:
+    """A closed session, one of another loop, and one entered twice are refused."""
+    opener = open_session(client="embedded")
+    with opener as session:
+        pass
+    with pytest.raises(ConfigurationError, match="the session is closed"):
+        session.grade(EIFFEL)
+    with pytest.raises(ConfigurationError, match="entered once"), opener:
+        pass
+
+    async def in_another_loop() -> None:
+        async with open_session(client="embedded") as opened:
+            with pytest.raises(EventLoopError, match="opened in another event loop"):
+                await asyncio.to_thread(lambda: asyncio.run(opened.grade(EIFFEL)))
+
+    asyncio.run(in_another_loop())
+    with pytest.raises(ConfigurationError, match="did you mean concurrency="):
+        open_session(concurency=3)  # type: ignore[call-arg]  # misspelt on purpose
+
+
+def test_with_works_inside_a_running_loop(scripted: Start) -> None:
+    """In a notebook a loop runs already; the session has its own."""
+    scripted(script)
+
+    async def cell() -> float | None:
+        with open_session(client="openai/m") as session:
+            return session.grade(ROWS[0]).score
+
+    assert asyncio.run(cell()) == 1.0
