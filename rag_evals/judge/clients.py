@@ -25,9 +25,7 @@ from rag_evals.judge.redact import redact
 from rag_evals.judge.sdks import (
     build_own_sdk,
     no_key,
-    own_address,
-    own_address_name,
-    own_environment,
+    own_sdk,
 )
 from rag_evals.judge.transport import build_async_openai, build_openai
 
@@ -153,7 +151,7 @@ def address_of(client: Client) -> str:
     # Without a client of a string's own: it takes seconds to load, and a key.
     if isinstance(client, str):
         endpoint = read_endpoint(client)
-        address = endpoint.address or own_address(endpoint.provider)
+        address = endpoint.address or own_sdk(endpoint.provider).address
     else:
         address = str(getattr(getattr(client, "client", None), "base_url", None) or "")
     parts = urlsplit(address)
@@ -206,11 +204,12 @@ def _settings_at(
     endpoint: Endpoint, built: BuiltClient, model: str | None, options: AskOptions
 ) -> AskSettings:
     is_openai = endpoint.provider in OPENAI_HOSTS
+    named = endpoint if is_openai else own_sdk(endpoint.provider)
     return replace(
         _settings(built.client, model, options),
         default_model=endpoint.model,
         strict=built.strict,
-        address_name=endpoint.address_name if is_openai else own_address_name(endpoint.provider),
+        address_name=named.address_name,
     )
 
 
@@ -253,7 +252,8 @@ def _cache_key(endpoint: Endpoint) -> tuple[str, ...]:
     """Name a client by all that shapes it."""
     if endpoint.provider in OPENAI_HOSTS:
         return (endpoint.provider, endpoint.model, endpoint.address or "", endpoint.key or "")
-    return (endpoint.provider, endpoint.model, *own_environment(endpoint.provider))
+    own = own_sdk(endpoint.provider)
+    return (endpoint.provider, endpoint.model, own.address, own.key or "")
 
 
 def _build(
@@ -263,6 +263,7 @@ def _build(
     limiter: "RequestLimiter | None" = None,
     reply_seconds: float = _REPLY_SECONDS,
 ) -> BuiltClient:
+    check_address(endpoint)
     if endpoint.provider in OPENAI_HOSTS:
         return _build_openai(
             endpoint, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds
@@ -279,7 +280,6 @@ def _build_openai(
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
     host = OPENAI_HOSTS[endpoint.provider]
-    check_address(endpoint)
     if endpoint.key is None:
         local = " (any text for a local server that checks none)"
         raise no_key(host.key_variable + local * (endpoint.provider == "openai"))

@@ -7,8 +7,11 @@ from urllib.parse import urlsplit
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge.address_name import OF_A_CLIENT
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
+from rag_evals.judge.sdks import own_sdk
 
 _LIKE = "expected an address such as 'http://localhost:8000/v1'"
+_ADDED_PATHS = ("/chat/completions", "/responses", "/v1/messages")
+_HOST = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"(?<=//)[^/@]*@")
 
 
@@ -16,8 +19,8 @@ def check_endpoint(client: object) -> None:
     """Find what no request could get past: an address or a key that HTTP cannot carry.
 
     Args:
-        client: An instructor client; or a string: only servers that speak OpenAI's language have
-            their address and their key where we know it.
+        client: An instructor client; or a string, whose address and key are looked for in the
+            environment.
 
     Raises:
         ConfigurationError: It says which of the two is wrong, and never shows a key.
@@ -36,13 +39,15 @@ def check_endpoint(client: object) -> None:
 
 
 def check_address(endpoint: Endpoint) -> None:
-    """Check the address and the key of a server that speaks OpenAI's language.
+    """Check the address and the key of an endpoint.
 
     Raises:
         ConfigurationError: As for `check_endpoint`; also where the address is missing.
     """
     host = OPENAI_HOSTS.get(endpoint.provider)
     if host is None:
+        own = own_sdk(endpoint.provider)
+        _check(own.address or None, own.address_name, own.key, own.key_name)
         return
     if endpoint.address is None:
         raise ConfigurationError(
@@ -80,11 +85,26 @@ def _fault_of_address(address: str) -> str | None:
         return "it does not begin with http:// or https://"
     if not parts.hostname:
         return "it names no host"
+    if not _is_host(parts.hostname):
+        return f"{parts.hostname!r} is no name of a host"
     if port == 0:
         return "port 0 cannot be asked"
     if parts.username is not None or parts.password is not None:
         return "it holds a user name or a password; the key belongs into OPENAI_API_KEY or the like"
-    return None
+    # A path is added behind it.
+    if "?" in address or "#" in address:
+        return "a '?' or a '#' in it would swallow the path that is added"
+    added = next((path for path in _ADDED_PATHS if parts.path.rstrip("/").endswith(path)), None)
+    return added and f"leave out {added!r}, which is added to it"
+
+
+def _is_host(name: str) -> bool:
+    if _HOST.fullmatch(name) or ":" in name:
+        return True
+    try:
+        return bool(_HOST.fullmatch(name.encode("idna").decode()))
+    except UnicodeError:
+        return False
 
 
 def _fault_of_key(key: str) -> str | None:

@@ -97,7 +97,13 @@ ALIASES: Mapping[str, str] = {
 """What other tools call a provider, and its name here."""
 
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
-_ADDRESS_WITHOUT_SCHEME = re.compile(r"@(?:localhost\b|[\w.-]+:\d+(?:/|$))")
+# What else somebody writes for an address. Versions and names behind an @ are none: `claude@2024`,
+# `@cf/meta/llama`.
+_NO_ADDRESS = re.compile(
+    r"@(?:$|[\s/[]|localhost\b|https?[:/]|[a-z][a-z0-9+.-]*:/|[\w.-]+:\d+(?:/|$)"
+    r"|(?:\d+\.){3}\d+|(?:[\w-]+\.)+[a-z]{2,}(?:/|$))",
+    re.IGNORECASE,
+)
 
 
 class Endpoint(NamedTuple):
@@ -161,17 +167,30 @@ def read_endpoint(spec: str) -> Endpoint:
     provider = ALIASES.get(named.lower(), named)
     if provider not in PROVIDERS:
         raise UnknownNameError.of("provider", named, {*PROVIDERS, *ALIASES})
-    if _ADDRESS_WITHOUT_SCHEME.search(model):
-        raise ConfigurationError(
-            f"judge {spec!r}: an address begins with http:// or https://, as in "
-            "'vllm/MODEL@http://localhost:8000/v1'"
-        )
+    fault = _fault_of_model(model)
+    if address and _ADDRESS.search(address[0]):
+        fault = "two addresses follow the model; name one"
+    if fault is not None:
+        raise ConfigurationError(f"judge {spec!r}: {fault}")
     if address and provider not in OPENAI_HOSTS:
         raise ConfigurationError(
             f"judge {spec!r}: provider {named!r} takes no address; for a server that speaks "
             "OpenAI's language use 'openai/MODEL@URL'"
         )
     return Endpoint(provider, model, address[0] if address else None)
+
+
+def _fault_of_model(model: str) -> str | None:
+    if _NO_ADDRESS.search(model):
+        return (
+            "an address begins with http:// or https://, as in "
+            "'vllm/MODEL@http://localhost:8000/v1'"
+        )
+    if model != model.strip():
+        return f"the model {model!r} has a space at its start or end"
+    if not model.isprintable():
+        return f"the model {model!r} holds a control character"
+    return None
 
 
 def _ollama_address(given: str) -> str:

@@ -61,12 +61,22 @@ class OwnSdk:
     @property
     def key(self) -> str | None:
         """The key that the environment holds."""
-        return next((os.environ[name] for name in self.keys if os.environ.get(name)), None)
+        return os.environ.get(self.key_name) or None
+
+    @property
+    def key_name(self) -> str:
+        """Which variable holds the key: the first that is set."""
+        return _first_set(self.keys)
 
     @property
     def address(self) -> str:
         """The address that the environment names; empty where it is the SDK's own."""
-        return next((os.environ[name] for name in self.addresses if os.environ.get(name)), "")
+        return os.environ.get(self.address_name, "")
+
+    @property
+    def address_name(self) -> str:
+        """What a user changes to have another address."""
+        return _first_set(self.addresses) or "the one that its library has"
 
 
 def build_own_sdk(
@@ -103,19 +113,14 @@ def build_own_sdk(
     return kind(client=made.sdk, create=patched, mode=mode, provider=provider)
 
 
-def own_address(provider: str) -> str:
-    """Return the address that the environment names for a provider; empty where none is."""
-    return OWN_SDKS[provider].address
+def _first_set(names: tuple[str, ...]) -> str:
+    """Return the first variable that is set, else the first; empty where there is none."""
+    return next((name for name in names if os.environ.get(name)), next(iter(names), ""))
 
 
-def own_address_name(provider: str) -> str:
-    """Return what names another address for a provider."""
-    return next(iter(OWN_SDKS[provider].addresses), "the one that its library has")
-
-
-def own_environment(provider: str) -> tuple[str, str]:
-    """Return what shapes a provider's client beside its model: the address and the key."""
-    return own_address(provider), OWN_SDKS[provider].key or ""
+def own_sdk(provider: str) -> OwnSdk:
+    """Return what a provider with an SDK of its own needs."""
+    return OWN_SDKS[provider]
 
 
 def check_own_sdk(provider: str) -> None:

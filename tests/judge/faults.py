@@ -265,6 +265,12 @@ ADDRESSES: Mapping[str, str] = {
     "http://hunter2@127.0.0.1:9/v1": "holds a user name or a password",
     "http://127.0.0.1:9/v1\n": "a space or a control character",
     "http://127.0.0.1:9/v 1": "a space or a control character",
+    "http://..": "'..' is no name of a host",
+    "http://h\\n/v1": "is no name of a host",
+    "http://h,http://g": "'h,http' is no name of a host",
+    "http://127.0.0.1:9/v1?api-version=1": "a '?' or a '#' in it",
+    "http://127.0.0.1:9/v1#here": "a '?' or a '#' in it",
+    "http://127.0.0.1:9/v1/chat/completions": "leave out '/chat/completions', which is added",
 }
 KEYS: Mapping[str, str] = {
     "sk-hunter2\n": "a line break at place 11 of 11",

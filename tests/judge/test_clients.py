@@ -108,6 +108,9 @@ def test_no_key_is_one_clear_error() -> None:
         # What is no address belongs to the model's name.
         ("vertexai/claude@20240620", ("vertexai", "claude@20240620", None)),
         ("bedrock/eu.amazon.nova-v1:0", ("bedrock", "eu.amazon.nova-v1:0", None)),
+        ("openai/@cf/meta/llama-3@https://h/v1", ("openai", "@cf/meta/llama-3", "https://h/v1")),
+        ("vllm/m@v1.2", ("vllm", "m@v1.2", None)),
+        ("vllm/My Models/m.gguf@HTTP://h/v1", ("vllm", "My Models/m.gguf", "HTTP://h/v1")),
     ],
 )
 def test_a_string_names_provider_model_and_address(
@@ -115,6 +118,14 @@ def test_a_string_names_provider_model_and_address(
 ) -> None:
     """Other tools' names of providers are known, and an address follows an @."""
     assert read_endpoint(spec) == Endpoint(*endpoint)
+
+
+NO_ADDRESSES = [
+    *("", "ftp://a", "file:///tmp", "ws://a", "unix:///s", "//h", "http:/a", "http//a", "https:a"),
+    *("localhost", "gpu-1:8000", "127.0.0.1", "[::1]", "[::1]:80", "api.host.com/v1", "gpu.lan"),
+    *(" http://h/v1", "ttp://h/v1"),
+]
+"""What somebody may write for an address, and what is none."""
 
 
 @pytest.mark.parametrize(
@@ -129,6 +140,12 @@ def test_a_string_names_provider_model_and_address(
         ("vertx/g", "did you mean 'vertex'"),
         ("openai/m@localhost:8000/v1", "an address begins with http:// or https://"),
         ("groq/m@https://h/v1", "provider 'groq' takes no address; .*use 'openai/MODEL@URL'"),
+        ("openai/m@https://h/v1@http://g", "two addresses"),
+        ("openai/m ", "a space at its start or end"),
+        ("openai/ m", "a space at its start or end"),
+        ("openai/m @http://h/v1", "a space at its start or end"),
+        ("openai/m\x00n", "a control character"),
+        *((f"openai/m@{address}", "an address begins with http://") for address in NO_ADDRESSES),
     ],
 )
 def test_a_string_that_names_no_judge_is_explained(spec: str, message: str) -> None:

@@ -109,6 +109,31 @@ def test_an_address_that_is_none(
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize(
+    ("judge", "variable", "value", "says"),
+    [
+        (
+            "anthropic/m",
+            "ANTHROPIC_BASE_URL",
+            "ftp://a",
+            "ANTHROPIC_BASE_URL is 'ftp://a': it does",
+        ),
+        ("anthropic/m", "ANTHROPIC_AUTH_TOKEN", "hunter2\n", "ANTHROPIC_AUTH_TOKEN holds a line"),
+        ("groq/m", "GROQ_BASE_URL", "http://a:99999", "Port out of range"),
+        ("cohere/m", "COHERE_API_KEY", "hunter2é", "COHERE_API_KEY holds U\\+00E9"),
+    ],
+)
+def test_the_address_and_key_of_other_libraries_are_checked(
+    judge: str, variable: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What no request could get past is found before one is sent, whoever sends it."""
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(errors.ConfigurationError, match=says) as raised:
+        Faithfulness.grade(**EIFFEL, client=judge)
+
+    assert "hunter2" not in str(raised.value)
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_a_key_that_cannot_be_sent(
     command: Command, scripted: Start, data: str, monkeypatch: pytest.MonkeyPatch, key: str
