@@ -22,6 +22,7 @@ from rag_evals.judge.endpoint import check_address, check_endpoint
 from rag_evals.judge.own_settings import own_model, settings_of
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.redact import redact
+from rag_evals.judge.reply_types import build_reply_types
 from rag_evals.judge.sdks import (
     build_own_sdk,
     no_key,
@@ -86,6 +87,7 @@ def judge_for(
             built = _sync_clients.get(key)
             if built is None:
                 built = _sync_clients[key] = _build(endpoint, asynchronous=False)
+        build_reply_types(built.client)
         return InstructorJudge(built.client, _settings_at(endpoint, built, model, options))
     if is_async(client):
         raise ConfigurationError(
@@ -93,6 +95,7 @@ def judge_for(
             "instructor.from_openai(OpenAI())"
         )
     check_endpoint(client)
+    build_reply_types(client)
     settings = _settings(client, model, options)
     return InstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +46,24 @@ def test_a_string_works_async_in_several_loops(scripted: Start) -> None:
         assert result.score == 1.0
         # A connection left open would be an error here: warnings are.
         gc.collect()
+
+
+@pytest.mark.parametrize("mode", ["TOOLS", "RESPONSES_TOOLS"])
+def test_reply_classes_are_built_before_threads_read_replies(mode: str) -> None:
+    """Old pydantic builds a class in place: a second thread would find it half built."""
+    program = f"""
+import instructor, openai
+from openai.types.chat.chat_completion import ChatCompletion, Choice
+from openai.types.responses import Response, ResponseOutputMessage
+from rag_evals.judge import judge_for
+client = instructor.from_openai(openai.OpenAI(api_key="x"), mode=instructor.Mode.{mode})
+judge_for(client, "m")
+built = {{"TOOLS": (ChatCompletion, Choice), "RESPONSES_TOOLS": (Response, ResponseOutputMessage)}}
+print([model.__pydantic_complete__ for model in built["{mode}"]])
+"""
+    # A process of its own: in this one, earlier tests have built them.
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("[True, True]", "")
 
 
 def test_a_client_is_made_once_for_its_settings(
