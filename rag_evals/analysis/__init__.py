@@ -31,9 +31,10 @@ from rag_evals.analysis.doctor import (
     check_up,
     read_golden,
 )
-from rag_evals.analysis.items import has_verdicts, reason_of
+from rag_evals.analysis.items import has_verdicts
 from rag_evals.analysis.labels import Label, read_labels
 from rag_evals.analysis.pairing import paired_runs, parse_pairs
+from rag_evals.analysis.planning import RowsNeeded, plan
 from rag_evals.analysis.wording import (
     detectable_words,
     difference_words,
@@ -59,6 +60,7 @@ __all__ = [
     "PairCheck",
     "PairCoverage",
     "PeopleAgreement",
+    "RowsNeeded",
     "RunInput",
     "ScoredOnce",
     "agreement",
@@ -75,10 +77,10 @@ __all__ = [
     "p_words",
     "paired_runs",
     "parse_pairs",
+    "plan",
     "read_attacks",
     "read_golden",
     "read_labels",
-    "reason_of",
     "shipped_attacks",
     "verdict_words",
 ]

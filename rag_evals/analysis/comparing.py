@@ -15,19 +15,30 @@ from rag_evals.analysis.comparison import (
     ScoredOnce,
 )
 from rag_evals.analysis.differences import named_differences
-from rag_evals.analysis.items import reason_of
 from rag_evals.analysis.pairing import paired_runs
 from rag_evals.core import named_arguments
 from rag_evals.errors import ConfigurationError, UnpairedScoresError
-from rag_evals.run import Record, Run, load_run, require_counts
+from rag_evals.run import (
+    DEFAULT_ERROR,
+    Record,
+    Run,
+    load_run,
+    reason_of,
+    require_counts,
+    require_gate,
+    score_of,
+)
 from rag_evals.stats import (
+    GateTest,
     Interval,
     PairedComparison,
     compare_paired,
+    gate_test,
     holm_adjusted,
     largest_changes,
     mcnemar_exact,
     mean_interval,
+    of_differences,
 )
 
 RunInput = str | Path | Run
@@ -48,6 +59,8 @@ def compare(
     by: str | None = None,
     cluster: str | None = None,
     threshold: float = 1.0,
+    gate: float | None = None,
+    error: float = DEFAULT_ERROR,
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -65,6 +78,9 @@ def compare(
         cluster: Column that rows from one document or conversation share; None takes rows as
             independent.
         threshold: Score from which a row passes, for McNemar's test.
+        gate: Loss that is acceptable, 0 to 1; with it, `decision()` says whether the candidate is
+            shown to lose no more.
+        error: Chance of a wrong decision, above 0 and up to 0.5.
         confidence: Coverage of each interval, as a fraction.
         resamples: Random sign patterns, where the test draws any.
         seed: Same seed, same p-values.
@@ -80,6 +96,8 @@ def compare(
             "or give a second run"
         )
     require_counts(count or {})
+    if gate is not None:
+        require_gate("gate", gate, error)
     first = load_run(baseline)
     second = first if candidate is None else load_run(candidate)
     first, second = paired_runs(first, second, pairs=pairs, graders=graders)
@@ -97,7 +115,10 @@ def compare(
         _name(first),
         _name(second),
         tuple(
-            pair.compared(each, p_value, threshold, _by_group(pair, groups, paired))
+            replace(
+                pair.compared(each, p_value, threshold, _by_group(pair, groups, paired)),
+                gate=None if gate is None else pair.gate(gate, error, error / len(pairs_with_rows)),
+            )
             for pair, each, p_value in zip(pairs_with_rows, overall, adjusted, strict=True)
         ),
         tuple(pair.coverage() for pair in every if not pair.rows),
@@ -141,7 +162,7 @@ class _Pair:
             {record["sample_id"]: record for record in second.of_grader(grader)},
         )
         self._scores = tuple(
-            {row: _score(record, count) for row, record in run.items()} for run in self._runs
+            {row: score_of(record, count) for row, record in run.items()} for run in self._runs
         )
         self._clusters = clusters
         one, other = self._scores
@@ -213,6 +234,19 @@ class _Pair:
             groups=groups,
         )
 
+    def gate(self, margin: float, error: float, fail_error: float) -> GateTest:
+        """Test whether the candidate loses at most `margin`."""
+        pairs = zip(self.scores(0, self.rows), self.scores(1, self.rows), strict=True)
+        test = gate_test(
+            [(1 + new - old) / 2 for old, new in pairs],
+            (1 - margin) / 2,
+            error=error,
+            fail_error=fail_error,
+            clusters=self.clusters_of(self.rows),
+        )
+        # What a run says about itself is no sample of anything.
+        return of_differences(replace(test, verdict="passed") if self.same else test)
+
     def _scored_once(self) -> list[ScoredOnce]:
         found = []
         for row in self._common:
@@ -222,11 +256,6 @@ class _Pair:
                 why = reason_of(self._runs[1 if has_score[0] else 0][row])
                 found.append(ScoredOnce(row, which, why or ""))
         return found
-
-
-def _score(record: Record, count: Mapping[str, float]) -> float | None:
-    score: float | None = record["score"]
-    return score if score is not None else count.get(record.get("reason") or "")
 
 
 def _by_group(

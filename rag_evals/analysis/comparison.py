@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from rag_evals.analysis.wording import detectable_words, difference_words, interval_words
 from rag_evals.run import (
     DEFAULT_MIN_SCORED,
+    GateDecision,
+    GraderDecision,
     Missed,
     counted_words,
     missed_coverage,
     missed_loss,
     require_share,
 )
-from rag_evals.stats import Interval, PairedComparison, PairedVerdict, PassFailTest
+from rag_evals.stats import GateTest, Interval, PairedComparison, PairedVerdict, PassFailTest
 
 _ROWS_SHOWN = 10
 
@@ -109,6 +111,7 @@ class GraderComparison:
         only_baseline: Ids of rows that are in the first run only.
         only_candidate: Ids of rows that are in the second run only.
         groups: One entry for each group, in order of first appearance.
+        gate: Whether the loss is shown to be at most the one allowed; None where none was asked.
     """
 
     grader: str
@@ -124,6 +127,7 @@ class GraderComparison:
     only_baseline: tuple[str, ...]
     only_candidate: tuple[str, ...]
     groups: tuple[GroupComparison, ...] = ()
+    gate: GateTest | None = None
 
     @property
     def verdict(self) -> PairedVerdict:
@@ -195,6 +199,29 @@ class Comparison:
                 if grader.is_worse(margin=margin)
             ]
         return missed
+
+    def decision(self, *, min_scored: float = DEFAULT_MIN_SCORED) -> GateDecision | None:
+        """Say whether the candidate is shown to lose no more than `compare` was given as `gate`.
+
+        Args:
+            min_scored: As for `missed`.
+
+        Returns:
+            Passed, failed or not decided; None where no gate was given.
+        """
+        if all(grader.gate is None for grader in self.graders):
+            return None
+        missed = self.missed(margin=None, min_scored=min_scored)
+        tests = [(grader.grader, grader.gate) for grader in self.graders]
+        tests += [(coverage.grader, None) for coverage in self.unscored]
+        return GateDecision(
+            tuple(
+                GraderDecision(
+                    grader, test, tuple(each for each in missed if each.grader == grader), "change"
+                )
+                for grader, test in tests
+            )
+        )
 
     def __str__(self) -> str:
         """What a terminal shows."""

@@ -19,6 +19,7 @@ from rag_evals.cli.commands.export import export
 from rag_evals.cli.commands.grade import grade
 from rag_evals.cli.commands.graders import graders
 from rag_evals.cli.commands.label import label
+from rag_evals.cli.commands.plan import plan
 from rag_evals.cli.commands.prompts import prompts
 from rag_evals.cli.commands.report import report
 from rag_evals.cli.shared.exits import exit_code_of, without_debug
@@ -38,6 +39,7 @@ app.command()(report)
 app.command()(export)
 app.command()(label)
 app.command(cls=OptionalMargin)(compare)
+app.command()(plan)
 app.command()(agreement)
 app.command()(correct)
 app.command()(calibrate)

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag_evals.analysis import reason_of
-from rag_evals.run import Record, Run, worst_mean
+from rag_evals.run import Record, Run, reason_of, worst_mean
 from rag_evals.stats import (
     DEFAULT_BANDS,
     Band,

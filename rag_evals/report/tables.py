@@ -14,12 +14,11 @@ from rag_evals.analysis import (
     difference_words,
     interval_words,
     p_words,
-    reason_of,
     verdict_words,
 )
 from rag_evals.core import Finding
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
-from rag_evals.run import Run, band_label, findings_in, load_run, safe_cell
+from rag_evals.run import Run, band_label, findings_in, load_run, reason_of, safe_cell
 from rag_evals.stats import GroupScores
 
 _WORST_ROWS = 10

@@ -1,6 +1,7 @@
 """How is a data set graded and kept? Plan, run, outcomes, store and summary."""
 
 from rag_evals.run.collector import collector_paused
+from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, GraderDecision, require_gate
 from rag_evals.run.estimate import Estimate, estimate
 from rag_evals.run.export import safe_cell
 from rag_evals.run.gate import (
@@ -15,7 +16,7 @@ from rag_evals.run.gate import (
     require_share,
 )
 from rag_evals.run.interrupt import run_until_signal
-from rag_evals.run.outcome import ErrorRecord, Outcome, Status, findings_in
+from rag_evals.run.outcome import ErrorRecord, Outcome, Status, findings_in, reason_of, score_of
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report
 from rag_evals.run.results import StoredResult
@@ -36,6 +37,7 @@ from rag_evals.run.tables import Shape, band_label
 
 __all__ = [
     "DEFAULT_CONCURRENCY",
+    "DEFAULT_ERROR",
     "DEFAULT_MAX_FAILURES",
     "DEFAULT_MIN_SCORED",
     "AsyncGradingSession",
@@ -43,6 +45,8 @@ __all__ = [
     "Estimate",
     "Gate",
     "GateAt",
+    "GateDecision",
+    "GraderDecision",
     "GraderSummary",
     "Graders",
     "GradingSession",
@@ -76,10 +80,13 @@ __all__ = [
     "missed_loss",
     "open_session",
     "parse_share",
+    "reason_of",
     "require_counts",
+    "require_gate",
     "require_share",
     "run_until_signal",
     "safe_cell",
+    "score_of",
     "session_of",
     "worst_mean",
 ]

@@ -19,6 +19,8 @@ R_co = TypeVar("R_co", bound=BaseModel, default=BaseModel, covariant=True)
 
 Status = Literal["scored", "not_scorable", "failed"]
 
+_NO_SCORE = "no score"
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorRecord:
@@ -132,6 +134,25 @@ class GradingIdentity:
     grader: str
     sample_fingerprint: str = ""
     grader_fingerprint: str = ""
+
+
+def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | None:
+    """Return the score of a stored outcome, or what its reason counts as; None for neither.
+
+    Args:
+        record: A line of `results.jsonl`, parsed.
+        count: Numbers for reasons of rows without a score.
+    """
+    score: float | None = record["score"]
+    return score if score is not None else count.get(record.get("reason") or "")
+
+
+def reason_of(record: Mapping[str, Any]) -> str | None:
+    """Say why an outcome has no score: the reason, or the type of the error; None when it has."""
+    if record.get("score") is not None:
+        return None
+    error: Mapping[str, Any] = record.get("error") or {}
+    return record.get("reason") or error.get("type") or _NO_SCORE
 
 
 def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:

@@ -10,7 +10,9 @@ from pydantic_core import from_json
 from rag_evals.core import named_arguments
 from rag_evals.errors import DataError, NotInRunError
 from rag_evals.grading import Grader
+from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, decide_gate
 from rag_evals.run.export import Layout, frame_of, write_run
+from rag_evals.run.gate import DEFAULT_MIN_SCORED
 from rag_evals.run.kept import Kept, read_kept
 from rag_evals.run.lines import fault_of
 from rag_evals.run.outcome import Outcome
@@ -289,6 +291,43 @@ class Run:
         for record in self.records:
             summary.add(Outcome.from_record(record))
         return summary
+
+    def gate(
+        self,
+        mean: float,
+        *,
+        error: float = DEFAULT_ERROR,
+        min_scored: float = DEFAULT_MIN_SCORED,
+        count: Mapping[str, float] | None = None,
+        cluster: str | None = None,
+    ) -> GateDecision:
+        """Say whether the mean of every grader is shown to reach a gate.
+
+        The answer holds however often it is asked, as after every hundred rows more.
+
+        Args:
+            mean: The mean score that is asked for, 0 to 1.
+            error: Chance of a wrong answer, above 0 and up to 0.5.
+            min_scored: Least share of the rows that must have a score, 0 to 1.
+            count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`.
+            cluster: Column that rows from one document or conversation share.
+
+        Returns:
+            Its `verdict` is "passed", "failed" or "not decided"; as text it says why, and how many
+            rows more would decide.
+
+        Raises:
+            ConfigurationError: A number is out of its range, or there is no such reason.
+            DataError: The column is not in the data.
+        """
+        return decide_gate(
+            {grader: self.of_grader(grader) for grader in self.graders if self.of_grader(grader)},
+            mean,
+            error=error,
+            min_scored=min_scored,
+            count=count,
+            clusters=None if cluster is None else self.column(cluster),
+        )
 
     def notes(self) -> list[str]:
         """Say in lines what a reader must know beside the numbers; mostly nothing."""

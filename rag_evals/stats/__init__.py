@@ -15,6 +15,14 @@ from rag_evals.stats.agreement import (
 )
 from rag_evals.stats.annotators import krippendorff_alpha, krippendorff_interval
 from rag_evals.stats.bands import DEFAULT_BANDS, Band, band_of, build_bands, count_bands
+from rag_evals.stats.betting import (
+    GateTest,
+    GateVerdict,
+    SequentialGate,
+    drawn_interval,
+    gate_test,
+    of_differences,
+)
 from rag_evals.stats.bootstrap import bootstrap_interval
 from rag_evals.stats.clusters import MeanError, mean_error
 from rag_evals.stats.groups import GroupScores, summarize_groups
@@ -31,6 +39,7 @@ from rag_evals.stats.paired import (
     largest_changes,
     minimum_detectable_difference,
 )
+from rag_evals.stats.power import rows_to_detect
 from rag_evals.stats.prediction_powered import CorrectedMean, prediction_powered_mean
 from rag_evals.stats.rogan_gladen import CorrectedRate, rogan_gladen_rate
 from rag_evals.stats.significance import (
@@ -60,12 +69,15 @@ __all__ = [
     "Confusion",
     "CorrectedMean",
     "CorrectedRate",
+    "GateTest",
+    "GateVerdict",
     "GroupScores",
     "Interval",
     "MeanError",
     "PairedComparison",
     "PairedVerdict",
     "PassFailTest",
+    "SequentialGate",
     "SignificanceTest",
     "ThresholdPoint",
     "auroc",
@@ -81,6 +93,8 @@ __all__ = [
     "compare_paired",
     "count_bands",
     "count_confusion",
+    "drawn_interval",
+    "gate_test",
     "holm_adjusted",
     "kappa_interval",
     "krippendorff_alpha",
@@ -91,8 +105,10 @@ __all__ = [
     "mean_interval",
     "measure_agreement",
     "minimum_detectable_difference",
+    "of_differences",
     "prediction_powered_mean",
     "rogan_gladen_rate",
+    "rows_to_detect",
     "sign_flip_test",
     "summarize_groups",
     "threshold_curve",

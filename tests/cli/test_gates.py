@@ -95,6 +95,10 @@ def test_a_gate_on_the_lower_end(command: Command) -> None:
         (("--at", "lower"), "--at lower does nothing without --fail-under"),
         (("--min-scored", "0.9", "--at", "mean"), "--at mean does nothing without --fail-under"),
         (("--fail-under", "0.5", "--min-scored", "90"), "--min-scored '90' is neither a share"),
+        (("--gate", "85"), "--gate=85.0 is outside 0..1"),
+        (("--gate", "nan"), "--gate=nan is outside 0..1"),
+        (("--error", "0.1"), "--error 0.1 does nothing without --gate"),
+        (("--gate", "0.8", "--error", "5"), "error=5.0 is not above 0"),
         (("--count", "empty_context"), "'empty_context' is not REASON=VALUE"),
         (("--count", "empty_context=most"), "'empty_context=most' is not REASON=VALUE"),
         (("--count", "empty_context=2"), "count['empty_context']=2.0 is outside 0..1"),
@@ -225,3 +229,51 @@ def test_pairs_that_cannot_be_are_refused(
     assert ended.code == 2
     assert said in ended.err
     assert len(ended.err.splitlines()) == 1
+
+
+def test_a_gate_has_three_ends(command: Command) -> None:
+    """Sixty perfect rows pass, three decide nothing (4), and the number of rows is said."""
+    ended = command("grade", write_rows("d.jsonl", rows=60), "--quiet", "--gate", "0.85")
+    assert ended.code == 0
+    assert "gate passed: the mean of faithfulness is 1.0000 over 60 rows, and above" in ended.err
+
+    ended = command("grade", write_rows("few.jsonl", rows=3), "--quiet", "--gate", "0.85")
+    assert ended.code == 4
+    assert "gate not decided: the mean of faithfulness is 1.0000 over 3 rows" in ended.err
+    assert "more rows would decide 0.85" in ended.err
+
+    data = write_rows("dead.jsonl", rows=60, without_context=30)
+    ended = command("grade", data, "--quiet", "--gate", "0.85")
+    assert ended.code == 1
+    assert "gate failed: min-scored 0.9: faithfulness has a score in 30 of 60" in ended.err
+    assert command("grade", data, "--quiet", "--gate", "0.85", "--min-scored", "0.5").code == 4
+
+
+def test_a_gate_of_a_comparison(command: Command) -> None:
+    """A run loses nothing against itself; a margin outside 0..1 is refused."""
+    command("grade", write_rows("d.jsonl", rows=3), "--quiet", "--out", "run")
+    ended = command("compare", "run", "run", "--gate", "0.02")
+
+    assert ended.code == 0
+    assert "gate passed: the change of faithfulness is 0.0000 over 3 rows" in ended.err
+    assert command("compare", "run", "run", "--gate", "2").code == 2
+
+
+def test_fail_under_says_that_it_looks_at_the_mean(command: Command) -> None:
+    """One line says so, where nobody chose what it looks at."""
+    asked = ("grade", write_rows("d.jsonl", rows=3), "--quiet", "--fail-under", "0.5")
+
+    assert "--gate decides with a stated error" in command(*asked).err
+    assert "--gate" not in command(*asked, "--at", "mean").err
+
+
+def test_a_plan_says_how_many_rows(command: Command) -> None:
+    """Rows for a gate come from a run; without a question there is nothing to plan."""
+    command("grade", write_rows("d.jsonl", rows=3), "--quiet", "--out", "run")
+
+    ended = command("plan", "--baseline", "run", "--gate", "0.85")
+    assert ended.code == 0
+    assert "rows decide a gate at 0.85 (the mean of 3 rows is 1.0000)" in ended.out
+    assert command("plan", "--baseline", "run").code == 2
+    ended = command("plan", "--baseline", "run", "--detect", "0.03")
+    assert (ended.code, "all 3 differences are equal" in ended.err) == (2, True)

@@ -12,8 +12,11 @@ from rag_evals.analysis import compare as compare_runs
 from rag_evals.cli.shared.gates import (
     GATE_PANEL,
     Counts,
+    GateError,
     MinScored,
+    asked_error,
     asked_share,
+    exit_as_decided,
     exit_when_missed,
     parsed_counts,
 )
@@ -79,6 +82,16 @@ def compare(
             rich_help_panel=GATE_PANEL,
         ),
     ] = None,
+    gate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MARGIN",
+            help="Show that the candidate loses at most this: passed, failed (1), or not decided "
+            "(4) and how many rows would do.",
+            rich_help_panel=GATE_PANEL,
+        ),
+    ] = None,
+    error: GateError = None,
     min_scored: MinScored = None,
     count: Counts = None,
     out: Annotated[
@@ -100,16 +113,26 @@ def compare(
       rag-evals compare runs/before runs/after --by topic
       rag-evals compare runs/before runs/after -o compared.html
       rag-evals compare runs/before runs/after --fail-if-worse 0.02
+      rag-evals compare runs/before runs/after --gate 0.02
       rag-evals compare runs/both --grader faithfulness --grader faithfulness_two_step
       rag-evals compare runs/before runs/both --pair faithfulness=faithfulness_two_step
     """
     counted, share = parsed_counts(count), asked_share(min_scored)
+    asked = asked_error(gate, error)
     first = opened_run(baseline)
     second = first if candidate is None else opened_run(candidate)
     pairs, only = _asked_pairs(candidate, grader or [], parse_pairs(pair or []))
     first, second = paired_runs(first, second, pairs=pairs, graders=only)
     compared = compare_runs(
-        first, second, count=counted, by=by, cluster=cluster, threshold=threshold, seed=seed
+        first,
+        second,
+        count=counted,
+        by=by,
+        cluster=cluster,
+        threshold=threshold,
+        gate=gate,
+        error=asked,
+        seed=seed,
     )
     if json_output:
         echo_json(comparison_json(compared))
@@ -121,6 +144,8 @@ def compare(
         echo(f"report: {path}", err=json_output)
     if fail_if_worse is not None or min_scored is not None:
         exit_when_missed(compared.missed(margin=fail_if_worse, min_scored=share))
+    if (decision := compared.decision(min_scored=share)) is not None:
+        exit_as_decided(decision)
 
 
 def _asked_pairs(

@@ -11,12 +11,14 @@ import typer
 from rag_evals.cli.shared.after_run import check_group_column, show_more
 from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
+    AskedGates,
     AtOption,
     Counts,
     FailUnder,
+    GateError,
+    GateMean,
     MinScored,
-    asked_gate,
-    exit_when_missed,
+    asked_gates,
     parsed_counts,
 )
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders, chosen_graders
@@ -48,7 +50,6 @@ from rag_evals.report.terminal.screen import echo, echo_error, echo_json
 from rag_evals.run import (
     DEFAULT_CONCURRENCY,
     DEFAULT_MAX_FAILURES,
-    Gate,
     Plan,
     Run,
     RunOptions,
@@ -109,6 +110,8 @@ def grade(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")
     ] = False,
+    gate: GateMean = None,
+    error: GateError = None,
     fail_under: FailUnder = None,
     at: AtOption = None,
     min_scored: MinScored = None,
@@ -161,14 +164,15 @@ def grade(
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --prompt my_strict.jinja
       rag-evals grade answers.jsonl --judge "embedded>openai/gpt-4o-mini"
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --dry-run
+      rag-evals grade answers.jsonl --gate 0.85
       rag-evals grade answers.jsonl --fail-under 0.9 --json
       rag-evals grade answers.jsonl --fail-under 0.8 --at lower --count empty_context=0
       rag-evals grade answers.xlsx --sheet Answers --report
     """
     counted = parsed_counts(count)
-    gate = asked_gate(fail_under, at, min_scored, counted)
+    gates = asked_gates(gate, error, fail_under, at, min_scored, counted)
     if dry_run:
-        _check_dry_run({"a gate": gate, "--by": by, "--report": report, "--restart": restart})
+        _check_dry_run({"a gate": gates, "--by": by, "--report": report, "--restart": restart})
     options: RunOptions = {
         "limit": limit,
         "timeout": timeout,
@@ -203,7 +207,7 @@ def grade(
     run, too_many = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
     _show(run, json_output=json_output, quiet=quiet, count=counted)
     show_more(run, by=by, report=report, on_stderr=json_output)
-    _check(run, too_many, gate)
+    _check(run, too_many, gates)
 
 
 def _announce(plan: Plan, data: str, *, by: str | None, quiet: bool) -> None:
@@ -220,12 +224,11 @@ def _show_estimate(plan: Plan, *, json_output: bool) -> None:
         echo(str(estimated))
 
 
-def _check(run: Run, too_many: TooManyFailuresError | None, gate: Gate | None) -> None:
+def _check(run: Run, too_many: TooManyFailuresError | None, gates: AskedGates) -> None:
     if too_many is not None:
         echo_error(too_many)
         raise typer.Exit(TOO_MANY_FAILURES)
-    if gate is not None:
-        exit_when_missed(gate.missed(run.summary()))
+    gates.exit_unless_passed(run)
 
 
 def _check_dry_run(asked: Mapping[str, object]) -> None:

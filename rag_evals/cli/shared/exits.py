@@ -13,7 +13,8 @@ DONE = 0
 GATE_MISSED = 1
 USAGE_ERROR = 2
 TOO_MANY_FAILURES = 3
-# As sysexits.h has it: an error inside the program. 4 is kept for a gate that is not decided.
+NOT_DECIDED = 4
+# As sysexits.h has it: an error inside the program.
 CRASH = 70
 # As shells have it: 128 and the number of the signal.
 INTERRUPTED = 130

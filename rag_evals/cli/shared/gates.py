@@ -1,16 +1,48 @@
 """Which gate do the options of a command set, and what is printed when it is missed?"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from rag_evals.cli.shared.exits import GATE_MISSED
+from rag_evals.cli.shared.exits import GATE_MISSED, NOT_DECIDED
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.terminal.screen import echo
-from rag_evals.run import DEFAULT_MIN_SCORED, Gate, GateAt, Missed, parse_share, require_counts
+from rag_evals.run import (
+    DEFAULT_ERROR,
+    DEFAULT_MIN_SCORED,
+    Gate,
+    GateAt,
+    GateDecision,
+    Missed,
+    Run,
+    parse_share,
+    require_counts,
+    require_gate,
+)
 
 GATE_PANEL = "Gate: exit with 1 when it is missed"
+
+GateMean = Annotated[
+    float | None,
+    typer.Option(
+        "--gate",
+        metavar="MEAN",
+        help="Show that the mean of each grader is above this: passed, failed (1), or not decided "
+        "(4) and how many rows would do.",
+        rich_help_panel=GATE_PANEL,
+    ),
+]
+
+GateError = Annotated[
+    float | None,
+    typer.Option(
+        "--error",
+        help="Chance that --gate says passed or failed wrongly. Default: 0.05.",
+        rich_help_panel=GATE_PANEL,
+    ),
+]
 
 FailUnder = Annotated[
     float | None,
@@ -73,6 +105,69 @@ def parsed_counts(texts: Sequence[str] | None) -> dict[str, float]:
     return counts
 
 
+@dataclass(frozen=True, slots=True)
+class AskedGates:
+    """What the options of `grade` ask of a run.
+
+    Attributes:
+        rules: What `--fail-under` and `--min-scored` ask; None without them.
+        mean: What `--gate` asks; None without it.
+        error: Chance that it answers wrongly.
+        min_scored: Least share of rows with a score.
+        count: Numbers for reasons of rows without a score.
+        warned: Whether to say that `--fail-under` looks at the mean.
+    """
+
+    rules: Gate | None
+    mean: float | None
+    error: float
+    min_scored: float
+    count: dict[str, float]
+    warned: bool
+
+    def __bool__(self) -> bool:
+        """Whether anything is asked."""
+        return self.rules is not None or self.mean is not None
+
+    def exit_unless_passed(self, run: Run) -> None:
+        """Say what is missed or not decided, and exit with 1 or 4 then."""
+        if self.warned:
+            echo(
+                "--fail-under compares the mean of these rows, whatever chance made of it; "
+                "--at lower looks at its interval, and --gate decides with a stated error",
+                err=True,
+            )
+        if self.rules is not None and (self.mean is None or self.rules.fail_under is not None):
+            exit_when_missed(self.rules.missed(run.summary()))
+        if self.mean is not None:
+            exit_as_decided(
+                run.gate(self.mean, error=self.error, min_scored=self.min_scored, count=self.count)
+            )
+
+
+def asked_gates(
+    gate: float | None,
+    error: float | None,
+    fail_under: float | None,
+    at: GateAt | None,
+    min_scored: str | None,
+    count: dict[str, float],
+) -> AskedGates:
+    """Return the gates of `grade`; false where there is none.
+
+    Raises:
+        ConfigurationError: An option that would do nothing, or a number out of its range.
+    """
+    return AskedGates(
+        asked_gate(fail_under, at, min_scored, count),
+        gate,
+        asked_error(gate, error),
+        asked_share(min_scored),
+        count,
+        warned=fail_under is not None and at is None,
+    )
+
+
 def asked_gate(
     fail_under: float | None,
     at: GateAt | None,
@@ -91,6 +186,20 @@ def asked_gate(
     return Gate(fail_under, at or "mean", asked_share(min_scored), count)
 
 
+def asked_error(gate: float | None, error: float | None, name: str = "--gate") -> float:
+    """Check `--gate` and `--error`, and return the latter.
+
+    Raises:
+        ConfigurationError: An option that would do nothing, or a number out of its range.
+    """
+    if gate is None and error is not None:
+        raise ConfigurationError(f"--error {error:g} does nothing without {name}")
+    asked = DEFAULT_ERROR if error is None else error
+    if gate is not None:
+        require_gate(name, gate, asked)
+    return asked
+
+
 def asked_share(text: str | None) -> float:
     """Read `--min-scored`.
 
@@ -103,6 +212,16 @@ def asked_share(text: str | None) -> float:
         return parse_share(text)
     except ConfigurationError as error:
         raise ConfigurationError(f"--min-scored {error}") from None
+
+
+def exit_as_decided(decision: GateDecision) -> None:
+    """Say what a gate decided, and exit with 1 for failed, with 4 for not decided."""
+    for line in str(decision).splitlines():
+        echo(f"gate {line}", err=True)
+    if decision.verdict == "failed":
+        raise typer.Exit(GATE_MISSED)
+    if decision.verdict == "not decided":
+        raise typer.Exit(NOT_DECIDED)
 
 
 def exit_when_missed(missed: Sequence[Missed]) -> None:

@@ -12,9 +12,8 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from rag_evals.analysis import reason_of
 from rag_evals.core import CONTRADICTED, Finding
-from rag_evals.run import Record, Run, StoredSample, findings_in
+from rag_evals.run import Record, Run, StoredSample, findings_in, reason_of
 from rag_evals.text import split_sentences
 
 SAMPLES_IN_BLOCK = 100

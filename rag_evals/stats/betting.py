@@ -1,0 +1,356 @@
+"""Is a mean above a gate, however often one looks?
+
+A gambler bets that it is, at odds that are fair where the mean is the gate. His wealth then passes
+1 / error with a chance of at most `error`, at any time and for any distribution on 0..1 (Ville
+1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686): a gate may stop as soon as it has.
+
+He starts with equal shares on eight fixed fractions of the largest bet. Wealth then falls as the
+mean that is doubted rises, so that bounds follow by bisection, and it needs no order of the rows.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rag_evals.stats.checks import require_fraction, require_scores
+from rag_evals.stats.clusters import cluster_rows
+from rag_evals.stats.intervals import Interval
+
+GateVerdict = Literal["passed", "failed", "not decided"]
+
+# From small bets, for means close to the gate, to bold ones.
+_FRACTIONS = tuple(0.01 * 90 ** (step / 7) for step in range(8))
+_BISECTIONS = 20
+_MOST_DISTINCT = 2_000
+_GRAIN = 4_000
+_MOST_ROWS_TOLD = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class GateTest:
+    """What rows say about a gate.
+
+    Attributes:
+        verdict: "passed" where the mean is shown to be above the gate, "failed" where it is shown
+            to be below, else "not decided".
+        gate: The mean that is asked for, 0 to 1.
+        estimate: Mean of the scores; None without one.
+        low: The mean is above this, but for a chance of `error`.
+        high: The mean is below this, but for the same chance.
+        error: Chance of a wrong "passed", and of a wrong "failed".
+        scored: Rows with a score.
+        population: Rows that the mean is of; None for all rows like these.
+        more_rows: Rows that would decide it, about; None where it is decided, or where a million
+            would not.
+    """
+
+    verdict: GateVerdict
+    gate: float
+    estimate: float | None
+    low: float
+    high: float
+    error: float
+    scored: int
+    population: int | None = None
+    more_rows: int | None = None
+
+
+def gate_test(
+    scores: Sequence[float],
+    gate: float,
+    *,
+    error: float = 0.05,
+    fail_error: float | None = None,
+    clusters: Sequence[Hashable | None] | None = None,
+) -> GateTest:
+    """Test whether the mean over all rows like these reaches a gate.
+
+    The answer holds however often it is asked, as after each hundred rows more.
+
+    Args:
+        scores: Numbers from 0 to 1, one per row, in any order.
+        gate: The mean that is asked for, 0 to 1.
+        error: Chance of a wrong answer, as a fraction.
+        fail_error: The same for "failed", where it is less; as for one of several graders.
+        clusters: The document or conversation of each row; None means independent rows.
+
+    Raises:
+        InvalidScoresError: There is no score, or one is not a number from 0 to 1.
+        UnpairedScoresError: `clusters` has another length than `scores`.
+        ConfigurationError: `error` is not a fraction.
+    """
+    require_scores("scores", scores)
+    fail_error = _checked_errors(error, fail_error)
+    groups = cluster_rows(len(scores), clusters=clusters)
+    units = [(math.fsum(scores[row] for row in rows), len(rows)) for rows in groups]
+    above = _Independent.of(units)
+    below = _Independent.of([(rows - total, rows) for total, rows in units])
+    verdict: GateVerdict = "not decided"
+    if gate <= 0 or above.log_wealth(gate) >= -math.log(error):
+        verdict = "passed"
+    elif below.log_wealth(1 - gate) >= -math.log(fail_error):
+        verdict = "failed"
+    estimate = math.fsum(scores) / len(scores)
+    more = None
+    if verdict == "not decided":
+        more = _rows_more(above, below, estimate, gate, error, len(scores))
+    low, high = above.bound(error), 1 - below.bound(error)
+    return GateTest(
+        verdict, gate, estimate, min(low, estimate), max(high, estimate), error, len(scores),
+        more_rows=more,
+    )  # fmt: skip
+
+
+def of_differences(test: GateTest) -> GateTest:
+    """Turn the test of (1 + difference) / 2 into that of the difference, -1 to 1."""
+    return replace(
+        test,
+        gate=2 * test.gate - 1,
+        estimate=None if test.estimate is None else 2 * test.estimate - 1,
+        low=2 * test.low - 1,
+        high=2 * test.high - 1,
+    )
+
+
+def _checked_errors(error: float, fail_error: float | None) -> float:
+    require_fraction("error", error)
+    if fail_error is None:
+        return error
+    require_fraction("fail_error", fail_error)
+    return fail_error
+
+
+class _Independent:
+    """Wealth of a bet that the mean is above a value, from independent units of rows."""
+
+    def __init__(self, units: Counter[tuple[float, int]]) -> None:
+        self._units = units
+        # Rows of one cluster are one bet, as large as the largest cluster can bear.
+        self._largest = max(rows for _, rows in units)
+
+    @classmethod
+    def of(cls, units: Sequence[tuple[float, int]]) -> "_Independent":
+        counted = Counter(units)
+        if len(counted) > _MOST_DISTINCT:
+            # Rounded down, a million different scores take no hours, and no bet wins by it.
+            counted = Counter((math.floor(total * _GRAIN) / _GRAIN, n) for total, n in units)
+        return cls(counted)
+
+    def log_wealth(self, mean: float) -> float:
+        """Log of the wealth where the mean is `mean` at most."""
+        if mean <= 0:
+            return math.inf if any(total > 0 for total, _ in self._units) else 0.0
+        return _log_mean_exp([self._growth(fraction, mean) for fraction in _FRACTIONS])
+
+    def _growth(self, fraction: float, mean: float) -> float:
+        share = fraction / (self._largest * mean)
+        return math.fsum(
+            times * math.log1p(share * (total - rows * mean))
+            for (total, rows), times in self._units.items()
+        )
+
+    def best_growth(self, doubted: float, mean: float) -> float:
+        """Log of the wealth that the best fraction makes of 1, with one row of 0 or 1 besides.
+
+        Five equal rows do not show that all rows are equal.
+        """
+        if doubted <= 0:
+            return 0.0
+        return max(
+            self._growth(fraction, doubted)
+            + mean * math.log1p(fraction * (1 / doubted - 1))
+            + (1 - mean) * math.log1p(-fraction)
+            for fraction in _FRACTIONS
+        )
+
+    def bound(self, error: float) -> float:
+        """Largest mean that the wealth rules out, as far as bisection finds it."""
+        return _bound(self.log_wealth, error)
+
+
+def _rows_more(
+    above: _Independent, below: _Independent, estimate: float, gate: float, error: float, rows: int
+) -> int | None:
+    """Rows that would decide, if they were as these; None where a million would not."""
+    bet, value, mean = (
+        (above, gate, estimate) if estimate > gate else (below, 1 - gate, 1 - estimate)
+    )
+    grown = bet.best_growth(value, mean)
+    if grown <= 0:
+        return None
+    # The best fraction began with an eighth of the wealth.
+    needed = -math.log(error) + math.log(len(_FRACTIONS))
+    more = max(1, math.ceil((rows + 1) * needed / grown) - rows)
+    return more if more <= _MOST_ROWS_TOLD else None
+
+
+class SequentialGate:
+    """Watches rows that are drawn from a data set one by one, in random order.
+
+    Args:
+        gate: The mean over all rows of the data that is asked for, 0 to 1.
+        population: Rows of the data.
+        error: Chance of a wrong "passed".
+        fail_error: Chance of a wrong "failed"; None for the same.
+    """
+
+    def __init__(
+        self, gate: float, population: int, *, error: float = 0.05, fail_error: float | None = None
+    ) -> None:
+        fail_error = _checked_errors(error, fail_error)
+        self.gate = gate
+        self.population = population
+        self.verdict: GateVerdict = "passed" if gate <= 0 else "not decided"
+        self._errors = (error, fail_error)
+        self._scores: list[float | None] = []
+        self._above = _Drawn(gate, population)
+        self._below = _Drawn(1 - gate, population)
+
+    def add(self, score: float | None) -> None:
+        """Count the next row; None has no score, and the mean is over rows that have one."""
+        self._scores.append(score)
+        self._above.add(score)
+        self._below.add(None if score is None else 1 - score)
+        if self.verdict == "not decided":
+            self.verdict = self._decided()
+
+    def _decided(self) -> GateVerdict:
+        known = [score for score in self._scores if score is not None]
+        if len(self._scores) >= self.population:
+            if not known:
+                return "not decided"
+            # All rows are graded, so that nothing is left to chance.
+            return "passed" if math.fsum(known) / len(known) >= self.gate - 1e-12 else "failed"
+        if self._above.log_wealth() >= -math.log(self._errors[0]):
+            return "passed"
+        if self._below.log_wealth() >= -math.log(self._errors[1]):
+            return "failed"
+        return "not decided"
+
+    def test(self) -> GateTest:
+        """Say what the rows so far show."""
+        known = [score for score in self._scores if score is not None]
+        error = self._errors[0]
+        low, high = drawn_bounds(self._scores, self.population, error=error)
+        left = self.population - len(self._scores)
+        return GateTest(
+            self.verdict,
+            self.gate,
+            math.fsum(known) / len(known) if known else None,
+            low,
+            high,
+            error,
+            len(known),
+            self.population,
+            left if self.verdict == "not decided" and left else None,
+        )
+
+
+class _Drawn:
+    """Wealth of a bet that the mean of a data set is above a value, drawing without putting back.
+
+    What was drawn is known, so that the mean of what is left is no more the one doubted at first.
+    A row without a score counts as the doubted mean: it moves no mean, and no wealth.
+    """
+
+    def __init__(self, mean: float, population: int) -> None:
+        self._mean = mean
+        self._left = population
+        self._owed = mean * population
+        self._logs = [0.0] * len(_FRACTIONS)
+
+    def add(self, score: float | None) -> None:
+        value = self._mean if score is None else score
+        expected = self._owed / self._left
+        self._owed -= value
+        self._left -= 1
+        # Rounding must not take a sum that is just reached for one that is passed.
+        if self._owed < -1e-9 or (expected <= 0 and value > 0):
+            self._logs = [math.inf] * len(_FRACTIONS)
+        elif expected > 0:
+            gain = value / expected - 1
+            self._logs = [
+                log + math.log1p(fraction * gain)
+                for log, fraction in zip(self._logs, _FRACTIONS, strict=True)
+            ]
+
+    def log_wealth(self) -> float:
+        return _log_mean_exp(self._logs)
+
+
+def drawn_bounds(
+    scores: Sequence[float | None], population: int, *, error: float
+) -> tuple[float, float]:
+    """Bound the mean of a data set of which some rows were drawn, in the order of the draw.
+
+    Args:
+        scores: Of the rows drawn, 0 to 1; None where a row has no score.
+        population: Rows of the data.
+        error: Chance that the mean is below the first bound, and above the second.
+
+    Returns:
+        Bounds within 0..1, valid whenever the draw stopped; both the mean itself when all rows
+        were drawn.
+    """
+    known = [score for score in scores if score is not None]
+    if not known:
+        return 0.0, 1.0
+    mean = math.fsum(known) / len(known)
+    if len(scores) >= population:
+        return mean, mean
+
+    def wealth_of(values: Sequence[float | None], doubted: float) -> float:
+        bet = _Drawn(doubted, population)
+        for value in values:
+            bet.add(value)
+        return bet.log_wealth()
+
+    mirrored = [None if score is None else 1 - score for score in scores]
+    low = _bound(lambda doubted: wealth_of(scores, doubted), error)
+    high = 1 - _bound(lambda doubted: wealth_of(mirrored, doubted), error)
+    return min(low, mean), max(high, mean)
+
+
+def drawn_interval(
+    scores: Sequence[float | None], population: int, *, confidence: float = 0.95
+) -> Interval | None:
+    """Estimate the mean of a data set of which some rows were drawn, whenever the draw stopped.
+
+    Args:
+        scores: As for `drawn_bounds`.
+        population: Rows of the data.
+        confidence: Coverage of the interval, as a fraction; never less.
+
+    Returns:
+        None without a score.
+
+    Raises:
+        ConfigurationError: `confidence` is not a fraction.
+    """
+    require_fraction("confidence", confidence)
+    known = [score for score in scores if score is not None]
+    if not known:
+        return None
+    low, high = drawn_bounds(scores, population, error=(1 - confidence) / 2)
+    mean = math.fsum(known) / len(known)
+    return Interval(mean, low, high, confidence, "betting, without replacement")
+
+
+def _bound(log_wealth_at: Callable[[float], float], error: float) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if log_wealth_at(middle) >= -math.log(error):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _log_mean_exp(logs: Sequence[float]) -> float:
+    most = max(logs)
+    if math.isinf(most):
+        return most
+    return most + math.log(math.fsum(math.exp(log - most) for log in logs) / len(logs))

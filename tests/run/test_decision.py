@@ -1,0 +1,108 @@
+"""A run says whether its mean is shown to reach a gate: passed, failed, or not decided."""
+
+import pytest
+
+from rag_evals.analysis import compare, plan
+from rag_evals.errors import ConfigurationError
+from rag_evals.run import Run
+from tests.analysis.runs import record, scores_run
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict", "said"),
+    [
+        ([1.0] * 60, "passed", "the mean of faithfulness is 1.0000 over 60 rows, and above 0.9"),
+        ([0.0, 1.0] * 40, "failed", "is 0.5000 over 80 rows, and below 0.6"),
+        ([0.84] * 5, "not decided", "more rows would decide 0.85"),
+        ([0.85] * 400, "not decided", "no number of rows like these would decide 0.85"),
+    ],
+)
+def test_three_verdicts(scores: list[float], verdict: str, said: str) -> None:
+    """Each verdict comes with the mean, its bounds, and what would decide."""
+    decision = scores_run(scores).gate(0.85)
+
+    assert (decision.verdict, decision.passed) == (verdict, verdict == "passed")
+    assert said in str(decision)
+
+
+def test_rows_without_a_score_fail_the_gate() -> None:
+    """Half of the rows without a score miss min-scored; counted as a number they have one."""
+    run = scores_run([*[1.0] * 60, *[None] * 60])
+
+    assert run.gate(0.85).verdict == "failed"
+    assert "min-scored 0.9: faithfulness has a score in 60 of 120 rows" in str(run.gate(0.85))
+    assert run.gate(0.85, min_scored=0.5).verdict == "passed"
+    assert run.gate(0.85, count={"empty_context": 0.0}).verdict == "failed"
+    assert "the mean of faithfulness is 0.5000 over 120" in str(
+        run.gate(0.85, count={"empty_context": 0.0})
+    )
+    assert scores_run([None, None]).gate(0.5, min_scored=0.0).verdict == "failed"
+    assert Run().gate(0.5).verdict == "failed"
+
+
+def test_all_graders_must_pass_and_one_may_fail() -> None:
+    """The run fails with one grader, and passes only with all of them."""
+    good = [record(n, f"r{n}", 1.0, grader="a") for n in range(60)]
+    weak = [record(n, f"r{n}", 0.85, grader="b") for n in range(60)]
+    bad = [record(n, f"r{n}", 0.0, grader="c") for n in range(60)]
+
+    assert Run(good).gate(0.85).verdict == "passed"
+    assert Run([*good, *weak]).gate(0.85).verdict == "not decided"
+    assert Run([*good, *weak, *bad]).gate(0.85).verdict == "failed"
+
+
+def test_rows_of_one_document_count_less() -> None:
+    """Sixty rows of six documents pass nothing that sixty documents would."""
+    columns = {f"r{n}": {"doc": n // 10} for n in range(60)}
+    run = scores_run([1.0] * 60, columns=columns)
+
+    assert run.gate(0.85).verdict == "passed"
+    assert run.gate(0.85, cluster="doc").verdict == "not decided"
+
+
+@pytest.mark.parametrize(
+    ("gate", "error"), [(85, 0.05), (-0.1, 0.05), (0.85, 0.0), (0.85, 5), (float("nan"), 0.05)]
+)
+def test_numbers_out_of_range_are_refused(gate: float, error: float) -> None:
+    """Percent and nonsense are refused, with the number."""
+    with pytest.raises(ConfigurationError, match=r"outside 0..1|error="):
+        scores_run([1.0]).gate(gate, error=error)
+
+
+@pytest.mark.parametrize(
+    ("new", "verdict"),
+    [([0.8] * 300, "passed"), ([0.4, 0.9] * 150, "failed"), ([0.8, 0.78] * 10, "not decided")],
+)
+def test_a_gate_of_two_runs(new: list[float], verdict: str) -> None:
+    """The candidate is shown to lose at most the margin, to lose more, or neither."""
+    compared = compare(scores_run([0.8] * len(new)), scores_run(new), gate=0.05)
+    decision = compared.decision()
+
+    assert decision is not None
+    assert decision.verdict == verdict
+    assert "the change of faithfulness is" in str(decision)
+    assert compare(scores_run([0.8, 0.7]), scores_run([0.8, 0.8])).decision() is None
+
+
+def test_a_run_and_itself_pass() -> None:
+    """A run loses nothing against itself, however few its rows."""
+    run = scores_run([0.8, 0.7, 1.0])
+    decision = compare(run, run, gate=0.0).decision()
+
+    assert decision is not None
+    assert decision.passed
+
+
+def test_a_plan_counts_rows() -> None:
+    """Two alike runs show that fewer rows are needed than one run alone can promise."""
+    scores = [n % 5 / 4 for n in range(100)]
+    first = scores_run(scores)
+    second = scores_run([min(1.0, score + 0.1 * (n % 3 == 0)) for n, score in enumerate(scores)])
+    alone, paired = plan(first, detect=0.03), plan(first, second, detect=0.03)
+
+    assert alone[0].rows is not None
+    assert paired[0].rows is not None
+    assert alone[0].rows > 20 * paired[0].rows
+    assert "fewer where they are alike" in str(alone[0])
+    (gate,) = plan(first, gate=0.55)
+    assert "rows decide a gate at 0.55 (the mean of 100 rows is 0.5000)" in str(gate)

@@ -1,0 +1,190 @@
+"""Gates by betting: the chance of a wrong answer is the stated one, however often one looks."""
+
+import math
+import random
+from collections.abc import Sequence
+from itertools import combinations, product
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_evals.errors import ConfigurationError, InvalidScoresError
+from rag_evals.stats import SequentialGate, drawn_interval, gate_test
+
+
+def decided(scores: Sequence[float | None], gate: float, error: float = 0.05) -> str:
+    """Draw all rows, and return what was decided at any time."""
+    watch = SequentialGate(gate, len(scores), error=error)
+    for place, score in enumerate(scores):
+        if watch.verdict != "not decided" or place == len(scores) - 1:
+            break
+        watch.add(score)
+    return watch.verdict
+
+
+def test_five_rows_decide_nothing() -> None:
+    """0.84 from five rows fails no gate of 0.85, and 1.00 passes none."""
+    low, high = gate_test([0.84] * 5, 0.85), gate_test([1.0] * 5, 0.85)
+
+    assert (low.verdict, high.verdict) == ("not decided", "not decided")
+    assert low.more_rows is not None
+    assert low.more_rows > 500
+    assert high.more_rows is not None
+    assert 15 < high.more_rows < 50
+    assert gate_test([1.0] * (5 + high.more_rows), 0.85).verdict == "passed"
+
+
+@pytest.mark.parametrize(
+    ("scores", "gate", "verdict"),
+    [
+        ([0.0] * 20, 0.85, "failed"),
+        ([1.0] * 40, 0.85, "passed"),
+        ([1.0] * 400, 1.0, "not decided"),
+        ([1.0] * 400 + [0.5], 1.0, "failed"),
+        ([0.0] * 400, 0.0, "passed"),
+        ([0.9] * 200 + [0.8] * 200, 0.85, "not decided"),
+    ],
+)
+def test_what_rows_show(scores: list[float], gate: float, verdict: str) -> None:
+    """A gate of 1 is never shown, one of 0 always; a mean at the gate is not decided."""
+    assert gate_test(scores, gate).verdict == verdict
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0, 1))
+def test_the_bounds_and_the_verdict_say_the_same(scores: list[float], gate: float) -> None:
+    """Passed is said exactly where the lower bound is above the gate; order changes nothing."""
+    test = gate_test(scores, gate)
+
+    assert test.estimate is not None
+    assert 0 <= test.low <= test.estimate <= test.high <= 1
+    if test.verdict == "passed" and gate > 0:
+        assert test.low >= gate - 1e-5
+    if test.verdict == "failed":
+        assert test.high <= gate + 1e-5
+    assert gate_test(scores[::-1], gate) == test
+
+
+def test_a_fair_bet_wins_nothing() -> None:
+    """Over all outcomes of six fair rows, a gambler who doubts the true mean keeps 1 on average."""
+    watch_means = []
+    for rows in product((0.0, 1.0), repeat=6):
+        test = _wealth([*rows], 0.5)
+        watch_means.append(test)
+
+    assert math.fsum(watch_means) / len(watch_means) == pytest.approx(1.0)
+
+
+def _wealth(scores: list[float], mean: float) -> float:
+    """Work out by hand what eight equal shares become."""
+    fractions = [0.01 * 90 ** (step / 7) for step in range(8)]
+    grown = [math.prod(1 + f * (score / mean - 1) for score in scores) for f in fractions]
+    wealth = math.fsum(grown) / 8
+    if wealth > 1:
+        # The test passes a gate exactly where the wealth reaches 1 / error.
+        assert gate_test(scores, mean, error=min(0.99, 1.001 / wealth)).verdict == "passed"
+        assert gate_test(scores, mean, error=0.999 / wealth).verdict != "passed"
+    return wealth
+
+
+@pytest.mark.parametrize("ones", [4, 5, 6, 7])
+def test_drawing_is_wrong_no_more_often_than_stated(ones: int) -> None:
+    """Over every order of a data set of nine rows, an error of 0.2 is kept exactly."""
+    orders = [
+        [float(place in chosen) for place in range(9)] for chosen in combinations(range(9), ones)
+    ]
+    wrong = {"above": 0, "below": 0}
+    for order in orders:
+        wrong["above"] += decided(order, ones / 9 + 0.001, error=0.2) == "passed"
+        wrong["below"] += decided(order, ones / 9, error=0.2) == "failed"
+
+    assert max(wrong.values()) <= 0.2 * len(orders)
+
+
+@pytest.mark.parametrize("distance", [-0.1, -0.05, 0.05, 0.1])
+def test_stopping_early_is_rarely_wrong_and_saves_rows(distance: float) -> None:
+    """Of 1,000 rows a few hundred decide a gate that is 0.05 or 0.10 away."""
+    rng = random.Random(7)
+    ends, wrong = [], 0
+    for _ in range(20):
+        rows = [float(place < 10 * round(100 * (0.85 + distance))) for place in range(1000)]
+        rng.shuffle(rows)
+        watch = SequentialGate(0.85, 1000)
+        used = 0
+        while watch.verdict == "not decided":
+            watch.add(rows[used])
+            used += 1
+        ends.append(used)
+        wrong += watch.verdict != ("passed" if distance > 0 else "failed")
+
+    assert wrong <= 2
+    assert median(ends) < (600 if abs(distance) < 0.1 else 200)
+
+
+def test_rows_without_a_score_move_nothing() -> None:
+    """The mean is over scored rows: a draw with gaps has wider bounds, around the same mean."""
+    rng = random.Random(3)
+    rows = [float(rng.random() < 0.8) for _ in range(200)]
+    gaps: list[float | None] = [row if place % 3 else None for place, row in enumerate(rows)]
+    full, some = drawn_interval(rows, 1000), drawn_interval(gaps, 1000)
+
+    assert full is not None
+    assert some is not None
+    assert some.width > full.width
+    assert some.contains(0.8)
+    assert drawn_interval([None, None], 5) is None
+
+
+def test_the_interval_of_a_stopped_draw_holds_the_mean_of_the_data() -> None:
+    """In 30 draws that stopped when they had decided, at most 4 intervals of 95 % miss."""
+    rng = random.Random(11)
+    missed = 0
+    for _ in range(30):
+        rows = [rng.choice((0.0, 0.5, 1.0, 1.0, 1.0)) for _ in range(200)]
+        watch, seen = SequentialGate(0.6, 200), list[float | None]()
+        for row in rows:
+            watch.add(row)
+            seen.append(row)
+            if watch.verdict != "not decided" or len(seen) == 80:
+                break
+        interval = drawn_interval(seen, 200)
+        assert interval is not None
+        missed += not interval.contains(sum(rows) / 200)
+
+    assert missed <= 4
+
+
+def test_all_rows_leave_nothing_to_chance() -> None:
+    """After the last row the mean is known, and decides."""
+    for rows, verdict in (([0.84] * 5, "failed"), ([0.85] * 5, "passed")):
+        watch = SequentialGate(0.85, 5)
+        for row in rows:
+            watch.add(row)
+        assert watch.verdict == verdict
+        assert watch.test().low == pytest.approx(watch.test().high)
+
+
+def test_alike_rows_of_a_cluster_count_once() -> None:
+    """Forty rows of eight documents show less than forty rows, and errors stay rare."""
+    rows = [1.0] * 60
+    alone = gate_test(rows, 0.85)
+    together = gate_test(rows, 0.85, clusters=[place // 10 for place in range(60)])
+
+    assert (alone.verdict, together.verdict) == ("passed", "not decided")
+    rng, wrong = random.Random(5), 0
+    for _ in range(150):
+        documents = [float(rng.random() < 0.8) for _ in range(40)]
+        scores = [document for document in documents for _ in range(6)]
+        clusters = [place // 6 for place in range(240)]
+        wrong += gate_test(scores, 0.8, clusters=clusters).verdict != "not decided"
+    assert wrong <= 15
+
+
+@pytest.mark.parametrize("error", [0.0, 1.0, 5.0])
+def test_an_error_that_promises_nothing_is_refused(error: float) -> None:
+    """An error of 0, 1 or 5 is refused, and so is a gate without rows."""
+    with pytest.raises(ConfigurationError, match="error="):
+        gate_test([1.0], 0.5, error=error)
+    with pytest.raises(InvalidScoresError, match="scores is empty"):
+        gate_test([], 0.5)
