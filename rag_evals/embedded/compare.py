@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rag_evals.embedded.evidence import ChosenEvidence, EvidenceSearch
-from rag_evals.embedded.passage import Sentence
+from rag_evals.embedded.sentence import Sentence
 from rag_evals.text import Word
 
 _WIDEST_GAP = 8

@@ -10,8 +10,9 @@ from rag_evals.embedded.features import difference_features, shared_features
 from rag_evals.embedded.leads import LONGEST_MATCHED
 from rag_evals.embedded.model import Model, log_odds, probability
 from rag_evals.embedded.pairs import Pair, pair_of
-from rag_evals.embedded.passage import Passage, Sentence, prepare, statement_sentence
+from rag_evals.embedded.passage import Passage, prepare
 from rag_evals.embedded.reasons import absence_reason, reason
+from rag_evals.embedded.sentence import Sentence, statement_sentence
 from rag_evals.embedded.sources import absence_of, claims_more, names_of_topic
 
 _MOST_READINGS = 6

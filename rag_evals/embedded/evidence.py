@@ -8,7 +8,8 @@ single word in an unrelated chunk changes nothing.
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from rag_evals.embedded.passage import Passage, Sentence
+from rag_evals.embedded.passage import Passage
+from rag_evals.embedded.sentence import Sentence
 
 _MOST_SENTENCES = 4
 _LEAST_GAIN = 0.06

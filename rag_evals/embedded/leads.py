@@ -7,6 +7,7 @@ passage 2," are cut off. English and Russian.
 """
 
 import re
+from functools import lru_cache
 
 from rag_evals.embedded.finite import reads_as_sentence
 from rag_evals.embedded.sources import (
@@ -107,6 +108,11 @@ def strip_lead(sentence: str) -> str:
         What the sentence claims; the sentence itself when nothing would remain. What the sources
         leave open is cut off as well where a claim follows: "…, but it stands in Paris."
     """
+    # A claim is prepared with its answer and decided by itself: both ask.
+    return _kept(sentence) if len(sentence) <= LONGEST_MATCHED else _stripped(sentence)
+
+
+def _stripped(sentence: str) -> str:
     text = sentence
     if any(map(text.__contains__, _SIGNS)):
         text = _CITATION.sub("", _EMPHASIS.sub("", text))
@@ -117,6 +123,9 @@ def strip_lead(sentence: str) -> str:
     if is_of_sources:
         text = _behind_turn(text) or text
     return text or sentence
+
+
+_kept = lru_cache(maxsize=256)(_stripped)
 
 
 def is_about_sources(text: str) -> bool:

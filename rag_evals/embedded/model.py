@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_evals.embedded.features import FEATURES
-from rag_evals.embedded.passage import Sentence
+from rag_evals.embedded.sentence import Sentence
 from rag_evals.embedded.vague import vague_factors
 from rag_evals.errors import ConfigurationError
 

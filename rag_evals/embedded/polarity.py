@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rag_evals.embedded.compare import EvidenceComparison
-from rag_evals.embedded.passage import Sentence
+from rag_evals.embedded.sentence import Sentence
 from rag_evals.text import (
     DENIES,
     DENIES_SOFTLY,

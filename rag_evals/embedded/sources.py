@@ -217,6 +217,8 @@ def names_source(text: str) -> bool:
     return any(map(text.lower().__contains__, _SOURCES))
 
 
+# A sentence is asked about several times on its way.
+@lru_cache(maxsize=256)
 def absence_of(sentence: str) -> Absence | None:
     """Return what a sentence says the sources leave out.
 
@@ -266,7 +268,6 @@ def speaks_of_sources(sentence: str) -> bool:
     return names_source(head) and _ONLY_POINTS.fullmatch(head) is not None
 
 
-# A sentence is asked about several times on its way.
 @lru_cache(maxsize=256)
 def _may_speak(sentence: str) -> bool:
     text = sentence.lower()

@@ -14,6 +14,7 @@ NAMES = {
         "citing_sentences",
         "without_citations",
     ),
+    "keys": ("plain_keys",),
     "language": (
         "LANGUAGE_NAMES",
         "READ_WELL",
@@ -39,7 +40,6 @@ NAMES = {
     "numbers": (
         "NUMBER_WORDS",
         "expand_dates",
-        "may_hold_date",
         "normalise_numbers",
         "numbers_of",
         "unit_at",
@@ -54,12 +54,10 @@ NAMES = {
         "Word",
         "is_name_at",
         "is_stop_word",
-        "may_hold_spaced_number",
         "stem",
         "synonyms",
         "words",
         "words_of",
-        "words_of_pieces",
     ),
 }
 """Every name of this room that others may use, by the file that has it."""

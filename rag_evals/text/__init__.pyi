@@ -5,6 +5,7 @@ from rag_evals.text.citations import citation_marks as citation_marks
 from rag_evals.text.citations import citations_of as citations_of
 from rag_evals.text.citations import citing_sentences as citing_sentences
 from rag_evals.text.citations import without_citations as without_citations
+from rag_evals.text.keys import plain_keys as plain_keys
 from rag_evals.text.language import LANGUAGE_NAMES as LANGUAGE_NAMES
 from rag_evals.text.language import READ_WELL as READ_WELL
 from rag_evals.text.language import denials as denials
@@ -30,7 +31,6 @@ from rag_evals.text.marks import QUANTIFIES as QUANTIFIES
 from rag_evals.text.marks import WEAKENS as WEAKENS
 from rag_evals.text.numbers import NUMBER_WORDS as NUMBER_WORDS
 from rag_evals.text.numbers import expand_dates as expand_dates
-from rag_evals.text.numbers import may_hold_date as may_hold_date
 from rag_evals.text.numbers import normalise_numbers as normalise_numbers
 from rag_evals.text.numbers import numbers_of as numbers_of
 from rag_evals.text.numbers import unit_at as unit_at
@@ -47,11 +47,9 @@ from rag_evals.text.tokens import token_counter as token_counter
 from rag_evals.text.word_forms import Word as Word
 from rag_evals.text.word_forms import is_name_at as is_name_at
 from rag_evals.text.word_forms import is_stop_word as is_stop_word
-from rag_evals.text.word_forms import may_hold_spaced_number as may_hold_spaced_number
 from rag_evals.text.word_forms import stem as stem
 from rag_evals.text.word_forms import synonyms as synonyms
 from rag_evals.text.word_forms import words as words
 from rag_evals.text.word_forms import words_of as words_of
-from rag_evals.text.word_forms import words_of_pieces as words_of_pieces
 
 __all__: list[str]

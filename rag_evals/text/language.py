@@ -60,8 +60,7 @@ def language_of(text: str) -> str | None:
     found = [word.lower() for word in _WORD.findall(text)]
     if not found:
         return None
-    latin = sum(word[0] < "\u0370" for word in found)
-    if 2 * latin < len(found) or not text.isascii():
+    if not text.isascii():
         code = _by_script(text)
         if code is not None:
             return code
@@ -70,7 +69,7 @@ def language_of(text: str) -> str | None:
 
 def has_russian(text: str) -> bool:
     """Say whether a text has a Russian letter; such a text is answered in Russian."""
-    return _RUSSIAN.search(text) is not None
+    return not text.isascii() and _RUSSIAN.search(text) is not None
 
 
 def script_of(text: str) -> str | None:
@@ -119,17 +118,22 @@ def _by_script(text: str) -> str | None:
 
 def _by_small_words(found: list[str]) -> str | None:
     languages = _languages_of_words()
-    hits = Counter(
-        code
-        for word in found
-        for code in (*languages.get(word, ()), *[_LETTERS[sign] for sign in _ODD.findall(word)])
-    )
+    # Most texts are English: what is counted in C comes first, and what is not there costs nothing.
+    known = languages.keys() & set(found)
+    hits: dict[str, int] = {}
+    for word in found if known else ():
+        if word in known:
+            for code in languages[word]:
+                hits[code] = hits.get(code, 0) + 1
+    text = "".join(found)
+    for sign in () if text.isascii() else _ODD.findall(text):
+        hits[_LETTERS[sign]] = hits.get(_LETTERS[sign], 0) + 1
     if not hits:
         return None
     # Spanish and Portuguese may be equal, which matters little; English and another are unclear.
     best = min(hits, key=lambda code: (-hits[code], code))
     least = max(2, _LEAST_SHARE * len(found))
-    is_clear = hits[best] >= least and (best == "en" or hits[best] > hits["en"])
+    is_clear = hits[best] >= least and (best == "en" or hits[best] > hits.get("en", 0))
     return best if is_clear else None
 
 

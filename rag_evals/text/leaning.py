@@ -7,6 +7,7 @@ the first words, and, in short texts only, for a verb.
 """
 
 import re
+from itertools import islice
 from typing import Literal
 
 from rag_evals.text.language import READ_WELL, has_russian, language_of
@@ -108,7 +109,8 @@ def _adds_nothing(rest: str) -> bool:
 
 
 def _is_fragment(text: str) -> bool:
-    found = _WORD.findall(text)
+    # One word more tells that it is too long.
+    found = [word[0] for word in islice(_WORD.finditer(text), _LONGEST_FRAGMENT + 1)]
     if not found or len(found) > _LONGEST_FRAGMENT:
         return False
     if has_russian(text):

@@ -114,6 +114,11 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
     return result + sequence[position:]
 
 
+def is_number_word(low: str) -> bool:
+    """Say whether a word in lower case is a number or a month, in some sentences at least."""
+    return low in _FIGURES
+
+
 def numbers_of(text: str) -> set[str]:
     """Return the numbers in a text as plain decimals, number words among them."""
     found = normalise_numbers(words(expand_dates(text)))
@@ -183,7 +188,7 @@ def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int
             shown = f"{surface} {sequence[position].surface}"
             number = Word(shown, value, "number", False, value, 0)
             position += 1
-        elif following in ("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"):
+        elif following in _ORDINAL_ENDINGS:
             position += 1
     before = result[-1].kind if result else ""
     result.append(number)
@@ -220,6 +225,11 @@ _SHORT_UNITS = {
     }.items()
     for word in words(name)
 }  # fmt: skip
+
+_ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"))
+
+AFTER_NUMBERS = _ORDINAL_ENDINGS | frozenset((*_SHORT_SCALES, *_SHORT_UNITS))
+"""Words in lower case that are read with a number before them, beside words that are numbers."""
 
 
 @lru_cache(maxsize=4096)

@@ -30,7 +30,12 @@ _TOKEN = re.compile(
     r"|[%‰$€£¥₽°]"
 )
 _SPACED_NUMBER = re.compile(r"\d[ \u00a0\u202f]\d{3}(?!\d)")
-_MARKS_AROUND = '.,;:!?()[]"'
+MARKS_AROUND = '.,;:!?()[]"'
+"""Marks around a word that are no part of it."""
+
+COUNTRY = "US"
+"""Not the pronoun "us"; the only word of which the capitals tell the key."""
+
 _LONGEST_WORD = 48
 # Five letters did better on Russian pairs than four, six, seven or all that the endings leave.
 _RUSSIAN_STEM = 5
@@ -41,7 +46,9 @@ _CANONICAL: dict[str, str] = {}
 for _key_of_forms, *_forms in map(str.split, lines_in("forms")):
     for _form in _forms:
         _CANONICAL.setdefault(_form, _key_of_forms)
-_MOST_KNOWN = 1 << 16
+MOST_KNOWN = 1 << 16
+"""Entries of a table of words or pieces, at most."""
+
 _VOWEL = re.compile("[aeiouy]")
 _UNITS_OF_SIGN = {
     "%": "percent", "‰": "permille", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen",
@@ -115,6 +122,12 @@ def stem(word: str) -> str:
     return _WORDS[word].key
 
 
+def plain_stem(token: str) -> str:
+    """Return what `stem` does for a word of ASCII letters, and keep nothing of it."""
+    token = token[:_LONGEST_WORD]
+    return "usa" if token == COUNTRY else _plain_key(token.lower())
+
+
 def is_stop_word(low: str) -> bool:
     """Say whether a word in lower case is one of grammar, such as "the", "of" or "не"."""
     return low in _STOP_WORDS
@@ -162,7 +175,7 @@ class _WordTable(dict[str, Word]):
         # Keys of very long tokens are cut and not kept: the table must not hold megabytes.
         if len(token) > _LONGEST_WORD:
             return _analyse(token[:_LONGEST_WORD])
-        if len(self) >= _MOST_KNOWN:
+        if len(self) >= MOST_KNOWN:
             self.clear()
         word = self[token] = _analyse(token)
         return word
@@ -172,7 +185,7 @@ class _Pieces(dict[str, tuple[Word, ...]]):
     """The words of a piece of text without white space; emptied when full, like the words."""
 
     def __missing__(self, piece: str) -> tuple[Word, ...]:
-        bare = piece.strip(_MARKS_AROUND)
+        bare = piece.strip(MARKS_AROUND)
         if not (bare.isascii() and bare.isalpha()):
             found = tuple(map(_WORDS.__getitem__, _TOKEN.findall(piece)))
         elif bare == piece:
@@ -181,7 +194,7 @@ class _Pieces(dict[str, tuple[Word, ...]]):
             # "word" and "word," share one tuple: fewer objects for the collector to visit.
             found = self[bare]
         if len(piece) <= _LONGEST_WORD:
-            if len(self) >= _MOST_KNOWN:
+            if len(self) >= MOST_KNOWN:
                 self.clear()
             self[piece] = found
         return found
@@ -192,7 +205,7 @@ _PIECES = _Pieces()
 
 
 def _analyse(token: str) -> Word:
-    if token.isascii() and token.isalpha() and token != "US":
+    if token.isascii() and token.isalpha() and token != COUNTRY:
         # As below, for nearly all words of an English text.
         low = token.lower()
         kind: Kind = "stop" if low in _STOP_WORDS else "word"
@@ -206,7 +219,7 @@ def _analyse(token: str) -> Word:
     if not token.isascii():
         plain = unicodedata.normalize("NFKC", token).replace("’", "'")
     plain = plain.replace(".", "")
-    if plain == "US":
+    if plain == COUNTRY:
         return Word(token, "usa", "word", True, "us", 0)  # the country, not the pronoun
     low = plain.lower().replace("ё", "е")
     kind = "stop" if low in _STOP_WORDS else "word"
