@@ -32,9 +32,12 @@ from rag_evals.run import Run as Run
 from rag_evals.run import StoredRun as StoredRun
 from rag_evals.run import Summary as Summary
 from rag_evals.run import aevaluate as aevaluate
+from rag_evals.run import astream as astream
 from rag_evals.run import evaluate as evaluate
 from rag_evals.run import load_run as load_run
+from rag_evals.run import merge as merge
 from rag_evals.run import open_session as open_session
+from rag_evals.run import stream as stream
 from rag_evals.score_abstention import Abstention as Abstention
 from rag_evals.score_abstention import AbstentionResult as AbstentionResult
 from rag_evals.score_citations import CitationFaithfulness as CitationFaithfulness

@@ -19,6 +19,7 @@ from rag_evals.cli.commands.export import export
 from rag_evals.cli.commands.grade import grade
 from rag_evals.cli.commands.graders import graders
 from rag_evals.cli.commands.label import label
+from rag_evals.cli.commands.merge import merge
 from rag_evals.cli.commands.plan import plan
 from rag_evals.cli.commands.prompts import prompts
 from rag_evals.cli.commands.report import report
@@ -37,6 +38,7 @@ app.command()(grade)
 app.command()(demo)
 app.command()(report)
 app.command()(export)
+app.command()(merge)
 app.command()(label)
 app.command(cls=OptionalMargin)(compare)
 app.command()(plan)

@@ -16,7 +16,9 @@ from rag_evals.run.gate import (
     require_share,
 )
 from rag_evals.run.interrupt import run_until_signal
+from rag_evals.run.merging import merge
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status, findings_in, reason_of, score_of
+from rag_evals.run.outcome_rows import outcome_schema
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Progress, Report
 from rag_evals.run.results import StoredResult
@@ -32,6 +34,7 @@ from rag_evals.run.session import (
 )
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.run.store import Record
+from rag_evals.run.stream import astream, stream
 from rag_evals.run.summary import GraderSummary, Summary, counted_words, worst_mean
 from rag_evals.run.tables import Shape, band_label
 
@@ -67,6 +70,7 @@ __all__ = [
     "Summary",
     "aevaluate",
     "aexecute",
+    "astream",
     "band_label",
     "collector_paused",
     "counted_words",
@@ -76,9 +80,11 @@ __all__ = [
     "findings_in",
     "load_run",
     "make_plan",
+    "merge",
     "missed_coverage",
     "missed_loss",
     "open_session",
+    "outcome_schema",
     "parse_share",
     "reason_of",
     "require_counts",
@@ -88,5 +94,6 @@ __all__ = [
     "safe_cell",
     "score_of",
     "session_of",
+    "stream",
     "worst_mean",
 ]

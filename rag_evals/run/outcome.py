@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any, Generic, Literal
 
 from pydantic import BaseModel
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from typing_extensions import TypeVar
 
 from rag_evals.core import Finding, Usage, findings_of, read_findings
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
 from rag_evals.run.lines import fault_of
+from rag_evals.run.outcome_rows import flat_row
 from rag_evals.run.results import StoredResult, read_result, type_name
 
 # The default lets `Outcome` stand alone: its result is then some model.
@@ -89,6 +90,13 @@ class Outcome(Generic[R_co]):
     def to_line(self) -> bytes:
         """Return one line of JSON, with its end."""
         return to_json(self) + b"\n"
+
+    def to_row(self) -> dict[str, Any]:
+        """Return it as one flat row for a table: texts, numbers and a list of texts.
+
+        `rag_evals.run.outcome_schema()` is its Arrow schema; `merge` makes a run of such rows.
+        """
+        return flat_row(from_json(self.to_line()))
 
     @classmethod
     def from_record(

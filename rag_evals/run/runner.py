@@ -1,35 +1,30 @@
-"""How is a data set graded? A limited number of gradings at a time, each stored when it ends."""
+"""How is a data set graded? By a plan, and a loop that carries it out."""
 
 import asyncio
-import time
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import aclosing
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
 from rag_evals.core import named_arguments
-from rag_evals.dataset import Columns, Data, FileData, NumberedSample
-from rag_evals.errors import TooManyFailuresError
-from rag_evals.grading import Grader
+from rag_evals.dataset import Columns, Data
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
     Client,
 )
-from rag_evals.run.collector import settled_heap
-from rag_evals.run.earlier_outcomes import read_earlier_outcomes
+from rag_evals.run.loop import runner_of
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Graders, Plan, make_plan
-from rag_evals.run.progress import Progress, Report, reporting
-from rag_evals.run.refusals import Refusals
+from rag_evals.run.progress import Report
 from rag_evals.run.run import Run
-from rag_evals.run.samples import StoredSample, stored_sample
-from rag_evals.run.session import AsyncGradingSession, session_of
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
-from rag_evals.run.store import RunStore
-from rag_evals.run.summary import Summary
+
+OnOutcome = Callable[[Outcome], object]
+"""Is called with each outcome; what it returns is awaited where it can be."""
 
 
 @named_arguments
@@ -54,6 +49,7 @@ def evaluate(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
+    on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
 
@@ -85,6 +81,8 @@ def evaluate(
         settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they come
             before those of a grader. Without any, the temperature is 0.
         reasks: How often an invalid reply is asked again.
+        on_outcome: A function that is called with each outcome once it is kept, those of an earlier
+            run among them; an exception in it ends the run.
 
     Returns:
         The run: each row has one outcome for each grader.
@@ -119,7 +117,7 @@ def evaluate(
         concurrency=concurrency,
         options=options,
     )
-    return execute(plan, out=out, progress=progress, keep=keep)
+    return execute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
 
 
 @named_arguments
@@ -144,6 +142,7 @@ async def aevaluate(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
+    on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
     options = RunOptions(
@@ -167,14 +166,19 @@ async def aevaluate(
         concurrency=concurrency,
         options=options,
     )
-    return await aexecute(plan, out=out, progress=progress, keep=keep)
+    return await aexecute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
 
 
 def execute(
-    plan: Plan, *, out: str | Path | None, progress: Report | bool | None = None, keep: bool = True
+    plan: Plan,
+    *,
+    out: str | Path | None,
+    progress: Report | bool | None = None,
+    keep: bool = True,
+    on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Carry out a plan and wait for it; arguments as for `evaluate`."""
-    work = aexecute(plan, out=out, progress=progress, keep=keep)
+    work = aexecute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
     if not _loop_is_running():
         return asyncio.run(work)
     # A loop cannot be entered twice; the run gets a thread with a loop of its own.
@@ -195,158 +199,17 @@ def _loop_is_running() -> bool:
 
 
 async def aexecute(
-    plan: Plan, *, out: str | Path | None, progress: Report | bool | None = None, keep: bool = True
+    plan: Plan,
+    *,
+    out: str | Path | None,
+    progress: Report | bool | None = None,
+    keep: bool = True,
+    on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Carry out a plan in the running event loop; arguments as for `evaluate`."""
-    folder = None if out is None else Path(out)
-    async with AsyncExitStack() as stack:
-        # First: a judge that cannot be opened must leave no folder that refuses the right one.
-        session = await stack.enter_async_context(session_of(plan))
-        store = None
-        if folder is not None:
-            store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
-            stack.enter_context(store)
-        report = stack.enter_context(reporting(progress))
-        stack.enter_context(settled_heap())
-        runner = _Runner(plan, session, store, report, keep=keep)
-        return await runner.run(folder)
-
-
-class _Runner:
-    """The state of one run while it goes on."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        session: AsyncGradingSession,
-        store: RunStore | None,
-        report: Report,
-        *,
-        keep: bool,
-    ) -> None:
-        self._plan = plan
-        self._session = session
-        self._store = store
-        self._report = report
-        self._keep = keep
-        self._began = time.monotonic()
-        self._done = self._graded = 0
-        self._refusals = Refusals()
-        self._earlier = read_earlier_outcomes(plan, store, self._refusals, keep=keep)
-        self._outcomes: list[Outcome] = []
-        self._samples: dict[str, StoredSample] = {}
-        self._summary = Summary(unfinished=True, judge=plan.identity["judge"])
-
-    async def run(self, folder: Path | None) -> Run:
-        work = self._open_work()
-        most = self._plan.settings.session.concurrency
-        count = min(most, self._plan.total or most)
-        workers = [asyncio.create_task(self._work(work)) for _ in range(count)]
-        waits = asyncio.create_task(self._tell_of_waits())
-        try:
-            await asyncio.gather(*workers)
-            self._complete()
-            self._check_failures(at_the_end=True)
-        except TooManyFailuresError as error:
-            error.run = self._finished(folder)
-            raise
-        finally:
-            # What one worker raised ends the run; calls in flight must not go on being paid for.
-            for task in (*workers, waits):
-                task.cancel()
-            await asyncio.gather(*workers, waits, return_exceptions=True)
-        return self._finished(folder)
-
-    def _complete(self) -> None:
-        """Note that all rows were graded, once it is sure which rows the data has.
-
-        Raises:
-            DataError: The file changed while it was read.
-        """
-        if isinstance(self._plan.data, FileData):
-            self._plan.data.require_unchanged()
-        gone = self._earlier.left_out()
-        self._summary.left_out = len(gone)
-        self._summary.unfinished = False
-        if self._store is not None:
-            self._store.finish(gone)
-
-    def _finished(self, folder: Path | None) -> Run:
-        order = {grader.name: place for place, grader in enumerate(self._plan.graders)}
-        self._outcomes.sort(key=lambda outcome: (outcome.index, order[outcome.grader]))
-        # Outcomes end in any order; what is shown must not change with it.
-        graders = self._summary.graders
-        self._summary.graders = {name: graders[name] for name in order if name in graders}
-        self._summary.seconds = time.monotonic() - self._began
-        self._summary.presets = self._plan.presets
-        self._summary.without_temperature = self._session.models_without_temperature
-        outcomes = self._outcomes if self._keep else None
-        return Run.fresh(outcomes, self._summary, folder, self._graded, self._samples)
-
-    def _open_work(self) -> Iterator[tuple[NumberedSample, Grader[Any]]]:
-        """Yield what is still to be graded; what an earlier run ended is counted on the way."""
-        for row in self._plan.data:
-            if self._store is not None:
-                self._store.samples.keep(row)
-            elif self._keep and (sample := stored_sample(row)) is not None:
-                self._samples[row.name] = sample
-            for grader in self._plan.graders:
-                now = self._session.fingerprint(grader.name)
-                earlier = self._earlier.take(row, grader.name, now)
-                if earlier is None:
-                    yield row, grader
-                else:
-                    self._count(earlier)
-            self._summary.changed = self._earlier.changed
-
-    async def _work(self, work: Iterator[tuple[NumberedSample, Grader[Any]]]) -> None:
-        for row, grader in work:
-            outcome = await self._session.grade_row(row, grader)
-            # Kept first, so that the next start knows this row and gets past it.
-            if self._store is not None:
-                self._store.append(outcome)
-            if (fatal := self._refusals.fatal(outcome)) is not None:
-                raise fatal
-            self._graded += 1
-            self._refusals.count(outcome)
-            self._count(outcome)
-            self._check_failures()
-
-    def _check_failures(self, *, at_the_end: bool = False) -> None:
-        limit = self._plan.settings.max_failures
-        failed = self._summary.failed
-        if failed and limit.is_passed(failed, self._done, at_the_end=at_the_end):
-            kept = (
-                "" if self._store is None else f"; what was graded is kept in {self._store.folder}"
-            )
-            raise TooManyFailuresError(
-                f"{failed} of {self._done} gradings failed, more than {limit} "
-                f"({self._summary.failures()}; the first: {self._summary.first_failure}){kept}"
-            )
-
-    def _count(self, outcome: Outcome) -> None:
-        self._done += 1
-        self._summary.add(outcome)
-        if self._keep:
-            self._outcomes.append(outcome)
-        self._tell()
-
-    def _tell(self) -> None:
-        self._report(
-            Progress(
-                done=self._done,
-                total=self._plan.total,
-                failed=self._summary.failed,
-                seconds=time.monotonic() - self._began,
-                graded=self._graded,
-                tokens=self._summary.usage.tokens,
-                cost_usd=self._summary.cost_usd,
-                waiting_seconds=self._session.waiting_seconds,
-            )
-        )
-
-    async def _tell_of_waits(self) -> None:
-        """Say that the endpoint keeps the run waiting: no row ends meanwhile to say anything."""
-        while not await asyncio.sleep(1, False):
-            if self._session.waiting_seconds >= 1:
-                self._tell()
+    async with runner_of(plan, out=out, progress=progress, keep=keep) as runner:
+        async with aclosing(runner.outcomes()) as outcomes:
+            async for outcome in outcomes:
+                if on_outcome is not None and isawaitable(said := on_outcome(outcome)):
+                    await said
+        return runner.finished()

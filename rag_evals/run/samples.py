@@ -121,6 +121,10 @@ class SampleLog:
         elif hash(row.name) in self._lines:
             self._write({"sample_id": row.name})
 
+    def copy(self, line: bytes) -> None:
+        """Write a line of another run's file."""
+        self._log.append(line)
+
     def leave_out(self, sample_ids: Iterable[str]) -> None:
         """Note which rows are in the data no more, once all of it was read.
 

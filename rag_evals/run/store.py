@@ -145,6 +145,10 @@ class RunStore:
         """Write one outcome."""
         self._results.append(outcome.to_line())
 
+    def append_line(self, line: bytes) -> None:
+        """Write one outcome that is a line already, with its end."""
+        self._results.append(line)
+
     def outcomes(self, known: Mapping[str, type[BaseModel]] | None) -> Iterator[Outcome]:
         """Read the stored outcomes, in the order they ended; a key may occur again.
 
@@ -239,6 +243,22 @@ def read_records(folder: Path) -> Iterator[Record]:
         DataError: A line is no outcome; a torn last one is passed over.
     """
     return read_lines(folder / RESULTS, _OUTCOME.validate_json)
+
+
+def checked_record(line: bytes, where: str) -> Record:
+    """Read one outcome of another place than a run folder.
+
+    Args:
+        line: As `results.jsonl` has it.
+        where: What messages call the place.
+
+    Raises:
+        DataError: It is none.
+    """
+    try:
+        return _OUTCOME.validate_json(line)
+    except ValueError as error:
+        raise DataError(f"{where}: {fault_of(error)}") from error
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,28 @@
+"""`rag-evals merge`: one run of parts that were graded in several places."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag_evals.report.terminal.screen import echo
+from rag_evals.run import merge as merged
+
+
+def merge(
+    parts: Annotated[
+        list[Path],
+        typer.Argument(help="Run folders, or files of outcome rows such as Parquet."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="New folder for the run.")],
+) -> None:
+    """Make one run of parts of it, so that report, compare and correct work on the whole.
+
+    All parts must have been graded by the same graders and the same judge.
+
+    [bold]Examples[/bold]
+
+      rag-evals merge runs/part-0 runs/part-1 --out runs/whole
+      rag-evals merge outcomes-0.parquet outcomes-1.parquet --out runs/whole
+    """
+    echo(str(merged(parts, out)))

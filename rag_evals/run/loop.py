@@ -1,0 +1,200 @@
+"""How does a run go from row to row? As many at a time as are allowed, each kept when it ends."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from rag_evals.dataset import FileData, NumberedSample
+from rag_evals.errors import TooManyFailuresError
+from rag_evals.grading import Grader
+from rag_evals.run.collector import settled_heap
+from rag_evals.run.earlier_outcomes import read_earlier_outcomes
+from rag_evals.run.in_flight import in_flight
+from rag_evals.run.outcome import Outcome
+from rag_evals.run.plan import Plan
+from rag_evals.run.progress import Progress, Report, reporting
+from rag_evals.run.refusals import Refusals
+from rag_evals.run.run import Run
+from rag_evals.run.samples import StoredSample, stored_sample
+from rag_evals.run.session import AsyncGradingSession, session_of
+from rag_evals.run.store import RunStore
+from rag_evals.run.summary import Summary
+
+
+@asynccontextmanager
+async def runner_of(
+    plan: Plan,
+    *,
+    out: str | Path | None,
+    progress: Report | bool | None,
+    keep: bool,
+    results: bool = False,
+) -> "AsyncIterator[Runner]":
+    """Open all that a run needs, its folder last; arguments as for `evaluate`.
+
+    Args:
+        plan: What is graded.
+        out: As for `evaluate`.
+        progress: As for `evaluate`.
+        keep: As for `evaluate`.
+        results: Read the results of an earlier run even where none are kept.
+    """
+    folder = None if out is None else Path(out)
+    async with AsyncExitStack() as stack:
+        # First: a judge that cannot be opened must leave no folder that refuses the right one.
+        session = await stack.enter_async_context(session_of(plan))
+        store = None
+        if folder is not None:
+            store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
+            stack.enter_context(store)
+        report = stack.enter_context(reporting(progress))
+        stack.enter_context(settled_heap())
+        yield Runner(plan, session, store, report, keep=keep, results=results or keep)
+
+
+class Runner:
+    """The state of one run while it goes on."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        session: AsyncGradingSession,
+        store: RunStore | None,
+        report: Report,
+        *,
+        keep: bool,
+        results: bool,
+    ) -> None:
+        self._plan = plan
+        self._session = session
+        self._store = store
+        self._report = report
+        self._keep = keep
+        self._began = time.monotonic()
+        self._done = self._graded = 0
+        self._refusals = Refusals()
+        self._earlier = read_earlier_outcomes(plan, store, self._refusals, keep=results)
+        self._outcomes: list[Outcome] = []
+        self._samples: dict[str, StoredSample] = {}
+        self._summary = Summary(unfinished=True, judge=plan.identity["judge"])
+
+    async def outcomes(self) -> AsyncGenerator[Outcome]:
+        """Grade, and yield each outcome once it is kept; those of an earlier run as they come up.
+
+        Raises:
+            TooManyFailuresError: With the run so far.
+        """
+        waits = asyncio.create_task(self._tell_of_waits())
+        most = self._plan.settings.session.concurrency
+        try:
+            async with aclosing(in_flight(self._work(), most)) as ended:
+                async for outcome in ended:
+                    yield outcome
+            self._complete()
+            self._check_failures(at_the_end=True)
+        except TooManyFailuresError as error:
+            error.run = self.finished()
+            raise
+        finally:
+            waits.cancel()
+            await asyncio.gather(waits, return_exceptions=True)
+
+    def _complete(self) -> None:
+        """Note that all rows were graded, once it is sure which rows the data has.
+
+        Raises:
+            DataError: The file changed while it was read.
+        """
+        if isinstance(self._plan.data, FileData):
+            self._plan.data.require_unchanged()
+        gone = self._earlier.left_out()
+        self._summary.left_out = len(gone)
+        self._summary.unfinished = False
+        if self._store is not None:
+            self._store.finish(gone)
+
+    def finished(self) -> Run:
+        """Return the run as far as it came."""
+        folder = None if self._store is None else self._store.folder
+        order = {grader.name: place for place, grader in enumerate(self._plan.graders)}
+        self._outcomes.sort(key=lambda outcome: (outcome.index, order[outcome.grader]))
+        # Outcomes end in any order; what is shown must not change with it.
+        graders = self._summary.graders
+        self._summary.graders = {name: graders[name] for name in order if name in graders}
+        self._summary.seconds = time.monotonic() - self._began
+        self._summary.presets = self._plan.presets
+        self._summary.without_temperature = self._session.models_without_temperature
+        outcomes = self._outcomes if self._keep else None
+        return Run.fresh(outcomes, self._summary, folder, self._graded, self._samples)
+
+    def _work(self) -> Iterator[Outcome | Coroutine[Any, Any, Outcome]]:
+        """Yield what is still to be graded; what an earlier run ended is counted on the way."""
+        for row in self._plan.data:
+            if self._store is not None:
+                self._store.samples.keep(row)
+            elif self._keep and (sample := stored_sample(row)) is not None:
+                self._samples[row.name] = sample
+            for grader in self._plan.graders:
+                now = self._session.fingerprint(grader.name)
+                earlier = self._earlier.take(row, grader.name, now)
+                self._summary.changed = self._earlier.changed
+                if earlier is None:
+                    yield self._grade(row, grader)
+                else:
+                    self._count(earlier)
+                    yield earlier
+
+    async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
+        outcome = await self._session.grade_row(row, grader)
+        # Kept first, so that the next start knows this row and gets past it.
+        if self._store is not None:
+            self._store.append(outcome)
+        if (fatal := self._refusals.fatal(outcome)) is not None:
+            raise fatal
+        self._graded += 1
+        self._refusals.count(outcome)
+        self._count(outcome)
+        self._check_failures()
+        return outcome
+
+    def _check_failures(self, *, at_the_end: bool = False) -> None:
+        limit = self._plan.settings.max_failures
+        failed = self._summary.failed
+        if failed and limit.is_passed(failed, self._done, at_the_end=at_the_end):
+            kept = (
+                "" if self._store is None else f"; what was graded is kept in {self._store.folder}"
+            )
+            raise TooManyFailuresError(
+                f"{failed} of {self._done} gradings failed, more than {limit} "
+                f"({self._summary.failures()}; the first: {self._summary.first_failure}){kept}"
+            )
+
+    def _count(self, outcome: Outcome) -> None:
+        self._done += 1
+        self._summary.add(outcome)
+        if self._keep:
+            self._outcomes.append(outcome)
+        self._tell()
+
+    def _tell(self) -> None:
+        self._report(
+            Progress(
+                done=self._done,
+                total=self._plan.total,
+                failed=self._summary.failed,
+                seconds=time.monotonic() - self._began,
+                graded=self._graded,
+                tokens=self._summary.usage.tokens,
+                cost_usd=self._summary.cost_usd,
+                waiting_seconds=self._session.waiting_seconds,
+            )
+        )
+
+    async def _tell_of_waits(self) -> None:
+        """Say that the endpoint keeps the run waiting: no row ends meanwhile to say anything."""
+        while not await asyncio.sleep(1, False):
+            if self._session.waiting_seconds >= 1:
+                self._tell()

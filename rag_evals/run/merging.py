@@ -1,0 +1,178 @@
+"""How do parts of a run, graded in several places, become one run? By copying their outcomes."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_json
+
+from rag_evals.core import named_arguments
+from rag_evals.dataset import read_rows
+from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.run.lines import read_lines
+from rag_evals.run.outcome import short_fingerprint
+from rag_evals.run.outcome_rows import record_of_row
+from rag_evals.run.run import Run, load_run
+from rag_evals.run.samples import SAMPLES
+from rag_evals.run.store import (
+    FORMAT,
+    Record,
+    RunStore,
+    checked_record,
+    read_manifest,
+    read_records,
+)
+
+# What must be the same in all parts, or their scores mean different things.
+_COMMON = ("judge", "address", "models", "settings")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A run folder, or a file of outcome rows.
+
+    Attributes:
+        path: Where it is.
+        identity: Of its manifest; of a file, the graders with their short fingerprints.
+        is_finished: False for a run that was not graded to its end.
+        records: Reads its outcomes.
+    """
+
+    path: Path
+    identity: Mapping[str, Any]
+    is_finished: bool
+    records: Callable[[], Iterable[Record]]
+
+
+@named_arguments
+def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
+    """Make one run of parts of it: run folders, or files of outcome rows such as Parquet.
+
+    Args:
+        parts: Run folders, and files whose rows have the columns of `Outcome.to_row`; they stand in
+            this order in the run.
+        out: Folder to write; it must hold no run.
+
+    Returns:
+        The run, as `load_run` reads it. Of several outcomes of a row and a grader the last counts.
+
+    Raises:
+        ConfigurationError: There are no parts, `out` holds a run, or the parts were graded by
+            different graders or judges, which are named.
+        DataError: A part cannot be read, or two parts have different rows of one id.
+    """
+    if not parts:
+        raise ConfigurationError("no parts to merge; name at least one run folder or file")
+    opened = [_opened(Path(part)) for part in parts]
+    for part in opened[1:]:
+        _require_alike(opened[0], part)
+    folder = Path(out)
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigurationError(f"{str(folder)!r} is not empty; name a new folder for the run")
+    with RunStore(folder, _manifest(opened)) as store:
+        for record in _renumbered(opened):
+            store.append_line(to_json(record) + b"\n")
+        for part in opened:
+            for line in read_lines(part.path / SAMPLES, bytes) if part.path.is_dir() else ():
+                store.samples.copy(line)
+        if all(part.is_finished for part in opened):
+            store.finish(())
+    return load_run(folder)
+
+
+def _opened(path: Path) -> _Part:
+    if path.is_dir():
+        manifest = read_manifest(path)
+        # Runs of the first format do not say whether they came to their end.
+        is_finished = manifest["format"] == 1 or manifest.get("finished") is not None
+        return _Part(path, manifest["identity"], is_finished, lambda: read_records(path))
+
+    def records() -> Iterator[Record]:
+        for place, row in read_rows(path):
+            where = f"{str(path)!r}, {place}"
+            yield checked_record(to_json(record_of_row(row, where)), where)
+
+    graders: dict[str, str] = {}
+    for record in records():
+        found = record.get("grader_fingerprint", "")
+        if graders.setdefault(record["grader"], found) != found:
+            raise DataError(
+                f"{str(path)!r} has outcomes of two graders named {record['grader']!r}: its prompt "
+                "or a setting changed between them"
+            )
+    return _Part(path, {"graders": graders}, True, records)
+
+
+def _require_alike(first: _Part, other: _Part) -> None:
+    """Refuse parts that were graded in different ways.
+
+    Raises:
+        ConfigurationError: It names what differs, and in which parts.
+    """
+    ours, theirs = _graders(first), _graders(other)
+    between = f"{str(first.path)!r} and {str(other.path)!r}"
+    if set(ours) != set(theirs):
+        raise ConfigurationError(
+            f"{between} have different graders: {', '.join(sorted(ours))}, and "
+            f"{', '.join(sorted(theirs))}; merge parts of one run"
+        )
+    changed = sorted(name for name in ours if ours[name] != theirs[name])
+    if changed:
+        raise ConfigurationError(
+            f"{between} were graded by different graders: the prompt or a setting of "
+            f"{', '.join(changed)} is not the same"
+        )
+    for name in _COMMON:
+        if name in first.identity and name in other.identity:
+            before, now = first.identity[name], other.identity[name]
+            if before != now:
+                raise ConfigurationError(
+                    f"{between} differ in {name}: {before!r} and {now!r}; merge parts of one run"
+                )
+
+
+def _graders(part: _Part) -> dict[str, str]:
+    graders = part.identity["graders"]
+    return {name: short_fingerprint(fingerprint) for name, fingerprint in graders.items()}
+
+
+def _manifest(parts: Sequence[_Part]) -> dict[str, Any]:
+    """Describe the whole: what all parts have in common, and which they were."""
+    full = next((part for part in parts if "judge" in part.identity), parts[0])
+    identity = {**full.identity, "data": "rows", "file": None, "limit": None}
+    return {
+        "format": FORMAT,
+        "rag_evals": version("rag-evals"),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": None,
+        "rows": None,
+        "columns": {},
+        "presets": [],
+        "identity": identity,
+        "merged": [str(part.path) for part in parts],
+    }
+
+
+def _renumbered(parts: Sequence[_Part]) -> Iterator[Record]:
+    """Yield the outcomes of all parts; rows of a later part stand behind those of an earlier."""
+    begin = 0
+    # Hashes: the texts of a million rows would fill the memory.
+    before: dict[int, int] = {}
+    for part in parts:
+        after, here = begin, {}
+        for record in part.records():
+            key, row = hash(record["sample_id"]), hash(record.get("sample_fingerprint", ""))
+            if before.get(key, row) != row:
+                raise DataError(
+                    f"{str(part.path)!r} has another row {record['sample_id']!r} than a part "
+                    "before it; give each row an id of its own"
+                )
+            here[key] = row
+            place = begin + record["index"]
+            after = max(after, place + 1)
+            yield {**record, "index": place}
+        before |= here
+        begin = after

@@ -1,0 +1,102 @@
+"""Parts of a run, graded in several places and kept as folders or as tables, become one run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from rag_evals import Faithfulness, Outcome, compare, evaluate, load_run, merge, open_session
+from rag_evals.cli.main import app
+from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.run import outcome_schema
+
+ROWS: list[Any] = [
+    {"id": f"row-{n}", "answer": f"Tower {n} is in {place}.", "context": ["Tower 1 is in Paris."]}
+    for n, place in enumerate(["Rome", "Paris", "Oslo", "Paris", "Bonn"])
+] + [{"id": "row-5", "answer": "", "context": ["c"]}, {"id": "row-6", "answer": 7, "context": []}]
+
+
+def told(outcomes: Any) -> list[Any]:
+    """Return what must be the same however rows were graded."""
+    return [(o.index, o.sample_id, o.status, o.score, o.reason, o.findings) for o in outcomes]
+
+
+def test_folders_become_one_run() -> None:
+    """Outcomes, results and samples are those of one run over all rows; compare takes both."""
+    whole = evaluate(ROWS, client="embedded", out="whole")
+    evaluate(ROWS[:3], client="embedded", out="a")
+    evaluate(ROWS[3:], client="embedded", out="b")
+    merged = merge(["a", "b"], "merged")
+
+    assert told(merged) == told(whole)
+    assert merged.samples.keys() == load_run("whole").samples.keys()
+    assert merged.notes() == []
+    assert [g.grader for g in compare("whole", "merged").graders] == ["faithfulness"]
+
+
+def test_an_unfinished_part_is_said() -> None:
+    """The whole is finished only when all parts are."""
+    evaluate(ROWS[:2], client="embedded", out="a")
+    manifest = json.loads(Path("a/manifest.json").read_text())
+    Path("a/manifest.json").write_text(json.dumps(manifest | {"finished": None}))
+    assert merge(["a"], "merged").notes()[0].startswith("not finished")
+
+
+def test_parquet_of_rows_becomes_a_run() -> None:
+    """What another engine kept of `to_row` is a run again: results and findings too."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with open_session(Faithfulness, "embedded") as session:
+        outcomes = [session.grade(row) for row in ROWS]
+    for number, half in enumerate((outcomes[:4], outcomes[4:])):
+        table = arrow.Table.from_pylist([o.to_row() for o in half], schema=outcome_schema())
+        parquet.write_table(table, f"part-{number}.parquet")
+    # The session counts its rows; a part begins where the one before it ends.
+    merged = merge(["part-0.parquet"], "merged")
+
+    assert told(merged) == told(outcomes[:4])
+    assert [o.result for o in merged] == [o.result for o in outcomes[:4]]
+    assert [o.error for o in merge(["part-1.parquet"], "second")][-1] == outcomes[-1].error
+
+
+def test_every_field_of_an_outcome_is_in_its_row() -> None:
+    """A new field of `Outcome` needs a column, and the schema has every column."""
+    pytest.importorskip("pyarrow")
+    row = Outcome(0, "a", "faithfulness", "scored", 1.0).to_row()
+    fields = set(Outcome.__dataclass_fields__) - {"error", "usage"}
+
+    assert fields <= set(row)
+    assert list(row) == outcome_schema().names
+
+
+def test_parts_of_different_runs_are_refused() -> None:
+    """Graders, prompts, judges and rows that do not fit are named."""
+    evaluate(ROWS[:1], client="embedded", out="a")
+    evaluate(ROWS[1:2], "faithfulness_two_step", client="embedded", out="other")
+    evaluate(ROWS[1:2], client="embedded@strict", out="strict")
+    evaluate([ROWS[0] | {"answer": "Another."}], client="embedded", out="row")
+    cases: list[tuple[list[str], type[Exception], str]] = [
+        ([], ConfigurationError, "no parts to merge"),
+        (["a", "other"], ConfigurationError, "'a' and 'other' have different graders: faithful"),
+        (["a", "strict"], ConfigurationError, "a setting of faithfulness is not the same"),
+        (["a", "row"], DataError, "'row' has another row 'row-0' than a part before it"),
+        (["a", "missing"], DataError, "'missing' does not exist"),
+    ]
+    for number, (parts, kind, message) in enumerate(cases):
+        with pytest.raises(kind, match=message):
+            merge(parts, f"merged-{number}")
+    with pytest.raises(ConfigurationError, match="'a' is not empty"):
+        merge(["row"], "a")
+
+
+def test_the_command_merges_too() -> None:
+    """It prints the numbers of the whole, and ends with 2 where parts do not fit."""
+    evaluate(ROWS[:3], client="embedded", out="a")
+    evaluate(ROWS[3:], client="embedded", out="b")
+    ended = CliRunner().invoke(app, ["merge", "a", "b", "--out", "merged"])
+
+    assert ended.exit_code == 0
+    assert "over 5 scored of 7" in ended.output
+    assert "run folder: merged" in ended.output
