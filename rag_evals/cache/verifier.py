@@ -56,6 +56,11 @@ class CachedVerifier(Verifier):
         return self.verifier.deciders
 
     @property
+    def callers(self) -> list[str]:
+        """What the other verifier says."""
+        return self.verifier.callers
+
+    @property
     def endpoints(self) -> list[str]:
         """What the other verifier says."""
         return self.verifier.endpoints
@@ -64,6 +69,19 @@ class CachedVerifier(Verifier):
     def cache_mode(self) -> CacheMode:
         """Which statements share a verdict."""
         return self.cache.mode
+
+    @property
+    def untuned(self) -> list[str]:
+        """What the other verifier says."""
+        return self.verifier.untuned
+
+    def passing_on(self) -> "CachedVerifier":
+        """Return the other verifier for the first place of a cascade, with the same cache."""
+        return CachedVerifier(self.verifier.passing_on(), self.cache)
+
+    def without_hardening(self) -> "CachedVerifier":
+        """Return the other verifier without escaped data, with the same cache."""
+        return CachedVerifier(self.verifier.without_hardening(), self.cache)
 
     def in_language(self, language: str) -> "CachedVerifier":
         """Return the other verifier in a language, with the same cache."""

@@ -3,6 +3,16 @@
 from rag_evals.core.arguments import named_arguments, require_fraction, require_whole
 from rag_evals.core.chunk import Chunk, ContextInput
 from rag_evals.core.claim import Claim, as_claims, text_before
+from rag_evals.core.decisions import (
+    Answer,
+    Decisions,
+    Question,
+    QuestionKind,
+    State,
+    merged_state,
+    renamed,
+    state_text,
+)
 from rag_evals.core.facts import (
     ChunkId,
     SentenceId,
@@ -25,6 +35,7 @@ from rag_evals.core.finding import (
 )
 from rag_evals.core.fingerprint import fingerprint
 from rag_evals.core.flow import (
+    DecisionCall,
     Flow,
     JudgeCall,
     JudgeReply,
@@ -66,11 +77,14 @@ __all__ = [
     "MISSING",
     "SETTING_NAMES",
     "About",
+    "Answer",
     "CacheMode",
     "Chunk",
     "ChunkId",
     "Claim",
     "ContextInput",
+    "DecisionCall",
+    "Decisions",
     "Evidence",
     "Finding",
     "Flow",
@@ -84,12 +98,15 @@ __all__ = [
     "Message",
     "Meter",
     "OptionalList",
+    "Question",
+    "QuestionKind",
     "Quote",
     "Reasoning",
     "Result",
     "Sample",
     "SampleField",
     "SentenceId",
+    "State",
     "StatementText",
     "Step",
     "StepReply",
@@ -112,12 +129,15 @@ __all__ = [
     "findings_of",
     "fingerprint",
     "is_last_attempt",
+    "merged_state",
     "named_arguments",
     "parse_settings",
     "private_file",
     "read_findings",
+    "renamed",
     "require_fraction",
     "require_whole",
+    "state_text",
     "text_before",
     "yes_or_no",
 ]

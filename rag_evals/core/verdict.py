@@ -1,7 +1,7 @@
 """What does a verifier say of one statement?"""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from rag_evals.text import Leaning
 
@@ -31,8 +31,9 @@ class Verdict:
         from_cache: True when it was decided earlier and kept.
         taken_from: The statement it was decided for, where that is another one.
         similarity: Cosine between the two statements, -1 to 1; None for the same statement.
-        doubt: What kept the verifier from understanding the claim; None where it did. A cascade
-            asks its second verifier, whatever the support.
+        doubt: What kept the verifier from deciding the claim: how its words lean on others, or
+            `declined`; None where nothing did. A cascade asks its second verifier, whatever the
+            support.
     """
 
     support: float
@@ -45,4 +46,4 @@ class Verdict:
     from_cache: bool = False
     taken_from: str | None = None
     similarity: float | None = None
-    doubt: Leaning | None = None
+    doubt: Leaning | Literal["declined"] | None = None

@@ -45,6 +45,11 @@ class Verifier(ABC):
         return []
 
     @property
+    def callers(self) -> list[str]:
+        """Names of those of them that make calls."""
+        return [self.name] if self.calls_for(1) else []
+
+    @property
     def endpoints(self) -> list[str]:
         """The judges that it names itself, such as `openai/gpt-4o`; empty for most."""
         return []
@@ -58,6 +63,22 @@ class Verifier(ABC):
     def threshold(self) -> float | None:
         """Support from which a statement counts as supported, 0 to 1; None where it has none."""
         return None
+
+    @property
+    def untuned(self) -> list[str]:
+        """Names of those that decide by a threshold nobody has fitted; empty for most."""
+        return []
+
+    def passing_on(self) -> "Verifier":
+        """Return the verifier for the first place of a cascade: itself for most.
+
+        One that can decline a claim then says so in the verdict's `doubt`, and fails no row.
+        """
+        return self
+
+    def without_hardening(self) -> "Verifier":
+        """Return the verifier without escaped data, to measure what escaping is worth."""
+        return self
 
     def calls_for(self, statements: int) -> int:
         """Return the judge calls that so many statements take at most; 0 for local verifiers."""

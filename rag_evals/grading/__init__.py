@@ -7,7 +7,8 @@ NAMES = {
     "drivers": ("drive_async",),
     "extract": ("Extractor", "SentenceExtractor", "StatementExtractor", "claiming_sentences"),
     "grader": ("Grader", "default_judge", "require_fields", "resolve"),
-    "two_step": ("VerifiedFaithfulness", "VerifiedFaithfulnessResult", "VerifiedStatement"),
+    "two_step": ("VerifiedFaithfulness",),
+    "verified_result": ("VerifiedFaithfulnessResult", "VerifiedStatement"),
 }
 """Every name of this room that others may use, by the file that has it."""
 

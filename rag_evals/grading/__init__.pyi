@@ -11,7 +11,9 @@ from rag_evals.grading.grader import default_judge as default_judge
 from rag_evals.grading.grader import require_fields as require_fields
 from rag_evals.grading.grader import resolve as resolve
 from rag_evals.grading.two_step import VerifiedFaithfulness as VerifiedFaithfulness
-from rag_evals.grading.two_step import VerifiedFaithfulnessResult as VerifiedFaithfulnessResult
-from rag_evals.grading.two_step import VerifiedStatement as VerifiedStatement
+from rag_evals.grading.verified_result import (
+    VerifiedFaithfulnessResult as VerifiedFaithfulnessResult,
+)
+from rag_evals.grading.verified_result import VerifiedStatement as VerifiedStatement
 
 __all__: list[str]

@@ -81,6 +81,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         model: Model to ask when `grade` names none, or None.
         wants_cache: True when a statement cache would serve it, and it has none yet.
         endpoints: Judges of its own that it asks, such as `openai/gpt-4o`; none for most.
+        untuned: Names of verifiers whose threshold nobody has fitted; none for most.
         settings: What its judge is asked with, such as `temperature`.
         judge_rounds: Rounds of judge calls for one sample: 0 asks nobody, 1 is known beforehand,
             with 2 the replies to the first decide what is asked in the second.
@@ -91,6 +92,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
     description: str = ""
     wants_cache: bool = False
     endpoints: Sequence[str] = ()
+    untuned: Sequence[str] = ()
     judge_rounds: int = 1
     source: str | None = None
     requires: tuple[SampleField, ...] = ("answer",)

@@ -17,6 +17,7 @@ NAMES = {
         "judge_for",
         "model_of",
     ),
+    "decisions": ("MOST_LEVELS", "HostLimits", "decision_limits"),
     "deadline": ("DEFAULT_TIMEOUT_SECONDS", "check_timeout"),
     "embeddings": ("embed_texts",),
     "endpoint": ("check_endpoint",),

@@ -15,6 +15,9 @@ from rag_evals.judge.clients import judge_for as judge_for
 from rag_evals.judge.clients import model_of as model_of
 from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOUT_SECONDS
 from rag_evals.judge.deadline import check_timeout as check_timeout
+from rag_evals.judge.decisions import MOST_LEVELS as MOST_LEVELS
+from rag_evals.judge.decisions import HostLimits as HostLimits
+from rag_evals.judge.decisions import decision_limits as decision_limits
 from rag_evals.judge.embeddings import embed_texts as embed_texts
 from rag_evals.judge.endpoint import check_endpoint as check_endpoint
 from rag_evals.judge.own_settings import client_settings as client_settings

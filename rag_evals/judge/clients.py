@@ -18,9 +18,10 @@ from rag_evals.judge.ask import (
 )
 from rag_evals.judge.call_settings import check_taken
 from rag_evals.judge.closing import close_client
+from rag_evals.judge.decisions import AsyncDecisionJudge, DecisionJudge
 from rag_evals.judge.endpoint import check_address, check_endpoint
 from rag_evals.judge.own_settings import own_model, settings_of
-from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
+from rag_evals.judge.providers import CHAT, OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.redact import redact
 from rag_evals.judge.reply_types import build_reply_types
 from rag_evals.judge.sdks import (
@@ -68,7 +69,7 @@ _closers: "WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None]]" =
 
 def judge_for(
     client: Client, model: str | None = None, options: AskOptions = DEFAULT_OPTIONS
-) -> InstructorJudge:
+) -> InstructorJudge | DecisionJudge:
     """Make a judge that answers at once.
 
     Args:
@@ -87,6 +88,10 @@ def judge_for(
             built = _sync_clients.get(key)
             if built is None:
                 built = _sync_clients[key] = _build(endpoint, asynchronous=False)
+        if endpoint.wire != CHAT:
+            return DecisionJudge(
+                built.client.client, endpoint, model, options, reply_seconds=_REPLY_SECONDS
+            )
         build_reply_types(built.client)
         return InstructorJudge(built.client, _settings_at(endpoint, built, model, options))
     if is_async(client):
@@ -102,7 +107,7 @@ def judge_for(
 
 async def async_judge_for(
     client: Client, model: str | None = None, options: AskOptions = DEFAULT_OPTIONS
-) -> AsyncInstructorJudge:
+) -> AsyncInstructorJudge | AsyncDecisionJudge:
     """Make a judge that answers when awaited, for the running loop; as `judge_for` otherwise."""
     if isinstance(client, str):
         endpoint = read_endpoint(client)
@@ -119,6 +124,8 @@ async def async_judge_for(
         built = kept.get(key)
         if built is None:
             built = kept[key] = _build(endpoint, asynchronous=True)
+        if endpoint.wire != CHAT:
+            return AsyncDecisionJudge(built.client.client, endpoint, model, options)
         return AsyncInstructorJudge(built.client, _settings_at(endpoint, built, model, options))
     if not is_async(client):
         raise ConfigurationError(
@@ -139,7 +146,9 @@ def model_of(client: Client) -> str | None:
 def endpoint_of(client: Client) -> str:
     """Name where a client's calls go, and how: both may change the answer to the same call."""
     if isinstance(client, str):
-        return f"{read_endpoint(client).provider} {address_of(client)}"
+        endpoint = read_endpoint(client)
+        wire = "" if endpoint.wire == CHAT else f" {endpoint.wire}"
+        return f"{endpoint.provider} {address_of(client)}{wire}"
     return f"{getattr(client, 'provider', '')} {address_of(client)} {settings_of(client)}"
 
 
@@ -179,7 +188,7 @@ async def own_async_judge(
     limiter: "RequestLimiter",
     reply_seconds: float,
     options: AskOptions = DEFAULT_OPTIONS,
-) -> AsyncIterator[tuple[AsyncInstructorJudge, object]]:
+) -> AsyncIterator[tuple[AsyncInstructorJudge | AsyncDecisionJudge, object]]:
     """Make a judge and its client for one run, and close the client behind it.
 
     Args:
@@ -197,8 +206,13 @@ async def own_async_judge(
         reply_seconds=min(reply_seconds, _REPLY_SECONDS),
     )
     try:
-        settings = _settings_at(endpoint, built, model, options)
-        yield AsyncInstructorJudge(built.client, settings), built.client
+        if endpoint.wire != CHAT:
+            sdk = built.client.client
+            decides = AsyncDecisionJudge(sdk, endpoint, model, options, limiter=limiter)
+            yield decides, built.client
+        else:
+            settings = _settings_at(endpoint, built, model, options)
+            yield AsyncInstructorJudge(built.client, settings), built.client
     finally:
         await close_client(built.client)
 

@@ -88,7 +88,7 @@ def _table(loaded: dict[str, Any]) -> dict[str, Price]:
             float(price["prompt"]),
             float(price["completion"]),
             float(price.get("cached", price["prompt"])),
-            str(loaded["as_of"]),
+            str(price.get("as_of", loaded["as_of"])),
         )
         for name, price in loaded["models"].items()
     }

@@ -58,11 +58,15 @@ OPENAI_HOSTS: dict[str, OpenAIHost] = {
     "together": _hosted("TOGETHER", "https://api.together.xyz/v1"),
     # Its SDK speaks gRPC; the same models answer here.
     "xai": _hosted("XAI", "https://api.x.ai/v1"),
+    # Jev's makers.
+    "typesafe": _hosted("TYPESAFE", "https://api.typesafe.ai/v1"),
 }
 """Providers that are asked in OpenAI's language: we make their clients, at any address."""
 
+_NO_CHAT = frozenset({"typesafe"})
+
 PROVIDERS = (
-    *OPENAI_HOSTS,
+    *(name for name in OPENAI_HOSTS if name not in _NO_CHAT),
     *("anthropic", "bedrock", "cohere", "gemini", "generative-ai", "google", "groq", "litellm"),
     *("mistral", "vertexai", "writer"),
 )
@@ -96,6 +100,15 @@ ALIASES: Mapping[str, str] = {
 }
 """What other tools call a provider, and its name here."""
 
+CHAT = "chat"
+"""The wire of judges that write their reply."""
+
+DECISION_HOSTS: Mapping[str, tuple[str, ...]] = {
+    "decisions": ("openai", "fireworks", "openrouter"),
+    "systemone": ("typesafe", "fireworks", "openrouter", "ollama"),
+}
+"""The wires of decision models, each with the hosts known to speak it; the first is the default."""
+
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
 # What else somebody writes for an address. Versions and names behind an @ are none: `claude@2024`,
 # `@cf/meta/llama`.
@@ -106,6 +119,9 @@ _NO_ADDRESS = re.compile(
 )
 
 
+_TWO_ADDRESSES = "two addresses follow the model; name one"
+
+
 class Endpoint(NamedTuple):
     """What a judge string names.
 
@@ -113,11 +129,13 @@ class Endpoint(NamedTuple):
         provider: Its name here, such as `azure_openai` for `azure/...`.
         model: As the provider calls it.
         url: The address in the string, or None.
+        wire: How it is asked: `chat`, or one of `DECISION_HOSTS`.
     """
 
     provider: str
     model: str
     url: str | None = None
+    wire: str = CHAT
 
     @property
     def address(self) -> str | None:
@@ -155,9 +173,14 @@ class Endpoint(NamedTuple):
 def read_endpoint(spec: str) -> Endpoint:
     """Read `PROVIDER/MODEL`, or `PROVIDER/MODEL@URL` for servers that speak OpenAI's language.
 
+    `decisions:` or `systemone:` before it names a decision model; there `MODEL@URL` is enough.
+
     Raises:
         ConfigurationError: A part is missing, the provider is unknown, or it takes no address.
     """
+    wire, colon, after = spec.partition(":")
+    if colon and wire in DECISION_HOSTS:
+        return _decision_endpoint(spec, wire, after)
     named, slash, rest = spec.partition("/")
     model, *address = _ADDRESS.split(rest, maxsplit=1)
     if not slash or not named or not model:
@@ -169,7 +192,7 @@ def read_endpoint(spec: str) -> Endpoint:
         raise UnknownNameError.of("provider", named, {*PROVIDERS, *ALIASES})
     fault = _fault_of_model(model)
     if address and _ADDRESS.search(address[0]):
-        fault = "two addresses follow the model; name one"
+        fault = _TWO_ADDRESSES
     if fault is not None:
         raise ConfigurationError(f"judge {spec!r}: {fault}")
     if address and provider not in OPENAI_HOSTS:
@@ -191,6 +214,33 @@ def _fault_of_model(model: str) -> str | None:
     if not model.isprintable():
         return f"the model {model!r} holds a control character"
     return None
+
+
+def _decision_endpoint(spec: str, wire: str, after: str) -> Endpoint:
+    """Read what follows `decisions:` or `systemone:`."""
+    hosts = DECISION_HOSTS[wire]
+    path, *address = _ADDRESS.split(after, maxsplit=1)
+    named, slash, rest = path.partition("/")
+    provider, model = ALIASES.get(named.lower(), named), rest
+    if not slash or (address and provider not in OPENAI_HOSTS):
+        # A model's own name may have a slash, as names on a hub have.
+        provider, model = hosts[0], path
+    fault = _fault_of_model(model)
+    if address and _ADDRESS.search(address[0]):
+        fault = _TWO_ADDRESSES
+    if fault is not None:
+        raise ConfigurationError(f"judge {spec!r}: {fault}")
+    if not model:
+        raise ConfigurationError(
+            f"judge {spec!r} names no model; expected '{wire}:{hosts[0]}/MODEL' or "
+            f"'{wire}:MODEL@http://localhost:8000/v1'"
+        )
+    if not address and provider not in hosts:
+        raise ConfigurationError(
+            f"judge {spec!r}: no host {named!r} is known to serve /{wire}; known are: "
+            f"{', '.join(hosts)}; for any other name its address: '{wire}:MODEL@https://HOST/v1'"
+        )
+    return Endpoint(provider, model, address[0] if address else None, wire)
 
 
 def _ollama_address(given: str) -> str:

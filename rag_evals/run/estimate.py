@@ -1,9 +1,11 @@
 """What will a run cost? Counted from the calls it would make; nothing is sent."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rag_evals.core import (
+    DecisionCall,
     JudgeCall,
     LocalCall,
     LocalReply,
@@ -13,6 +15,7 @@ from rag_evals.core import (
     StepReply,
     Usage,
     VerifyCall,
+    state_text,
 )
 from rag_evals.errors import GradingError, NotScorableError
 from rag_evals.grading import Grader
@@ -77,11 +80,7 @@ def estimate(plan: Plan) -> Estimate:
         for grader, meter in zip(plan.graders, meters, strict=True):
             for call in _first_calls(grader, row.sample):
                 calls += 1
-                schema = count(str(call.reply_model.model_json_schema()))
-                sent = schema + sum(count(message["content"]) for message in call.messages)
-                received = _REPLY_PER_ANSWER * count(_judged_text(call))
-                usage = Usage(prompt_tokens=sent, completion_tokens=received)
-                meter.add(usage, endpoint=call.endpoint, model=call.model)
+                meter.add(_usage_of(call, count), endpoint=call.endpoint, model=call.model)
     pairs = list(zip(plan.graders, meters, strict=True))
     costs = [cost for pair in pairs if (cost := plan.cost_usd(*pair)) is not None]
     total = sum((meter.total for meter in meters), Usage())
@@ -94,6 +93,18 @@ def estimate(plan: Plan) -> Estimate:
         counted_by,
         plan.price_as_of,
         at_least=any(grader.judge_rounds > 1 for grader in plan.graders),
+    )
+
+
+def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:
+    """Guess the tokens of one call."""
+    if isinstance(call, DecisionCall):
+        texts = [state_text(call.state), *(question.text for question in call.questions)]
+        return Usage(prompt_tokens=sum(map(count, texts)))
+    schema = count(str(call.reply_model.model_json_schema()))
+    sent = schema + sum(count(message["content"]) for message in call.messages)
+    return Usage(
+        prompt_tokens=sent, completion_tokens=_REPLY_PER_ANSWER * count(_judged_text(call))
     )
 
 

@@ -127,6 +127,7 @@ class Runner:
         self._summary.seconds = time.monotonic() - self._began
         self._summary.presets = self._plan.presets
         self._summary.without_temperature = self._session.models_without_temperature
+        self._summary.untuned = self._plan.untuned
         outcomes = self._outcomes if self._keep else None
         return Run.fresh(outcomes, self._summary, folder, self._graded, self._samples)
 

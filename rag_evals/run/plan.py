@@ -75,6 +75,11 @@ class Plan:
         """The model that is asked where neither plan nor grader names one; None when unknown."""
         return model_of(self.client)
 
+    @property
+    def untuned(self) -> list[str]:
+        """Names of verifiers whose threshold nobody has fitted."""
+        return sorted({name for grader in self.graders for name in grader.untuned})
+
     def price(self, grader: Grader[Any]) -> Price | None:
         """Find what a grader's calls cost; None when the model or its price is not known."""
         return price_of(self.model or grader.model or self.default_model)
@@ -82,7 +87,9 @@ class Plan:
     @property
     def price_as_of(self) -> str | None:
         """Month of the price list; None when no grader's price is known."""
-        known = (self.price(grader) for grader in self.graders)
+        endpoints = [endpoint for grader in self.graders for endpoint in grader.endpoints]
+        known = [self.price(grader) for grader in self.graders]
+        known += [price_of(model_of(endpoint)) for endpoint in endpoints]
         return next((price.as_of for price in known if price is not None), None)
 
     def cost_usd(self, grader: Grader[Any], meter: Meter) -> float | None:

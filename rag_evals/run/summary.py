@@ -169,6 +169,7 @@ class Summary:
         presets: Tools by whose column names the data was read.
         first_failure: What the first failed outcome said.
         without_temperature: Models that refused a temperature of 0, known in a run of now.
+        untuned: Verifiers whose threshold nobody has fitted, known in a run of now.
     """
 
     graders: dict[str, GraderSummary] = field(default_factory=dict)
@@ -183,6 +184,7 @@ class Summary:
     presets: tuple[str, ...] = ()
     first_failure: str = ""
     without_temperature: list[str] = field(default_factory=list)
+    untuned: list[str] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
@@ -215,6 +217,9 @@ class Summary:
         if self.without_temperature:
             models = ", ".join(self.without_temperature)
             notes.append(f"{models} takes no temperature of 0, and was asked at its own")
+        if self.untuned:
+            names = ", ".join(self.untuned)
+            notes.append(f"{names} is not tuned: the threshold of 0.5 was not fitted to labels")
         if self.left_out:
             notes.append(
                 f"{_rows(self.left_out)} graded earlier and not counted: the data has no such row "

@@ -7,6 +7,7 @@ from typing import Any
 from zlib import crc32
 
 from rag_evals.testing.answers import Answer, HttpError, Reply
+from rag_evals.testing.decisions import decided_by_words
 from rag_evals.testing.request import JudgeRequest
 
 _SENTENCE = re.compile(r"[^.!?…。！？]+(?:[.!?…](?=\S)[^.!?…。！？]*)*[.!?…。！？]*")
@@ -24,6 +25,9 @@ def fill_by_words(request: JudgeRequest) -> Answer:
     in one chunk; chunks, citations, criteria and numbered statements each get one verdict, by
     words where words can tell; anything else gets the first value allowed.
     """
+    if request.questions:
+        others = [text for text in (request.question, request.answer) if text is not None]
+        return decided_by_words(request.questions, request.chunks, others, _share)
     schema = request.schema
     if not schema and request.body.get("logprobs"):
         return _yes_or_no(request)

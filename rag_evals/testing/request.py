@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag_evals.testing.decisions import AskedQuestion, is_for_decisions, questions_of, state_of
 from rag_evals.testing.wires import WIRES
 
 _FIELD = {
@@ -37,7 +38,9 @@ class JudgeRequest:
 
     @property
     def messages(self) -> Sequence[Mapping[str, Any]]:
-        """The chat messages, in OpenAI's form whatever the wire."""
+        """The chat messages, in OpenAI's form whatever the wire; of decisions, the state."""
+        if is_for_decisions(self.path):
+            return [{"role": "user", "content": state_of(self.body)}]
         return WIRES[self.dialect].messages(self.body)
 
     @property
@@ -80,6 +83,11 @@ class JudgeRequest:
     def chunks(self) -> list[str]:
         """The chunks in the standard data block, in order."""
         return [text for _, text in _ITEMS["chunk"].findall(self.data)]
+
+    @property
+    def questions(self) -> list[AskedQuestion]:
+        """The questions to a decision model, in order; empty in any other request."""
+        return questions_of(self.body) if is_for_decisions(self.path) else []
 
     @property
     def texts(self) -> list[str]:

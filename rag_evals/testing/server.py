@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Raw, Reply, Reset, Stall
+from rag_evals.testing.decisions import as_sent, is_for_decisions, tokens_of
 from rag_evals.testing.fill import fill_by_words, vector_by_words
 from rag_evals.testing.request import JudgeRequest
 from rag_evals.testing.wires import WIRES
@@ -19,7 +20,10 @@ Script = Answer | Sequence[Answer] | Callable[[JudgeRequest], Answer] | None
 
 
 class ScriptedJudge:
-    """A chat endpoint on loopback that answers from a script.
+    """A chat endpoint on loopback that answers from a script, and a decision model beside it.
+
+    `/v1/decisions` and `/v1/systemone` are answered with `{name: value}`: see
+    `rag_evals.testing.decisions`.
 
     Args:
         script: One answer, given every time; a list, used up in order (one request more is answered
@@ -168,6 +172,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._write(answer.status, json.dumps(error).encode(), answer.headers)
         elif body.get("input") is not None and isinstance(answer, Mapping) and "vectors" in answer:
             self._write(200, json.dumps(_embeddings(answer["vectors"], body)).encode(), {})
+        elif is_for_decisions(self.path) and not isinstance(answer, str):
+            reply = (
+                answer if isinstance(answer, Reply) else Reply(answer, "", None, tokens_of(body))
+            )
+            values = reply.content if isinstance(reply.content, Mapping) else {}
+            decided = as_sent(self.path, values, body, reply.prompt_tokens)
+            self._write(200, json.dumps(decided).encode(), {})
         else:
             reply = answer if isinstance(answer, Reply) else Reply(answer)
             wrapped = self.server.judge._wire.reply(reply, body)

@@ -36,7 +36,7 @@ class CascadeVerifier(Verifier):
                 f"unsure is {unsure!r}; expected two numbers from 0 to 1, the lower one first"
             )
         _check_first(first, low, high)
-        self.first = first
+        self.first = first.passing_on()
         self.then = then
         self.name = f"{first.name}>{then.name}"
         self.unsure = (float(low), float(high))
@@ -58,6 +58,11 @@ class CascadeVerifier(Verifier):
         return [name for part in parts for name in part.deciders or [part.name]]
 
     @property
+    def callers(self) -> list[str]:
+        """Names of those that make calls."""
+        return self.first.callers + self.then.callers
+
+    @property
     def endpoints(self) -> list[str]:
         """Judges of their own that the two ask."""
         return self.first.endpoints + self.then.endpoints
@@ -67,6 +72,20 @@ class CascadeVerifier(Verifier):
         """How the parts look for verdicts before; None where neither does."""
         modes = {part.cache_mode for part in (self.first, self.then)}
         return "semantic" if "semantic" in modes else "exact" if "exact" in modes else None
+
+    @property
+    def untuned(self) -> list[str]:
+        """Those of the two whose threshold nobody has fitted."""
+        return self.first.untuned + self.then.untuned
+
+    def passing_on(self) -> "CascadeVerifier":
+        """Return the cascade for the first place of another one."""
+        return CascadeVerifier(self.first, self.then.passing_on(), self.unsure)
+
+    def without_hardening(self) -> "CascadeVerifier":
+        """Return the cascade with both parts asking without escaped data."""
+        first, then = (part.without_hardening() for part in (self.first, self.then))
+        return CascadeVerifier(first, then, self.unsure)
 
     def in_language(self, language: str) -> "CascadeVerifier":
         """Return the cascade with both parts asking in a language."""

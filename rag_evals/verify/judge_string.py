@@ -1,4 +1,7 @@
-"""Which verifier does a judge string name? `hf:MODEL`, `yes-no:PROVIDER/MODEL`, `A>B`, or none."""
+"""Which verifier does a judge string name?
+
+`hf:MODEL`, `yes-no:PROVIDER/MODEL`, `decisions:PROVIDER/MODEL`, `A>B`, or none.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -24,6 +27,10 @@ CLASSIFIER_PREFIX = "hf:"
 YES_NO_PREFIX = "yes-no:"
 """What stands before the endpoint of a model that answers yes or no, with probabilities."""
 
+DECISION_PREFIXES = ("decisions:", "systemone:")
+"""What stands before a decision model: the wire that it is asked on."""
+
+_DECISION_OPTIONS: Mapping[str, Callable[[str], Any]] = {"chunks": str, "threshold": float}
 _YES_NO_OPTIONS: Mapping[str, Callable[[str], Any]] = {"form": str, "threshold": float}
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _OPTIONS: Mapping[str, Callable[[str], Any]] = {
@@ -63,6 +70,8 @@ def read_judge(spec: str) -> JudgeSpec:
             `?entailment=LABEL_0` says which label of the model means supported; `form`, `join`,
             `dtype`, `revision` and `local_files_only` are the arguments of `ClassifierVerifier`.
             `yes-no:openai/MODEL` asks a checker that answers yes or no, with probabilities.
+            `decisions:openai/gpt-6-luna`, `decisions:MODEL@URL` and `systemone:jev-latest` ask a
+            decision model; `?chunks=each&threshold=0.7` are the arguments of `DecisionVerifier`.
 
     Raises:
         ConfigurationError: A part is empty, an option or a provider is unknown, an endpoint stands
@@ -148,6 +157,8 @@ def _local(part: str) -> Verifier | None:
         return _embedded(part)
     if part.startswith(YES_NO_PREFIX):
         return _yes_no(part)
+    if part.startswith(DECISION_PREFIXES):
+        return _decisions(part)
     if not part.startswith(CLASSIFIER_PREFIX):
         return None
     model, _, query = part.removeprefix(CLASSIFIER_PREFIX).partition("?")
@@ -177,6 +188,15 @@ def _yes_no(part: str) -> Verifier:
     if not endpoint:
         raise ConfigurationError(f"judge {part!r} names no model; expected 'yes-no:openai/MODEL'")
     return YesNoVerifier(endpoint, **_options_of(query, _YES_NO_OPTIONS, "a yes/no checker"))
+
+
+def _decisions(part: str) -> Verifier:
+    # As below: few programs ask a decision model.
+    from rag_evals.verify.decisions.verifier import DecisionVerifier  # noqa: PLC0415
+
+    endpoint, _, query = part.partition("?")
+    options = _options_of(query, _DECISION_OPTIONS, "a decision model")
+    return DecisionVerifier(endpoint, **options)
 
 
 def _threshold(text: str) -> Any:

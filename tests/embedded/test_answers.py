@@ -9,7 +9,7 @@ from rag_evals import Faithfulness, evaluate
 from rag_evals.analysis import agreement
 from rag_evals.cache import StatementCache
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.grading.two_step import VerifiedFaithfulnessResult
+from rag_evals.grading import VerifiedFaithfulnessResult
 from rag_evals.report import report_csv
 from rag_evals.run import load_run
 from rag_evals.verify import CascadeVerifier

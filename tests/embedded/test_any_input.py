@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rag_evals import Faithfulness
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import NotScorableError
-from rag_evals.grading.two_step import VerifiedFaithfulnessResult
+from rag_evals.grading import VerifiedFaithfulnessResult
 
 # What the reading of words, numbers, names and marks takes apart, drawn in any order.
 PIECES = (

@@ -7,7 +7,7 @@ import pytest
 from rag_evals import Faithfulness
 from rag_evals.embedded import claims_of, prepare_answer
 from rag_evals.embedded.sources import absence_of
-from rag_evals.grading.two_step import VerifiedFaithfulnessResult
+from rag_evals.grading import VerifiedFaithfulnessResult
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from rag_evals import Faithfulness
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.grading.two_step import VerifiedFaithfulnessResult
+from rag_evals.grading import VerifiedFaithfulnessResult
 from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of, script_of
 
 SAMPLES = [

@@ -76,7 +76,7 @@ def test_a_client_is_made_once_for_its_settings(
     Faithfulness.grade(**EIFFEL, client="openai/gpt-4o-mini")
 
     assert (len(first.requests), len(second.requests)) == (1, 1)
-    made = [judge_for("openai/gpt-4o-mini")._client for _ in range(2)]
+    made = [judge_for("openai/gpt-4o-mini").sdk for _ in range(2)]
     assert made[0] is made[1]
 
 

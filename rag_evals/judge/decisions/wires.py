@@ -1,0 +1,220 @@
+"""How do decision models talk? Two wires: `/decisions` in OpenAI's shape, `/systemone` in Jev's.
+
+A wire makes the body of a request, and lists the answers of a reply by the question's name. Whether
+an answer is one is judged here for both.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rag_evals.core import Answer, Question
+from rag_evals.judge.replies import no_reply
+
+Body = dict[str, Any]
+Named = Iterator[tuple[object, Mapping[str, Any]]]
+
+
+class _FaultError(ValueError):
+    """Why an answer is none, in words that follow "the answer"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One way of talking.
+
+    Attributes:
+        path: What follows the address.
+        body: Makes a request of model, state and questions.
+        answers: Lists the answers of a reply with the names that they stand under; one name may
+            come twice.
+    """
+
+    path: str
+    body: Callable[[str, str, Sequence[Question]], Body]
+    answers: Callable[[Any], Named]
+
+
+@dataclass(slots=True)
+class ReadReply:
+    """What a reply holds.
+
+    Attributes:
+        answers: Those that can be used, by the question's name.
+        faults: Why a question has no such answer, by its name.
+    """
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+
+
+class _Object(dict[str, Any]):
+    """An object of JSON that keeps what stands in it twice; a dictionary would hide the first."""
+
+    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def read_reply(content: bytes) -> Any:
+    """Read the body of a reply.
+
+    Raises:
+        JudgeUnavailableError: It is none, whatever its status says.
+    """
+    try:
+        found = json.loads(content, object_pairs_hook=_Object)
+    except ValueError:
+        found = None
+    if not isinstance(found, _Object) or not isinstance(found.get("answers"), dict | list):
+        raise no_reply(content)
+    return found
+
+
+def check_answers(wire: Wire, reply: Any, questions: Sequence[Question]) -> ReadReply:
+    """Take the answers of a reply: each question exactly once, and nothing else."""
+    found = list(wire.answers(reply["answers"]))
+    asked = {question.name: question for question in questions}
+    foreign = [name for name, _ in found if not isinstance(name, str) or name not in asked]
+    if foreign:
+        # Whose answer that is nobody knows, so that all of them are in doubt.
+        fault = f"came with one to {foreign[0]!r}, which was not asked"
+        return ReadReply(faults=dict.fromkeys(asked, fault))
+    read = ReadReply()
+    times = Counter(name for name, _ in found)
+    given = dict(found)
+    for name, question in asked.items():
+        if times[name] != 1:
+            read.faults[name] = "is missing" if not times[name] else f"came {times[name]} times"
+            continue
+        try:
+            read.answers[name] = _answer(question, given[name])
+        except _FaultError as fault:
+            read.faults[name] = str(fault)
+    return read
+
+
+def _answer(question: Question, given: Any) -> Answer:
+    if not isinstance(given, Mapping):
+        raise _FaultError(f"is {given!r}, which is no object")
+    kind = given.get("type")
+    if kind == "refusal":
+        return Answer(refusal=str(given.get("refusal") or given.get("message") or "no reason said"))
+    if question.kind == "predicate":
+        return Answer(probability=_probability(given.get("probability", given.get("noul"))))
+    if question.kind == "choice":
+        return _choice(question, given)
+    return _score(question, given)
+
+
+def _choice(question: Question, given: Mapping[str, Any]) -> Answer:
+    probabilities = _by_option(given.get("probabilities"), question.options)
+    choice = given.get("choice")
+    if not isinstance(choice, str) or choice not in question.options:
+        raise _FaultError(f"chooses {choice!r}, which was no option")
+    return Answer(choice=choice, probabilities=probabilities)
+
+
+def _score(question: Question, given: Mapping[str, Any]) -> Answer:
+    most = len(question.options) - 1
+    levels = tuple(str(level) for level in range(most + 1))
+    score: Any = given.get("score")
+    if not _is_number(score) or not 0 <= score <= most:
+        raise _FaultError(f"has the score {score!r}; expected a number from 0 to {most}")
+    by_level = _by_option(given.get("probabilities"), levels)
+    place = int(max(by_level, key=lambda level: by_level[level])) if by_level else round(score)
+    return Answer(
+        choice=question.options[place],
+        probabilities={question.options[int(level)]: p for level, p in by_level.items()},
+        score=float(score),
+    )
+
+
+def _by_option(given: Any, options: Sequence[str]) -> dict[str, float]:
+    """Read probabilities in either shape: a mapping, or a list of values with theirs."""
+    if given is None:
+        return {}
+    if isinstance(given, list):
+        pairs = [
+            (str(one.get("value")), one.get("probability"))
+            for one in given
+            if isinstance(one, Mapping)
+        ]
+        given = dict(pairs)
+    if not isinstance(given, Mapping):
+        raise _FaultError(f"has the probabilities {given!r}")
+    unknown = [name for name in given if name not in options]
+    if unknown:
+        raise _FaultError(f"has a probability for {unknown[0]!r}, which was no option")
+    return {name: _probability(value) for name, value in given.items()}
+
+
+# What stands in a reply may be anything.
+def _probability(value: Any) -> float:
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise _FaultError(f"has the probability {value!r}; expected a number from 0 to 1")
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and math.isfinite(value)
+
+
+def _decisions_body(model: str, state: str, questions: Sequence[Question]) -> Body:
+    return {
+        "model": model,
+        "input": state,
+        "questions": [_decisions_question(question) for question in questions],
+    }
+
+
+def _decisions_question(question: Question) -> Body:
+    asked = {
+        "type": question.kind,
+        "name": question.name,
+        "instructions": question.instructions,
+    }
+    if question.kind == "choice":
+        return {**asked, "choices": [{"value": option} for option in question.options]}
+    if question.kind == "score":
+        return {**asked, "levels": [{"label": option} for option in question.options]}
+    return asked
+
+
+def _decisions_answers(given: Any) -> Named:
+    for one in given if isinstance(given, list) else ():
+        is_answer = isinstance(one, Mapping)
+        yield (one.get("name"), one) if is_answer else (None, {})
+
+
+def _systemone_body(model: str, state: str, questions: Sequence[Question]) -> Body:
+    return {
+        "model": model,
+        "state": state,
+        "questions": {question.name: _systemone_question(question) for question in questions},
+    }
+
+
+def _systemone_question(question: Question) -> Body:
+    if question.kind == "predicate":
+        return {"type": "noul", "instructions": question.instructions}
+    # A mapping of options to what they mean, which their names say already.
+    criteria: Any = dict.fromkeys(question.options)
+    if question.kind == "score":
+        criteria = list(question.options)
+    return {"type": question.kind, "instructions": question.instructions, "criteria": criteria}
+
+
+def _systemone_answers(given: Any) -> Named:
+    yield from given.pairs if isinstance(given, _Object) else ()
+
+
+WIRES: Mapping[str, Wire] = {
+    "decisions": Wire("/decisions", _decisions_body, _decisions_answers),
+    "systemone": Wire("/systemone", _systemone_body, _systemone_answers),
+}
+"""The two wires, by the word before the colon of a judge string."""

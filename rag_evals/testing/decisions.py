@@ -1,0 +1,178 @@
+"""How does a scripted judge play a decision model? On both wires, from numbers by name.
+
+A script answers a request with `{name: value}`: a number for a predicate, an option's or a level's
+name for a choice or a score, or probabilities by option; None declines. A name that is left out is
+not answered, one that was not asked is sent all the same.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+DECISION_PATHS = ("/decisions", "/systemone")
+"""How the paths end on which a decision model is asked."""
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """One question as a decision model receives it, on either wire.
+
+    Attributes:
+        name: Its name.
+        kind: `predicate`, `choice` or `score`.
+        instructions: What is asked.
+        options: Of a choice, or the levels of a score; else empty.
+    """
+
+    name: str
+    kind: str
+    instructions: str
+    options: tuple[str, ...] = ()
+
+
+def is_for_decisions(path: str) -> bool:
+    """Say whether a request goes to a decision model."""
+    return path.endswith(DECISION_PATHS)
+
+
+def state_of(body: Mapping[str, Any]) -> str:
+    """Return what the questions of a request are about."""
+    return str(body.get("input", body.get("state", "")))
+
+
+def questions_of(body: Mapping[str, Any]) -> list[AskedQuestion]:
+    """Read the questions of a request, on either wire."""
+    given = body.get("questions", [])
+    if isinstance(given, Mapping):
+        return [_read(name, one) for name, one in given.items()]
+    return [_read(one.get("name"), one) for one in given]
+
+
+def _read(name: Any, one: Mapping[str, Any]) -> AskedQuestion:
+    kind = "predicate" if one["type"] == "noul" else str(one["type"])
+    options = [str(choice["value"]) for choice in one.get("choices", ())]
+    options += [str(level["label"]) for level in one.get("levels", ())]
+    criteria = one.get("criteria") or ()
+    options += criteria if kind != "predicate" else ()
+    return AskedQuestion(str(name), kind, str(one.get("instructions", "")), tuple(options))
+
+
+def tokens_of(body: Mapping[str, Any]) -> int:
+    """Guess the tokens of a request: four characters each."""
+    texts = [state_of(body)]
+    for question in questions_of(body):
+        texts += [question.instructions, *question.options]
+    return sum(map(len, texts)) // _CHARACTERS_PER_TOKEN
+
+
+def as_sent(
+    path: str, values: Mapping[str, Any], body: Mapping[str, Any], tokens: int
+) -> Mapping[str, Any]:
+    """Wrap the answers of a script as the wire of a path sends them."""
+    asked = {question.name: question for question in questions_of(body)}
+    shape = _as_decision if path.endswith("/decisions") else _as_systemone
+    answers: Any = {
+        name: shape(asked.get(name, AskedQuestion(name, "predicate", "")), value)
+        for name, value in values.items()
+    }
+    if path.endswith("/decisions"):
+        answers = [{"name": name, **answer} for name, answer in answers.items()]
+    usage = {"input_tokens": tokens, "output_tokens": 0, "total_tokens": tokens}
+    return {"model": body.get("model", "scripted"), "answers": answers, "usage": usage}
+
+
+def _as_decision(question: AskedQuestion, value: Any) -> dict[str, Any]:
+    if value is None:
+        return {"type": "refusal", "refusal": "scripted"}
+    if question.kind == "predicate":
+        return {"type": "predicate", "probability": value}
+    shares = _shares(question, value)
+    if question.kind == "choice":
+        listed = [{"value": name, "probability": share} for name, share in shares.items()]
+        return {**_chosen(shares), "type": "choice", "probabilities": listed}
+    listed = [
+        {"value": place, "label": name, "probability": shares.get(name, 0.0)}
+        for place, name in enumerate(question.options)
+    ]
+    return {"type": "score", "score": _mean(question, shares), "probabilities": listed}
+
+
+def _as_systemone(question: AskedQuestion, value: Any) -> dict[str, Any]:
+    if value is None:
+        return {"type": "refusal", "refusal": "scripted"}
+    if question.kind == "predicate":
+        return {"type": "noul", "noul": value}
+    shares = _shares(question, value)
+    if question.kind == "choice":
+        return {**_chosen(shares), "type": "choice", "probabilities": shares}
+    levels = {str(place): shares.get(name, 0.0) for place, name in enumerate(question.options)}
+    return {"type": "score", "score": _mean(question, shares), "probabilities": levels}
+
+
+def _shares(question: AskedQuestion, value: Any) -> dict[str, float]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {option: float(option == value) for option in question.options}
+
+
+def _chosen(shares: Mapping[str, float]) -> dict[str, Any]:
+    best = max(shares, key=lambda name: shares[name])
+    return {"choice": best, "confidence": shares[best]}
+
+
+def _mean(question: AskedQuestion, shares: Mapping[str, float]) -> float:
+    total = sum(shares.values()) or 1.0
+    places = enumerate(question.options)
+    return sum(place * shares.get(name, 0.0) for place, name in places) / total
+
+
+_STATEMENT = re.compile(r"<statement>\n(.*?)\n</statement>", re.DOTALL)
+_CHUNK = re.compile(r"(?:Chunk|Фрагмент|chunk) (\d+)")
+_NUMBER = re.compile(r"\d+")
+_SURE = 0.99
+
+
+def decided_by_words(
+    questions: Sequence[AskedQuestion],
+    chunks: Sequence[str],
+    others: Sequence[str],
+    share_of: Callable[[str, str], float],
+) -> dict[str, Any]:
+    """Answer any questions: the default script.
+
+    Args:
+        questions: What is asked.
+        chunks: The context; a statement is as likely supported as its words stand in one chunk,
+            and hardly with a number that does not.
+        others: Question and answer, as far as they are there.
+        share_of: Says which share of the words of one text stand in another, 0 to 1.
+    """
+    found: dict[str, Any] = {}
+    for question in questions:
+        statements = _STATEMENT.findall(question.instructions)
+        named = [int(number) for number in _CHUNK.findall(question.instructions)]
+        read = [chunks[number] for number in named if number < len(chunks)] or list(chunks)
+        if statements:
+            shares = [_said(statements[0], chunk, share_of) for chunk in read]
+        else:
+            shares = [share_of(" ".join(others), chunk) for chunk in read]
+        best = max(shares, default=0.0)
+        likely = min(max(best, 1 - _SURE), _SURE)
+        if question.kind == "predicate":
+            found[question.name] = likely
+        elif question.kind == "choice" and statements and shares:
+            place = shares.index(best) if best > 0.5 else -1
+            found[question.name] = question.options[place]
+        else:
+            # The further the words agree, the later the option.
+            place = round(likely * (len(question.options) - 1))
+            found[question.name] = question.options[place]
+    return found
+
+
+def _said(statement: str, chunk: str, share_of: Callable[[str, str], float]) -> float:
+    share = share_of(statement, chunk)
+    return share if set(_NUMBER.findall(statement)) <= set(_NUMBER.findall(chunk)) else share / 10

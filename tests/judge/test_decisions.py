@@ -1,0 +1,338 @@
+"""Decision models: two wires, every question answered exactly once, and every fault by its name."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from rag_evals.core import DecisionCall, Meter, Question, Usage
+from rag_evals.errors import (
+    ConfigurationError,
+    GradingError,
+    JudgeOutputError,
+    JudgeRejectedError,
+    JudgeUnavailableError,
+    JudgeUnreachableError,
+    UnknownNameError,
+)
+from rag_evals.judge import AskOptions, judge_for, model_of, price_of, read_endpoint
+from rag_evals.testing import Answer, EmptyBody, HttpError, Raw, Reset, Script, ScriptedJudge, Stall
+
+Start = Callable[[Script], ScriptedJudge]
+
+QUESTIONS = (
+    Question("true", "predicate", "It stands in Paris."),
+    Question("which", "choice", "Which chunk says so?", ("chunk_0", "none")),
+    Question("how", "score", "How well is it said?", ("badly", "so so", "well")),
+)
+GOOD: dict[str, Any] = {
+    "true": 0.9,
+    "which": {"chunk_0": 0.7, "none": 0.3},
+    "how": {"badly": 0.1, "so so": 0.2, "well": 0.7},
+}
+STATE = (("chunks", "The tower stands in Paris."), ("answer", "It does."))
+WIRES = ("decisions", "systemone")
+
+
+def ask(judge: ScriptedJudge, wire: str, *, reasks: int = 0, meter: Meter | None = None) -> Any:
+    """Ask the three questions, and return the answers."""
+    spec = f"{wire}:m@{judge.base_url}"
+    call = DecisionCall.of(STATE, QUESTIONS, spec)
+    asked = judge_for(spec, options=AskOptions(reasks=reasks))
+    return call.answers(asked.ask(call, meter or Meter(20)))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_each_kind_of_question_is_answered(scripted: Start, wire: str) -> None:
+    """A probability, an option and a level come back, and what they cost; one request is made."""
+    judge = scripted(GOOD)
+    meter = Meter(20)
+    answers = ask(judge, wire, meter=meter)
+
+    assert answers["true"].probability == 0.9
+    assert (answers["which"].choice, answers["which"].probabilities) == ("chunk_0", GOOD["which"])
+    assert (answers["how"].choice, answers["how"].score) == ("well", pytest.approx(1.6))
+    assert answers["how"].probabilities == GOOD["how"]
+    (request,) = judge.requests
+    assert request.path == f"/v1/{wire}"
+    assert request.data == "The tower stands in Paris.\nIt does."
+    assert [(one.name, one.kind) for one in request.questions] == [
+        (one.name, one.kind) for one in QUESTIONS
+    ]
+    assert meter.total.calls == 1
+    assert meter.total.prompt_tokens > 0
+    assert meter.total.completion_tokens == 0
+
+
+def test_the_bodies_are_those_of_the_two_wires(scripted: Start) -> None:
+    """OpenAI lists questions with their names, Jev keeps them by name and calls them otherwise."""
+    judge = scripted(GOOD)
+    ask(judge, "decisions")
+    ask(judge, "systemone")
+    openai, jev = (request.body for request in judge.requests)
+    text = "The tower stands in Paris.\nIt does."
+
+    assert openai == {
+        "model": "m",
+        "input": text,
+        "questions": [
+            {"type": "predicate", "name": "true", "instructions": "It stands in Paris."},
+            {
+                "type": "choice",
+                "name": "which",
+                "instructions": "Which chunk says so?",
+                "choices": [{"value": "chunk_0"}, {"value": "none"}],
+            },
+            {
+                "type": "score",
+                "name": "how",
+                "instructions": "How well is it said?",
+                "levels": [{"label": "badly"}, {"label": "so so"}, {"label": "well"}],
+            },
+        ],
+    }
+    assert jev == {
+        "model": "m",
+        "state": text,
+        "questions": {
+            "true": {"type": "noul", "instructions": "It stands in Paris."},
+            "which": {
+                "type": "choice",
+                "instructions": "Which chunk says so?",
+                "criteria": {"chunk_0": None, "none": None},
+            },
+            "how": {
+                "type": "score",
+                "instructions": "How well is it said?",
+                "criteria": ["badly", "so so", "well"],
+            },
+        },
+    }
+
+
+def without(name: str) -> dict[str, Any]:
+    """Leave one answer out."""
+    return {key: value for key, value in GOOD.items() if key != name}
+
+
+FAULTS: Mapping[str, tuple[Answer, str]] = {
+    "omission": (without("which"), "answer to 'which' is missing"),
+    "foreign name": ({**GOOD, "other": 0.5}, "one to 'other', which was not asked"),
+    "above 1": ({**GOOD, "true": 1.2}, "'true' has the probability 1.2; expected a number from 0"),
+    "below 0": ({**GOOD, "true": -0.1}, "'true' has the probability -0.1"),
+    "a word": ({**GOOD, "true": "yes"}, "'true' has the probability 'yes'"),
+    "yes": ({**GOOD, "true": True}, "'true' has the probability True"),
+    "foreign option": (
+        {**GOOD, "which": {"chunk_0": 0.4, "chunk_7": 0.6}},
+        "'which' has a probability for 'chunk_7', which was no option",
+    ),
+    "two faults": ({"how": "well"}, r"'true' is missing \(and 1 more\)"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("wire", WIRES)
+def test_an_answer_that_is_none_is_named(scripted: Start, wire: str, fault: str) -> None:
+    """It fails with the question's name and what is wrong; it is never taken for a number."""
+    answer, words = FAULTS[fault]
+    with pytest.raises(JudgeOutputError, match=words):
+        ask(scripted(answer), wire)
+
+
+RAW: Mapping[str, tuple[str, Any, str]] = {
+    "twice in a list": (
+        "decisions",
+        {"answers": [{"type": "predicate", "name": "true", "probability": 0.9}] * 2},
+        "'true' came 2 times",
+    ),
+    "twice in an object": (
+        "systemone",
+        '{"answers": {"true": {"type": "noul", "noul": 0.1}, "true": {"type": "noul", "noul": 1}}}',
+        "'true' came 2 times",
+    ),
+    "without a name": (
+        "decisions",
+        {"answers": [{"type": "predicate", "name": None, "probability": 0.9}]},
+        "one to None, which was not asked",
+    ),
+    "another level": (
+        "systemone",
+        {"answers": {"how": {"type": "score", "score": 3}}},
+        "'how' has the score 3; expected a number from 0 to 2",
+    ),
+    "no object": ("systemone", {"answers": {"true": 0.9}}, "'true' is 0.9, which is no object"),
+    "not a number": (
+        "systemone",
+        '{"answers": {"true": {"type": "noul", "noul": NaN}}}',
+        "'true' has the probability nan",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", RAW)
+def test_replies_of_another_shape_are_named(scripted: Start, fault: str) -> None:
+    """What is twice, unnamed or of another kind is a fault of its question."""
+    wire, body, words = RAW[fault]
+    judge = scripted(Raw(body))
+    spec = f"{wire}:m@{judge.base_url}"
+    asked = tuple(one for one in QUESTIONS if f"'{one.name}'" in words) or QUESTIONS[:1]
+    call = DecisionCall.of(STATE, asked, spec)
+    reply = judge_for(spec, options=AskOptions(reasks=0)).ask(call, Meter(20))
+    with pytest.raises(JudgeOutputError, match=re.escape(words)):
+        call.answers(reply)
+
+
+def test_only_what_is_wrong_is_asked_again(scripted: Start) -> None:
+    """The second request has the one question whose answer was none, and is counted as such."""
+    judge = scripted([without("which"), {"which": "none"}])
+    meter = Meter(20)
+    answers = ask(judge, "decisions", reasks=3, meter=meter)
+
+    assert answers["which"].choice == "none"
+    assert answers["true"].probability == 0.9
+    assert [len(request.questions) for request in judge.requests] == [3, 1]
+    assert (meter.total.calls, meter.total.reasks) == (2, 1)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_refusal_is_an_answer_of_its_own(scripted: Start, wire: str) -> None:
+    """One question is declined; the others count, and nothing is asked again."""
+    judge = scripted({**GOOD, "true": None})
+    answers = ask(judge, wire, reasks=3)
+
+    assert answers["true"].refusal == "scripted"
+    assert answers["true"].probability is None
+    assert answers["how"].choice == "well"
+    assert len(judge.requests) == 1
+
+
+OUTAGES: Mapping[str, tuple[Script, type[GradingError], str]] = {
+    "key": (HttpError(401), JudgeRejectedError, "refuses the key"),
+    "path": (HttpError(404), JudgeRejectedError, "does not know this model or path"),
+    "longer wait than the row has": (
+        HttpError(429, headers={"retry-after": "60"}),
+        JudgeUnavailableError,
+        "asks to wait 60 s",
+    ),
+    "page": (
+        Raw("<html>Sign in</html>", headers={"x-should-retry": "false"}),
+        GradingError,
+        "HTML",
+    ),
+}
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_an_endpoint_does_is_named(
+    scripted: Start, wire: str, outage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors are told as for any judge."""
+    monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
+    script, kind, words = OUTAGES[outage]
+    with pytest.raises(kind, match=words):
+        ask(scripted(script), wire)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_may_pass_is_sent_again(
+    scripted: Start, wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A 429, a 500, an empty body and a broken connection each cost a retry, and no row."""
+    monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
+    wait = HttpError(429, headers={"retry-after-ms": "1"})
+    judge = scripted([wait, HttpError(500), EmptyBody(), Reset(), GOOD])
+    meter = Meter(20)
+
+    assert ask(judge, wire, meter=meter)["true"].probability == 0.9
+    assert (meter.total.calls, meter.total.retries) == (1, 4)
+
+
+def test_a_row_has_its_time(scripted: Start) -> None:
+    """A reply that does not come ends with the row's time."""
+    with pytest.raises(JudgeUnavailableError, match="timeout"):
+        ask(scripted(Stall(5)), "decisions", meter=Meter(0.2))
+
+
+def test_many_questions_take_several_requests(scripted: Start) -> None:
+    """No request holds more than the host takes; the answers come together."""
+    judge = scripted(lambda request: {one.name: 0.5 for one in request.questions})
+    spec = f"decisions:m@{judge.base_url}"
+    many = [Question(f"q{number}", "predicate", "?") for number in range(401)]
+    call = DecisionCall.of(STATE, many, spec)
+    meter = Meter(20)
+
+    assert len(call.answers(judge_for(spec).ask(call, meter))) == 401
+    assert [len(request.questions) for request in judge.requests] == [400, 1]
+    assert meter.total == Usage(2, prompt_tokens=meter.total.prompt_tokens)
+
+
+STRINGS = {
+    "decisions:openai/gpt-6-luna": ("openai", "gpt-6-luna", "https://api.openai.com/v1"),
+    "decisions:gpt-6-luna": ("openai", "gpt-6-luna", "https://api.openai.com/v1"),
+    "decisions:Qwen/Qwen3@http://h:30000/v1": ("openai", "Qwen/Qwen3", "http://h:30000/v1"),
+    "decisions:vllm/m@http://h/v1": ("vllm", "m", "http://h/v1"),
+    "systemone:jev-latest": ("typesafe", "jev-latest", "https://api.typesafe.ai/v1"),
+    "systemone:fireworks/a/b": ("fireworks", "a/b", "https://api.fireworks.ai/inference/v1"),
+    "systemone:kev@http://localhost:8080/v1": ("typesafe", "kev", "http://localhost:8080/v1"),
+}
+
+
+@pytest.mark.parametrize("spec", STRINGS)
+def test_strings_name_wire_host_and_model(spec: str) -> None:
+    """The host is the wire's own where none is named."""
+    endpoint = read_endpoint(spec)
+
+    assert endpoint[:2] == STRINGS[spec][:2]
+    assert endpoint.address == STRINGS[spec][2]
+    assert endpoint.wire == spec.partition(":")[0]
+    assert model_of(spec) == STRINGS[spec][1]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("decisions:", "names no model"),
+        ("decisions:openai/", "names no model"),
+        ("systemone:groq/m", "no host 'groq' is known to serve /systemone; known are: typesafe"),
+        ("decisions:anthropic/m", "no host 'anthropic' is known to serve /decisions"),
+        ("decisions:m@https://", "names no host"),
+    ],
+)
+def test_a_string_that_names_no_host_is_refused(spec: str, words: str) -> None:
+    """It says which hosts are known, and how to name another."""
+    with pytest.raises(ConfigurationError, match=words):
+        judge_for(spec)
+
+
+def test_a_host_of_decisions_only_is_no_chat_provider() -> None:
+    """Jev's makers serve no chat."""
+    with pytest.raises(UnknownNameError, match="no provider 'typesafe'"):
+        read_endpoint("typesafe/jev-latest")
+
+
+def test_settings_are_for_models_that_write(scripted: Start) -> None:
+    """A temperature would not be sent, so it is refused."""
+    judge = scripted(GOOD)
+    with pytest.raises(ConfigurationError, match="a decision model takes none"):
+        judge_for(f"decisions:m@{judge.base_url}", options=AskOptions({"temperature": 0}))
+
+
+def test_no_server_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The address is named."""
+    monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
+    call = DecisionCall.of(STATE, QUESTIONS, "decisions:m@http://127.0.0.1:9/v1")
+    with pytest.raises(JudgeUnreachableError, match="the address in the judge"):
+        judge_for(str(call.endpoint)).ask(call, Meter(20))
+
+
+def test_prices_have_no_output() -> None:
+    """What is sent is paid; the two published prices are known."""
+    usage = Usage(1, prompt_tokens=1_000_000, completion_tokens=1000)
+
+    for model, dollars, month in (("gpt-6-luna", 0.1, "2026-10"), ("jev-latest", 0.042, "2026-09")):
+        price = price_of(model)
+        assert price is not None
+        assert price.cost_usd(usage) == pytest.approx(dollars)
+        assert price.as_of == month
