@@ -21,6 +21,7 @@ from rag_evals.core import (
     check_settings,
     fingerprint,
     named_arguments,
+    written_out,
 )
 from rag_evals.errors import ConfigurationError, PromptError
 from rag_evals.grading import Grader, require_fields
@@ -144,8 +145,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             ),
             "schema": self.response_model.model_json_schema(),
             "settings": self.settings,
-            "criteria": [repr(criterion) for criterion in self._criteria],
-            "examples": [repr(example) for example in self._examples],
+            "criteria": [written_out(criterion) for criterion in self._criteria],
+            "examples": [written_out(example) for example in self._examples],
             "fields": sorted(self._shown),
             "language": self.language,
             "hardened": self._hardened,

@@ -10,14 +10,16 @@ from rag_evals.analysis.attack import (
     shipped_attacks,
 )
 from rag_evals.analysis.calibration import JudgeQuality, calibrate
-from rag_evals.analysis.comparing import RunInput, compare
-from rag_evals.analysis.comparison import (
+from rag_evals.analysis.compared import (
     ChangedRow,
-    Comparison,
-    GraderComparison,
     GroupComparison,
     PairCoverage,
     ScoredOnce,
+)
+from rag_evals.analysis.comparing import RunInput, compare
+from rag_evals.analysis.comparison import (
+    Comparison,
+    GraderComparison,
     group_verdict_words,
     p_words,
     verdict_words,

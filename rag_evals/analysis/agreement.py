@@ -8,6 +8,7 @@ from typing import Literal
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.labels import Label, read_labels
 from rag_evals.analysis.matching import Matched, Unit, match_labels
+from rag_evals.analysis.tables_html import bounded_table, confusion_words, notes_html, words_or
 from rag_evals.analysis.wording import interval_words
 from rag_evals.core import named_arguments
 from rag_evals.errors import DataError
@@ -65,6 +66,13 @@ class LevelAgreement:
     best: ThresholdPoint | None = None
     noun: str = "rows"
 
+    def __repr__(self) -> str:
+        """One line: what was measured, and how well the judge does."""
+        return f"LevelAgreement({_measured_words(self)})"
+
+    def _repr_html_(self) -> str:
+        return _tables_html([self])
+
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
@@ -87,6 +95,46 @@ class PeopleAgreement:
     def __str__(self) -> str:
         """What a terminal shows."""
         return "\n".join(_agreement_lines(self))
+
+    def __repr__(self) -> str:
+        """One line: each grader, its statements and rows."""
+        whole = [table for table in self.tables if table.group is None]
+        return f"PeopleAgreement({'; '.join(map(_measured_words, whole))})"
+
+    def _repr_html_(self) -> str:
+        left_out = [f"left out: {count} {label}" for label, count in _left_out(self).items()]
+        return _tables_html(self.tables) + notes_html(left_out)
+
+
+def _tables_html(tables: Sequence[LevelAgreement]) -> str:
+    head = ("grader", "labelled", "judge and people", "balanced accuracy", "kappa", "AUROC")
+    rows = [
+        (
+            table.grader if table.group is None else f"{table.grader}: {table.group}",
+            f"{table.units} {table.noun}",
+            confusion_words(table.agreement.confusion),
+            words_or(table.agreement.balanced_accuracy),
+            words_or(table.agreement.kappa),
+            words_or(table.auroc, ""),
+        )
+        for table in tables
+    ]
+    return bounded_table(head, rows, noun="groups")
+
+
+def _measured_words(table: LevelAgreement) -> str:
+    name = table.grader if table.group is None else f"{table.grader}: {table.group}"
+    accuracy = words_or(table.agreement.balanced_accuracy)
+    return f"{name}, {table.units} {table.noun}, balanced accuracy {accuracy}"
+
+
+def _left_out(measured: PeopleAgreement) -> dict[str, int]:
+    counts = {
+        "labels of statements that the judge did not find": measured.unmatched,
+        "labelled rows without a score": measured.unscored,
+        "labels of rows that the run does not have": measured.foreign,
+    }
+    return {label: count for label, count in counts.items() if count}
 
 
 @named_arguments
@@ -242,14 +290,8 @@ def _agreement_lines(measured: PeopleAgreement) -> Iterator[str]:
             yield _group_line(table)
             continue
         yield from _level_lines(table, measured.threshold)
-    left_out = {
-        "labels of statements that the judge did not find": measured.unmatched,
-        "labelled rows without a score": measured.unscored,
-        "labels of rows that the run does not have": measured.foreign,
-    }
-    for label, count in left_out.items():
-        if count:
-            yield f"left out: {count} {label}"
+    for label, count in _left_out(measured).items():
+        yield f"left out: {count} {label}"
 
 
 def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:

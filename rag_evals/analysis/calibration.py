@@ -42,6 +42,15 @@ class JudgeQuality:
         """What a terminal shows."""
         return f"{self.summary}\n\n{self.agreement}"
 
+    def __repr__(self) -> str:
+        """One line: how well the judge agrees with people."""
+        return f"JudgeQuality({self.agreement!r})"
+
+    def _repr_html_(self) -> str:
+        summary: str = self.summary._repr_html_()
+        measured: str = self.agreement._repr_html_()
+        return summary + measured
+
 
 @named_arguments
 def calibrate(

@@ -6,13 +6,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from rag_evals.analysis.comparison import (
+from rag_evals.analysis.compared import (
     ChangedRow,
-    Comparison,
-    GraderComparison,
     GroupComparison,
     PairCoverage,
     ScoredOnce,
+)
+from rag_evals.analysis.comparison import (
+    Comparison,
+    GraderComparison,
 )
 from rag_evals.analysis.differences import named_differences
 from rag_evals.analysis.pairing import paired_runs

@@ -1,96 +1,30 @@
 """What does a comparison of two runs say? Differences, verdicts, and the rows behind them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rag_evals.analysis.compared import (
+    ChangedRow,
+    GroupComparison,
+    PairCoverage,
+    ScoredOnce,
+    adjusted_verdict,
+)
+from rag_evals.analysis.tables_html import bounded_table, notes_html
 from rag_evals.analysis.wording import detectable_words, difference_words, interval_words
 from rag_evals.run import (
     DEFAULT_MIN_SCORED,
     GateDecision,
     GraderDecision,
     Missed,
-    counted_words,
     missed_coverage,
     missed_loss,
     require_share,
 )
 from rag_evals.stats import GateTest, Interval, PairedComparison, PairedVerdict, PassFailTest
+from rag_evals.text import html_head
 
 _ROWS_SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedRow:
-    """One row with another score in the second run.
-
-    Attributes:
-        sample_id: Its name in both runs.
-        baseline: Score in the first run, 0 to 1.
-        candidate: Score in the second.
-    """
-
-    sample_id: str
-    baseline: float
-    candidate: float
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredOnce:
-    """One row of both runs that only one of them could score.
-
-    Attributes:
-        sample_id: Its name in both runs.
-        run: Which of them has the score: "baseline" or "candidate".
-        why: Why the other has none.
-    """
-
-    sample_id: str
-    run: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class GroupComparison:
-    """The rows of one group in both runs.
-
-    Attributes:
-        group: The value that they share; None where they lack one.
-        paired: What their scores say.
-        adjusted_p: The p-value, adjusted over the groups (Holm).
-    """
-
-    group: str | None
-    paired: PairedComparison
-    adjusted_p: float
-
-    @property
-    def verdict(self) -> PairedVerdict:
-        """Whether there is a difference in this group, all groups taken together."""
-        return _verdict(self.paired, self.adjusted_p)
-
-
-@dataclass(frozen=True, slots=True)
-class PairCoverage:
-    """On how many rows a comparison rests.
-
-    Attributes:
-        grader: Its name.
-        rows: Rows of either run.
-        scored: Rows with a score in both.
-        missing: Why the others have none, such as "empty_context in both", counted.
-        same: Whether both runs hold the very same outcomes, as a run and itself do.
-    """
-
-    grader: str
-    rows: int
-    scored: int
-    missing: Mapping[str, int]
-    same: bool
-
-    @property
-    def why(self) -> str:
-        """The reasons in words: "3 empty_context in both, 1 only in the baseline"."""
-        return counted_words(self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +49,7 @@ class GraderComparison:
     """
 
     grader: str
-    coverage: "PairCoverage"
+    coverage: PairCoverage
     baseline: Interval
     candidate: Interval
     paired: PairedComparison
@@ -129,10 +63,36 @@ class GraderComparison:
     groups: tuple[GroupComparison, ...] = ()
     gate: GateTest | None = None
 
+    def __repr__(self) -> str:
+        """One line: the grader, the verdict and the difference."""
+        return f"GraderComparison({_short_words(self)})"
+
+    def _repr_html_(self) -> str:
+        groups = [
+            (
+                group.group or "(none)",
+                str(group.paired.samples),
+                difference_words(group.paired),
+                group_verdict_words(group),
+            )
+            for group in self.groups
+        ]
+        head = ("group", "rows", "difference", "verdict")
+        by_group = bounded_table(head, groups, noun="groups") if groups else ""
+        rows = [
+            (row.sample_id, f"{row.baseline:.2f}", f"{row.candidate:.2f}") for row in self.changed
+        ]
+        changed = (
+            bounded_table(("row", "baseline", "candidate"), rows, caption="changed most")
+            if rows
+            else ""
+        )
+        return f"{_graders_html([self])}{by_group}{changed}"
+
     @property
     def verdict(self) -> PairedVerdict:
         """Whether there is a difference, all graders taken together, and its direction."""
-        return _verdict(self.paired, self.adjusted_p)
+        return adjusted_verdict(self.paired, self.adjusted_p)
 
     def is_worse(self, *, margin: float = 0.0) -> bool:
         """Whether the second run is worse by more than `margin`; the whole interval says so.
@@ -227,11 +187,38 @@ class Comparison:
         """What a terminal shows."""
         return "\n".join(_comparison_lines(self))
 
+    def __repr__(self) -> str:
+        """One line: what is compared, and each grader's verdict."""
+        found = "; ".join(_short_words(grader) for grader in self.graders) or "nothing to compare"
+        return f"Comparison({self.baseline!r} to {self.candidate!r}; {found})"
 
-def _verdict(paired: PairedComparison, adjusted_p: float) -> PairedVerdict:
-    if adjusted_p > 1 - paired.difference.confidence:
-        return "not distinguishable"
-    return paired.verdict
+    def _repr_html_(self) -> str:
+        names = f"{self.baseline} to {self.candidate}"
+        one = self.graders[0]._repr_html_() if len(self.graders) == 1 else ""
+        several = "" if one else _graders_html(self.graders)
+        unscored = [f"{each.grader}: nothing to compare ({each.why})" for each in self.unscored]
+        return html_head(names) + one + several + notes_html([*self.warnings, *unscored])
+
+
+def _graders_html(graders: Sequence[GraderComparison]) -> str:
+    head = ("grader", "verdict", "rows", "baseline", "candidate", "difference", "p")
+    rows = [
+        (
+            grader.grader,
+            verdict_words(grader),
+            _coverage_words(grader.coverage),
+            interval_words(grader.baseline),
+            interval_words(grader.candidate),
+            difference_words(grader.paired),
+            f"{grader.adjusted_p:.2g}",
+        )
+        for grader in graders
+    ]
+    return bounded_table(head, rows, noun="graders")
+
+
+def _short_words(grader: GraderComparison) -> str:
+    return f"{grader.grader}: {grader.verdict}, {difference_words(grader.paired)}"
 
 
 def verdict_words(grader: GraderComparison) -> str:

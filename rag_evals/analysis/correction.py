@@ -8,6 +8,7 @@ from typing import TypeVar
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.labels import read_labels
 from rag_evals.analysis.matching import Matched, Unit, match_labels
+from rag_evals.analysis.tables_html import bounded_table
 from rag_evals.analysis.wording import interval_words
 from rag_evals.core import named_arguments
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
@@ -51,6 +52,13 @@ class Correction:
     rogan_gladen: CorrectedRate | None
     refusals: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """One line: the number, as judged and as corrected."""
+        return f"Correction({': '.join(_cells(self)[:2])}, judge {', '.join(_cells(self)[3:])})"
+
+    def _repr_html_(self) -> str:
+        return _corrections_html([self])
+
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
@@ -67,6 +75,26 @@ class Corrections:
         """What a terminal shows."""
         lines = (line for one in self.corrections for line in _correction_lines(one))
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """One line: each number, as judged and as corrected."""
+        return f"Corrections({'; '.join(map(repr, self.corrections))})"
+
+    def _repr_html_(self) -> str:
+        return _corrections_html(self.corrections)
+
+
+def _corrections_html(corrections: Sequence[Correction]) -> str:
+    head = ("grader", "number", "labelled", "judge", "labels alone", "corrected")
+    return bounded_table(head, [_cells(one) for one in corrections], noun="numbers")
+
+
+def _cells(one: Correction) -> list[str]:
+    best = one.prediction_powered or one.rogan_gladen
+    corrected = "; ".join(one.refusals) if best is None else interval_words(best.corrected)
+    labelled = f"{one.labelled} of {one.labelled + one.unlabelled}"
+    alone = interval_words(one.labels_only)
+    return [one.grader, one.target, labelled, f"{one.judged:.3f}", alone, corrected]
 
 
 @named_arguments

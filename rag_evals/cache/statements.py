@@ -95,6 +95,10 @@ class StatementCache:
         self.path = None if path is None else Path(path)
         self._database = open_statements(self.path)
 
+    def __repr__(self) -> str:
+        """One line: where it is kept."""
+        return f"{type(self).__name__}({str(self.path or 'in memory')!r})"
+
     def look_up(self, group: str, keys: Sequence[StatementKey]) -> list[Verdict | None]:
         """Look up the verdicts of statements.
 

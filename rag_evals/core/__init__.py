@@ -33,7 +33,7 @@ from rag_evals.core.finding import (
     read_findings,
     yes_or_no,
 )
-from rag_evals.core.fingerprint import fingerprint
+from rag_evals.core.fingerprint import fingerprint, written_out
 from rag_evals.core.flow import (
     DecisionCall,
     Flow,
@@ -67,6 +67,7 @@ from rag_evals.core.result import (
     Tallies,
 )
 from rag_evals.core.sample import Sample, TextInput
+from rag_evals.core.shown import findings_line, result_html
 from rag_evals.core.text_reply import TextReply
 from rag_evals.core.verdict import Evidence, Verdict
 from rag_evals.core.verifier import CacheMode, Verifier
@@ -126,6 +127,7 @@ __all__ = [
     "facts_for",
     "facts_of",
     "fault_of",
+    "findings_line",
     "findings_of",
     "fingerprint",
     "is_last_attempt",
@@ -137,7 +139,9 @@ __all__ = [
     "renamed",
     "require_fraction",
     "require_whole",
+    "result_html",
     "state_text",
     "text_before",
+    "written_out",
     "yes_or_no",
 ]

@@ -10,6 +10,7 @@ from pydantic_core import from_json
 
 from rag_evals.core.plain_text import field_of, required_text, shown
 from rag_evals.errors import DataError
+from rag_evals.text import shortened
 
 ContextInput = str | Iterable[Any] | None
 """One text, a list of chunks in any form of a retriever, its whole reply, or such a list as text.
@@ -50,6 +51,11 @@ class Chunk:
     id: int
     text: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """One line; a long text is cut."""
+        more = f", metadata={shortened(str(self.metadata), 60)}" if self.metadata else ""
+        return f"Chunk({self.id}, {shortened(self.text, 60)!r}{more})"
 
 
 def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from pydantic import BaseModel
 
 from rag_evals.errors import ConfigurationError
+from rag_evals.text import shortened
 
 About = Literal["statement", "reference", "citation", "chunk", "answer"]
 """What a finding is about: a statement of the answer or of the reference, a citation, a chunk, or
@@ -39,6 +40,11 @@ class Quote:
     end: int | None
     text: str
 
+    def __repr__(self) -> str:
+        """One line; long words are cut."""
+        where = "" if self.start is None else f", {self.start} to {self.end}"
+        return f"Quote(chunk {self.chunk_id}{where}: {shortened(self.text, 60)!r})"
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -68,6 +74,10 @@ class Finding:
     support: float | None = None
     decided_by: str | None = None
     about: About = "answer"
+
+    def __repr__(self) -> str:
+        """One line: the text, and its label."""
+        return f"Finding({shortened(self.text, 60)!r}, {self.label!r})"
 
     @property
     def counts_against(self) -> bool:

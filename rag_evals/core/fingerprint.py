@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 
@@ -23,6 +24,21 @@ def fingerprint(*parts: Any) -> str:
         packed = _packed(parts, sort_keys=False)
     # Metadata and templates may hold what UTF-8 cannot.
     return hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def written_out(value: object) -> str:
+    """Write a dataclass with all its fields, which its own `repr` may cut.
+
+    Args:
+        value: The dataclass; those inside it and inside its tuples are written out too.
+    """
+    if isinstance(value, tuple) and type(value) is tuple:
+        inner = ", ".join(map(written_out, value))
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if not is_dataclass(value) or isinstance(value, type):
+        return repr(value)
+    parts = (f"{one.name}={written_out(getattr(value, one.name))}" for one in fields(value))
+    return f"{type(value).__qualname__}({', '.join(parts)})"
 
 
 def _packed(parts: tuple[Any, ...], *, sort_keys: bool) -> str:

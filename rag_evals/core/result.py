@@ -20,6 +20,7 @@ from pydantic_core import core_schema
 from rag_evals.core.arguments import require_known
 from rag_evals.core.facts import facts_of
 from rag_evals.core.finding import Finding, default_findings
+from rag_evals.core.shown import findings_line, findings_lines, result_html
 from rag_evals.errors import ConfigurationError, NotScorableReason
 
 SampleField = Literal["question", "answer", "context", "reference"]
@@ -205,3 +206,26 @@ class Result(JudgeModel):
     def ranking_score(self) -> float | None:
         """A number from 0 to 1 that ranks rows more finely than the score; None where none does."""
         return None
+
+    def __repr__(self) -> str:
+        """One line: the score, and the findings counted; the fields where there is no score."""
+        try:
+            rest = f"score={self.score:.2f}; {findings_line(self.findings) or 'no findings'}"
+        except Exception:  # noqa: BLE001 - what a user's own score raises must not hide the result
+            return super().__repr__()
+        return f"{type(self).__name__}({rest})"
+
+    def __str__(self) -> str:
+        """The same, and a line for each finding."""
+        try:
+            return "\n".join([repr(self), *findings_lines(self.findings)])
+        except Exception:  # noqa: BLE001 - as above
+            return super().__repr__()
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the findings in colours; None where they cannot be read."""
+        try:
+            counted = f"score {self.score:.2f}; {findings_line(self.findings)}"
+            return result_html(type(self).__name__, counted, self.findings, self.warnings)
+        except Exception:  # noqa: BLE001 - as above
+            return None

@@ -8,6 +8,7 @@ from rag_evals.core.chunk import Chunk, ContextInput, chunks_from
 from rag_evals.core.fingerprint import fingerprint
 from rag_evals.core.plain_text import required_text, text_of
 from rag_evals.errors import DataError
+from rag_evals.text import MOST_ITEMS, and_more, html_table, shortened
 
 _ID_DIGITS = 16
 
@@ -56,6 +57,29 @@ class Sample:
         for name, word in (("id", id), ("language", language)):
             object.__setattr__(self, name, None if word is None else required_text(word, name))
         object.__setattr__(self, "context", chunks_from(context))
+
+    def __repr__(self) -> str:
+        """One line; long texts are cut, and chunks counted."""
+        return f"Sample({', '.join(f'{name}={value}' for name, value in self._parts())})"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, value) for name, value in self._parts() if name != "context"]
+        shown = self.context[:MOST_ITEMS]
+        rows += [(f"chunk {chunk.id}", repr(shortened(chunk.text))) for chunk in shown]
+        more = and_more(len(self.context), len(shown), "chunks")
+        return html_table((), rows, caption="Sample", left_out=more)
+
+    def _parts(self) -> list[tuple[str, str]]:
+        texts = {
+            "id": self.id,
+            "question": self.question,
+            "answer": self.answer,
+            "reference": self.reference,
+            "language": self.language,
+        }
+        parts = [(name, repr(shortened(text, 60))) for name, text in texts.items() if text]
+        count = len(self.context)
+        return [*parts, ("context", f"[{count} chunk{'' if count == 1 else 's'}]")]
 
     def content_hash(self) -> str:
         """Return 16 hex digits that name the content: the same for the same row anywhere."""

@@ -29,6 +29,10 @@ class Verifier(ABC):
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Describe the work; returns one verdict for each claim, in order."""
 
+    def __repr__(self) -> str:
+        """One line: the class, and the name."""
+        return f"{type(self).__name__}({getattr(self, 'name', '')!r})"
+
     @property
     def asks_judge(self) -> bool:
         """True when it needs the client that grades; False for most."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from itertools import chain, count, islice
 from pathlib import Path
@@ -175,7 +175,12 @@ class FileData:
 
 
 class RowData:
-    """Rows of an iterable or a table, each checked when it is read."""
+    """Rows of an iterable or a table, each checked when it is read.
+
+    Attributes:
+        count: How many there are; None where that is not known.
+        presets: Tools by whose names columns were taken so far, as keys.
+    """
 
     def __init__(
         self,
@@ -183,8 +188,11 @@ class RowData:
         columns: ColumnMap,
         required: frozenset[str],
         limit: int | None = None,
+        *,
+        count: int | None = None,
     ) -> None:
         self._rows = rows
+        self.count = count
         self._columns = columns
         self._required = required
         self._limit = limit
@@ -271,14 +279,25 @@ def data_from(
         return FileData(data, columns, required, limit)
     rows = rows_of(data)
     if rows is not None:
-        table = RowData(rows, columns, required, limit)
+        table = RowData(rows, columns, required, limit, count=_count_of(data, limit))
         table.require_columns()
         return table
     if isinstance(data, Mapping) or not isinstance(data, Iterable):
         raise DataError(
             f"data is {type(data).__name__}; expected a path, a table or an iterable of rows"
         )
-    return RowData(data, columns, required, limit)
+    return RowData(data, columns, required, limit, count=_count_of(data, limit))
+
+
+def _count_of(data: object, limit: int | None) -> int | None:
+    """Count rows without reading them; None where the data does not know."""
+    if not isinstance(data, Sized):
+        return None
+    try:
+        count = len(data)
+    except TypeError:  # a class may have the method and refuse, as lazy ones do
+        return None
+    return count if limit is None else min(count, limit)
 
 
 def _free_name(index: int, own: str | None, seen: dict[int, int]) -> str:

@@ -28,6 +28,7 @@ from rag_evals.errors import (
     NotScorableReason,
 )
 from rag_evals.grading.drivers import drive, drive_async
+from rag_evals.grading.shown import grader_html, grader_line
 from rag_evals.judge import (
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
@@ -172,6 +173,13 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
                 raise FixedGraderError(_how_to_change(self, name, is_new=is_new))
             super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        """One line: the name, the fields it needs, and what was set on it."""
+        return grader_line(self)
+
+    def _repr_html_(self) -> str:
+        return grader_html(self)
 
     def _copy_with(self, **values: object) -> Self:
         """Return a copy with other values for some attributes."""

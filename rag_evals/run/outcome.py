@@ -9,11 +9,12 @@ from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 from typing_extensions import TypeVar
 
-from rag_evals.core import Finding, Usage, findings_of, read_findings
+from rag_evals.core import Finding, Usage, findings_of, read_findings, result_html
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
 from rag_evals.run.lines import fault_of
 from rag_evals.run.outcome_rows import flat_row
 from rag_evals.run.results import StoredResult, read_result, type_name
+from rag_evals.text import shortened
 
 # The default lets `Outcome` stand alone: its result is then some model.
 R_co = TypeVar("R_co", bound=BaseModel, default=BaseModel, covariant=True)
@@ -86,6 +87,22 @@ class Outcome(Generic[R_co]):
     def key(self) -> tuple[str, str, str, str]:
         """What names the grading in a store: sample and grader, and what each of them was."""
         return self.sample_id, self.grader, self.sample_fingerprint, self.grader_fingerprint
+
+    def words(self) -> str:
+        """Say in one line how it ended, such as "scored 0.50" or "not scorable: empty_context"."""
+        if self.score is not None:
+            return f"scored {self.score:.2f}"
+        error = self.error
+        why = self.reason if error is None else f"{error.type}: {shortened(error.message)}"
+        return f"{self.status.replace('_', ' ')}: {why}"
+
+    def __repr__(self) -> str:
+        """One line: the row, the grader, and how it ended."""
+        return f"Outcome({shortened(self.sample_id, 60)!r}, {self.grader}: {self.words()})"
+
+    def _repr_html_(self) -> str:
+        rest = f"{self.grader}: {self.words()}"
+        return result_html(self.sample_id, rest, self.findings, self.warnings)
 
     def to_line(self) -> bytes:
         """Return one line of JSON, with its end."""

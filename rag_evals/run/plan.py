@@ -63,7 +63,9 @@ class Plan:
     @property
     def total(self) -> int | None:
         """Gradings in all; None when the data does not say."""
-        return None if self.checked is None else self.checked.count * len(self.graders)
+        counted = self.data if isinstance(self.data, RowData) else self.checked
+        rows = None if counted is None else counted.count
+        return None if rows is None else rows * len(self.graders)
 
     @property
     def presets(self) -> tuple[str, ...]:

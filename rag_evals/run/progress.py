@@ -1,4 +1,4 @@
-"""How far is a run? On standard error: a bar on a terminal, else a plain line now and then."""
+"""How far is a run? A bar on a terminal and in a notebook, else a plain line now and then."""
 
 import sys
 import time
@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
+
+from rag_evals.run.notebook import NotebookLine, in_notebook
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -76,12 +78,20 @@ def reporting(progress: Report | bool | None, stream: TextIO | None = None) -> I
     """Choose how progress is shown.
 
     Args:
-        progress: A function of one's own; True shows it, False does not; None: on a terminal.
+        progress: A function of one's own; True shows it, False does not; None: on a terminal and
+            in a notebook.
         stream: Where to show it; None takes standard error.
     """
+    notebook = stream is None and in_notebook()
     stream = sys.stderr if stream is None else stream
     if callable(progress):
         yield progress
+    elif notebook and progress is not False:
+        line = NotebookLine()
+        try:
+            yield line
+        finally:
+            line.close()
     elif progress is False or (progress is None and not stream.isatty()):
         yield lambda _: None
     elif stream.isatty():

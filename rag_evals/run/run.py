@@ -17,8 +17,9 @@ from rag_evals.run.kept import Kept, read_kept
 from rag_evals.run.lines import fault_of
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.results import type_name
-from rag_evals.run.samples import StoredSample
+from rag_evals.run.samples import StoredSample, column_value
 from rag_evals.run.scores import GraderOutcomes
+from rag_evals.run.shown import lowest_html
 from rag_evals.run.store import Record
 from rag_evals.run.summary import Summary, summary_html
 from rag_evals.run.tables import Shape, rows_of_run
@@ -215,7 +216,7 @@ class Run:
             DataError: No row has it, or its values are lists.
         """
         values = {
-            sample_id: _group(sample, name, self.folder)
+            sample_id: column_value(sample, name, self.folder)
             for sample_id, sample in self.samples.items()
         }
         if all(value is None for value in values.values()):
@@ -352,7 +353,10 @@ class Run:
             ) from error
 
     def _repr_html_(self) -> str:
-        return summary_html(self.summary(), self.folder)
+        shown = summary_html(self.summary(), self.folder)
+        # What is not in memory stays where it is: a folder may hold a million rows.
+        in_memory = self._outcomes is not None or self._in_folder is not None
+        return shown + (lowest_html(self.outcomes) if in_memory else "")
 
 
 @named_arguments
@@ -380,21 +384,3 @@ def load_run(run: str | Path | Run) -> Run:
 
 StoredRun = Run
 """The name that a run read from its folder had."""
-
-
-def _group(sample: StoredSample, name: str, folder: Path | None) -> str | None:
-    value: Any = sample.columns
-    if name == "language" and name not in sample.columns:
-        value = sample.language
-    elif name in sample.columns:
-        value = sample.columns[name]
-    else:
-        for part in name.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-    if isinstance(value, list | Mapping):
-        kind = "a list" if isinstance(value, list) else "an object"
-        raise DataError(
-            f"column {name!r} is {kind} in row {sample.sample_id!r} of {str(folder)!r}; "
-            "group by a column of single values, or by a path into it such as meta.topic"
-        )
-    return None if value is None else str(value)

@@ -66,7 +66,8 @@ def evaluate(
             names.
         concurrency: Gradings at a time, at most 4096.
         out: Folder to keep the run in; a run that is there is gone on with. None writes nothing.
-        progress: A function that is given `Progress`; True or False; None shows it on a terminal.
+        progress: A function that is given `Progress`; True or False; None shows it on a terminal
+            and in a notebook.
         keep: Keep the outcomes in memory; False for very large data with `out`.
         limit: Grade the first rows only.
         timeout: Seconds for all calls of one row.

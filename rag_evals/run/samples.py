@@ -15,6 +15,7 @@ from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12
 
 from rag_evals.core import Chunk, Sample
 from rag_evals.dataset import NumberedSample
+from rag_evals.errors import DataError
 from rag_evals.run.lines import LineLog, read_lines
 
 SAMPLES = "samples.jsonl"
@@ -195,3 +196,31 @@ def _stored(line: "_Line") -> StoredSample:
         fingerprint=line.get("fingerprint", ""),
         in_data=line.get("in_data", True),
     )
+
+
+def column_value(sample: StoredSample, name: str, folder: Path | None) -> str | None:
+    """Return a column of one row as text; None where the row lacks it.
+
+    Args:
+        sample: The row.
+        name: A column, or a dotted path into one; `language` too.
+        folder: Of the run, for the message.
+
+    Raises:
+        DataError: The value is a list or an object.
+    """
+    value: Any = sample.columns
+    if name == "language" and name not in sample.columns:
+        value = sample.language
+    elif name in sample.columns:
+        value = sample.columns[name]
+    else:
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+    if isinstance(value, list | Mapping):
+        kind = "a list" if isinstance(value, list) else "an object"
+        raise DataError(
+            f"column {name!r} is {kind} in row {sample.sample_id!r} of {str(folder)!r}; "
+            "group by a column of single values, or by a path into it such as meta.topic"
+        )
+    return None if value is None else str(value)

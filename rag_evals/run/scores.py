@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 from rag_evals.run.outcome import Outcome
+from rag_evals.run.shown import lowest_html
 from rag_evals.run.summary import GraderSummary
 from rag_evals.stats import Interval
 
@@ -82,6 +83,10 @@ class GraderOutcomes(Sequence[Outcome]):
     def __repr__(self) -> str:
         """One line."""
         return f"GraderOutcomes({self})"
+
+    def _repr_html_(self) -> str:
+        table: str = self._summary()._repr_html_()
+        return f"{table}{lowest_html(self._outcomes)}"
 
     def _summary(self) -> GraderSummary:
         summary = GraderSummary(self.grader)

@@ -59,6 +59,10 @@ class AsyncGradingSession:
         self._cost_usd: float | None = None
         self._is_open = True
 
+    def __repr__(self) -> str:
+        """One line: the graders, and the judge."""
+        return f"AsyncGradingSession({_plan_words(self._plan)})"
+
     @property
     def graders(self) -> list[str]:
         """Names of the graders, in the order given."""
@@ -205,6 +209,10 @@ class GradingSession:
         self._loop = loop
         self._session = session
 
+    def __repr__(self) -> str:
+        """One line: the graders, and the judge."""
+        return repr(self._session).removeprefix("Async")
+
     @property
     def graders(self) -> list[str]:
         """Names of the graders, in the order given."""
@@ -236,6 +244,10 @@ class SessionOpener:
         self._plan = plan
         self._opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None
         self._loop: LoopThread | None = None
+
+    def __repr__(self) -> str:
+        """One line: the graders, and the judge."""
+        return f"SessionOpener({_plan_words(self._plan)})"
 
     async def __aenter__(self) -> AsyncGradingSession:
         """Open the session in the running event loop."""
@@ -344,3 +356,8 @@ def open_session(
         (), graders, client, model=model, columns=columns, concurrency=concurrency, options=options
     )
     return SessionOpener(plan)
+
+
+def _plan_words(plan: Plan) -> str:
+    names = ", ".join(grader.name for grader in plan.graders)
+    return f"{names}; judge: {plan.identity['judge']}"

@@ -6,13 +6,15 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 
 from rag_evals.core import Usage
 from rag_evals.response_models import DRIFT_NAMES
 from rag_evals.run.outcome import Outcome
 from rag_evals.stats import DEFAULT_BANDS, Band, Interval, count_bands, mean_interval
+from rag_evals.text import html_note, html_table
+
+_HEAD = ("grader", "score", "95 %", "median", "spread", "lowest", "highest", "scored", "bands")
 
 
 @dataclass(slots=True)
@@ -91,6 +93,13 @@ class GraderSummary:
         """Count the scores in each band, from highest to lowest."""
         return count_bands(self.scores, bands=bands)
 
+    def __repr__(self) -> str:
+        """One line."""
+        return f"GraderSummary({self.line()})"
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEAD, [_html_row(self)])
+
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
         if outcome.score is not None:
@@ -140,6 +149,25 @@ class GraderSummary:
         )
         return f"{self.grader}: {shown} over {self.scored} scored of {self.total}{counted}" + (
             f" ({more})" if more else ""
+        )
+
+    def lines(self, count_as: Mapping[str, float] | None = None) -> list[str]:
+        """Say it in lines: the mean, how sure it is, and how the scores lie.
+
+        Args:
+            count_as: As for `values`.
+        """
+        lines = [self.line(count_as), self.spread_line(count_as), self.range_line(count_as)]
+        return [line for line in lines if line is not None]
+
+    def range_line(self, count_as: Mapping[str, float] | None = None) -> str | None:
+        """Say how the scores lie, in one line; None for fewer than two."""
+        spread = self.spread(count_as)
+        if spread["std"] is None:
+            return None
+        return (
+            f"  median {spread['median']:.2f}, standard deviation {spread['std']:.2f}, "
+            f"lowest {spread['min']:.2f}, highest {spread['max']:.2f}"
         )
 
     def spread_line(self, count_as: Mapping[str, float] | None = None) -> str | None:
@@ -249,16 +277,12 @@ class Summary:
         return f"spent: {', '.join(parts)}; {self.seconds:.1f} s"
 
     def lines(self, count_as: Mapping[str, float] | None = None) -> str:
-        """Say who graded, then two lines for each grader: the mean, and how sure it is.
+        """Say who graded, then of each grader the mean, how sure it is, and how the scores lie.
 
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
         """
-        lines = (
-            line
-            for of_grader in self.graders.values()
-            for line in (of_grader.line(count_as), of_grader.spread_line(count_as))
-        )
+        lines = (line for of_grader in self.graders.values() for line in of_grader.lines(count_as))
         judge = None if self.judge is None else f"judge: {self.judge}"
         if judge is not None and self.presets:
             judge += f"; columns as {' and '.join(self.presets)} names them"
@@ -267,6 +291,15 @@ class Summary:
     def __str__(self) -> str:
         """What `lines` says when no reason counts as a number."""
         return self.lines()
+
+    def __repr__(self) -> str:
+        """One line: who graded, then each grader."""
+        judged = [] if self.judge is None else [f"judge: {self.judge}"]
+        parts = [*judged, *(each.line() for each in self.graders.values())]
+        return f"Summary({'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        return summary_html(self, None)
 
 
 def worst_mean(scores: Sequence[float], failed: int) -> float | None:
@@ -281,23 +314,25 @@ def worst_mean(scores: Sequence[float], failed: int) -> float | None:
 
 def summary_html(summary: Summary, folder: Path | None) -> str:
     """Show a run in a notebook: one small table, everything escaped."""
-    head = "".join(f"<th>{name}</th>" for name in ("grader", "score", "95 %", "scored", "bands"))
-    rows = "".join(_html_row(of_grader) for of_grader in summary.graders.values())
-    kept = "" if folder is None else f"<p>run folder: <code>{escape(str(folder))}</code></p>"
-    judge = "" if summary.judge is None else f"<caption>judge: {escape(summary.judge)}</caption>"
-    return f"<table>{judge}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{kept}"
+    rows = [_html_row(of_grader) for of_grader in summary.graders.values()]
+    judge = "" if summary.judge is None else f"judge: {summary.judge}"
+    kept = [] if folder is None else [f"run folder: {folder}"]
+    notes = "".join(html_note(line) for line in [*summary.notes(), *kept])
+    return f"{html_table(_HEAD, rows, caption=judge)}{notes}"
 
 
-def _html_row(of_grader: GraderSummary) -> str:
+def _html_row(of_grader: GraderSummary) -> list[str]:
     interval = of_grader.interval()
-    cells = [
+    spread = of_grader.spread()
+    numbers = (spread[name] for name in ("median", "std", "min", "max"))
+    return [
         of_grader.grader,
         "no score" if interval is None else f"{interval.estimate:.3f}{_html_worst(of_grader)}",
         "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}",
+        *("" if number is None else f"{number:.3f}" for number in numbers),
         f"{of_grader.scored} of {of_grader.total}",
         ", ".join(f"{count} {name}" for name, count in of_grader.bands().items()),
     ]
-    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
 def _html_worst(of_grader: GraderSummary) -> str:

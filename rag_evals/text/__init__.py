@@ -48,6 +48,18 @@ NAMES = {
     "quotes": ("MIN_QUOTE_LETTERS", "Quotable"),
     "screen": ("is_obeyed", "one_line", "printable"),
     "sentences": ("Span", "split_sentences"),
+    "small_html": (
+        "MOST_ITEMS",
+        "Tone",
+        "and_more",
+        "html_folded",
+        "html_head",
+        "html_item",
+        "html_note",
+        "html_table",
+        "html_text",
+        "shortened",
+    ),
     "surrogates": ("lone_surrogate",),
     "tokens": ("token_counter",),
     "word_forms": (

@@ -42,6 +42,16 @@ from rag_evals.text.screen import one_line as one_line
 from rag_evals.text.screen import printable as printable
 from rag_evals.text.sentences import Span as Span
 from rag_evals.text.sentences import split_sentences as split_sentences
+from rag_evals.text.small_html import MOST_ITEMS as MOST_ITEMS
+from rag_evals.text.small_html import Tone as Tone
+from rag_evals.text.small_html import and_more as and_more
+from rag_evals.text.small_html import html_folded as html_folded
+from rag_evals.text.small_html import html_head as html_head
+from rag_evals.text.small_html import html_item as html_item
+from rag_evals.text.small_html import html_note as html_note
+from rag_evals.text.small_html import html_table as html_table
+from rag_evals.text.small_html import html_text as html_text
+from rag_evals.text.small_html import shortened as shortened
 from rag_evals.text.surrogates import lone_surrogate as lone_surrogate
 from rag_evals.text.tokens import token_counter as token_counter
 from rag_evals.text.word_forms import Word as Word

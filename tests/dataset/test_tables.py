@@ -13,7 +13,7 @@ import polars
 import pyarrow
 import pytest
 
-from rag_evals import evaluate, load_run
+from rag_evals import Progress, evaluate, load_run
 from rag_evals.dataset import DataFile, read_rows
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError, RagEvalsError
 from tests.dataset.tables import FILES, FRAMES, ROWS, delimited, excel, written
@@ -184,3 +184,17 @@ def test_two_columns_of_one_name_are_refused_in_arrow_too() -> None:
 
     with pytest.raises(DataError, match="the table has two columns 'context'; rename one"):
         scores(table)
+
+
+UNCOUNTED = {"generator", "polars, lazy", "pyarrow data set", "pyarrow reader", "C stream"}
+UNCOUNTED |= {"Hugging Face, streamed"}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_progress_has_a_total_where_the_data_knows_it(name: str) -> None:
+    """A list, a frame, a table: the bar has an end, and a limit counts."""
+    seen: list[Progress] = []
+    run = evaluate(FRAMES[name](), client="embedded", limit=2, progress=seen.append)
+
+    assert len(run) == len(seen) == 2
+    assert {progress.total for progress in seen} == {None if name in UNCOUNTED else 2}

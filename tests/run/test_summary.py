@@ -42,7 +42,7 @@ def test_nothing_scored_is_no_score() -> None:
 
 
 def test_a_summary_says_how_sure_the_mean_is() -> None:
-    """A second line has the interval and the bands; few rows give a wide one."""
+    """Below the mean: the interval, the bands, and how the scores lie; few rows give a wide one."""
     summary = Summary()
     for score in (1.0, 1.0, 0.9, 0.6, 0.0):
         summary.add(scored(score))
@@ -50,6 +50,7 @@ def test_a_summary_says_how_sure_the_mean_is() -> None:
     assert str(summary).splitlines() == [
         "g: 0.70 over 5 scored of 5",
         "  95 % interval 0.22 to 0.95; bands: 3 high, 0 good, 1 medium, 1 low",
+        "  median 0.90, standard deviation 0.42, lowest 0.00, highest 1.00",
     ]
 
 
