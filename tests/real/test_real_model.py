@@ -36,6 +36,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     parameters.n_ctx = 8192
     parameters.n_parallel = 2
     parameters.warmup = False
+    # Threads of one reply wait for each other busily: beside other work one is faster than two.
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
     # A base model has no template of its own that fits a system message.
     parameters.chat_template = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
     server = llama.Server(parameters)
