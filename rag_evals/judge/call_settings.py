@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from rag_evals.core import DEFAULT_TEMPERATURE
 from rag_evals.errors import ConfigurationError, JudgeRejectedError, JudgeRequestError
 from rag_evals.judge.own_settings import client_settings
+from rag_evals.judge.sdks import litellm_takes
 
 # A provider's own places for a temperature: who fills one has chosen it.
 _OWN_PLACES = ("temperature", "config", "generation_config", "inferenceConfig")
@@ -83,6 +84,7 @@ class CallSettings:
         self._model = model
         self._own = client_settings(client)
         self._wanted = wanted_settings(call, given, self._own)
+        self._asked = {**call, **given}
         self._ours = "temperature" not in call and "temperature" not in given
         self._sent: dict[str, Any] = {}
         self._tried: list[str] = []
@@ -98,7 +100,7 @@ class CallSettings:
         no_temperature = self._ours and NO_TEMPERATURE in lessons
         if no_temperature or settings.get("temperature", 0) is None:
             settings.pop("temperature", None)
-        check_taken(self._client, settings)
+        check_taken(self._client, self._asked, self._model)
         if provider_of(self._client) == "anthropic" and "max_tokens" not in self._own:
             settings.setdefault("max_tokens", _ANTHROPIC_TOKENS)
         self._sent = settings
@@ -150,18 +152,33 @@ class CallSettings:
         return NO_TEMPERATURE if ours and "temperature" in said.lower() else None
 
 
-def check_taken(client: Any, settings: Mapping[str, Any]) -> None:
+def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = None) -> None:
     """Refuse a setting that the client's provider does not have.
+
+    Args:
+        client: Who is asked.
+        settings: What the user chose.
+        model: Which model of theirs; None where nobody says.
 
     Raises:
         ConfigurationError: It names the provider and the setting.
     """
     provider = provider_of(client)
-    for name in _NOT_TAKEN.get(provider, ()):
-        if name in settings:
+    for name in settings:
+        if name in _NOT_TAKEN.get(provider, ()):
             raise ConfigurationError(
                 f"provider {provider!r} takes no setting {name!r}; leave it out for this judge"
             )
+        if is_litellm(client) and model is not None and not litellm_takes(model, name):
+            raise ConfigurationError(
+                f"LiteLLM passes no setting {name!r} to {model!r}; leave it out for this judge"
+            )
+
+
+# As above.
+def is_litellm(client: Any) -> bool:
+    """Say whether a client asks through LiteLLM: that is a function, and no client is kept."""
+    return client.client is None and provider_of(client) == "openai"
 
 
 def models_without_temperature(client: Any) -> list[str]:

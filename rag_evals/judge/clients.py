@@ -101,6 +101,7 @@ def judge_for(
         )
     check_endpoint(client)
     build_reply_types(client)
+    check_taken(client, options.settings, model or own_model(client))
     settings = _settings(client, model, options)
     return InstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
@@ -132,6 +133,7 @@ async def async_judge_for(
             "a sync client cannot be awaited; use grade, or instructor.from_openai(AsyncOpenAI())"
         )
     check_endpoint(client)
+    check_taken(client, options.settings, model or own_model(client))
     settings = _settings(client, model, options)
     return AsyncInstructorJudge(client, settings)  # type: ignore[arg-type]  # checked by is_async
 
@@ -163,7 +165,7 @@ def address_of(client: Client) -> str:
     # Without a client of a string's own: it takes seconds to load, and a key.
     if isinstance(client, str):
         endpoint = read_endpoint(client)
-        address = endpoint.address or own_sdk(endpoint.provider).address
+        address = endpoint.address or own_sdk(endpoint).address
     else:
         address = str(getattr(getattr(client, "client", None), "base_url", None) or "")
     parts = urlsplit(address)
@@ -221,7 +223,8 @@ def _settings_at(
     endpoint: Endpoint, built: BuiltClient, model: str | None, options: AskOptions
 ) -> AskSettings:
     is_openai = endpoint.provider in OPENAI_HOSTS
-    named = endpoint if is_openai else own_sdk(endpoint.provider)
+    named = endpoint if is_openai else own_sdk(endpoint)
+    check_taken(built.client, options.settings, model or endpoint.model)
     return replace(
         _settings(built.client, model, options),
         default_model=endpoint.model,
@@ -231,7 +234,6 @@ def _settings_at(
 
 
 def _settings(client: Any, model: str | None, options: AskOptions) -> AskSettings:
-    check_taken(client, options.settings)
     return AskSettings(
         model,
         schema_only=_needs_schema_only(client),
@@ -269,7 +271,7 @@ def _cache_key(endpoint: Endpoint) -> tuple[str, ...]:
     """Name a client by all that shapes it."""
     if endpoint.provider in OPENAI_HOSTS:
         return (endpoint.provider, endpoint.model, endpoint.address or "", endpoint.key or "")
-    own = own_sdk(endpoint.provider)
+    own = own_sdk(endpoint)
     return (endpoint.provider, endpoint.model, own.address, own.key or "")
 
 

@@ -46,7 +46,7 @@ def check_address(endpoint: Endpoint) -> None:
     """
     host = OPENAI_HOSTS.get(endpoint.provider)
     if host is None:
-        own = own_sdk(endpoint.provider)
+        own = own_sdk(endpoint)
         _check(own.address or None, own.address_name, own.key, own.key_name)
         return
     if endpoint.address is None:

@@ -16,7 +16,7 @@ from rag_evals.errors import (
 )
 from rag_evals.judge.address_name import address_name
 from rag_evals.judge.redact import redact
-from rag_evals.judge.sdk_errors import SdkFault, read_fault
+from rag_evals.judge.sdk_errors import SdkFault, beneath_litellm, read_fault
 
 _MAX_MESSAGE_CHARS = 300
 _NO_SERVER = frozenset(
@@ -156,7 +156,7 @@ def _cause(error: BaseException) -> BaseException:
     """Unwrap instructor's and tenacity's envelopes; what they hold was raised `from` its cause."""
     while type(error).__name__ in ("InstructorRetryException", "RetryError") and error.__cause__:
         error = error.__cause__
-    return error
+    return beneath_litellm(error)
 
 
 def _first_fault(error: ValidationError) -> str:

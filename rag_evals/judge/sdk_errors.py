@@ -42,9 +42,25 @@ class SdkFault:
     not_connected: bool
 
 
+def beneath_litellm(error: BaseException) -> BaseException:
+    """Return the broken connection that LiteLLM calls an answer with status 500.
+
+    Args:
+        error: What an SDK raised; anything else is returned as it is.
+    """
+    below: BaseException | None = error
+    while below is not None and type(below).__module__.startswith("litellm."):
+        below = below.__cause__ or below.__context__
+    if below is None or below is error:
+        return error
+    names = {kind.__name__ for kind in type(below).__mro__}
+    return below if names & (_NOT_CONNECTED | _TIMED_OUT) else error
+
+
 # Exceptions of SDKs that may not be installed have no type here.
 def read_fault(error: Any) -> SdkFault:
     """Read what an SDK raised."""
+    error = beneath_litellm(error)
     names = {kind.__name__ for kind in type(error).__mro__}
     status = next(_statuses(error), None)
     inner = _inner(error)

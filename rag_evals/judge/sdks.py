@@ -6,7 +6,7 @@ types of these SDKs are unknown here: none of them need be installed.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -118,9 +118,24 @@ def _first_set(names: tuple[str, ...]) -> str:
     return next((name for name in names if os.environ.get(name)), next(iter(names), ""))
 
 
-def own_sdk(provider: str) -> OwnSdk:
+def own_sdk(endpoint: Endpoint) -> OwnSdk:
     """Return what a provider with an SDK of its own needs."""
-    return OWN_SDKS[provider]
+    own = OWN_SDKS[endpoint.provider]
+    if endpoint.provider != "litellm":
+        return own
+    first, slash, _ = endpoint.model.partition("/")
+    behind = (first if slash else "openai").upper().replace("-", "_")
+    names = (f"{behind}_API_BASE", f"{behind}_BASE_URL")
+    # The order in which it reads them: for OpenAI another one than for all others.
+    return replace(own, addresses=names[::-1] if behind == "OPENAI" else names)
+
+
+def litellm_takes(model: str, setting: str) -> bool:
+    """Say whether LiteLLM passes a setting on to a model; True where it does not know the model."""
+    import litellm  # noqa: PLC0415 - loaded by now
+
+    known = litellm.get_supported_openai_params(model)
+    return known is None or setting in known
 
 
 def check_own_sdk(provider: str) -> None:

@@ -1,7 +1,7 @@
 """How is a judge asked in a run? With limits, a deadline, and retries where no other layer does."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from rag_evals.core import JudgeCall, JudgeReply, Meter
 from rag_evals.errors import JudgeUnavailableError
 from rag_evals.judge.ask import DEFAULT_OPTIONS, AskOptions, AsyncJudge, Judge
+from rag_evals.judge.call_settings import check_taken
 from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, own_async_judge
 from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
 from rag_evals.judge.limits import RequestLimiter
@@ -131,6 +132,15 @@ class LimitedJudge:
     def models_without_temperature(self) -> list[str]:
         """Models that refused a temperature of 0, and were asked at their own."""
         return list(getattr(self._judge, "models_without_temperature", ()))
+
+    def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
+        """Refuse settings that the provider of this judge does not take.
+
+        Args:
+            settings: Of a grader, whose calls are made later.
+            model: Who will be asked.
+        """
+        check_taken(self._client, settings, model)
 
     @property
     def waiting_seconds(self) -> float:

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack, closing
+from itertools import product
 
 from rag_evals.cache import CachedJudge
 from rag_evals.judge import (
@@ -47,6 +48,10 @@ class RunJudges:
         judge = await self._open(client, model)
         if judge is not None and isinstance(client, str) and model is None:
             self._named[client] = judge
+        for limited, grader in product(self._limited, self._plan.graders):
+            # Such as `seed`: a grader of prompts has its own.
+            own = getattr(grader, "settings", {})
+            limited.check_settings(own, model or grader.model or model_of(client))
         for grader in self._plan.graders:
             for endpoint in grader.endpoints:
                 await self.named(endpoint)

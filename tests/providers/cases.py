@@ -60,9 +60,7 @@ ASKED = [
     Asked("Cohere", "cohere/m", "cohere", "CO_API_URL", ("CO_API_KEY",), "cohere"),
     Asked("Ollama", "ollama/m", "ollama", "OLLAMA_HOST", ()),
     Asked("vLLM", "vllm/m", "vllm", "VLLM_BASE_URL", ()),
-    Asked("LiteLLM", "litellm/openai/m", "litellm", "OPENAI_BASE_URL", _OPENAI, "litellm",
-          # It says that there is an answer, with status 500.
-          ("no server",)),
+    Asked("LiteLLM", "litellm/openai/m", "litellm", "OPENAI_BASE_URL", _OPENAI, "litellm"),
     Asked("xAI", "xai/m", "xai", "XAI_BASE_URL", ("XAI_API_KEY",)),
 ]  # fmt: skip
 

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import instructor
 import pytest
 
-from rag_evals import Faithfulness, evaluate
+from rag_evals import Faithfulness, errors, evaluate
+from rag_evals.judge import address_of
 from rag_evals.judge.closing import close_client
 from rag_evals.testing import Answer, HttpError, JudgeRequest, ScriptedJudge
 from tests.providers.cases import ASKED, GOOD, KEY, SDKS_HERE, Asked
@@ -150,3 +152,46 @@ def test_settings_reach_every_provider(asked: Asked, monkeypatch: pytest.MonkeyP
     assert [sent[1][name] for name in ("top_p", "topP", "p") if name in sent[1]] == [0.9]
     seeds = [sent[1][name] for name in ("seed", "random_seed") if name in sent[1]]
     assert seeds == ([] if asked.name in NO_SEED else [1])
+
+
+@pytest.mark.parametrize(
+    ("judge", "settings", "says"),
+    [
+        ("litellm/openai/m", {"reasoning_effort": "low"}, "no setting 'reasoning_effort' to"),
+        ("litellm/anthropic/claude-3-5-sonnet-20240620", {"seed": 1}, "no setting 'seed' to"),
+        ("anthropic/m", {"seed": 1}, "'anthropic' takes no setting 'seed'"),
+    ],
+)
+def test_a_setting_that_is_not_taken_is_named_before_a_row(
+    judge: str, settings: dict[str, Any], says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of the run or of a grader: nothing is asked, and no folder is left."""
+    for name in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{name}_API_KEY", KEY)
+        monkeypatch.setenv(f"{name}_BASE_URL", "http://127.0.0.1:1")
+    out = tmp_path / "out"
+    with pytest.raises(errors.ConfigurationError, match=says):
+        evaluate([ROW], client=judge, settings=settings, out=out, progress=False)
+    with pytest.raises(errors.ConfigurationError, match=says):
+        Faithfulness.grade(**ROW, client=judge, settings=settings)
+    grader = Faithfulness.with_settings(**settings)
+    with pytest.raises(errors.ConfigurationError, match=says):
+        evaluate([ROW], grader, client=judge, out=out, progress=False)
+
+    assert not out.exists()
+
+
+def test_an_own_function_of_litellm_is_asked_what_it_takes() -> None:
+    """A client that the user made names its model, and so its settings are known."""
+    client = litellm("http://127.0.0.1:1")
+    with pytest.raises(errors.ConfigurationError, match="'reasoning_effort' to 'openai/m'"):
+        Faithfulness.grade(**ROW, client=client, settings={"reasoning_effort": "low"})
+
+
+def test_two_addresses_of_litellm_are_two_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where LiteLLM asks is read as LiteLLM reads it: an answer of one is none of the other."""
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://a/v1")
+    monkeypatch.setenv("GROQ_API_BASE", "http://b/v1")
+
+    assert address_of("litellm/openai/m") == address_of("litellm/m") == "http://a/v1"
+    assert address_of("litellm/groq/m") == "http://b/v1"
