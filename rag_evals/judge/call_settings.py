@@ -178,7 +178,7 @@ def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = No
 # As above.
 def is_litellm(client: Any) -> bool:
     """Say whether a client asks through LiteLLM: that is a function, and no client is kept."""
-    return client.client is None and provider_of(client) == "openai"
+    return getattr(client, "client", client) is None and provider_of(client) == "openai"
 
 
 def models_without_temperature(client: Any) -> list[str]:

@@ -5,6 +5,7 @@ types of these SDKs are unknown here: none of them need be installed.
 """
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -132,9 +133,9 @@ def own_sdk(endpoint: Endpoint) -> OwnSdk:
 
 def litellm_takes(model: str, setting: str) -> bool:
     """Say whether LiteLLM passes a setting on to a model; True where it does not know the model."""
-    import litellm  # noqa: PLC0415 - loaded by now
-
-    known = litellm.get_supported_openai_params(model)
+    # Who asks through it has loaded it; a function of the user's own is asked in the same way.
+    litellm = sys.modules.get("litellm")
+    known = None if litellm is None else litellm.get_supported_openai_params(model)
     return known is None or setting in known
 
 
