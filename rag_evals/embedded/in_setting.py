@@ -14,7 +14,7 @@ from rag_evals.core import Claim, Evidence, Verdict, text_before
 from rag_evals.embedded.asked import leading_subject
 from rag_evals.embedded.claims import PreparedStatement
 from rag_evals.embedded.leads import strip_lead
-from rag_evals.embedded.placed import said_otherwise
+from rag_evals.embedded.placed import said_of_another, said_otherwise
 from rag_evals.embedded.standalone import Reading, stand_alone
 from rag_evals.text import has_russian, leaning_of, one_line, split_sentences, words
 
@@ -47,6 +47,7 @@ def claims_in_setting(
     """
     found: list[Claim] = []
     claims: list[Claim | None] = []
+    listed = _listed(prepared)
     for one in prepared:
         if one.no_claim is not None:
             claims.append(None)
@@ -55,9 +56,21 @@ def claims_in_setting(
             continue
         # "No, it is not." without its "No" would say nothing.
         text = one.text if leaning_of(one.text) == "yes_no" else one.claim
-        found.append(Claim(text, one.text, text_before(found), question))
+        asked = None if one.claim in listed else question
+        found.append(Claim(text, one.text, text_before(found), asked))
         claims.append(found[-1])
     return claims
+
+
+def _listed(prepared: Sequence[PreparedStatement]) -> set[str]:
+    """Return the claims that are data, or one of several items: their words are all they claim."""
+    fragments = [
+        one for one in prepared if one.no_claim is None and leaning_of(one.claim) == "fragment"
+    ]
+    if len(fragments) > 1:
+        return {one.claim for one in fragments}
+    # The claim of data is written anew.
+    return {one.claim for one in fragments if one.claim.lower() not in one.text.lower()}
 
 
 def decide_claims(
@@ -95,11 +108,19 @@ def decide_claims(
             verdicts[place] = _read_as(own, reading.text)
             if reading.instead and not own.is_supported:
                 verdicts[place] = _in_other_words(decide, reading, verdicts[place])
-        if verdicts[place].is_supported and (reading.antecedent or reading.gap):
-            rival = said_otherwise(reading, chunks)
-            if rival is not None:
-                verdicts[place] = _misplaced(verdicts[place], rival, threshold)
+        rival = _rival_of(reading, verdicts[place], chunks)
+        if rival is not None:
+            verdicts[place] = _misplaced(verdicts[place], rival, threshold)
     return verdicts
+
+
+def _rival_of(reading: Reading, verdict: Verdict, chunks: Sequence[str]) -> Evidence | None:
+    """Return the sentence that says something else of what a supported claim speaks of."""
+    if not verdict.is_supported:
+        return None
+    if reading.antecedent or reading.gap:
+        return said_otherwise(reading, chunks)
+    return said_of_another(reading.text, verdict.evidence)
 
 
 def _in_other_words(decide: Decide, reading: Reading, verdict: Verdict) -> Verdict:

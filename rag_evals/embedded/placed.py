@@ -9,12 +9,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rag_evals.core import Evidence
+from rag_evals.embedded.asked import leading_subject
+from rag_evals.embedded.opposites import opposites
 from rag_evals.embedded.standalone import Reading
 from rag_evals.text import (
     Word,
+    expand_dates,
     is_name_at,
+    leaning_of,
     normalise_numbers,
     split_sentences,
+    unit_at,
     words,
 )
 
@@ -24,6 +29,8 @@ _PRONOUN_SUBJECT = re.compile(r"(?:he|she|it|they|this|these|он|она|оно|
 _DEFINITE_SUBJECT = re.compile(r"the [a-z'-]+ (?:is|are|was|were|has|had)\b", re.IGNORECASE)
 # How much more of the question the other sentence must say.
 _LEAST_LEAD = 0.2
+# Without a verb, the first word is the subject: "Машина синяя."
+_FEW_WORDS = 3
 
 
 def said_otherwise(reading: Reading, chunks: Sequence[str]) -> Evidence | None:
@@ -49,7 +56,14 @@ def said_otherwise(reading: Reading, chunks: Sequence[str]) -> Evidence | None:
     said = frame - {word.key for word in _sequence(reading.antecedent)}
     beside = most = 0.0
     rival: Evidence | None = None
-    for place, sequence, known in _sentences(chunks):
+    sentences = list(_sentences(chunks))
+    # "Red." begins with a capital and is no name: the chunks write it small.
+    names = _values(claim) & given
+    if names:
+        names -= {
+            word.key for _, said_by, _ in sentences for word in said_by if word.surface.islower()
+        }
+    for place, sequence, known in sentences:
         keys = {word.key for word in sequence}
         share = len(frame & (keys | known)) / len(frame)
         if given <= keys:
@@ -57,7 +71,7 @@ def said_otherwise(reading: Reading, chunks: Sequence[str]) -> Evidence | None:
         elif (
             share > most
             and (reading.gap or said <= keys | known)
-            and _has_rival(sequence, claim, given, complete=share == 1.0)
+            and _has_rival(sequence, claim, given, names, complete=share == 1.0)
         ):
             most, rival = share, place
     return (
@@ -67,6 +81,77 @@ def said_otherwise(reading: Reading, chunks: Sequence[str]) -> Evidence | None:
         if most == 1.0 > beside
         else None
     )
+
+
+def said_of_another(text: str, evidence: Sequence[Evidence]) -> Evidence | None:
+    """Return the sentence that says something else of what a statement speaks of.
+
+    "Tom was born in 1970." | "Tom was born in 1982. Anna was born in 1970." → the first sentence.
+
+    Args:
+        text: A supported statement that stands alone.
+        evidence: The sentences that support it.
+
+    Returns:
+        None unless a number or an opposable word comes only from a sentence about
+        something else, which adds nothing more, and stands there beside another one.
+    """
+    subject = _keys_of_subject(text)
+    if len(evidence) < 2 or not subject:
+        return None
+    claim = _sequence(text)
+    content = {word.key for word in claim if _counts(word)}
+    read = [(place, _sequence(place.text)) for place in evidence]
+    for place, sequence in read:
+        known = {word.key for word in sequence}
+        if not (subject <= known and subject & _keys_of_subject(place.text)):
+            continue
+        for key in content - known:
+            holders = [one for one in read if key in {word.key for word in one[1]}]
+            is_added = all(_adds_only(key, one, subject, content, known) for one in holders)
+            if holders and is_added and _is_rivalled(key, claim, sequence):
+                return place
+    return None
+
+
+def _adds_only(
+    key: str,
+    holder: tuple[Evidence, list[Word]],
+    subject: set[str],
+    content: set[str],
+    known: set[str],
+) -> bool:
+    """Say whether a sentence about something else adds a word to what is known, and no other."""
+    place, sequence = holder
+    theirs = {word.key for word in sequence}
+    own = _keys_of_subject(place.text)
+    return bool(own) and not subject & theirs and theirs & content <= known | {key}
+
+
+def _is_rivalled(key: str, claim: list[Word], sequence: list[Word]) -> bool:
+    """Say whether a sentence has another number, or an opposite, in the place of a word."""
+    own = {word.key for word in claim}
+    at = next(place for place, word in enumerate(claim) if word.key == key)
+    if claim[at].kind == "number":
+        return any(
+            word.kind == "number"
+            and word.key not in own
+            and len(word.key) == len(key)
+            and unit_at(sequence, place) == unit_at(claim, at)
+            for place, word in enumerate(sequence)
+        )
+    theirs = {word.key for word in sequence}
+    return bool(opposites().get(key, frozenset()) & theirs - own)
+
+
+def _keys_of_subject(text: str) -> set[str]:
+    """Return the keys of the subject; of a row of a table, of its first cell."""
+    subject = leading_subject(text)
+    if not subject and leaning_of(text) != "pronoun":
+        first, comma, _ = text.partition(",")
+        tokens = (first if comma else text).split()
+        subject = " ".join(tokens if comma else tokens[:1]) if len(tokens) <= _FEW_WORDS else ""
+    return {word.key for word in words(subject) if _counts(word)}
 
 
 def _sentences(chunks: Sequence[str]) -> Iterator[tuple[Evidence, list[Word], set[str]]]:
@@ -84,21 +169,23 @@ def _sentences(chunks: Sequence[str]) -> Iterator[tuple[Evidence, list[Word], se
         chunk_before = before
 
 
-def _has_rival(sequence: list[Word], claim: list[Word], given: set[str], *, complete: bool) -> bool:
+def _has_rival(
+    sequence: list[Word], claim: list[Word], given: set[str], names: set[str], *, complete: bool
+) -> bool:
     """Say whether a sentence holds another number or name where the claim has its own."""
     own = {word.key for word in claim}
     others = _values(sequence) - own
     numbers = {word.key for word in claim if word.kind == "number"} & given
     if numbers:
         return any(word.kind == "number" and word.key not in own for word in sequence)
-    if _values(claim) & given:
+    if names:
         return bool(others)
     # Neither number nor name: only a sentence that says all that was asked can stand against it.
     return complete and any(_counts(word) and word.key not in own for word in sequence)
 
 
 def _sequence(text: str) -> list[Word]:
-    return normalise_numbers(words(text))
+    return normalise_numbers(words(expand_dates(text)))
 
 
 def _counts(word: Word) -> bool:

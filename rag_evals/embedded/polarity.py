@@ -58,7 +58,7 @@ class PolarityDifferences(NamedTuple):
         quantifier_added: A quantifier without exception ("all", "only") that the evidence lacks.
         quantifiers_swapped: A quantifier, and the one in its place in the evidence.
         hedge_dropped: The word that makes the evidence less than a fact, or "".
-        own_words: The quantifiers of the statement.
+        own_words: The quantifiers of the statement, and what it denies in words of its own.
     """
 
     negation_added: bool
@@ -81,19 +81,21 @@ def compare_polarity(result: EvidenceComparison) -> PolarityDifferences:
     sentences = [place.sentence for place in places]
     marks = result.statement.marks
     added = dropped = is_added = False
+    turned: list[str] = []
     swapped: tuple[tuple[str, str], ...] = ()
     if (marks | primary.marks) & DENIES:
-        added = _adds_denial(result.statement, sentences)
+        turned = _denied_otherwise(result, sentences)
+        added = bool(turned) or _adds_denial(result.statement, sentences)
         dropped = _drops_denial(primary, result.statement, sentences)
     if marks & QUANTIFIES:
         is_added, swapped = _quantifiers(result.statement, sentences)
     hedge = ""
     if primary.marks & WEAKENS and not marks & WEAKENS:
         hedge = _dropped_hedge(result, primary)
-    own_words: tuple[str, ...] = ()
+    own_words = tuple(turned)
     if marks & QUANTIFIES:
-        own_words = tuple(
-            word.surface for word in result.statement.sequence if word.marks & QUANTIFIES
+        own_words += tuple(
+            [word.surface for word in result.statement.sequence if word.marks & QUANTIFIES]
         )
     return PolarityDifferences(added, dropped, is_added, swapped, hedge, own_words)
 
@@ -180,6 +182,17 @@ def _adds_denial(statement: Sentence, sentences: Sequence[Sentence]) -> bool:
         if holders and not any(_has_denial(s, besides=key) for s in holders):
             return True
     return False
+
+
+def _denied_otherwise(result: EvidenceComparison, sentences: Sequence[Sentence]) -> list[str]:
+    """Return the words denied whose synonym the evidence says without any denial.
+
+    "Breakfast is not included." | "The price contains breakfast." → ["included"]
+    """
+    denied = set(_denied(result.statement)) & result.replaced.keys()
+    if not denied or any(_has_denial(sentence, besides="") for sentence in sentences):
+        return []
+    return [word.surface for word in result.statement.sequence if word.key in denied]
 
 
 def _has_denial(sentence: Sentence, besides: str) -> bool:

@@ -108,7 +108,7 @@ _NUMBERED = re.compile(
 _TOPIC_WORD = re.compile(r"[^\W\d_]{3,}")
 # "the answer", "this question": such a sentence leaves nothing out that could be looked for.
 _EMPTY_TOPIC = re.compile(
-    r"^(?:(?:the|this|your|an?|that|user's|original|question|answer|about|any|it|so|ответ\w*|вопрос\w*|об этом|этом|этого|на|этот|данный)\W*)*$",
+    r"^(?:(?:the|this|these|your|an?|that|user's|original|question|answer|information|details?|about|any|it|so|ответ\w*|вопрос\w*|информаци\w+|сведени\w+|об этом|этом|этого|этой|эту|этих|на|этот|данный)\W*)*$",
     re.IGNORECASE,
 )
 

@@ -43,6 +43,8 @@ _SOURCES = re.compile(
     re.IGNORECASE,
 )
 _HOW_TO = re.compile(r"\W*(?:how (?:do|does|to|can|could|should|would)|как)\b", re.IGNORECASE)
+# "Как сбросить роутер?"
+_HOW_TO_RU = re.compile(r"\W*как\s+(?:\w+\s+)?\w+(?:ть|ти|чь|ться|тись|чься)\b", re.IGNORECASE)
 # "This tear film helps …" says what it speaks of, "This helps …" does not.
 _WITH_NOUN = re.compile(
     r"(?:\w+,? )?(?:this|these|those|that|such|эт\w+|так\w+|т[аеo]т?)\s+(?!(?:is|are|was|were|can|could|may|might|will|would|"
@@ -94,7 +96,9 @@ def stand_alone(claim: Claim) -> Reading:
         # An item of a list: its words are all that it claims.
         return Reading(claim.text)
     question = claim.question or ""
-    if leaning == "fragment" and language_of(question) not in (None, *READ_WELL):
+    if leaning == "fragment" and (
+        _HOW_TO_RU.match(question) or language_of(question) not in (None, *READ_WELL)
+    ):
         return Reading(claim.text)
     asked = read_question(question) if question else None
     if asked is not None:

@@ -17,9 +17,10 @@ from rag_evals.embedded.model import FORMAT, Model, parse
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
 from tools.train_embedded import figures
 from tools.train_embedded.background import count_background
-from tools.train_embedded.card import Measured, write_card
+from tools.train_embedded.card import write_card
 from tools.train_embedded.edits import edit_supported
 from tools.train_embedded.fit import calibrate, fit_sources, leave_one_out, shipped
+from tools.train_embedded.measured import Measured
 from tools.train_embedded.rows import EVALUATION_ONLY, MARKED_ANSWERS, Labelled, read_statements
 from tools.train_embedded.tables import see
 
