@@ -194,7 +194,8 @@ def attack(
         TooManyFailuresError: The judge graded no row.
     """
     judge = default_judge() if client is None else client
-    if resolve(grader, judge, model)[1] is None:
+    form, endpoint = resolve(grader, judge, model)
+    if endpoint is None and not form.endpoints:
         raise ConfigurationError(
             f"the judge {judge!r} reads no prompt, so no text can attack it; name a model, such "
             "as openai/gpt-4o-mini"

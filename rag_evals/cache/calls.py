@@ -6,6 +6,7 @@ several times. The API key, time-outs, limits, concurrency, retries, and the nam
 graders cannot change it and are left out. A cached answer is checked again when it is read.
 """
 
+import copy
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -15,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from rag_evals.cache.database import CALLS_TABLE, Database
-from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, facts_for, fingerprint
+from rag_evals.core import Decisions, JudgeCall, JudgeReply, Meter, Usage, facts_for, fingerprint
 from rag_evals.judge import AsyncJudge, wanted_settings
 
 _SCHEMA = f"""
@@ -67,6 +68,17 @@ class CachedJudge:
         self._own = own or {}
 
     @property
+    def judge(self) -> AsyncJudge:
+        """Who is asked for what was not asked before."""
+        return self._judge
+
+    def asking(self, judge: AsyncJudge) -> "CachedJudge":
+        """Return the same cache over another judge, such as one that asks for several at once."""
+        changed = copy.copy(self)
+        changed._judge = judge
+        return changed
+
+    @property
     def identity(self) -> str | None:
         """Which model of which endpoint answers; None when the judge below does not say."""
         return getattr(self._judge, "identity", None)
@@ -82,6 +94,9 @@ class CachedJudge:
             meter.add(found.usage, endpoint=call.endpoint, model=call.model)
             return found
         reply = await self._judge.ask(call, meter)
+        if isinstance(reply.parsed, Decisions) and reply.parsed.faults:
+            # What is wrong today may be right tomorrow.
+            return reply
         tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
         row = (key, reply.parsed.model_dump_json(), tokens, time.time(), model)
         self._database.write(

@@ -6,6 +6,7 @@ from rag_evals.core.claim import Claim, as_claims, text_before
 from rag_evals.core.decisions import (
     Answer,
     Decisions,
+    InOrder,
     Question,
     QuestionKind,
     State,
@@ -89,6 +90,7 @@ __all__ = [
     "Evidence",
     "Finding",
     "Flow",
+    "InOrder",
     "JudgeCall",
     "JudgeModel",
     "JudgeReply",

@@ -11,6 +11,10 @@ from rag_evals.core.facts import check_each_once, facts_of
 QuestionKind = Literal["predicate", "choice", "score"]
 """A predicate is true or not; a choice is one of several options; a score one of ordered levels."""
 
+InOrder = "in order"
+"""Marks labels that are ordered from the lowest, as in `Annotated[Literal["no", "yes"], InOrder]`:
+a decision model then scores them."""
+
 State = tuple[tuple[str, str], ...]
 """What the questions are about: texts by name, such as the chunks, in the order they are read."""
 

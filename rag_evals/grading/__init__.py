@@ -4,9 +4,10 @@ from rag_evals import lazy_names
 
 NAMES = {
     "canary": ("PlantedSample", "plant"),
-    "drivers": ("drive_async",),
+    "drivers": ("NamedJudge", "drive_async"),
     "extract": ("Extractor", "SentenceExtractor", "StatementExtractor", "claiming_sentences"),
     "grader": ("Grader", "default_judge", "require_fields", "resolve"),
+    "question_form": ("QuestionForm", "asking_questions"),
     "two_step": ("VerifiedFaithfulness",),
     "verified_result": ("VerifiedFaithfulnessResult", "VerifiedStatement"),
 }

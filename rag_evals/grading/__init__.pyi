@@ -1,6 +1,7 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.grading.canary import PlantedSample as PlantedSample
 from rag_evals.grading.canary import plant as plant
+from rag_evals.grading.drivers import NamedJudge as NamedJudge
 from rag_evals.grading.drivers import drive_async as drive_async
 from rag_evals.grading.extract import Extractor as Extractor
 from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor
@@ -10,6 +11,8 @@ from rag_evals.grading.grader import Grader as Grader
 from rag_evals.grading.grader import default_judge as default_judge
 from rag_evals.grading.grader import require_fields as require_fields
 from rag_evals.grading.grader import resolve as resolve
+from rag_evals.grading.question_form import QuestionForm as QuestionForm
+from rag_evals.grading.question_form import asking_questions as asking_questions
 from rag_evals.grading.two_step import VerifiedFaithfulness as VerifiedFaithfulness
 from rag_evals.grading.verified_result import (
     VerifiedFaithfulnessResult as VerifiedFaithfulnessResult,

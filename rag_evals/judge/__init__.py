@@ -17,7 +17,7 @@ NAMES = {
         "judge_for",
         "model_of",
     ),
-    "decisions": ("MOST_LEVELS", "HostLimits", "decision_limits"),
+    "decisions": ("MOST_LEVELS", "HostLimits", "decision_limits", "is_decision_model"),
     "deadline": ("DEFAULT_TIMEOUT_SECONDS", "check_timeout"),
     "embeddings": ("embed_texts",),
     "endpoint": ("check_endpoint",),

@@ -1,6 +1,6 @@
 """What will a run cost? Counted from the calls it would make; nothing is sent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from rag_evals.core import (
 from rag_evals.errors import GradingError, NotScorableError
 from rag_evals.grading import Grader
 from rag_evals.run.plan import Plan
+from rag_evals.run.row_questions import grouped, merged_call
 from rag_evals.text import token_counter
 
 # Measured with the scripted judge of the benchmarks: statements repeat the answer and reason on it.
@@ -77,10 +78,10 @@ def estimate(plan: Plan) -> Estimate:
     meters = [Meter() for _ in plan.graders]
     for row in plan.data:
         rows += 1
-        for grader, meter in zip(plan.graders, meters, strict=True):
-            for call in _first_calls(grader, row.sample):
-                calls += 1
-                meter.add(_usage_of(call, count), endpoint=call.endpoint, model=call.model)
+        asked = [_first_calls(grader, row.sample) for grader in plan.graders]
+        for meter, call in _as_sent(meters, asked):
+            calls += 1
+            meter.add(_usage_of(call, count), endpoint=call.endpoint, model=call.model)
     pairs = list(zip(plan.graders, meters, strict=True))
     costs = [cost for pair in pairs if (cost := plan.cost_usd(*pair)) is not None]
     total = sum((meter.total for meter in meters), Usage())
@@ -94,6 +95,23 @@ def estimate(plan: Plan) -> Estimate:
         plan.price_as_of,
         at_least=any(grader.judge_rounds > 1 for grader in plan.graders),
     )
+
+
+def _as_sent(
+    meters: Sequence[Meter], asked: Sequence[Sequence[JudgeCall[Any]]]
+) -> Iterator[tuple[Meter, JudgeCall[Any]]]:
+    """Yield the calls about one row, with the meter of the first grader that each is for."""
+    together: list[tuple[Meter, DecisionCall]] = []
+    for meter, calls in zip(meters, asked, strict=True):
+        for call in calls:
+            if isinstance(call, DecisionCall):
+                together.append((meter, call))
+            else:
+                yield meter, call
+    questions = [call for _, call in together]
+    for group in grouped(questions):
+        merged = merged_call([questions[place] for place in group])
+        yield together[group[0]][0], merged
 
 
 def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:

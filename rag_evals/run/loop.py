@@ -17,6 +17,7 @@ from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Plan
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
+from rag_evals.run.row_questions import RowMember
 from rag_evals.run.run import Run
 from rag_evals.run.samples import StoredSample, stored_sample
 from rag_evals.run.session import AsyncGradingSession, session_of
@@ -138,18 +139,23 @@ class Runner:
                 self._store.samples.keep(row)
             elif self._keep and (sample := stored_sample(row)) is not None:
                 self._samples[row.name] = sample
+            left = []
             for grader in self._plan.graders:
                 now = self._session.fingerprint(grader.name)
                 earlier = self._earlier.take(row, grader.name, now)
                 self._summary.changed = self._earlier.changed
                 if earlier is None:
-                    yield self._grade(row, grader)
+                    left.append(grader)
                 else:
                     self._count(earlier)
                     yield earlier
+            for grader, together in zip(left, self._session.together(left), strict=True):
+                yield self._grade(row, grader, together)
 
-    async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
-        outcome = await self._session.grade_row(row, grader)
+    async def _grade(
+        self, row: NumberedSample, grader: Grader[Any], together: RowMember | None
+    ) -> Outcome:
+        outcome = await self._session.grade_row(row, grader, together)
         # Kept first, so that the next start knows this row and gets past it.
         if self._store is not None:
             self._store.append(outcome)

@@ -6,7 +6,7 @@ A run grades through a session as well, and so does everything else that grades 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from itertools import count
@@ -35,6 +35,7 @@ from rag_evals.run.outcome import (
     short_fingerprint,
 )
 from rag_evals.run.plan import Graders, Plan, make_plan
+from rag_evals.run.row_questions import RowMember, questions_together
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
 
 
@@ -118,11 +119,43 @@ class AsyncGradingSession:
         """
         self._check_usable()
         row = self._row(sample)
-        work = (self.grade_row(row, grader) for grader in self._graders.values())
+        graders = list(self._graders.values())
+        pairs = zip(graders, self.together(graders), strict=True)
+        work = (self.grade_row(row, grader, shared) for grader, shared in pairs)
         return list(await asyncio.gather(*work))
 
-    async def grade_row(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
-        """Grade a row that has been read and numbered before; as `grade` otherwise."""
+    def together(self, graders: Sequence[Grader[Any]]) -> list[RowMember | None]:
+        """Say with whom each grading of a row asks its questions to a decision model.
+
+        Args:
+            graders: Those that grade the row, in the order in which they begin.
+
+        Returns:
+            For each grader what it shares with others; None where nobody shares its judge.
+        """
+        return questions_together(
+            graders, self._judges.named, self._plan.settings.session.concurrency
+        )
+
+    async def grade_row(
+        self, row: NumberedSample, grader: Grader[Any], together: RowMember | None = None
+    ) -> Outcome:
+        """Grade a row that has been read and numbered before; as `grade` otherwise.
+
+        Args:
+            row: The row.
+            grader: The grader.
+            together: What it shares with other gradings of the row, from `together`.
+        """
+        try:
+            return await self._graded(row, grader, together)
+        finally:
+            if together is not None:
+                together.leave()
+
+    async def _graded(
+        self, row: NumberedSample, grader: Grader[Any], together: RowMember | None
+    ) -> Outcome:
         async with self._places:
             meter = Meter()
             began = time.monotonic()
@@ -134,7 +167,7 @@ class AsyncGradingSession:
                 self._fingerprints[grader.name],
             )
             try:
-                outcome = await self._ended(grading, row, grader, meter, began)
+                outcome = await self._ended(grading, row, grader, meter, began, together)
             finally:
                 # Also what was paid for a row that nobody waits for any more.
                 cost = self._count(grader, meter)
@@ -147,13 +180,13 @@ class AsyncGradingSession:
         grader: Grader[Any],
         meter: Meter,
         began: float,
+        together: RowMember | None,
     ) -> Outcome:
         if not isinstance(row.sample, Sample):
             return outcome_from_error(grading, row.sample, 0.0, meter.total)
         try:
-            result = await drive_async(
-                grader.flow(row.sample), self._judge, meter, named=self._judges.named
-            )
+            named = self._judges.named if together is None else together.named
+            result = await drive_async(grader.flow(row.sample), self._judge, meter, named=named)
             return outcome_from_result(grading, result, time.monotonic() - began, meter.total)
         except ConfigurationError:
             raise

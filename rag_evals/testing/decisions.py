@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 DECISION_PATHS = ("/decisions", "/systemone")
 """How the paths end on which a decision model is asked."""
@@ -138,7 +139,6 @@ _SURE = 0.99
 def decided_by_words(
     questions: Sequence[AskedQuestion],
     chunks: Sequence[str],
-    others: Sequence[str],
     share_of: Callable[[str, str], float],
 ) -> dict[str, Any]:
     """Answer any questions: the default script.
@@ -147,7 +147,6 @@ def decided_by_words(
         questions: What is asked.
         chunks: The context; a statement is as likely supported as its words stand in one chunk,
             and hardly with a number that does not.
-        others: Question and answer, as far as they are there.
         share_of: Says which share of the words of one text stand in another, 0 to 1.
     """
     found: dict[str, Any] = {}
@@ -155,11 +154,10 @@ def decided_by_words(
         statements = _STATEMENT.findall(question.instructions)
         named = [int(number) for number in _CHUNK.findall(question.instructions)]
         read = [chunks[number] for number in named if number < len(chunks)] or list(chunks)
-        if statements:
-            shares = [_said(statements[0], chunk, share_of) for chunk in read]
-        else:
-            shares = [share_of(" ".join(others), chunk) for chunk in read]
-        best = max(shares, default=0.0)
+        shares = [_said(statements[0], chunk, share_of) for chunk in read if statements]
+        # Anything else: a number of its own for each question, whatever is asked beside it.
+        own = "\n".join([question.instructions, *(read if named else ())])
+        best = max(shares, default=0.0) if statements else crc32(own.encode()) % 100 / 100
         likely = min(max(best, 1 - _SURE), _SURE)
         if question.kind == "predicate":
             found[question.name] = likely
@@ -167,7 +165,6 @@ def decided_by_words(
             place = shares.index(best) if best > 0.5 else -1
             found[question.name] = question.options[place]
         else:
-            # The further the words agree, the later the option.
             place = round(likely * (len(question.options) - 1))
             found[question.name] = question.options[place]
     return found

@@ -26,8 +26,7 @@ def fill_by_words(request: JudgeRequest) -> Answer:
     words where words can tell; anything else gets the first value allowed.
     """
     if request.questions:
-        others = [text for text in (request.question, request.answer) if text is not None]
-        return decided_by_words(request.questions, request.chunks, others, _share)
+        return decided_by_words(request.questions, request.chunks, _share)
     schema = request.schema
     if not schema and request.body.get("logprobs"):
         return _yes_or_no(request)

@@ -4,7 +4,12 @@
 """
 
 from rag_evals.judge.decisions.asking import AsyncDecisionJudge, DecisionJudge
-from rag_evals.judge.decisions.hosts import MOST_LEVELS, HostLimits, decision_limits
+from rag_evals.judge.decisions.hosts import (
+    MOST_LEVELS,
+    HostLimits,
+    decision_limits,
+    is_decision_model,
+)
 
 __all__ = [
     "MOST_LEVELS",
@@ -12,4 +17,5 @@ __all__ = [
     "DecisionJudge",
     "HostLimits",
     "decision_limits",
+    "is_decision_model",
 ]

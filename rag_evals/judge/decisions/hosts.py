@@ -42,6 +42,11 @@ def decision_limits(spec: str) -> HostLimits:
     return limits_of(endpoint)
 
 
+def is_decision_model(spec: str) -> bool:
+    """Say whether a string names a decision model."""
+    return spec.partition(":")[0] in DECISION_HOSTS
+
+
 def limits_of(endpoint: Endpoint) -> HostLimits:
     """Return the limits of an endpoint's host."""
     return _OWN.get(endpoint.provider, HostLimits())

@@ -65,6 +65,11 @@ def sample_state(
     return tuple(parts)
 
 
+def rubric_part(name: str, text: str) -> tuple[str, str]:
+    """Return a part of a state that holds the rubric of a grader; the user's words, no data."""
+    return f"rubric {name}", f'<rubric of="{name}">\n{text.strip()}\n</rubric>'
+
+
 def tagged(tag: str, text: str, *, hardened: bool = True) -> str:
     """Put data between two tags."""
     return f"<{tag}>\n{escaped(text, hardened=hardened)}\n</{tag}>"

@@ -59,7 +59,7 @@ class DecisionVerifier(Verifier):
         name: str | None = None,
         language: str | None = None,
     ) -> None:
-        self._limits = decision_limits(endpoint)
+        self.limits = decision_limits(endpoint)
         if chunks not in get_args(ChunkQuestions):
             raise ConfigurationError(
                 f"chunks is {chunks!r}; expected one of {', '.join(get_args(ChunkQuestions))}"
@@ -74,6 +74,16 @@ class DecisionVerifier(Verifier):
         self.language = language
         self._hardened = True
         self._passes_on = False
+
+    @property
+    def answers_questions(self) -> bool:
+        """True: any typed question."""
+        return True
+
+    @property
+    def is_hardened(self) -> bool:
+        """True where data is escaped."""
+        return self._hardened
 
     @property
     def threshold(self) -> float:
@@ -118,7 +128,7 @@ class DecisionVerifier(Verifier):
 
     def calls_for(self, statements: int) -> int:
         """Return how many requests that many statements take, whatever the context."""
-        return -(-statements // self._limits.questions)
+        return -(-statements // self.limits.questions)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Ask about all claims at once; the embedded verifier reads them meanwhile, for reasons.
@@ -167,11 +177,40 @@ class DecisionVerifier(Verifier):
                 lead = words.pair.format(chunk=chunk)
                 yield Question(f"s{place}_{chunk}", "predicate", asked(lead))
             return
+        yield from self.carrier_questions(f"c{place}", claim, count)
+
+    def carrier_questions(self, name: str, claim: Claim, count: int) -> Iterator[Question]:
+        """Ask which chunk carries a claim; of one chunk nothing need be asked.
+
+        Args:
+            name: What the questions' names begin with.
+            claim: The claim.
+            count: How many chunks there are.
+        """
+        words = words_in("ru" if has_russian(claim.text) else self.language)
+        instructions = words.asked(words.carrier, claim, hardened=self._hardened)
         # One option is for none of them.
-        most = self._limits.options - 1
-        for first in range(0, count, most):
+        most = self.limits.options - 1
+        for first in range(0, count if count > 1 else 0, most):
             options = (*map(option_of, range(first, min(first + most, count))), NO_CHUNK)
-            yield Question(f"c{place}_{first}", "choice", asked(words.carrier), options)
+            yield Question(f"{name}_{first}", "choice", instructions, options)
+
+    def carriers(self, name: str, answers: Mapping[str, Answer], count: int) -> tuple[int, ...]:
+        """Read the chunk that was chosen; as `carrier_questions`."""
+        if count == 1:
+            return (0,)
+        chosen = [answer for key, answer in answers.items() if key.startswith(f"{name}_")]
+        named = {
+            chunk: answer.probabilities.get(answer.choice or "", 1.0)
+            for answer in chosen
+            if (chunk := chunk_in(answer.choice)) is not None
+        }
+        return (max(named, key=lambda chunk: named[chunk]),) if named else ()
+
+    def about(self, claim: Claim) -> str:
+        """Return a claim as a question shows it, with what it leans on."""
+        words = words_in("ru" if has_russian(claim.text) else self.language)
+        return words.asked("", claim, hardened=self._hardened).strip()
 
     def _verdict(
         self,
@@ -205,10 +244,4 @@ class DecisionVerifier(Verifier):
             pairs = {n: answers[f"s{place}_{n}"].probability or 0.0 for n in range(count)}
             best = sorted(pairs, key=lambda chunk: -pairs[chunk])
             return tuple(chunk for chunk in best if pairs[chunk] >= self.threshold)
-        chosen = [answer for name, answer in answers.items() if name.startswith(f"c{place}_")]
-        named = {
-            chunk: answer.probabilities.get(answer.choice or "", 1.0)
-            for answer in chosen
-            if (chunk := chunk_in(answer.choice)) is not None
-        }
-        return (max(named, key=lambda chunk: named[chunk]),) if named else ()
+        return self.carriers(f"c{place}", answers, count)
