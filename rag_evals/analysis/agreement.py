@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.labels import Label, read_labels
@@ -12,7 +12,7 @@ from rag_evals.analysis.tables_html import bounded_table, confusion_words, notes
 from rag_evals.analysis.wording import interval_words
 from rag_evals.core import named_arguments
 from rag_evals.errors import DataError
-from rag_evals.run import Run, load_run
+from rag_evals.run import Run, load_run, plot_calibration
 from rag_evals.stats import (
     Agreement,
     Interval,
@@ -101,9 +101,37 @@ class PeopleAgreement:
         whole = [table for table in self.tables if table.group is None]
         return f"PeopleAgreement({'; '.join(map(_measured_words, whole))})"
 
+    def plot(self, axes: Any = None) -> Any:
+        """Draw how often people call rows right, by the judge's score, with matplotlib.
+
+        Args:
+            axes: Matplotlib's axes to draw into; None makes a figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, or no row has a label.
+        """
+        rows = [table for table in self.tables if table.level == "row" and table.group is None]
+        return plot_calibration({table.grader: _labels_and_scores(table) for table in rows}, axes)
+
     def _repr_html_(self) -> str:
         left_out = [f"left out: {count} {label}" for label, count in _left_out(self).items()]
         return _tables_html(self.tables) + notes_html(left_out)
+
+
+def _labels_and_scores(table: LevelAgreement) -> tuple[list[bool], list[float]]:
+    """Read from the curve how many rows of each score people call right, and how many wrong."""
+    labels: list[bool] = []
+    scores: list[float] = []
+    for point, after in zip(table.curve, [*table.curve[1:], None], strict=True):
+        counts = point.confusion
+        right = counts.true_positives - (after.confusion.true_positives if after else 0)
+        wrong = counts.false_positives - (after.confusion.false_positives if after else 0)
+        labels += [True] * right + [False] * wrong
+        scores += [point.threshold] * (right + wrong)
+    return labels, scores
 
 
 def _tables_html(tables: Sequence[LevelAgreement]) -> str:

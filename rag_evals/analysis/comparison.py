@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rag_evals.analysis.compared import (
     ChangedRow,
@@ -19,6 +20,7 @@ from rag_evals.run import (
     Missed,
     missed_coverage,
     missed_loss,
+    plot_differences,
     require_share,
 )
 from rag_evals.stats import GateTest, Interval, PairedComparison, PairedVerdict, PassFailTest
@@ -191,6 +193,21 @@ class Comparison:
         """One line: what is compared, and each grader's verdict."""
         found = "; ".join(_short_words(grader) for grader in self.graders) or "nothing to compare"
         return f"Comparison({self.baseline!r} to {self.candidate!r}; {found})"
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the difference that each grader sees, with its interval, with matplotlib.
+
+        Args:
+            axes: Matplotlib's axes to draw into; None makes a figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, or there is nothing to compare.
+        """
+        found = {grader.grader: grader.paired.difference for grader in self.graders}
+        return plot_differences(found, axes)
 
     def _repr_html_(self) -> str:
         names = f"{self.baseline} to {self.candidate}"

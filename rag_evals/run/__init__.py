@@ -20,6 +20,7 @@ from rag_evals.run.merging import merge
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status, findings_in, reason_of, score_of
 from rag_evals.run.outcome_rows import outcome_schema
 from rag_evals.run.plan import Graders, Plan, make_plan
+from rag_evals.run.plots import plot_calibration, plot_differences
 from rag_evals.run.progress import Progress, Report
 from rag_evals.run.results import StoredResult
 from rag_evals.run.run import Run, StoredRun, load_run
@@ -86,6 +87,8 @@ __all__ = [
     "open_session",
     "outcome_schema",
     "parse_share",
+    "plot_calibration",
+    "plot_differences",
     "reason_of",
     "require_counts",
     "require_gate",

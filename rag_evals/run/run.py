@@ -16,6 +16,7 @@ from rag_evals.run.gate import DEFAULT_MIN_SCORED
 from rag_evals.run.kept import Kept, read_kept
 from rag_evals.run.lines import fault_of
 from rag_evals.run.outcome import Outcome
+from rag_evals.run.plots import plot_records
 from rag_evals.run.results import type_name
 from rag_evals.run.samples import StoredSample, column_value
 from rag_evals.run.scores import GraderOutcomes
@@ -283,6 +284,19 @@ class Run:
         """
         layout = Layout(decimal, delimiter)
         return write_run(self.rows(shape, language=language), Path(path), layout)
+
+    def plot(self, by: str | None = None, axes: Any = None) -> Any:
+        """Draw the scores of each grader, or the mean of each group, with matplotlib.
+
+        Args:
+            by: Column to group by; None draws how the scores lie.
+            axes: Matplotlib's axes to draw into, and to return; None makes a figure.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, or there is nothing to draw.
+        """
+        found = {grader: self.of_grader(grader) for grader in self.graders}
+        return plot_records(found, None if by is None else self.column(by), axes)
 
     def summary(self) -> Summary:
         """Return means, counts, usage and cost."""
