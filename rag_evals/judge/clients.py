@@ -256,6 +256,13 @@ def is_async(client: object) -> bool:
     """
     from instructor import AsyncInstructor, Instructor  # noqa: PLC0415 - loads instructor's runtime
 
+    sdk = getattr(client, "client", client)
+    if type(sdk).__module__.partition(".")[0] == "xai_sdk":
+        # Its replies and errors are gRPC's; the same models answer at a compatible address.
+        raise ConfigurationError(
+            "clients of xai-sdk are not used here: pass 'xai/MODEL', or "
+            "OpenAI(base_url='https://api.x.ai/v1', api_key=...)"
+        )
     if isinstance(client, AsyncInstructor):
         return True
     if isinstance(client, Instructor):
