@@ -47,6 +47,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "OLLAMA_HOST",
         "OLLAMA_API_KEY",
         "RAG_EVALS_JUDGE",
+        "RAG_EVALS_LANGUAGE",
         "RAG_EVALS_PROMPTS",
         "RAG_EVALS_STATEMENT_CACHE",
         "RAG_EVALS_SIMILARITY_THRESHOLD",

@@ -59,6 +59,7 @@ from rag_evals.core.judge_settings import (
     parse_settings,
 )
 from rag_evals.core.meter import Meter
+from rag_evals.core.phrases import LANGUAGES, Phrase, Phrases, phrases
 from rag_evals.core.result import (
     JudgeModel,
     OptionalList,
@@ -76,6 +77,7 @@ from rag_evals.core.verifier import CacheMode, Verifier
 __all__ = [
     "CONTRADICTED",
     "DEFAULT_TEMPERATURE",
+    "LANGUAGES",
     "MISSING",
     "SETTING_NAMES",
     "About",
@@ -101,6 +103,8 @@ __all__ = [
     "Message",
     "Meter",
     "OptionalList",
+    "Phrase",
+    "Phrases",
     "Question",
     "QuestionKind",
     "Quote",
@@ -136,6 +140,7 @@ __all__ = [
     "merged_state",
     "named_arguments",
     "parse_settings",
+    "phrases",
     "private_file",
     "read_findings",
     "renamed",

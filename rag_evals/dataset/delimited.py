@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from rag_evals.core import Phrase
 from rag_evals.dataset.json_text import UnusableJsonError, loaded_json
 from rag_evals.dataset.opened import Opened
 from rag_evals.dataset.row import Row, check_header
@@ -86,8 +87,11 @@ def _delimiter_of(lines: Iterator[str], file: Opened) -> tuple[str, Iterator[str
         return first.strip()[-1], lines  # Excel's own way to say it
     best = max(_DELIMITERS, key=lambda sign: _columns(first, sign))
     if best != ",":
-        shown = "a tab" if best == "\t" else repr(best)
-        file.notes.append(f"cells are separated by {shown}")
+        file.notes.append(
+            Phrase("notes.tabs")
+            if best == "\t"
+            else Phrase("notes.separated", (("sign", repr(best)),))
+        )
     return best, chain([first], lines)
 
 
@@ -119,7 +123,7 @@ def _decoded(file: Opened, path: Path) -> Iterator[str]:
     wide = _UTF_16.get(begin[:2]) or ("utf-16-le" if begin[1:4:2] == b"\0\0" else None)
     if wide is None:
         return _in_utf8_or_older(iter(file), file, path)
-    file.notes.append("read as UTF-16")
+    file.notes.append(Phrase("notes.utf16"))
     return _wide_lines(file, path, wide)
 
 
@@ -155,7 +159,7 @@ def _in_utf8_or_older(lines: Iterator[bytes], file: Opened, path: Path) -> Itera
                 encoding = _guessed(b"".join([line, *following]))
             if encoding is None:
                 raise not_in_encoding(path, f"line {number}", "UTF-8", error) from error
-            file.notes.append(f"read as {encoding} (guessed; --encoding names another)")
+            file.notes.append(Phrase("notes.guessed", (("encoding", encoding),)))
             yield from _in_one_byte(chain([line, *following], lines), path, number, encoding)
             return
         has_utf8 = has_utf8 or not line.removeprefix(codecs.BOM_UTF8).isascii()

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from rag_evals.core import Phrase
 from rag_evals.dataset.extras import required_module
 from rag_evals.dataset.opened import ReadOptions
 from rag_evals.dataset.readers import read_rows
@@ -62,7 +63,7 @@ class Located:
     files: Sequence[Path]
     options: ReadOptions
 
-    def rows(self, notes: list[str] | None = None) -> Iterator[Row]:
+    def rows(self, notes: list[Phrase] | None = None) -> Iterator[Row]:
         """Read all files; `notes` as for `read_rows`.
 
         Raises:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
+from rag_evals.core import Phrase
 from rag_evals.dataset.extras import required_module
 from rag_evals.errors import ConfigurationError, DataError
 
@@ -44,14 +45,14 @@ class Opened:
         path: Where they are.
         limit: Most bytes in one piece.
         options: What the caller said of it.
-        notes: What a reader found out and a user should know, in words.
+        notes: What a reader found out and a user should know.
     """
 
     file: IO[bytes]
     path: Path
     limit: int
     options: ReadOptions = field(default_factory=ReadOptions)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Phrase] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[bytes]:
         """Read line by line.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rag_evals.core import fault_of
+from rag_evals.core import Phrase, fault_of
 from rag_evals.dataset.arrow_files import read_arrow, read_parquet
 from rag_evals.dataset.delimited import not_in_encoding, read_csv, read_tsv
 from rag_evals.dataset.excel import read_excel
@@ -24,7 +24,7 @@ from rag_evals.errors import DataError
 
 
 def read_rows(
-    path: Path, options: ReadOptions | None = None, notes: list[str] | None = None
+    path: Path, options: ReadOptions | None = None, notes: list[Phrase] | None = None
 ) -> Iterator[Row]:
     """Read a file row by row.
 
@@ -54,7 +54,7 @@ def _rows_in(
     path: Path,
     reader: "Callable[[Opened, Path], Iterator[Row]]",
     options: ReadOptions,
-    notes: list[str] | None,
+    notes: list[Phrase] | None,
 ) -> Iterator[Row]:
     limit = max_line_bytes()
     with open_bytes(path) as file:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from rag_evals.core import Sample
+from rag_evals.core import Phrase, Sample
 from rag_evals.dataset.columns import ColumnMap
 from rag_evals.dataset.location import DataFile, locate
 from rag_evals.dataset.tables import ArrowTable, row_of, rows_of
@@ -64,7 +64,7 @@ class CheckedFile:
     taken: Mapping[str, str]
     columns: frozenset[str] = frozenset()
     presets: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Phrase, ...] = ()
 
 
 class FileData:
@@ -95,7 +95,7 @@ class FileData:
         taken: dict[str, set[str]] = {}
         columns: set[str] = set()
         presets: dict[str, None] = {}
-        notes: list[str] = []
+        notes: list[Phrase] = []
         digest = hashlib.sha256()
         for index, (place, row, sample) in enumerate(self._read(notes)):
             sample_id = sample.id or sample.content_hash()
@@ -165,7 +165,7 @@ class FileData:
         return next(islice(self._located.rows(), index, None)).place
 
     def _read(
-        self, notes: list[str] | None = None
+        self, notes: list[Phrase] | None = None
     ) -> Iterator[tuple[str, Mapping[str, Any], Sample]]:
         for place, row in islice(self._located.rows(notes), self._limit):
             try:

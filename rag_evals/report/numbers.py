@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag_evals.core import Phrases, phrases
 from rag_evals.run import Record, Run, reason_of, worst_mean
 from rag_evals.stats import (
     DEFAULT_BANDS,
@@ -25,13 +26,22 @@ class View:
         by: Column to group by, or None.
         cluster: Column that rows which are not independent share, or None.
         bands: From highest to lowest.
-        language: Language of the bands' labels: "en" or "ru".
+        language: Of all that is shown: "en" or "ru".
     """
 
     by: str | None = None
     cluster: str | None = None
     bands: Sequence[Band] = DEFAULT_BANDS
     language: str = "en"
+
+    @property
+    def say(self) -> Phrases:
+        """What is shown, in the view's language."""
+        return phrases(self.language)
+
+    def number(self, value: float, digits: int = 3) -> str:
+        """Write a number as its reader does."""
+        return self.say.number(value, digits)
 
 
 @dataclass(frozen=True, slots=True)

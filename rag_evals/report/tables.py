@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic_core import to_json
 
@@ -16,10 +16,10 @@ from rag_evals.analysis import (
     p_words,
     verdict_words,
 )
-from rag_evals.core import Finding
+from rag_evals.core import Finding, Phrases
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
-from rag_evals.run import Run, band_label, findings_in, load_run, reason_of, safe_cell
-from rag_evals.stats import GroupScores
+from rag_evals.run import Record, Run, band_label, findings_in, load_run, reason_of, safe_cell
+from rag_evals.stats import GroupScores, Interval
 
 _WORST_ROWS = 10
 _MAX_CELL_CHARS = 200
@@ -38,8 +38,9 @@ def report_markdown(run: RunInput, *, view: View | None = None) -> str:
     """
     stored, view = load_run(run), view or View()
     numbers = grader_numbers(stored, view)
-    lines = [*_grader_table(numbers), *_group_tables(numbers, view), *_worst_rows(stored)]
-    lines += [line for note in stored.notes() for line in ("", _escaped(note))]
+    lines = [*_grader_table(numbers, view), *_group_tables(numbers, view)]
+    lines += _worst_rows(stored, view)
+    lines += [line for note in stored.notes(say=view.say) for line in ("", _escaped(note))]
     return "\n".join(lines) + "\n"
 
 
@@ -113,19 +114,21 @@ def report_csv(run: RunInput, *, view: View | None = None) -> str:
     groups = None if view.by is None else stored.column(view.by)
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\r\n")
-    writer.writerow([*_CSV_HEADER, *([] if view.by is None else [safe_cell(view.by)])])
+    say = view.say
+    header = [say(f"csv.{name}") for name in _CSV_HEADER]
+    writer.writerow([*header, *([] if view.by is None else [safe_cell(view.by)])])
     for record in stored.records:
         score, found = record["score"], findings_in(record)
         cells = [
             record["sample_id"],
-            record["grader"],
-            record["status"],
+            say.named("graders", record["grader"]),
+            say.named("outcomes", record["status"]),
             score,
             None if score is None else band_label(score, view.bands, view.language),
-            reason_of(record),
+            _why(record, say),
             sum(finding.verdict is True for finding in found),
             sum(finding.verdict is False for finding in found),
-            _listed(found),
+            _listed(found, say),
             record.get("ranking_score"),
         ]
         if groups is not None:
@@ -134,48 +137,79 @@ def report_csv(run: RunInput, *, view: View | None = None) -> str:
     return target.getvalue()
 
 
-def _grader_table(numbers: Sequence[GraderNumbers]) -> Iterator[str]:
-    yield "| grader | score | 95 % interval | scored | not scored | bands |"
+def _grader_table(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]:
+    say = view.say
+    names = ("grader", "score", "interval", "scored", "not_scored", "bands")
+    yield _row(*(say(f"table.{name}") for name in names))
     yield "|---|---|---|---|---|---|"
     for each in numbers:
         mean, worst = each.mean, each.worst_mean
-        failed_as_zero = "" if worst is None else f"; {worst:.3f} with failed rows as 0"
+        failed_as_zero = "" if worst is None else say("table.worst", mean=view.number(worst))
         yield _row(
-            each.grader,
-            "no score"
+            say.named("graders", each.grader),
+            say("page.no_score")
             if mean is None
-            else f"{mean.estimate:.3f} ({mean.estimate:.1%}{failed_as_zero})",
-            "" if mean is None else f"{mean.low:.3f} to {mean.high:.3f}",
-            f"{len(each.scores)} of {each.total}",
-            ", ".join(f"{count} {reason}" for reason, count in each.unscored.items()),
-            ", ".join(f"{count} {label}" for label, count in each.bands.items()),
+            else say(
+                "table.mean",
+                mean=view.number(mean.estimate),
+                percent=f"{say.number(mean.estimate * 100, 1)}%",
+                worst=failed_as_zero,
+            ),
+            _range(mean, view),
+            say("table.of", part=len(each.scores), whole=each.total),
+            _unscored(each.unscored, say),
+            ", ".join(
+                say("table.count", count=count, name=label) for label, count in each.bands.items()
+            ),
         )
 
 
 def _group_tables(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]:
+    say = view.say
     for each in numbers:
         if each.groups:
+            names = ("group", "score", "interval", "scored", "not_scored")
+            grader = _escaped(say.named("graders", each.grader))
             yield ""
-            yield f"{_escaped(each.grader)} by {_escaped(view.by)}:"
+            yield say("table.by", grader=grader, column=_escaped(view.by))
             yield ""
-            yield "| group | score | 95 % interval | scored | not scored |"
+            yield _row(*(say(f"table.{name}") for name in names))
             yield "|---|---|---|---|---|"
-            yield from (_row(*group_cells(group)) for group in each.groups)
+            yield from (_row(*group_cells(group, view)) for group in each.groups)
 
 
-def group_cells(group: GroupScores) -> list[str]:
+def group_cells(group: GroupScores, view: View) -> list[str]:
     """Return one line of a table of groups: name, score, interval, scored, not scored."""
-    mean = group.mean
+    mean, say = group.mean, view.say
     return [
-        "(none)" if group.group is None else group.group,
-        "no score" if mean is None else f"{mean.estimate:.3f}",
-        "" if mean is None else f"{mean.low:.3f} to {mean.high:.3f}",
-        f"{group.scored} of {group.rows}",
-        ", ".join(f"{count} {reason}" for reason, count in group.unscored.items()),
+        say("table.no_group") if group.group is None else group.group,
+        say("page.no_score") if mean is None else view.number(mean.estimate),
+        _range(mean, view),
+        say("table.of", part=group.scored, whole=group.rows),
+        _unscored(group.unscored, say),
     ]
 
 
-def _worst_rows(run: Run) -> Iterator[str]:
+def _range(mean: Interval | None, view: View) -> str:
+    if mean is None:
+        return ""
+    return view.say("table.range", low=view.number(mean.low), high=view.number(mean.high))
+
+
+def _unscored(counts: Mapping[str, int], say: Phrases) -> str:
+    return ", ".join(
+        say("table.count", count=count, name=say.named("reasons", reason))
+        for reason, count in counts.items()
+    )
+
+
+def _why(record: Record, say: Phrases) -> str | None:
+    reason = reason_of(record)
+    return None if reason is None else say.named("reasons", reason)
+
+
+def _worst_rows(run: Run, view: View) -> Iterator[str]:
+    say = view.say
     low = sorted(
         (r for r in run.records if r["score"] is not None and r["score"] < 1),
         key=lambda record: record["score"],
@@ -184,17 +218,21 @@ def _worst_rows(run: Run) -> Iterator[str]:
     if not low and not failed:
         return
     yield ""
-    yield "| row | grader | score | counts against |"
+    yield _row(*(say(f"table.{name}") for name in ("row", "grader", "score", "against")))
     yield "|---|---|---|---|"
     for record in [*failed, *low][:_WORST_ROWS]:
         score = record["score"]
-        faults = _listed(one for one in findings_in(record) if one.counts_against)
-        shown = reason_of(record) if score is None else f"{score:.2f}"
-        yield _row(record["sample_id"], record["grader"], shown, faults)
+        faults = _listed((one for one in findings_in(record) if one.counts_against), say)
+        shown = (
+            _why(record, say)
+            if score is None
+            else say("terminal.score_cell", score=say.number(score), percent=say.percent(score))
+        )
+        yield _row(record["sample_id"], say.named("graders", record["grader"]), shown, faults)
 
 
-def _listed(findings: Iterable[Finding]) -> str:
-    return "; ".join(f"{finding.label}: {finding.text}" for finding in findings)
+def _listed(findings: Iterable[Finding], say: Phrases) -> str:
+    return "; ".join(f"{say.label(one.label)}: {say.text(one.text)}" for one in findings)
 
 
 def _row(*cells: object) -> str:

@@ -21,7 +21,7 @@ from rag_evals.run.outcome import ErrorRecord, Outcome, Status, findings_in, rea
 from rag_evals.run.outcome_rows import outcome_schema
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.plots import plot_calibration, plot_differences
-from rag_evals.run.progress import Progress, Report
+from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.results import StoredResult
 from rag_evals.run.run import Run, StoredRun, load_run
 from rag_evals.run.runner import aevaluate, aexecute, evaluate, execute
@@ -90,6 +90,7 @@ __all__ = [
     "plot_calibration",
     "plot_differences",
     "reason_of",
+    "reporting",
     "require_counts",
     "require_gate",
     "require_share",

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from rag_evals.core import Phrases, phrases
 from rag_evals.run.notebook import NotebookLine, in_notebook
 
 if TYPE_CHECKING:
@@ -51,36 +52,56 @@ class Progress:
             return None
         return (self.total - self.done) / self.rate
 
-    def details(self) -> str:
-        """Failures, rate, tokens and cost, as far as there are any."""
-        parts = [f"{self.failed} failed", f"{self.rate:.1f}/s"]
+    def details(self, say: Phrases | None = None) -> str:
+        """Failures, rate, tokens and cost, as far as there are any.
+
+        Args:
+            say: In which language; None is English.
+        """
+        say = say or phrases()
+        parts = [
+            say("progress.failed", count=self.failed),
+            say("progress.rate", rate=say.number(self.rate, 1)),
+        ]
         if self.tokens:
-            parts.append(f"{self.tokens / 1000:.1f}k tokens")
+            parts.append(say("progress.tokens", thousands=say.number(self.tokens / 1000, 1)))
         if self.cost_usd is not None:
-            parts.append(f"${self.cost_usd:.4f}")
+            parts.append(f"${say.number(self.cost_usd, 4)}")
         if self.waiting_seconds >= 1:
-            parts.append(f"rate limit: waiting {self.waiting_seconds:.0f} s")
+            parts.append(say("progress.waiting", seconds=f"{self.waiting_seconds:.0f}"))
         return ", ".join(parts)
+
+    def line(self, say: Phrases | None = None) -> str:
+        """Say it in one plain line; `say` as for `details`."""
+        say = say or phrases()
+        left = self.seconds_left
+        return say(
+            "progress.line",
+            done=self.done,
+            total="" if self.total is None else say("progress.total", total=self.total),
+            details=self.details(say),
+            left=say("progress.left", seconds=f"{left:.0f}") if left else "",
+        )
 
     def __str__(self) -> str:
         """One plain line."""
-        of = "" if self.total is None else f"/{self.total}"
-        left = self.seconds_left
-        ahead = "" if not left else f", {left:.0f} s left"
-        return f"graded {self.done}{of}, {self.details()}{ahead}"
+        return self.line()
 
 
 Report = Callable[[Progress], None]
 
 
 @contextmanager
-def reporting(progress: Report | bool | None, stream: TextIO | None = None) -> Iterator[Report]:
+def reporting(
+    progress: Report | bool | None, stream: TextIO | None = None, *, language: str = "en"
+) -> Iterator[Report]:
     """Choose how progress is shown.
 
     Args:
         progress: A function of one's own; True shows it, False does not; None: on a terminal and
             in a notebook.
         stream: Where to show it; None takes standard error.
+        language: Of the reader: "en" or "ru".
     """
     notebook = stream is None and in_notebook()
     stream = sys.stderr if stream is None else stream
@@ -95,15 +116,16 @@ def reporting(progress: Report | bool | None, stream: TextIO | None = None) -> I
     elif progress is False or (progress is None and not stream.isatty()):
         yield lambda _: None
     elif stream.isatty():
-        with _bar(stream) as report:
+        with _bar(stream, phrases(language)) as report:
             yield report
     else:
-        yield _Lines(stream)
+        yield _Lines(stream, phrases(language))
 
 
 class _Lines:
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, say: Phrases) -> None:
         self._stream = stream
+        self._say = say
         self._shown_at = time.monotonic()
         self._waited = False
 
@@ -117,12 +139,12 @@ class _Lines:
             or time.monotonic() - self._shown_at >= _SECONDS_BETWEEN_LINES
         ):
             self._shown_at = time.monotonic()
-            self._stream.write(f"{progress}\n")
+            self._stream.write(f"{progress.line(self._say)}\n")
             self._stream.flush()
 
 
 @contextmanager
-def _bar(stream: TextIO) -> Iterator[Report]:
+def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
     from rich.console import Console  # noqa: PLC0415 - 0.1 s, and only on a terminal
     from rich.progress import (  # noqa: PLC0415 - as above
         BarColumn,
@@ -135,7 +157,7 @@ def _bar(stream: TextIO) -> Iterator[Report]:
 
     columns = (
         SpinnerColumn(),
-        TextColumn("grading"),
+        TextColumn(say("progress.grading")),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[details]}"),
@@ -145,7 +167,7 @@ def _bar(stream: TextIO) -> Iterator[Report]:
         task: TaskID = bar.add_task("", total=None, details="")
 
         def report(progress: Progress) -> None:
-            details = progress.details()
+            details = progress.details(say)
             bar.update(task, completed=progress.done, total=progress.total, details=details)
 
         yield report

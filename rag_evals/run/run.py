@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from rag_evals.core import named_arguments
+from rag_evals.core import Phrases, named_arguments
 from rag_evals.errors import DataError, NotInRunError
 from rag_evals.grading import Grader
 from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, decide_gate
@@ -230,7 +230,7 @@ class Run:
 
         Args:
             shape: `"wide"` is one row a sample, `"long"` one row a finding.
-            language: Of the bands' labels, "en" or "ru".
+            language: Of names, labels and reasons, "en" or "ru"; the data's columns stay.
         """
         return rows_of_run(
             self.records, self.samples, self.graders, self.judge, shape, language=language
@@ -344,9 +344,9 @@ class Run:
             clusters=None if cluster is None else self.column(cluster),
         )
 
-    def notes(self) -> list[str]:
-        """Say in lines what a reader must know beside the numbers; mostly nothing."""
-        return self._unfilled().notes()
+    def notes(self, *, say: Phrases | None = None) -> list[str]:
+        """Say in lines what a reader must know beside the numbers, in the language of `say`."""
+        return self._unfilled().notes(say=say)
 
     def _unfilled(self) -> Summary:
         unfinished = self.manifest.get("format", 1) > 1 and self.manifest.get("finished") is None

@@ -4,11 +4,11 @@ import math
 import statistics
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rag_evals.core import Usage
+from rag_evals.core import Phrases, Usage, phrases
 from rag_evals.response_models import DRIFT_NAMES
 from rag_evals.run.outcome import Outcome
 from rag_evals.stats import DEFAULT_BANDS, Band, Interval, count_bands, mean_interval
@@ -130,53 +130,94 @@ class GraderSummary:
             "n": len(values),
         }
 
-    def line(self, count_as: Mapping[str, float] | None = None) -> str:
-        """Say it in one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)"."""
-        mean, worst = self.mean(count_as), self.worst_mean(count_as)
-        shown = "no score" if mean is None else f"{mean:.2f}"
-        if worst is not None:
-            shown += f" ({worst:.2f} with failed rows as 0)"
-        rest = [_counted("not scorable", self.not_scorable), _counted("failed", self.failed)]
-        if self.warnings:
-            rest.append(f"{self.warnings} warnings")
-        rest.append(_counted("drift", self.drift))
-        rest += [f"{name} {part} of {whole}" for name, (part, whole) in self.tallies.items()]
-        more = "; ".join(part for part in rest if part)
-        counted = "".join(
-            f", {reason} as {value:g}"
-            for reason, value in (count_as or {}).items()
-            if self.not_scorable[reason]
-        )
-        return f"{self.grader}: {shown} over {self.scored} scored of {self.total}{counted}" + (
-            f" ({more})" if more else ""
-        )
-
-    def lines(self, count_as: Mapping[str, float] | None = None) -> list[str]:
-        """Say it in lines: the mean, how sure it is, and how the scores lie.
+    def line(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> str:
+        """Say it in one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)".
 
         Args:
             count_as: As for `values`.
+            say: In which language; None is English.
         """
-        lines = [self.line(count_as), self.spread_line(count_as), self.range_line(count_as)]
+        say = say or phrases()
+        mean, worst = self.mean(count_as), self.worst_mean(count_as)
+        shown = say("summary.no_score") if mean is None else _mean(say, "summary.mean", mean)
+        if worst is not None:
+            shown += _mean(say, "summary.failed_as_zero", worst)
+        counted_as = "".join(
+            say("summary.counted_as", reason=say.named("reasons", reason), value=f"{value:g}")
+            for reason, value in (count_as or {}).items()
+            if self.not_scorable[reason]
+        )
+        line = say(
+            "summary.line",
+            grader=say.named("graders", self.grader),
+            mean=shown,
+            scored=self.scored,
+            total=self.total,
+            counted_as=counted_as,
+        )
+        more = "; ".join(self._details(say))
+        return f"{line} ({more})" if more else line
+
+    def lines(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> list[str]:
+        """Say it in lines: the mean, how sure it is, and how the scores lie; as for `line`."""
+        lines = [
+            self.line(count_as, say=say),
+            self.spread_line(count_as, say=say),
+            self.range_line(count_as, say=say),
+        ]
         return [line for line in lines if line is not None]
 
-    def range_line(self, count_as: Mapping[str, float] | None = None) -> str | None:
+    def range_line(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> str | None:
         """Say how the scores lie, in one line; None for fewer than two."""
-        spread = self.spread(count_as)
+        spread, say = self.spread(count_as), say or phrases()
         if spread["std"] is None:
             return None
-        return (
-            f"  median {spread['median']:.2f}, standard deviation {spread['std']:.2f}, "
-            f"lowest {spread['min']:.2f}, highest {spread['max']:.2f}"
-        )
+        names = ("median", "std", "min", "max")
+        return say("summary.range", **{name: say.number(spread[name] or 0.0) for name in names})
 
-    def spread_line(self, count_as: Mapping[str, float] | None = None) -> str | None:
+    def spread_line(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> str | None:
         """Say how sure the mean is, and the bands, in one line; None without a score."""
         interval = self.interval(count_as=count_as)
         if interval is None:
             return None
-        bands = ", ".join(f"{count} {name}" for name, count in self.bands().items())
-        return f"  95 % interval {interval.low:.2f} to {interval.high:.2f}; bands: {bands}"
+        say = say or phrases()
+        labels = {band.name: band.label(say.language) for band in DEFAULT_BANDS}
+        return say(
+            "summary.spread",
+            low=say.number(interval.low),
+            high=say.number(interval.high),
+            low_percent=say.percent(interval.low),
+            high_percent=say.percent(interval.high),
+            bands=", ".join(
+                say("summary.band", count=count, band=labels[name])
+                for name, count in self.bands().items()
+            ),
+        )
+
+    def _details(self, say: Phrases) -> Iterator[str]:
+        """Say what else was counted, as far as there is any."""
+        for key, section, counts in (
+            ("not_scorable", "reasons", self.not_scorable),
+            ("failed", "reasons", self.failed),
+            ("warnings", "", Counter({"": self.warnings})),
+            ("drift", "drifts", self.drift),
+        ):
+            if not counts.total():
+                continue
+            said = say(f"summary.{key}", count=counts.total())
+            names = {say.named(section, name) if section else "": n for name, n in counts.items()}
+            kinds = next(iter(names)) if len(names) == 1 else counted_words(names)
+            yield f"{said}: {kinds}" if kinds else said
+        for name, (part, whole) in self.tallies.items():
+            yield say("summary.tally", name=say.tally(name), part=part, whole=whole)
 
 
 @dataclass(slots=True)
@@ -232,61 +273,65 @@ class Summary:
             kinds += of_grader.failed
         return counted_words(kinds)
 
-    def notes(self) -> list[str]:
-        """Say in lines what a reader must know beside the numbers; mostly nothing."""
-        notes = []
-        if self.unfinished:
-            notes.append(
-                "not finished: rows of the data may be missing; the same command continues"
-            )
-        if self.changed:
-            since = "it was" if self.changed == 1 else "they were"
-            notes.append(f"{_rows(self.changed)} changed since {since} graded: graded again")
-        if self.without_temperature:
-            models = ", ".join(self.without_temperature)
-            notes.append(f"{models} takes no temperature of 0, and was asked at its own")
-        if self.untuned:
-            names = ", ".join(self.untuned)
-            notes.append(f"{names} is not tuned: the threshold of 0.5 was not fitted to labels")
-        if self.left_out:
-            notes.append(
-                f"{_rows(self.left_out)} graded earlier and not counted: the data has no such row "
-                "now"
-            )
-        return notes
+    def notes(self, *, say: Phrases | None = None) -> list[str]:
+        """Say in lines what a reader must know beside the numbers; mostly nothing.
 
-    def account(self) -> str:
-        """Say what was spent, in one line; empty when no judge was asked."""
-        usage = self.usage
+        Args:
+            say: In which language; None is English.
+        """
+        say = say or phrases()
+        models, untuned = ", ".join(self.without_temperature), ", ".join(self.untuned)
+        noted = {
+            say("summary.unfinished"): self.unfinished,
+            say("summary.changed", count=self.changed): self.changed,
+            say("summary.without_temperature", models=models): models,
+            say("summary.untuned", names=untuned): untuned,
+            say("summary.left_out", count=self.left_out): self.left_out,
+        }
+        return [note for note, holds in noted.items() if holds]
+
+    def account(self, *, say: Phrases | None = None) -> str:
+        """Say what was spent, in one line; empty when no judge was asked.
+
+        Args:
+            say: In which language; None is English.
+        """
+        usage, say = self.usage, say or phrases()
         if not (usage.calls or usage.cache_hits):
             return ""
-        parts = [f"{usage.calls} calls"]
-        repeated = [(usage.reasks, "asked again"), (usage.retries, "sent again")]
-        parts += [f"{count} {what}" for count, what in repeated if count]
-        if usage.cache_hits:
-            parts.append(f"{usage.cache_hits} from the cache")
+        parts = [say("summary.calls", count=usage.calls)]
+        counted = {
+            "asked_again": usage.reasks,
+            "sent_again": usage.retries,
+            "from_the_cache": usage.cache_hits,
+        }
+        parts += [say(f"summary.{name}", count=count) for name, count in counted.items() if count]
         if usage.uncounted < usage.calls or not usage.calls:
-            parts.append(f"{usage.prompt_tokens} tokens sent ({usage.cached_tokens} cached)")
-            parts.append(f"{usage.completion_tokens} received")
+            cached = usage.cached_tokens
+            parts.append(say("summary.tokens_sent", count=usage.prompt_tokens, cached=cached))
+            parts.append(say("summary.tokens_received", count=usage.completion_tokens))
         if usage.uncounted:
-            parts.append(
-                f"tokens of {usage.uncounted} replies unknown: the endpoint sends no count"
-            )
+            parts.append(say("summary.tokens_unknown", count=usage.uncounted))
         if self.cost_usd is not None:
-            parts.append(f"${self.cost_usd:.4f}")
-        return f"spent: {', '.join(parts)}; {self.seconds:.1f} s"
+            parts.append(f"${say.number(self.cost_usd, 4)}")
+        seconds = say.number(self.seconds, 1)
+        return say("summary.spent", parts=", ".join(parts), seconds=seconds)
 
-    def lines(self, count_as: Mapping[str, float] | None = None) -> str:
+    def lines(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> str:
         """Say who graded, then of each grader the mean, how sure it is, and how the scores lie.
 
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
+            say: In which language; None is English.
         """
-        lines = (line for of_grader in self.graders.values() for line in of_grader.lines(count_as))
-        judge = None if self.judge is None else f"judge: {self.judge}"
+        say = say or phrases()
+        lines = (line for each in self.graders.values() for line in each.lines(count_as, say=say))
+        judge = None if self.judge is None else say("summary.judge", judge=self.judge)
         if judge is not None and self.presets:
-            judge += f"; columns as {' and '.join(self.presets)} names them"
-        return "\n".join(line for line in [judge, *lines, *self.notes()] if line is not None)
+            judge += say("summary.presets", presets=say("summary.and").join(self.presets))
+        return "\n".join(line for line in [judge, *lines, *self.notes(say=say)] if line is not None)
 
     def __str__(self) -> str:
         """What `lines` says when no reason counts as a number."""
@@ -340,16 +385,8 @@ def _html_worst(of_grader: GraderSummary) -> str:
     return "" if worst is None else f" ({worst:.3f} with failed rows as 0)"
 
 
-def _rows(count: int) -> str:
-    return f"{count} row{'' if count == 1 else 's'}"
-
-
-def _counted(label: str, counts: Counter[str]) -> str:
-    if not counts:
-        return ""
-    if len(counts) == 1:
-        return f"{counts.total()} {label}: {next(iter(counts))}"
-    return f"{counts.total()} {label}: {counted_words(counts)}"
+def _mean(say: Phrases, key: str, mean: float) -> str:
+    return say(key, mean=say.number(mean), percent=say.percent(mean))
 
 
 def counted_words(counts: Mapping[str, int]) -> str:

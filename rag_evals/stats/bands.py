@@ -23,22 +23,54 @@ class Band:
         name: Stable word for code and files, for example "good".
         lower: Smallest score in the band, 0 to 1.
         labels: What to show, by language code; a language without a label shows the name.
+        meanings: What a score in the band says, by language code; empty for bands of a user.
     """
 
     name: str
     lower: float
     labels: Mapping[str, str] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     def label(self, language: str = "en") -> str:
-        """What to show a reader of `language`, for example "хороший" for "ru"."""
+        """What to show a reader of `language`, for example "Хорошая достоверность" for "ru"."""
         return self.labels.get(language, self.name)
+
+    def meaning(self, language: str = "en") -> str | None:
+        """What a score in it says, to a reader of `language`; None where nobody said."""
+        return self.meanings.get(language)
 
 
 DEFAULT_BANDS: tuple[Band, ...] = (
-    Band("high", 0.9, {"en": "high", "ru": "высокий"}),
-    Band("good", 0.7, {"en": "good", "ru": "хороший"}),
-    Band("medium", 0.5, {"en": "medium", "ru": "средний"}),
-    Band("low", 0.0, {"en": "low", "ru": "низкий"}),
+    Band(
+        "high",
+        0.9,
+        {"en": "high", "ru": "Высокая достоверность"},
+        {"en": "all statements are supported", "ru": "все утверждения подтверждены"},
+    ),
+    Band(
+        "good",
+        0.7,
+        {"en": "good", "ru": "Хорошая достоверность"},
+        {"en": "most statements are supported", "ru": "большинство утверждений подтверждено"},
+    ),
+    Band(
+        "medium",
+        0.5,
+        {"en": "medium", "ru": "Средняя достоверность"},
+        {
+            "en": "some statements are not supported",
+            "ru": "часть утверждений не подтверждена",
+        },
+    ),
+    Band(
+        "low",
+        0.0,
+        {"en": "low", "ru": "Низкая достоверность"},
+        {
+            "en": "a large part of the statements is not supported",
+            "ru": "значительная часть утверждений не подтверждена",
+        },
+    ),
 )
 
 

@@ -52,7 +52,7 @@ def test_bands_can_be_named(graded: str) -> None:
 
     assert " pass, " in own
     assert " fail |" in own
-    assert "средний" in russian
+    assert "Средняя достоверность" in russian
 
 
 @pytest.mark.parametrize(

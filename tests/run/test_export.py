@@ -84,9 +84,9 @@ def test_csv_opens_in_excel(run: Run) -> None:
     rows = list(csv.DictReader(raw.decode("utf-8-sig").splitlines(), delimiter=";"))
 
     assert raw.startswith(b"\xef\xbb\xbf")
-    assert (rows[1]["faithfulness"], rows[1]["faithfulness_percent"]) == ("0,5", "50,0")
+    assert [rows[1]["верность контексту"], rows[1]["верность контексту, %"]] == ["0,5", "50,0"]
     assert rows[0]["topic"] == "'=1+1"
-    assert rows[0]["faithfulness_band"] == "высокий"
+    assert rows[0]["верность контексту: уровень"] == "Высокая достоверность"
 
 
 def test_a_written_table_can_be_graded_again(run: Run) -> None:

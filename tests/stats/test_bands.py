@@ -41,10 +41,10 @@ def test_rounding_does_not_lower_a_band() -> None:
 def test_labels_in_two_languages() -> None:
     """Every default band has an English and a Russian label; other languages see the name."""
     assert [band.label("ru") for band in DEFAULT_BANDS] == [
-        "высокий",
-        "хороший",
-        "средний",
-        "низкий",
+        "Высокая достоверность",
+        "Хорошая достоверность",
+        "Средняя достоверность",
+        "Низкая достоверность",
     ]
     assert [band.label() for band in DEFAULT_BANDS] == ["high", "good", "medium", "low"]
     assert DEFAULT_BANDS[0].label("fr") == "high"

@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
+from rag_evals.cli.shared.language import reader_language
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import Language, RunFolder
+from rag_evals.cli.shared.options import ReaderLanguage, RunFolder
+from rag_evals.core import phrases
 from rag_evals.report.terminal.screen import echo
 
 
@@ -27,9 +29,7 @@ def export(
     shape: Annotated[
         TableShape, typer.Option(help="One row a sample (wide) or a finding (long).")
     ] = TableShape.WIDE,
-    language: Annotated[
-        Language, typer.Option(help="Language of the bands' labels.")
-    ] = Language.EN,
+    language: ReaderLanguage = None,
     decimal: Annotated[
         str, typer.Option(metavar=".|,", help="Sign before the fraction in CSV.")
     ] = ".",
@@ -48,7 +48,8 @@ def export(
       rag-evals export runs/first --to scores.csv --decimal , --language ru
       rag-evals export runs/first --to findings.parquet --shape long
     """
+    read_in = reader_language(language)
     written = opened_run(run).write(
-        to, shape.value, language=language.value, decimal=decimal, delimiter=delimiter
+        to, shape.value, language=read_in, decimal=decimal, delimiter=delimiter
     )
-    echo(f"table: {written}")
+    echo(phrases(read_in)("terminal.table", path=written))

@@ -21,7 +21,8 @@ from rag_evals.cli.shared.gates import (
     asked_gates,
     parsed_counts,
 )
-from rag_evals.cli.shared.graders import LanguageCode, PromptFolders, chosen_graders
+from rag_evals.cli.shared.graders import PromptFolders, chosen_graders
+from rag_evals.cli.shared.language import grading_language
 from rag_evals.cli.shared.options import (
     LIMITS,
     By,
@@ -45,6 +46,7 @@ from rag_evals.dataset import ColumnMap, DataFile
 from rag_evals.errors import ConfigurationError, RunInterruptedError, TooManyFailuresError
 from rag_evals.grading import default_judge
 from rag_evals.judge import DEFAULT_REASKS
+from rag_evals.report import View
 from rag_evals.report.terminal.run import announce_columns, show_json, show_run
 from rag_evals.report.terminal.screen import echo, echo_error, echo_json
 from rag_evals.run import (
@@ -56,6 +58,7 @@ from rag_evals.run import (
     aexecute,
     estimate,
     make_plan,
+    reporting,
     run_until_signal,
 )
 
@@ -82,7 +85,14 @@ def grade(
     grader: GraderNames = None,
     prompt: PromptFile = None,
     prompts: PromptFolders = None,
-    language: LanguageCode = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            help="Language of rows without one, such as ru; numbers and table are shown in it, "
+            "where it is en or ru. $RAG_EVALS_LANGUAGE shows them in another.",
+        ),
+    ] = None,
     verifier: Annotated[
         str | None,
         typer.Option(
@@ -171,8 +181,8 @@ def grade(
     """
     counted = parsed_counts(count)
     gates = asked_gates(gate, error, fail_under, at, min_scored, counted)
-    if dry_run:
-        _check_dry_run({"a gate": gates, "--by": by, "--report": report, "--restart": restart})
+    asked_too = {"a gate": gates, "--by": by, "--report": report, "--restart": restart}
+    _check_dry_run(asked_too if dry_run else {})
     options: RunOptions = {
         "limit": limit,
         "timeout": timeout,
@@ -200,20 +210,21 @@ def grade(
         concurrency=concurrency,
         options=options,
     )
-    _announce(plan, data, by=by, quiet=quiet)
+    view = View(by, language=grading_language(language))
+    _announce(plan, data, view, quiet=quiet)
     if dry_run:
         _show_estimate(plan, json_output=json_output)
         return
-    run, too_many = _carry_out(plan, out or plan.default_folder(), progress=not quiet)
-    _show(run, json_output=json_output, quiet=quiet, count=counted)
-    show_more(run, by=by, report=report, on_stderr=json_output)
+    run, too_many = _carry_out(plan, out or plan.default_folder(), view, progress=not quiet)
+    _show(run, view, json_output=json_output, quiet=quiet, count=counted)
+    show_more(run, view, report=report, on_stderr=json_output)
     _check(run, too_many, gates)
 
 
-def _announce(plan: Plan, data: str, *, by: str | None, quiet: bool) -> None:
+def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
     if plan.checked is not None and not quiet:
-        announce_columns(plan.checked, data)
-    check_group_column(plan, by)
+        announce_columns(plan.checked, data, language=view.language)
+    check_group_column(plan, view.by)
 
 
 def _show_estimate(plan: Plan, *, json_output: bool) -> None:
@@ -242,11 +253,12 @@ def _check_dry_run(asked: Mapping[str, object]) -> None:
 
 
 def _carry_out(
-    plan: Plan, folder: Path, *, progress: bool
+    plan: Plan, folder: Path, view: View, *, progress: bool
 ) -> tuple[Run, TooManyFailuresError | None]:
     """Grade; a run with too many failures is shown like any other before the command fails."""
     try:
-        return run_until_signal(aexecute(plan, out=folder, progress=progress)), None
+        with reporting(progress, language=view.language) as report:
+            return run_until_signal(aexecute(plan, out=folder, progress=report)), None
     except TooManyFailuresError as error:
         return error.run, error
     except RunInterruptedError as error:
@@ -255,13 +267,16 @@ def _carry_out(
         raise typer.Exit(128 + error.signal_number) from None
 
 
-def _show(run: Run, *, json_output: bool, quiet: bool, count: Mapping[str, float]) -> None:
+def _show(
+    run: Run, view: View, *, json_output: bool, quiet: bool, count: Mapping[str, float]
+) -> None:
+    say = view.say
     if not run.graded and not quiet:
-        echo("nothing left to do: every row was graded before", err=True)
+        echo(say("terminal.nothing_left"), err=True)
     if json_output:
         show_json(run, count=count)
     else:
-        show_run(run, rows=_ROWS_SHOWN, count=count)
+        show_run(run, rows=_ROWS_SHOWN, count=count, language=view.language)
     failed = run.summary().failed
     if failed:
-        echo(f"Warning: {failed} gradings failed; the same command tries them again", err=True)
+        echo(say("terminal.failed", count=failed), err=True)

@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
+from rag_evals.cli.shared.language import reader_language
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import RunFolder
+from rag_evals.cli.shared.options import ReaderLanguage, RunFolder
 from rag_evals.errors import DataError
-from rag_evals.report import report_html, rows_to_label, write_private
+from rag_evals.report import View, report_html, rows_to_label, write_private
 from rag_evals.report.terminal.screen import echo
 
 
@@ -25,6 +26,7 @@ def label(
             help="Where to write the page. Default: label.html in the run folder.",
         ),
     ] = None,
+    language: ReaderLanguage = None,
 ) -> None:
     """Make a page to label a random sample of a run: a and d agree and disagree with a verdict.
 
@@ -39,6 +41,7 @@ def label(
     chosen = rows_to_label(stored, sample, seed=seed)
     if not chosen:
         raise DataError(f"{str(run)!r} has no verdicts to label")
-    page = report_html(stored, only=chosen, labelling=True)
+    view = View(language=reader_language(language))
+    page = report_html(stored, view=view, only=chosen, labelling=True)
     path = write_private(out or run / "label.html", page)
-    echo(f"{len(chosen)} rows to label: {path}")
+    echo(view.say("terminal.to_label", count=len(chosen), path=path))

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from rag_evals.cli.shared.language import reader_language
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import Bands, By, Cluster, Language, RunFolder, parsed_bands
+from rag_evals.cli.shared.options import Bands, By, Cluster, ReaderLanguage, RunFolder, parsed_bands
 from rag_evals.cli.shared.step_summary import append_step_summary
 from rag_evals.report import (
     View,
@@ -45,9 +46,7 @@ def report(
     by: By = None,
     cluster: Cluster = None,
     bands: Bands = None,
-    language: Annotated[
-        Language, typer.Option(help="Language of the bands' labels.")
-    ] = Language.EN,
+    language: ReaderLanguage = None,
 ) -> None:
     """Show a run: scores with their intervals, bands, and every row with its evidence.
 
@@ -58,14 +57,15 @@ def report(
       rag-evals report runs/first
       rag-evals report runs/first -o first.html
       rag-evals report runs/first --format csv -o first.csv
+      rag-evals report runs/first --language ru
       rag-evals report runs/first --bands "pass=0.8,fail=0"
     """
     stored = opened_run(run)
-    view = View(by, cluster, parsed_bands(bands), language.value)
+    view = View(by, cluster, parsed_bands(bands), reader_language(language))
     append_step_summary(stored, view)
     if output_format is Format.HTML:
         path = write_private(out or run / "report.html", report_html(stored, view=view))
-        echo(f"report: {path}")
+        echo(view.say("terminal.report", path=path))
         return
     make = {
         Format.MD: report_markdown,
@@ -74,7 +74,7 @@ def report(
     }[output_format]
     text = make(stored, view=view)
     if out is not None:
-        echo(f"report: {write_private(out, text)}")
+        echo(view.say("terminal.report", path=write_private(out, text)))
     elif output_format is Format.JSON:
         echo_json(text.rstrip())
     else:

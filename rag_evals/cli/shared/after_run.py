@@ -28,32 +28,33 @@ def check_group_column(plan: Plan, by: str | None) -> None:
         )
 
 
-def show_more(run: Run, *, by: str | None, report: bool, on_stderr: bool) -> None:
+def show_more(run: Run, view: View, *, report: bool, on_stderr: bool) -> None:
     """Show groups, write the report and add to the summary of a build step, as far as asked for.
 
     Args:
         run: A finished run that was kept.
-        by: Column to show groups by, or None.
+        view: Column to show groups by, and the language.
         report: Whether to write `report.html` into its folder.
         on_stderr: Whether standard output holds JSON that must stay alone.
     """
-    if not (by or report or os.environ.get(VARIABLE)):
+    if not (view.by or report or os.environ.get(VARIABLE)):
         return
-    stored, view = load_run(run), View(by)
-    if by is not None:
+    stored = load_run(run)
+    if view.by is not None:
         show_groups(stored, view, on_stderr=on_stderr)
     append_step_summary(stored, view)
     if report and stored.folder is not None:
         path = write_private(stored.folder / "report.html", report_html(stored, view=view))
-        echo(f"report: {path}", err=on_stderr)
+        echo(view.say("terminal.report", path=path), err=on_stderr)
 
 
 def show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
     """Print one table of groups for each grader."""
     for numbers in grader_numbers(run, view):
-        names = ("score", "95 %", "scored", "not scored")
-        title = cell(f"{numbers.grader} by {view.by}")
+        names = (view.say(f"table.{name}") for name in ("score", "95", "scored", "not_scored"))
+        grader = view.say.named("graders", numbers.grader)
+        title = cell(view.say("terminal.by", grader=grader, column=view.by))
         table = Table(Column(cell(view.by)), *names, title=title, header_style="bold")
         for group in numbers.groups:
-            table.add_row(*map(cell, group_cells(group)))
+            table.add_row(*map(cell, group_cells(group, view)))
         screen(err=on_stderr).print(table)

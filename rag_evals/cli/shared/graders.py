@@ -19,7 +19,10 @@ PromptFolders = Annotated[
 ]
 LanguageCode = Annotated[
     str | None,
-    typer.Option(metavar="CODE", help="Language of rows without one, such as ru."),
+    typer.Option(
+        metavar="CODE",
+        help="Language of rows without one, such as ru.",
+    ),
 ]
 
 

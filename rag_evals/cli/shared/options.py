@@ -11,10 +11,18 @@ from rag_evals.stats import DEFAULT_BANDS, Band, build_bands
 
 
 class Language(StrEnum):
-    """Languages of the bands' labels."""
+    """Languages in which a run can be shown."""
 
     EN = "en"
     RU = "ru"
+
+
+ReaderLanguage = Annotated[
+    Language | None,
+    typer.Option(
+        "--language", help="Language of all that is shown. Default: $RAG_EVALS_LANGUAGE, else en."
+    ),
+]
 
 
 GraderNames = Annotated[

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from rag_evals.core import Phrases
+from rag_evals.report.numbers import View
 from rag_evals.run import Record, Run, findings_in
-from rag_evals.stats import Band, Interval, band_of
+from rag_evals.stats import Interval, band_of
 
 _WIDTH, _HEIGHT = 300, 96
 _BINS = 10
@@ -27,42 +29,50 @@ class PositionUse:
     used: int
 
 
-def histogram(scores: Sequence[float], bands: Sequence[Band]) -> str:
+def histogram(scores: Sequence[float], view: View) -> str:
     """Draw how many rows have which score, in ten ranges; the last has 1.0 too."""
     counts = [0] * _BINS
     for score in scores:
         counts[min(int(score * _BINS + 1e-9), _BINS - 1)] += 1
-    order = [band.name for band in bands]
+    order, say = [band.name for band in view.bands], view.say
     bars = []
     for place, count in enumerate(counts):
         low, high = place / _BINS, (place + 1) / _BINS
-        band = order.index(band_of(low, bands=bands).name)
-        bars.append((f"{low:.1f} to {high:.1f}: {count} rows", count, f"band{min(band, 3)}"))
-    labels = ["0", "", "", "", "", "0.5", "", "", "", "1"]
-    return _bars(bars, labels, "Rows by score")
+        band = order.index(band_of(low, bands=view.bands).name)
+        ends = {"low": say.number(low, 1), "high": say.number(high, 1)}
+        bars.append((say("page.bar", count=count, **ends), count, f"band{min(band, 3)}"))
+    labels = ["0", "", "", "", "", say.number(0.5, 1), "", "", "", "1"]
+    return _bars(bars, labels, say("page.by_score_chart"))
 
 
-def positions_chart(uses: Sequence[PositionUse]) -> str:
+def positions_chart(uses: Sequence[PositionUse], say: Phrases) -> str:
     """Draw how often each position of the context counts towards the score."""
     bars = [
         (
-            f"position {use.position}: counts in {use.used} of {use.rows} rows",
+            say("page.position", position=use.position, used=use.used, rows=use.rows),
             use.used / use.rows if use.rows else 0.0,
             "band1",
         )
         for use in uses
     ]
-    return _bars(bars, [str(use.position) for use in uses], "Use by chunk position", limit=1.0)
+    return _bars(
+        bars, [str(use.position) for use in uses], say("page.by_position_chart"), limit=1.0
+    )
 
 
-def interval_bar(interval: Interval, bands: Sequence[Band]) -> str:
+def interval_bar(interval: Interval, view: View) -> str:
     """Draw a mean score with its interval on a line from 0 to 1, with the limits of the bands."""
     ticks = "".join(
         f'<line class="tick" x1="{_x(band.lower)}" x2="{_x(band.lower)}" y1="4" y2="20"/>'
-        for band in bands
+        for band in view.bands
         if band.lower
     )
-    words = f"{interval.estimate:.3f}, 95 % interval {interval.low:.3f} to {interval.high:.3f}"
+    words = view.say(
+        "page.interval_chart",
+        mean=view.number(interval.estimate),
+        low=view.number(interval.low),
+        high=view.number(interval.high),
+    )
     return (
         f'<svg class="chart line" viewBox="0 0 {_WIDTH} 24" role="img" aria-label="{words}">'
         f'<line class="axis" x1="0" x2="{_WIDTH}" y1="12" y2="12"/>{ticks}'

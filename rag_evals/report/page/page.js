@@ -24,6 +24,18 @@ async function unpack(element) {
   return JSON.parse(await new Response(stream).text());
 }
 
+// What people read comes from the table of the reader's language; `count` also chooses the plural.
+function say(name, values = {}) {
+  const phrase = state.data.phrases[name];
+  const form = new Intl.PluralRules(state.data.language).select(values.count ?? 0);
+  const text = typeof phrase === "string" ? phrase : phrase[form] ?? phrase.many;
+  return text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
+}
+const number = (value) => value.toFixed(2).replace(".", state.data.language === "ru" ? "," : ".");
+const percent = (value) => { const hundredths = Math.round(value * 1000) / 10; return number(hundredths).replace(/[.,]?0+$/, "") + " %"; };
+const titleOf = (grader) => state.data.titles[grader] ?? grader;
+const reasonOf = (why) => state.data.reasons[why] ?? why;
+
 // A row: its grader, and for each side what the run says of it.
 const first = (row) => row.sides.find((side) => side);
 const score = (row) => { const side = first(row); return side ? side.score : null; };
@@ -40,7 +52,7 @@ function read(data) {
   data.list = data.rows.map(([grader, sides], number) => {
     const row = {number, grader: data.graders[grader], sides: sides.map((side) => side && {
       sample: samples[side[0]], status: side[1], score: side[2], why: side[3], error: side[4],
-      items: side[5].map(([text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer]) => ({text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer})),
+      items: side[5].map(([text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown]) => ({text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown})),
       warnings: side[6], seconds: side[7]})};
     row.id = first(row).sample.id;
     return row;
@@ -54,7 +66,7 @@ function text(row) {
     const parts = [row.id];
     for (const side of row.sides) if (side) {
       parts.push(side.sample.question, side.sample.answer, side.error, side.why);
-      for (const item of side.items) parts.push(item.text, item.label, item.reasoning);
+      for (const item of side.items) parts.push(item.shown, item.label, item.reasoning);
     }
     row.text = parts.filter(Boolean).join("\n").toLowerCase();
   }
@@ -93,7 +105,7 @@ function filter() {
   const open = state.view[state.at];
   state.view = state.sorted.filter((row) => passes(row, wanted));
   state.at = Math.max(state.view.indexOf(open), state.view.length ? 0 : -1);
-  $("count").textContent = state.view.length === state.data.list.length ? `${state.view.length} rows` : `${state.view.length} of ${state.data.list.length} rows`;
+  $("count").textContent = state.view.length === state.data.list.length ? say("rows", {count: state.view.length}) : say("of_rows", {shown: state.view.length, count: state.data.list.length});
   $("space").style.height = state.view.length * ROW + "px";
   $("scroll").setAttribute("aria-rowcount", state.view.length);
   $("scroll").scrollTop = 0;
@@ -115,8 +127,11 @@ const PAIRED = [["#", "number", "wide"], ["row", "id", "wide"], ["before", "scor
 
 function scoreCell(side) {
   if (!side) return make("span", "why", "–");
-  if (side.score === null) { const cell = make("span", "why", side.status.replace("_", " ")); cell.title = side.why || ""; return cell; }
-  return make("span", "t" + Math.min(bandOf(side.score), 3), side.score.toFixed(2));
+  if (side.score === null) { const cell = make("span", "why", say(side.status)); cell.title = reasonOf(side.why) || ""; return cell; }
+  const [name, , meaning] = state.data.bands[bandOf(side.score)];
+  const cell = make("span", "t" + Math.min(bandOf(side.score), 3), say("row_score", {score: number(side.score), percent: percent(side.score)}));
+  cell.title = [percent(side.score), name, meaning].filter(Boolean).join(" · ");
+  return cell;
 }
 
 function line(row, place) {
@@ -125,10 +140,10 @@ function line(row, place) {
   element.setAttribute("role", "row");
   element.setAttribute("aria-rowindex", place + 1);
   element.setAttribute("aria-selected", place === state.at);
-  const cells = [make("span", "wide", row.number), make("span", "wide", state.data.graders.length > 1 ? `${row.id} · ${row.grader}` : row.id), scoreCell(row.sides[0])];
+  const cells = [make("span", "wide", row.number), make("span", "wide", state.data.graders.length > 1 ? `${row.id} · ${titleOf(row.grader)}` : row.id), scoreCell(row.sides[0])];
   if (row.sides.length > 1) {
     const moved = change(row);
-    cells.push(scoreCell(row.sides[1]), make("span", moved < 0 ? "t3" : moved > 0 ? "t0" : "", moved === null ? "" : (moved > 0 ? "+" : "") + moved.toFixed(2)));
+    cells.push(scoreCell(row.sides[1]), make("span", moved < 0 ? "t3" : moved > 0 ? "t0" : "", moved === null ? "" : (moved > 0 ? "+" : "") + number(moved)));
   } else {
     const faults = count(row, "n") + count(row, "c");
     const of = row.sides[0].items.filter(decided).length;
@@ -219,8 +234,8 @@ function answerOf(side, n) {
 function itemOf(row, side, n, item, i) {
   const element = tie(make("li", "item v-" + item.verdict), n, [i]);
   element.tabIndex = 0;
-  element.append(make("p", "pre", item.text));
-  const cited = item.ids.length ? ` · chunk ${item.ids.join(", ")}` : "";
+  element.append(make("p", "pre", item.shown));
+  const cited = item.ids.length ? ` · ${say("chunk")} ${item.ids.join(", ")}` : "";
   element.append(make("p", "tag", item.label + cited + (item.origin ? " · " + item.origin : "")));
   if (item.reasoning) element.append(make("p", "why-text pre", item.reasoning));
   element.addEventListener("focus", () => { state.item = i; light(n, [String(i)]); });
@@ -230,14 +245,14 @@ function itemOf(row, side, n, item, i) {
 
 function askOf(row, item, i) {
   const box = make("div", "ask"), note = make("input");
-  const buttons = [["agree (a)", true, "agree"], ["disagree (d)", false, "disagree"], ["clear (c)", null, "clear"]].map(([words, agrees, name]) => {
+  const buttons = [[say("agree"), true, "agree"], [say("disagree"), false, "disagree"], [say("clear"), null, "clear"]].map(([words, agrees, name]) => {
     const button = make("button", name, words);
     button.type = "button";
     button.addEventListener("click", (event) => { event.stopPropagation(); label(row, i, agrees); });
     return button;
   });
-  note.placeholder = "note (e)";
-  note.setAttribute("aria-label", "Note");
+  note.placeholder = say("note");
+  note.setAttribute("aria-label", say("note_label"));
   note.className = "note-text";
   note.addEventListener("change", () => annotate(row, i, note.value));
   box.append(...buttons, note);
@@ -280,8 +295,8 @@ function store(key, entry) {
 
 function keep() {
   for (const box of $("detail").querySelectorAll(".ask")) box.refresh();
-  const number = Object.values(state.labels).filter((entry) => entry.agrees !== null).length;
-  $("labels").textContent = number ? `${number} labels` : "";
+  const labelled = Object.values(state.labels).filter((entry) => entry.agrees !== null).length;
+  $("labels").textContent = labelled ? say("labels", {count: labelled}) : "";
   // A browser may refuse to store; then the labels live as long as the page.
   try { localStorage.setItem("rag-evals:" + state.data.key, JSON.stringify(state.labels)); } catch {}
 }
@@ -303,7 +318,7 @@ function save() {
 function chunkOf(side, n, id, [source, about]) {
   const citing = side.items.map((item, i) => (item.ids.includes(id) ? i : -1)).filter((i) => i >= 0);
   const element = tie(make("div", citing.length ? "chunk cited" : "chunk"), n, citing);
-  element.append(make("p", "tag", `chunk ${id}` + (about ? " · " + about : "") + (citing.length ? " · cited" : "")));
+  element.append(make("p", "tag", `${say("chunk")} ${id}` + (about ? " · " + about : "") + (citing.length ? " · " + say("cited") : "")));
   const marks = [];
   side.items.forEach((item, i) => { for (const [chunk, start, end, quoted] of item.quotes) if (chunk === id) {
     const at = Number.isInteger(start) ? unit(source, start) : quoted ? source.indexOf(quoted) : -1;
@@ -332,22 +347,23 @@ function titled(name, ...content) { return [make("h3", "", name), ...content]; }
 async function sideOf(row, side, n) {
   const box = make("div", "side");
   if (row.sides.length > 1) box.append(make("h2", "", state.data.sides[n]));
-  if (!side) { box.append(make("p", "why", "not in this run")); return box; }
+  if (!side) { box.append(make("p", "why", say("absent"))); return box; }
   const head = make("p");
-  head.append(scoreCell(side), " ", make("span", "tag", side.why || ""));
+  const score = scoreCell(side);
+  head.append(score, " ", make("span", "tag", side.score === null ? reasonOf(side.why) || "" : score.title));
   box.append(head);
   if (side.error) box.append(make("p", "why pre", side.error));
-  for (const warning of side.warnings) box.append(make("p", "tag", "warning: " + warning));
-  if (side.sample.answer !== null) box.append(...titled("answer", answerOf(side, n)));
-  if (side.sample.reference) box.append(...titled("reference", make("div", "pre", side.sample.reference)));
+  for (const warning of side.warnings) box.append(make("p", "tag", say("warning", {text: warning})));
+  if (side.sample.answer !== null) box.append(...titled(say("answer"), answerOf(side, n)));
+  if (side.sample.reference) box.append(...titled(say("reference"), make("div", "pre", side.sample.reference)));
   if (side.items.length) {
     const list = make("ol", "items");
     list.append(...side.items.map((item, i) => itemOf(row, side, n, item, i)));
-    box.append(...titled("findings", list));
+    box.append(...titled(say("findings"), list));
   }
   if (side.sample.chunks) {
     const chunks = await chunksOf(side.sample);
-    box.append(...titled(chunks.length === 1 ? "1 chunk" : `${chunks.length} chunks`, ...chunks.map((chunk, id) => chunkOf(side, n, id, chunk))));
+    box.append(...titled(say("chunks", {count: chunks.length}), ...chunks.map((chunk, id) => chunkOf(side, n, id, chunk))));
   }
   return box;
 }
@@ -359,13 +375,13 @@ async function show(row) {
   const sides = make("div", "sides");
   sides.append(...(await Promise.all(row.sides.map((side, n) => sideOf(row, side, n)))));
   if (state.open !== wanted) return;
-  const close = make("button", "", "Close (Esc)");
+  const close = make("button", "", say("close"));
   close.type = "button";
   close.addEventListener("click", shut);
   const bar = make("div", "bar");
-  bar.append(make("h2", "", `${row.id} · ${row.grader}`), make("span", "push"), close);
+  bar.append(make("h2", "", `${row.id} · ${titleOf(row.grader)}`), make("span", "push"), close);
   const detail = $("detail"), question = first(row).sample.question;
-  detail.replaceChildren(bar, ...(question ? titled("question", make("div", "pre", question)) : []), sides);
+  detail.replaceChildren(bar, ...(question ? titled(say("question"), make("div", "pre", question)) : []), sides);
   detail.hidden = false;
   detail.scrollTop = 0;
   state.shown = row;
@@ -436,7 +452,7 @@ function print() {
     element.append(make("td", "", row.id), ...row.sides.map((side) => { const cell = make("td"); cell.append(scoreCell(side)); return cell; }), make("td", "", first(row).sample.question || ""));
     return element;
   }));
-  $("printed").replaceChildren(make("h3", "", `${shown.length} of ${state.view.length} rows`), table);
+  $("printed").replaceChildren(make("h3", "", say("of_rows", {shown: shown.length, count: state.view.length})), table);
 }
 
 function choices(id, values) {
@@ -447,12 +463,12 @@ async function start() {
   const data = (state.data = read(await unpack($("data"))));
   state.labels = remembered();
   document.body.classList.toggle("compare", data.sides.length > 1);
-  choices("grader", data.graders.map((name) => [name, name]));
+  choices("grader", data.graders.map((name) => [name, titleOf(name)]));
   $("grader").hidden = data.graders.length < 2;
   choices("band", data.bands.map(([name], i) => [i, name]));
   for (const id of ["annotator", "export"]) $(id).hidden = data.sides.length > 1;
   for (const [words, name, className] of data.sides.length > 1 ? PAIRED : COLUMNS) {
-    const cell = make("span", className), button = make("button", "", words);
+    const cell = make("span", className), button = make("button", "", words === "#" ? words : say(words));
     button.dataset.sort = name;
     button.type = "button";
     button.addEventListener("click", () => sort(name));
@@ -482,5 +498,5 @@ async function start() {
   document.body.dataset.ready = "yes";
 }
 
-start().catch((error) => { $("count").textContent = "the rows cannot be read: " + error.message; });
+start().catch((error) => { $("count").textContent = $("count").dataset.unreadable.replace("{error}", error.message); });
 })();

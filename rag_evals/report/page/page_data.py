@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from rag_evals.core import CONTRADICTED, Finding
+from rag_evals.core import CONTRADICTED, Finding, Phrases
 from rag_evals.run import Record, Run, StoredSample, findings_in, reason_of
 from rag_evals.text import split_sentences
 
@@ -32,8 +32,15 @@ class PageData:
         chunks: The blocks of chunks.
     """
 
-    def __init__(self, runs: Sequence[Run], settings: Mapping[str, Any], keep: Keep = None) -> None:
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        settings: Mapping[str, Any],
+        say: Phrases,
+        keep: Keep = None,
+    ) -> None:
         self._runs = runs
+        self._say = say
         self._samples: list[list[Any]] = []
         self._chunks: list[list[list[str]]] = []
         self._places: dict[str, list[tuple[StoredSample, int]]] = {}
@@ -75,7 +82,7 @@ class PageData:
             record["score"],
             reason_of(record),
             error.get("message"),
-            [_item(finding) for finding in found],
+            [_item(finding, self._say) for finding in found],
             list(record.get("warnings", ())),
             round(record.get("seconds", 0.0), 3),
         ]
@@ -100,18 +107,19 @@ class PageData:
         return len(self._samples) - 1
 
 
-def _item(finding: Finding) -> list[Any]:
+def _item(finding: Finding, say: Phrases) -> list[Any]:
     """Write a finding in the form that the page reads; `page.js` names the places."""
     return [
         finding.text,
         _verdict(finding),
-        finding.label,
+        say.label(finding.label),
         finding.reasoning,
         finding.chunk_ids,
         [[quote.chunk_id, quote.start, quote.end, quote.text] for quote in finding.quotes],
         finding.sentence_ids,
-        _origin(finding),
+        _origin(finding, say),
         finding.about == "statement",
+        say.text(finding.text),
     ]
 
 
@@ -124,11 +132,14 @@ def _verdict(finding: Finding) -> str:
     return "c" if finding.label == CONTRADICTED else "n"
 
 
-def _origin(finding: Finding) -> str:
+def _origin(finding: Finding, say: Phrases) -> str:
     """Say how sure a verdict is and who decided it, as far as that is known."""
-    support = None if finding.support is None else f"support {finding.support:.2f}"
-    decided = None if finding.decided_by is None else f"decided by {finding.decided_by}"
-    return ", ".join(part for part in (support, decided) if part)
+    parts = []
+    if finding.support is not None:
+        parts.append(say("page.support", support=say.number(finding.support)))
+    if finding.decided_by is not None:
+        parts.append(say("items.decided_by", name=finding.decided_by))
+    return ", ".join(parts)
 
 
 def _packed(value: object) -> str:

@@ -21,11 +21,12 @@ from rag_evals.analysis import (
     p_words,
     verdict_words,
 )
-from rag_evals.core import fingerprint, named_arguments, private_file
+from rag_evals.core import Phrases, fingerprint, named_arguments, private_file
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
 from rag_evals.report.page.charts import histogram, interval_bar, position_use, positions_chart
 from rag_evals.report.page.page_data import PageData
+from rag_evals.report.tables import group_cells
 from rag_evals.run import Run, collector_paused, load_run
 from rag_evals.stats import DEFAULT_BANDS, Band
 
@@ -52,17 +53,12 @@ def report_html(
     """
     stored, view = load_run(run), view or View()
     cards = [_card(stored, numbers, view) for numbers in grader_numbers(stored, view)]
-    settings = {
-        "bands": _band_settings(view),
-        "sides": [_name(stored)],
-        "labelling": labelling,
-        "key": _key(stored),
-    }
+    settings = {"sides": [_name(stored, view.say)], "labelling": labelling, "key": _key(stored)}
     return _rendered(
-        PageData([stored], settings, only),
-        title=f"Report of {_name(stored)}",
+        PageData([stored], _settings(view) | settings, view.say, only),
+        title=view.say("page.title", run=_name(stored, view.say)),
         cards=cards,
-        facts=[_facts(stored)],
+        facts=[_facts(stored, view.say)],
         labelling=labelling,
         view=view,
     )
@@ -82,13 +78,12 @@ def comparison_html(
     """
     runs, view = [load_run(baseline), load_run(candidate)], view or View()
     settings = {
-        "bands": _band_settings(view),
         "sides": ["baseline", "candidate"],
         "labelling": False,
         "key": "+".join(map(_key, runs)),
     }
     return _rendered(
-        PageData(runs, settings),
+        PageData(runs, _settings(view) | settings, view.say),
         title=f"{comparison.baseline} and {comparison.candidate}",
         comparison=comparison,
         verdicts=[
@@ -98,7 +93,7 @@ def comparison_html(
         detectable=detectable_words,
         difference=difference_words,
         group_verdict=group_verdict_words,
-        facts=[_facts(run) for run in runs],
+        facts=[_facts(run, view.say) for run in runs],
         view=view,
     )
 
@@ -133,7 +128,7 @@ def write_report(
         by: Column of the data to show groups by.
         cluster: Column that rows which are not independent share.
         bands: Names and limits; None takes high, good, medium and low.
-        language: Language of the bands' labels: "en" or "ru".
+        language: Of all that is shown: "en" or "ru".
 
     Returns:
         Where it was written.
@@ -150,7 +145,7 @@ def write_report(
     return write_private(target, report_html(stored, view=view))
 
 
-def _rendered(page_data: PageData, **values: Any) -> str:
+def _rendered(page_data: PageData, view: View, **values: Any) -> str:
     style, script = _asset("page.css"), _asset("page.js")
     return str(
         _template().render(
@@ -158,6 +153,10 @@ def _rendered(page_data: PageData, **values: Any) -> str:
             chunks=page_data.chunks,
             style=style,
             script=script,
+            view=view,
+            say=view.say,
+            cells=group_cells,
+            band_meanings=_band_meanings(view),
             policy=(
                 f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
                 "img-src data:; base-uri 'none'; form-action 'none'"
@@ -177,7 +176,6 @@ def _template() -> Any:
     )
     # What our own files hold is markup; all else is escaped.
     environment.filters["ours"] = Markup
-    environment.filters["percent"] = lambda share: f"{share * 100:.1f} %"
     return environment.from_string(_asset("page.html.jinja"))
 
 
@@ -194,20 +192,42 @@ def _card(run: Run, numbers: GraderNumbers, view: View) -> dict[str, Any]:
     uses = position_use(run, run.of_grader(numbers.grader))
     return {
         "numbers": numbers,
-        "line": None if numbers.mean is None else interval_bar(numbers.mean, view.bands),
-        "histogram": histogram(numbers.scores, view.bands) if numbers.scores else None,
-        "positions": positions_chart(uses) if uses else None,
+        "line": None if numbers.mean is None else interval_bar(numbers.mean, view),
+        "histogram": histogram(numbers.scores, view) if numbers.scores else None,
+        "positions": positions_chart(uses, view.say) if uses else None,
     }
 
 
-def _band_settings(view: View) -> list[list[Any]]:
-    return [[band.label(view.language), band.lower] for band in view.bands]
+def _settings(view: View) -> dict[str, Any]:
+    """Return what the page's script needs to speak the reader's language."""
+    return {
+        "language": view.language,
+        "bands": [
+            [band.label(view.language), band.lower, band.meaning(view.language)]
+            for band in view.bands
+        ],
+        "phrases": view.say.section("script"),
+        "reasons": view.say.section("reasons"),
+        "titles": view.say.section("graders"),
+    }
 
 
-def _facts(run: Run) -> dict[str, Any]:
+def _band_meanings(view: View) -> list[tuple[str, str]]:
+    """Say of each band where it lies and what it means; of bands without a meaning, nothing."""
+    upper, meanings = 1.0, []
+    for band in view.bands:
+        if (meaning := band.meaning(view.language)) is not None:
+            low, high = f"{band.lower * 100:g}", f"{upper * 100:g}"
+            said = view.say("page.meaning", low=low, high=high, meaning=meaning)
+            meanings.append((band.label(view.language), said))
+        upper = band.lower
+    return meanings
+
+
+def _facts(run: Run, say: Phrases) -> dict[str, Any]:
     """List what a reader may want to know of a run: settings, fingerprints, cost and time."""
-    facts: dict[str, Any] = {"run": _name(run)}
-    if notes := run.notes():
+    facts: dict[str, Any] = {"run": _name(run, say)}
+    if notes := run.notes(say=say):
         facts["note"] = "; ".join(notes)
     for name in ("created", "finished", "rag_evals", "rows"):
         if run.manifest.get(name) is not None:
@@ -216,13 +236,19 @@ def _facts(run: Run) -> dict[str, Any]:
         for inner, text in value.items() if isinstance(value, dict) else [(None, value)]:
             if text not in (None, "", [], {}):
                 facts[f"{name}: {inner}" if inner else name] = text
-    spent = {name.replace("_", " "): f"{value:,g}" for name, value in usage_of(run).items()}
-    facts["spent"] = ", ".join(f"{value} {name}" for name, value in spent.items())
-    return facts
+    facts["spent"] = ", ".join(
+        f"{value:,g} {say.named('usage', name)}" for name, value in usage_of(run).items()
+    )
+    return {_fact_name(name, say): value for name, value in facts.items()}
 
 
-def _name(run: Run) -> str:
-    return "a run in memory" if run.folder is None else run.folder.name or str(run.folder)
+def _fact_name(name: str, say: Phrases) -> str:
+    kind, colon, inner = name.partition(": ")
+    return f"{say.named('facts', kind)}{colon}{say.named('graders', inner)}"
+
+
+def _name(run: Run, say: Phrases) -> str:
+    return say("page.in_memory") if run.folder is None else run.folder.name or str(run.folder)
 
 
 def _key(run: Run) -> str:

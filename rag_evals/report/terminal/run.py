@@ -7,7 +7,7 @@ from dataclasses import asdict
 from rich.table import Table
 from rich.text import Text
 
-from rag_evals.core import Finding
+from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.dataset import CheckedFile
 from rag_evals.report.terminal.screen import cell, echo, echo_json, screen
 from rag_evals.run import GraderSummary, Outcome, Run
@@ -15,24 +15,32 @@ from rag_evals.run import GraderSummary, Outcome, Run
 _MAX_CELL_CHARS = 300
 
 
-def show_run(run: Run, *, rows: int | None, count: Mapping[str, float] | None = None) -> None:
+def show_run(
+    run: Run,
+    *,
+    rows: int | None,
+    count: Mapping[str, float] | None = None,
+    language: str = "en",
+) -> None:
     """Print the table of rows, one line of numbers for each grader, and where the run is kept.
 
     Args:
         run: What to show.
         rows: The most rows to show, those with the lowest scores; None shows all, in order.
         count: Numbers for reasons of rows without a score.
+        language: Of the reader: "en" or "ru".
     """
+    say = phrases(language)
     shown = run.outcomes if rows is None else _worst(run.outcomes, rows)
-    screen().print(_table(shown, several_graders=len(run.summary().graders) > 1))
+    screen().print(_table(shown, say, several_graders=len(run.summary().graders) > 1))
     left_out = len(run.outcomes) - len(shown)
     if left_out:
-        echo(f"{left_out} more; the lowest scores are shown")
-    echo(run.summary().lines(count))
-    if run.summary().account():
-        echo(run.summary().account())
+        echo(say("terminal.more", count=left_out))
+    echo(run.summary().lines(count, say=say))
+    if account := run.summary().account(say=say):
+        echo(account)
     if run.folder is not None:
-        echo(f"run folder: {run.folder}")
+        echo(say("terminal.folder", folder=run.folder))
 
 
 def show_json(run: Run, *, count: Mapping[str, float] | None = None) -> None:
@@ -74,13 +82,16 @@ def _ends(of_grader: GraderSummary, count: Mapping[str, float] | None) -> list[f
     return None if interval is None else [round(interval.low, 4), round(interval.high, 4)]
 
 
-def announce_columns(checked: CheckedFile, data: str) -> None:
+def announce_columns(checked: CheckedFile, data: str, *, language: str = "en") -> None:
     """Say on standard error which column each field was taken from, and how the file was read."""
-    columns = ", ".join(f"{field}={column}" for field, column in checked.taken.items())
+    say = phrases(language)
+    columns = ", ".join(
+        f"{say.named('fields', field)}={column}" for field, column in checked.taken.items()
+    )
     presets = f" ({', '.join(checked.presets)})" if checked.presets else ""
-    echo(f"{data}: columns{presets} {columns}", err=True)
+    echo(say("terminal.columns", data=data, presets=presets, columns=columns), err=True)
     for note in checked.notes:
-        echo(f"{data}: {note}", err=True)
+        echo(f"{data}: {note.said(say)}", err=True)
 
 
 def _worst(outcomes: Sequence[Outcome], rows: int) -> list[Outcome]:
@@ -93,45 +104,49 @@ def _worst(outcomes: Sequence[Outcome], rows: int) -> list[Outcome]:
     return sorted(outcomes, key=rank)[:rows]
 
 
-def _table(outcomes: Sequence[Outcome], *, several_graders: bool) -> Table:
+def _table(outcomes: Sequence[Outcome], say: Phrases, *, several_graders: bool) -> Table:
     table = Table(header_style="bold", expand=False)
-    table.add_column("row", overflow="fold")
+    table.add_column(say("terminal.row"), overflow="fold")
     if several_graders:
-        table.add_column("grader", overflow="fold")
-    table.add_column("score", justify="right")
-    table.add_column("counts against", overflow="fold", ratio=3)
-    table.add_column("chunks", overflow="fold")
+        table.add_column(say("terminal.grader"), overflow="fold")
+    table.add_column(say("terminal.score"), justify="right")
+    table.add_column(say("terminal.against"), overflow="fold", ratio=3)
+    table.add_column(say("terminal.chunks"), overflow="fold")
     for outcome in outcomes:
         cells = [
             cell(outcome.sample_id, max_chars=_MAX_CELL_CHARS),
-            _score(outcome),
-            cell(_findings(outcome), max_chars=_MAX_CELL_CHARS),
+            _score(outcome, say),
+            cell(_findings(outcome, say), max_chars=_MAX_CELL_CHARS),
             _chunks(outcome),
         ]
         if several_graders:
-            cells.insert(1, cell(outcome.grader))
+            cells.insert(1, cell(say.named("graders", outcome.grader)))
         table.add_row(*cells)
     return table
 
 
-def _score(outcome: Outcome) -> Text:
+def _score(outcome: Outcome, say: Phrases) -> Text:
     if outcome.score is None:
-        return cell(outcome.status.replace("_", " "), style="yellow" if outcome.reason else "red")
-    return cell(f"{outcome.score:.2f}", style="green" if outcome.score == 1 else "")
+        status = say.named("statuses", outcome.status)
+        return cell(status, style="yellow" if outcome.reason else "red")
+    shown = say(
+        "terminal.score_cell", score=say.number(outcome.score), percent=say.percent(outcome.score)
+    )
+    return cell(shown, style="green" if outcome.score == 1 else "")
 
 
-def _findings(outcome: Outcome) -> str:
+def _findings(outcome: Outcome, say: Phrases) -> str:
     if outcome.error is not None:
         return f"{outcome.error.type}: {outcome.error.message}"
     if outcome.reason is not None:
-        return outcome.reason
-    return "\n".join(_finding(one) for one in outcome.findings if one.counts_against)
+        return say.named("reasons", outcome.reason)
+    return "\n".join(_finding(one, say) for one in outcome.findings if one.counts_against)
 
 
-def _finding(finding: Finding) -> str:
+def _finding(finding: Finding, say: Phrases) -> str:
     why = f" ({finding.reasoning})" if finding.reasoning else ""
-    quotes = "".join(f" | chunk {q.chunk_id}: “{q.text}”" for q in finding.quotes)
-    return f"{finding.label}: {finding.text}{why}{quotes}"
+    quotes = "".join(say("terminal.quote", id=q.chunk_id, text=q.text) for q in finding.quotes)
+    return f"{say.label(finding.label)}: {say.text(finding.text)}{why}{quotes}"
 
 
 def _chunks(outcome: Outcome) -> Text:

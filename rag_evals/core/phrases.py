@@ -1,0 +1,129 @@
+"""What does a reader see, in which language? Every phrase stands in a table, one for each language.
+
+The tables are `_data/phrases/en.json` and `ru.json`: sections of phrases by name. A phrase that
+counts something has a form for each plural of its language.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rag_evals.errors import ConfigurationError
+
+LANGUAGES = ("en", "ru")
+"""What can be shown: the languages that have a table."""
+
+_FOLDER = Path(__file__).parent.parent / "_data" / "phrases"
+_FEW = range(2, 5)
+_CHUNK = re.compile(r"chunk (\d+)")
+_STEP = re.compile(r"(\d+) of (\d+)")
+_DECIDED_BY = "decided by "
+
+
+class Phrase(NamedTuple):
+    """A phrase that is said later, in the language of whoever reads it.
+
+    Attributes:
+        key: Section and name, as for `Phrases`.
+        values: What it is said of, by name.
+    """
+
+    key: str
+    values: tuple[tuple[str, str], ...] = ()
+
+    def said(self, say: "Phrases") -> str:
+        """Say it in a language."""
+        return say(self.key, **dict(self.values))
+
+    def __str__(self) -> str:
+        """In English."""
+        return self.said(phrases())
+
+
+class Phrases:
+    """All that is shown in one language.
+
+    Attributes:
+        language: Its code.
+    """
+
+    def __init__(self, language: str, table: Mapping[str, Mapping[str, Any]]) -> None:
+        self.language = language
+        self._table = table
+
+    def __call__(self, key: str, /, **values: Any) -> str:
+        """Say one phrase.
+
+        Args:
+            key: Section and name, such as `summary.line`.
+            values: What stands in its braces; `count` also chooses the plural.
+        """
+        section, _, name = key.partition(".")
+        phrase = self._table[section][name]
+        if not isinstance(phrase, str):
+            phrase = phrase[self._plural(values["count"])]
+        return str(phrase.format(**values))
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """Return a whole section, for a page that says its phrases itself."""
+        return self._table[name]
+
+    def named(self, section: str, name: str) -> str:
+        """Say what a name of ours is called, such as a grader; another's stays as it is."""
+        return str(self._table[section].get(name, name))
+
+    def label(self, label: str) -> str:
+        """Say the label of a finding; one of a user's own grader stays as it is."""
+        step = _STEP.fullmatch(label)
+        if step is not None:
+            return self("items.of", part=step[1], whole=step[2])
+        return self.named("labels", label)
+
+    def text(self, text: str) -> str:
+        """Say what a finding is on, where the words are ours and not the data's."""
+        chunk = _CHUNK.fullmatch(text)
+        return self.named("texts", text) if chunk is None else self("items.chunk", id=chunk[1])
+
+    def tally(self, name: str) -> str:
+        """Say the name of a part of a whole."""
+        if name.startswith(_DECIDED_BY):
+            return self("items.decided_by", name=name.removeprefix(_DECIDED_BY))
+        return self.named("tallies", name)
+
+    def number(self, value: float, digits: int = 2) -> str:
+        """Write a number with the language's sign before the fraction."""
+        written = f"{value:.{digits}f}"
+        return written.replace(".", ",") if self.language == "ru" else written
+
+    def percent(self, share: float) -> str:
+        """Write a share of 1 as percent, with one digit where it is not whole."""
+        digits = 0 if round(share * 100, 1) == round(share * 100) else 1
+        return f"{self.number(share * 100, digits)} %"
+
+    def _plural(self, count: int) -> str:
+        if self.language != "ru":
+            return "one" if count == 1 else "many"
+        if count % 10 == 1 and count % 100 != 11:
+            return "one"
+        return "few" if count % 10 in _FEW and count % 100 - 10 not in _FEW else "many"
+
+
+@cache
+def phrases(language: str = "en") -> Phrases:
+    """Return what is shown to a reader of a language.
+
+    Args:
+        language: `en` or `ru`.
+
+    Raises:
+        ConfigurationError: There is no table for it.
+    """
+    if language not in LANGUAGES:
+        raise ConfigurationError(
+            f"language {language!r} cannot be shown; there are {', '.join(LANGUAGES)}"
+        )
+    file = _FOLDER / f"{language}.json"
+    return Phrases(language, json.loads(file.read_text(encoding="utf-8")))
