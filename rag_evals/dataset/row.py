@@ -18,6 +18,22 @@ class Row(NamedTuple):
     values: Mapping[str, Any]
 
 
+class Cells(dict[str, Any]):
+    """A row of a spreadsheet, where a number in a column of texts is the text that it shows."""
+
+
+def cell_text(value: object) -> object:
+    """Return a number of a spreadsheet as it is shown, such as "1987"; anything else unchanged.
+
+    Args:
+        value: Of a cell where a text belongs.
+    """
+    if isinstance(value, bool):
+        return str(value).upper()
+    # A spreadsheet counts with 15 digits, and shows no more.
+    return f"{value:.15g}" if isinstance(value, int | float) else value
+
+
 def check_header(header: Sequence[str], where: str) -> None:
     """Refuse a header that names a column twice; cells without a name may be many.
 

@@ -1,6 +1,7 @@
 """Every table gives the same rows, and so the same scores."""
 
 import datetime
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from rag_evals import Progress, evaluate, load_run
 from rag_evals.dataset import DataFile, read_rows
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError, RagEvalsError
-from tests.dataset.tables import FILES, FRAMES, ROWS, delimited, excel, written
+from tests.dataset.tables import FILES, FRAMES, ROWS, delimited, excel, lines, written
 
 SCORES = [1.0, 0.5, 0.0]
 
@@ -198,3 +199,67 @@ def test_progress_has_a_total_where_the_data_knows_it(name: str) -> None:
 
     assert len(run) == len(seen) == 2
     assert {progress.total for progress in seen} == {None if name in UNCOUNTED else 2}
+
+
+def test_a_number_in_a_column_of_texts_is_its_text() -> None:
+    """Excel knows no difference: an answer 1987 is "1987", and other columns stay numbers."""
+    book = openpyxl.Workbook()
+    book.active.append(["id", "answer", "context", "reference", "label"])
+    for place, answer in enumerate([1987, 1987.0, 0.1 + 0.2, 12_345_678_901, True]):
+        book.active.append([place, answer, 7, 1987, 1])
+    book.save("n.xlsx")
+    run = evaluate("n.xlsx", client="embedded")
+    rows = list(run.rows())
+
+    assert [row["answer"] for row in rows] == ["1987", "1987", "0.3", "12345678901", "TRUE"]
+    assert [row["reference"] for row in rows] == ["1987"] * 5
+    assert [row["context"] for row in rows] == [["7"]] * 5
+    assert [row["id"] for row in rows] == ["0", "1", "2", "3", "4"]
+    assert {row["label"] for row in rows} == {1}
+
+
+FORMS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "texts": lambda row: row,
+    "mappings": lambda row: row | {"context": [{"text": text} for text in row["context"]]},
+    "LangChain": lambda row: (
+        row
+        | {"context": [{"page_content": text, "metadata": {"page": 1}} for text in row["context"]]}
+    ),
+    "JSON text": lambda row: row | {"context": json.dumps(row["context"])},
+    "Python text": lambda row: row | {"context": str(row["context"])},
+    "deepeval": lambda row: {
+        "input": row["question"],
+        "actual_output": row["answer"],
+        "retrieval_context": row["context"],
+    },
+    "ragas": lambda row: {
+        "user_input": row["question"],
+        "response": row["answer"],
+        "retrieved_contexts": row["context"],
+    },
+    "Russian": lambda row: {
+        "Вопрос": row["question"],
+        "Ответ": row["answer"],
+        "Контекст": row["context"],
+    },
+}
+"""The same rows as retrievers and other tools write them."""
+
+SOURCES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
+    "list": lambda rows: rows,
+    "pandas": pandas.DataFrame,
+    "polars": polars.DataFrame,
+    "arrow": pyarrow.Table.from_pylist,
+    "Hugging Face": datasets.Dataset.from_list,
+    "jsonl": lambda rows: written("f.jsonl", lines(rows)),
+    "csv": lambda rows: written("f.csv", delimited(rows)),
+    "xlsx": lambda rows: excel("f.xlsx", rows),
+}
+"""Where the rows stand."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_form_in_every_source_gives_the_same_scores(source: str, form: str) -> None:
+    """64 combinations end in equal scores."""
+    assert scores(SOURCES[source]([FORMS[form](row) for row in ROWS])) == SCORES
