@@ -25,6 +25,8 @@ _HALF_HEDGES = frozenset("can often sometimes typically можно иногда 
 _DOUBTFUL_BEFORE_TO = frozenset(
     "appear appears appeared threatened threatens offered want wants wanted".split()
 )
+# "Чтобы сбросить роутер, …" is a purpose, "Жители требуют, чтобы …" a wish.
+_PURPOSE = "чтобы"
 _STRONG = frozenset(("all", "none", "only"))
 _AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
 # What the evidence may say for each quantifier to be wrong: many are some, but some are not many.
@@ -107,7 +109,7 @@ def _dropped_hedge(result: EvidenceComparison, primary: Sentence) -> str:
         return ""
     sequence = primary.sequence
     for position, word in enumerate(sequence):
-        if not word.marks & WEAKENS:
+        if not word.marks & WEAKENS or (word.low == _PURPOSE and not position):
             continue
         following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
         if word.low in _DOUBTFUL_BEFORE_TO and (not following or following[0].low != "to"):

@@ -34,6 +34,10 @@ TABLE = "| Plan | Price |\n|---|---|\n| Basic | {} |\n| Pro | {} |"
         ("When?", "It opened on 2019-03-05.", "The mill opened on March 5, 2019.", True),
         # What is denied may be said in another word.
         (None, "Завтрак не входит в цену.", "Завтрак включён в цену номера.", False),
+        # A purpose is no doubt, a wish is.
+        (None, "Отключите роутер.", "Чтобы сбросить роутер, отключите роутер.", True),
+        (None, "Магазин закрыли.", "Жители требуют, чтобы магазин закрыли.", False),
+        (None, "Отрывок 1 не говорит, как чинить мост.", "Чтобы чинить мост, нужен кран.", False),
         (None, "Завтрак входит в цену.", "Завтрак включён в цену номера.", True),
         # The first of several is no less clear than the others.
         ("Which countries?", "1. France\n2. Spain", "It is sold in France and Spain.", True),

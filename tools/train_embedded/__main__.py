@@ -13,7 +13,7 @@ import numpy as np
 
 from rag_evals.embedded.decide import decide
 from rag_evals.embedded.features import FEATURES
-from rag_evals.embedded.model import FORMAT, Model, parse
+from rag_evals.embedded.model import FORMAT, Model, load, parse
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
 from tools.train_embedded import figures
 from tools.train_embedded.background import count_background
@@ -31,22 +31,32 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("data", type=Path, help="folder of labelled .jsonl or .jsonl.gz files")
     parser.add_argument("--out", type=Path, default=SHIPPED_WEIGHTS, help="weights file to write")
     parser.add_argument("--card", type=Path, default=None, help="also write the model card here")
+    parser.add_argument(
+        "--keep", action="store_true", help="write no weights: the card is of those in --out"
+    )
     parser.add_argument("--seed", type=int, default=0, help="draws the edits of the training pairs")
     options = parser.parse_args(arguments)
-    weights, measured = train(read_statements(options.data), seed=options.seed)
-    options.out.write_text(weights, encoding="utf-8")
+    kept = load(options.out) if options.keep else None
+    weights, measured = train(read_statements(options.data), seed=options.seed, kept=kept)
+    if kept is None:
+        options.out.write_text(weights, encoding="utf-8")
     print(measured.table())
-    print(f"\n{options.out}: sha256 {hashlib.sha256(weights.encode()).hexdigest()}")
+    digest = hashlib.sha256(options.out.read_bytes()).hexdigest()
+    print(f"\n{options.out}: sha256 {digest}")
     if options.card is not None:
         write_card(options.card, measured, options.out)
 
 
-def train(statements: dict[str, list[Labelled]], *, seed: int) -> tuple[str, Measured]:
+def train(
+    statements: dict[str, list[Labelled]], *, seed: int, kept: Model | None = None
+) -> tuple[str, Measured]:
     """Fit the judge on labelled statements.
 
     Args:
         statements: By source; see `rows.read_statements`.
         seed: Same seed and data, same bytes.
+        kept: The judge that whole answers are measured by, with its thresholds; None for the one
+            that is fitted.
 
     Returns:
         The text of the weights file, and what was measured leaving one source out.
@@ -82,7 +92,9 @@ def train(statements: dict[str, list[Labelled]], *, seed: int) -> tuple[str, Mea
     fitted = shipped(fit_sources(tables, edits), slope, offset)
     fitted["thresholds"] = measured.choose_thresholds(list(tables))
     document = _document(background, fitted, seed)
-    _measure_as_shipped(measured, statements, parse(document, ""))
+    if kept is not None:
+        measured.thresholds = dict(kept.thresholds)
+    _measure_as_shipped(measured, statements, kept or parse(document, ""))
     return _render(document), measured
 
 
