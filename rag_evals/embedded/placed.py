@@ -31,6 +31,7 @@ _DEFINITE_SUBJECT = re.compile(r"the [a-z'-]+ (?:is|are|was|were|has|had)\b", re
 _LEAST_LEAD = 0.2
 # Without a verb, the first word is the subject: "Машина синяя."
 _FEW_WORDS = 3
+_DIGITS_OF_YEAR = 4
 
 
 def said_otherwise(reading: Reading, chunks: Sequence[str]) -> Evidence | None:
@@ -125,7 +126,8 @@ def _adds_only(
     place, sequence = holder
     theirs = {word.key for word in sequence}
     own = _keys_of_subject(place.text)
-    return bool(own) and not subject & theirs and theirs & content <= known | {key}
+    is_other = bool(own - subject) and bool(subject - theirs)
+    return is_other and theirs & content <= known | {key}
 
 
 def _is_rivalled(key: str, claim: list[Word], sequence: list[Word]) -> bool:
@@ -136,12 +138,28 @@ def _is_rivalled(key: str, claim: list[Word], sequence: list[Word]) -> bool:
         return any(
             word.kind == "number"
             and word.key not in own
-            and len(word.key) == len(key)
-            and unit_at(sequence, place) == unit_at(claim, at)
+            and _counts_alike(claim, at, sequence, place)
             for place, word in enumerate(sequence)
         )
     theirs = {word.key for word in sequence}
     return bool(opposites().get(key, frozenset()) & theirs - own)
+
+
+def _counts_alike(claim: list[Word], at: int, sequence: list[Word], place: int) -> bool:
+    """Say whether two numbers have one unit, count the same, or are both years."""
+    unit = unit_at(claim, at)
+    if unit or unit_at(sequence, place):
+        return unit == unit_at(sequence, place)
+    if _is_year(claim[at]) or _is_year(sequence[place]):
+        return _is_year(claim[at]) and _is_year(sequence[place])
+    # "40 rooms", and "rooms 40" of a table.
+    beside = claim[at + 1 : at + 2] or claim[max(0, at - 1) : at]
+    near = {word.key for word in sequence[max(0, place - 1) : place + 2]}
+    return any(word.key in near for word in beside)
+
+
+def _is_year(word: Word) -> bool:
+    return len(word.key) == _DIGITS_OF_YEAR and word.key.isdecimal()
 
 
 def _keys_of_subject(text: str) -> set[str]:

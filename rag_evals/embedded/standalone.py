@@ -153,6 +153,10 @@ def _filled(text: str, asked: Asked, question: str) -> str:
     if content and content <= _content(question):
         # "Who killed Caesar?" "Caesar.": any sentence about him has all words of the statement.
         return ""
+    said = _content(asked.before)
+    if said and said < content:
+        # "Какова плата?" "Плата 8 евро.": the question adds nothing.
+        return _sentence(text)
     gap = _lowered(gap)
     # "When was it built?" "Built in 1889."
     if asked.before.lower().endswith(f" {gap.split()[0].lower()}"):

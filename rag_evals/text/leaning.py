@@ -64,9 +64,11 @@ _VERBS = frozenset(
 )
 _RUSSIAN_VERB = re.compile(
     r"(?:.+(?:л|ла|ло|ли|лся|лась|лось|лись|ет|ёт|ит|ют|ут|ят|ат|ется|ится|ются|ятся|утся|ан|ана|ано|аны|ен|ена|"
-    r"ено|ены|ён|ят)|есть|нет|был|была|было|были|будет|будут|может|могут|нельзя|можно|надо|нужно)",
+    r"ено|ены|ён|ят)|есть|нет|был|была|было|были|будет|будут|может|могут|нельзя|можно|надо|нужно|нужен|нужна|нужны|"
+    r"должен|должна|должно|должны|доступ(?:ен|на|но|ны)|бесплат(?:ен|на|но|ны)|возмож(?:ен|на|но|ны))",
 )
 _RUSSIAN_VERBS_ANYWHERE = frozenset("есть нет можно нельзя надо нужно".split())
+_DASH = re.compile(r"\w\s+[—–-]\s+\w")
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 # Longer texts without a known verb are more often sentences with a rare one.
 _LONGEST_FRAGMENT = 7
@@ -114,7 +116,8 @@ def _is_fragment(text: str) -> bool:
     if not found or len(found) > _LONGEST_FRAGMENT:
         return False
     if has_russian(text):
-        return not any(_is_russian_verb(word) for word in found)
+        # "Лимит — 5000 запросов": the dash stands for "is".
+        return not _DASH.search(text) and not any(_is_russian_verb(word) for word in found)
     if not _LATIN.search(text):
         # Numbers alone say nothing; other scripts are not read.
         return text.isascii()

@@ -7,6 +7,7 @@ from rag_evals.embedded import EmbeddedVerifier
 COLOURS = "The house is red. The car is blue."
 BIRTHS = "Tom Reed was born in 1982. Anna Weiss was born in 1970."
 PLANS = "The Basic plan costs $10. The Pro plan costs $20."
+FEES = "The fee for adults is 12 euros. The fee for children is 8 euros."
 TABLE = "| Plan | Price |\n|---|---|\n| Basic | {} |\n| Pro | {} |"
 
 
@@ -34,6 +35,12 @@ TABLE = "| Plan | Price |\n|---|---|\n| Basic | {} |\n| Pro | {} |"
         ("When?", "It opened on 2019-03-05.", "The mill opened on March 5, 2019.", True),
         # What is denied may be said in another word.
         (None, "Завтрак не входит в цену.", "Завтрак включён в цену номера.", False),
+        ("Fee?", "The fee for adults is 8 euros.", FEES, False),
+        ("Fee?", "The fee for children is 8 euros.", FEES, True),
+        ("Rooms?", "The inn has 4 rooms.", "The inn has 12 rooms. The hut has 4 rooms.", False),
+        ("Какой лимит?", "Лимит — 50 запросов.", "Лимит равен 50 запросам.", True),
+        ("Какова плата?", "Плата для детей 8 евро.", "Плата для детей 8 евро в день.", True),
+        ("Нужна ли виза?", "Нет, виза не нужна.", "Для поездок виза не нужна.", True),
         # A purpose is no doubt, a wish is.
         (None, "Отключите роутер.", "Чтобы сбросить роутер, отключите роутер.", True),
         (None, "Магазин закрыли.", "Жители требуют, чтобы магазин закрыли.", False),
