@@ -120,7 +120,7 @@ def preset_of(columns: Iterable[str]) -> Preset | None:
     Args:
         columns: Names of the row's columns; upper and lower case are the same.
     """
-    return _preset_of(frozenset(map(normalised, columns)))
+    return _preset_of(tuple(columns))
 
 
 def normalised(column: object) -> str:
@@ -129,8 +129,9 @@ def normalised(column: object) -> str:
 
 
 @lru_cache(maxsize=256)
-def _preset_of(columns: frozenset[str]) -> Preset | None:
+def _preset_of(columns: tuple[str, ...]) -> Preset | None:
+    names = frozenset(map(normalised, columns))
     for preset in PRESETS:
-        if any(mark <= columns for mark in preset.marks):
+        if any(mark <= names for mark in preset.marks):
             return preset
     return None

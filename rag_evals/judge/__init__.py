@@ -6,7 +6,15 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "ask": ("DEFAULT_OPTIONS", "DEFAULT_REASKS", "AskOptions", "AsyncJudge", "Judge", "model_in"),
+    "ask": (
+        "DEFAULT_OPTIONS",
+        "DEFAULT_REASKS",
+        "AskOptions",
+        "AsyncJudge",
+        "Judge",
+        "Transport",
+        "model_in",
+    ),
     "call_settings": ("wanted_settings",),
     "clients": (
         "Client",

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from json import JSONDecodeError
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from rag_evals.core import (
     JudgeCall,
@@ -15,7 +15,7 @@ from rag_evals.core import (
     check_settings,
     require_whole,
 )
-from rag_evals.errors import GradingError, RagEvalsError
+from rag_evals.errors import ConfigurationError, GradingError, RagEvalsError
 from rag_evals.judge.address_name import OF_A_CLIENT, address_name
 from rag_evals.judge.call_settings import (
     CallSettings,
@@ -34,6 +34,9 @@ from rag_evals.judge.tokens import text_reply
 if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
 
+Transport = Literal["direct", "sdk"]
+"""Straight to the endpoint, or through instructor and OpenAI's library; the requests are equal."""
+
 DEFAULT_REASKS = 3
 """How often an invalid reply is asked again; four attempts in all."""
 
@@ -45,19 +48,26 @@ class AskOptions:
     Attributes:
         settings: Such as `temperature`; they come before those of a grader.
         reasks: How often an invalid reply is asked again.
+        transport: How endpoints that speak OpenAI's language are asked.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     reasks: int = DEFAULT_REASKS
+    transport: Transport = "direct"
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any] | None, reasks: int) -> "AskOptions":
+    def of(
+        cls, settings: Mapping[str, Any] | None, reasks: int, transport: Transport = "direct"
+    ) -> "AskOptions":
         """Check what a user gave.
 
         Raises:
-            ConfigurationError: A setting is unknown or out of its range, or `reasks` is.
+            ConfigurationError: A setting is unknown or out of its range, or `reasks` is, or there
+                is no such transport.
         """
-        return cls(check_settings(settings), require_whole("reasks", reasks, least=0))
+        if transport not in get_args(Transport):
+            raise ConfigurationError(f"transport is {transport!r}; expected 'direct' or 'sdk'")
+        return cls(check_settings(settings), require_whole("reasks", reasks, least=0), transport)
 
 
 DEFAULT_OPTIONS = AskOptions()
@@ -132,9 +142,9 @@ class InstructorJudge:
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: No model is named.
         """
-        settings = _settings_of(self._client, call, self._settings)
+        settings = settings_for(self._client, call, self._settings)
         while True:
-            with settings, _exchange(call, meter, self._client, self._settings) as exchange:
+            with settings, exchanged(call, meter, self._client, self._settings) as exchange:
                 arguments = _arguments(exchange, self._settings, settings, asynchronous=False)
                 returned = call_within(meter, partial(self._client.create, **arguments))
                 return _reply(returned, exchange)
@@ -165,9 +175,9 @@ class AsyncInstructorJudge:
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: No model is named.
         """
-        settings = _settings_of(self._client, call, self._settings)
+        settings = settings_for(self._client, call, self._settings)
         while True:
-            with settings, _exchange(call, meter, self._client, self._settings) as exchange:
+            with settings, exchanged(call, meter, self._client, self._settings) as exchange:
                 arguments = _arguments(exchange, self._settings, settings, asynchronous=True)
                 if meter.row_seconds is None:
                     return _reply(await self._client.create(**arguments), exchange)
@@ -176,9 +186,23 @@ class AsyncInstructorJudge:
 
 
 @contextmanager
-def _exchange(
-    call: JudgeCall[Any], meter: Meter, client: Any, settings: AskSettings
+def exchanged(
+    call: JudgeCall[Any],
+    meter: Meter,
+    client: Any,
+    settings: AskSettings,
+    *,
+    enveloped: bool = True,
 ) -> Iterator[Exchange]:
+    """Make one call: what came of it is counted, and what failed is raised as one of our errors.
+
+    Args:
+        call: What is asked.
+        meter: Counts it.
+        client: An instructor client.
+        settings: How it is used.
+        enveloped: Failures of the endpoint come in an exception of instructor's.
+    """
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
     exchange = Exchange(
@@ -190,8 +214,10 @@ def _exchange(
         yield exchange
     except Exception as error:
         # Without a schema instructor passes on what the SDK raises.
-        if not isinstance(error, InstructorError) and (
-            call.reply_model is not TextReply or isinstance(error, RagEvalsError)
+        if (
+            enveloped
+            and not isinstance(error, InstructorError)
+            and (call.reply_model is not TextReply or isinstance(error, RagEvalsError))
         ):
             raise
         if isinstance(error, JSONDecodeError):
@@ -207,15 +233,17 @@ def _exchange(
         meter.add(exchange.usage, endpoint=call.endpoint, model=call.model)
 
 
-def _settings_of(client: Any, call: JudgeCall[Any], asked: AskSettings) -> CallSettings:
+def settings_for(client: Any, call: JudgeCall[Any], asked: AskSettings) -> CallSettings:
+    """Return what a call is asked with."""
     given = asked.given
     if call.reply_model is TextReply:
         # One token with its probabilities is all that such a call can use.
         given = {name: value for name, value in given.items() if name not in call.settings}
-    return CallSettings(client, _model(call, asked), call.settings, given)
+    return CallSettings(client, model_for(call, asked), call.settings, given)
 
 
-def _model(call: JudgeCall[Any], settings: AskSettings) -> str | None:
+def model_for(call: JudgeCall[Any], settings: AskSettings) -> str | None:
+    """Return the model that a call is put to; None leaves it to the client."""
     return settings.model or call.model or settings.default_model
 
 
@@ -241,7 +269,7 @@ def _arguments(
         "hooks": hooks,
         **of_call.to_send(),
     }
-    model = _model(call, settings)
+    model = model_for(call, settings)
     if model is not None:
         arguments["model"] = model
     if settings.strict and call.reply_model is not TextReply:

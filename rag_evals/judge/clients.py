@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
     from openai import AsyncOpenAI, OpenAI
 
+    from rag_evals.judge.direct import Post
     from rag_evals.judge.limits import RequestLimiter
     from rag_evals.judge.raw_clients import AnthropicClient, GoogleClient
 
@@ -53,10 +54,17 @@ _REPLY_SECONDS = 90.0
 
 @dataclass(frozen=True, slots=True)
 class BuiltClient:
-    """A client that we made, and whether its host takes strict schemas."""
+    """A client that we made.
+
+    Attributes:
+        client: One of instructor's.
+        strict: Its host takes strict schemas.
+        post: Sends a request past instructor; None where only instructor knows the wire.
+    """
 
     client: Any
     strict: bool
+    post: "Post | None" = None
 
 
 _lock = threading.Lock()
@@ -127,7 +135,7 @@ async def async_judge_for(
             built = kept[key] = _build(endpoint, asynchronous=True)
         if endpoint.wire != CHAT:
             return AsyncDecisionJudge(built.client.client, endpoint, model, options)
-        return AsyncInstructorJudge(built.client, _settings_at(endpoint, built, model, options))
+        return _async_judge(endpoint, built, model, options)
     if not is_async(client):
         raise ConfigurationError(
             "a sync client cannot be awaited; use grade, or instructor.from_openai(AsyncOpenAI())"
@@ -213,10 +221,20 @@ async def own_async_judge(
             decides = AsyncDecisionJudge(sdk, endpoint, model, options, limiter=limiter)
             yield decides, built.client
         else:
-            settings = _settings_at(endpoint, built, model, options)
-            yield AsyncInstructorJudge(built.client, settings), built.client
+            yield _async_judge(endpoint, built, model, options), built.client
     finally:
         await close_client(built.client)
+
+
+def _async_judge(
+    endpoint: Endpoint, built: BuiltClient, model: str | None, options: AskOptions
+) -> AsyncInstructorJudge:
+    settings = _settings_at(endpoint, built, model, options)
+    if built.post is None or options.transport == "sdk":
+        return AsyncInstructorJudge(built.client, settings)
+    from rag_evals.judge.direct import AsyncDirectJudge  # noqa: PLC0415 - loads asyncio
+
+    return AsyncDirectJudge(built.client, settings, built.post)
 
 
 def _settings_at(
@@ -310,9 +328,10 @@ def _build_openai(
         local = " (any text for a local server that checks none)"
         raise no_key(host.key_variable + local * (endpoint.provider == "openai"))
     client: Any
+    post = None
     try:
         if asynchronous:
-            client = build_async_openai(endpoint, reply_seconds=seconds, limiter=limiter)
+            client, post = build_async_openai(endpoint, reply_seconds=seconds, limiter=limiter)
         else:
             client = build_openai(endpoint, reply_seconds=seconds)
     except openai.OpenAIError as error:
@@ -321,4 +340,4 @@ def _build_openai(
         ) from None
     asked = urlsplit(str(client.client.base_url)).hostname
     strict = asked in STRICT_HOSTS and client.mode.name == "JSON_SCHEMA"
-    return BuiltClient(client, strict=strict)
+    return BuiltClient(client, strict, post)

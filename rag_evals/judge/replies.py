@@ -102,7 +102,9 @@ def complete_tool_call(message: Any) -> None:
     if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
         return
     found = one_object(text) if isinstance(text, str) else None
-    if found is not None:
+    if found is not None and isinstance(message, dict):
+        message["function_call"] = type(message)(arguments=found, name="")
+    elif found is not None:
         from openai.types.chat.chat_completion_message import (  # noqa: PLC0415 - 1.4 s of CPU
             FunctionCall,
         )

@@ -84,7 +84,7 @@ def async_reasking(times: int, may_ask_again: Callable[[BaseException], bool]) -
 
 
 def _rules(times: int, may_ask_again: Callable[[BaseException], bool]) -> dict[str, Any]:
-    wrong = _wrong_replies()
+    wrong = wrong_replies()
     return {
         "stop": stop_after_attempt(times + 1),
         "retry": retry_if_exception(
@@ -95,8 +95,8 @@ def _rules(times: int, may_ask_again: Callable[[BaseException], bool]) -> dict[s
 
 
 @cache
-def _wrong_replies() -> tuple[type[Exception], ...]:
-    """Return what instructor itself asks again."""
+def wrong_replies() -> tuple[type[Exception], ...]:
+    """Return the exceptions that instructor itself asks again for."""
     from instructor.core.exceptions import (  # noqa: PLC0415 - loads instructor's runtime
         AsyncValidationError,
         ResponseParsingError,

@@ -8,14 +8,16 @@ the time-out of one try are the SDK's; retries are ours, because only we know th
 import inspect
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from rag_evals.errors import JudgeUnavailableError
+from rag_evals.judge.chat import ChatReply, read_reply
+from rag_evals.judge.post import DirectPost, Posted
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint
-from rag_evals.judge.replies import fault_of, no_reply
+from rag_evals.judge.replies import fault_of
 from rag_evals.judge.request_retries import TRANSPORT_RETRIES
 from rag_evals.judge.sending import repeating, repeating_async, seconds_for_one_try
 from rag_evals.judge.wire import async_http_client, http_client
@@ -23,8 +25,10 @@ from rag_evals.judge.wire import async_http_client, http_client
 if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
 
+    from rag_evals.judge.direct import Post
     from rag_evals.judge.limits import RequestLimiter
 
+T = TypeVar("T")
 CONNECT_SECONDS = 5.0
 RESPONSES = "openai-responses"
 AZURE_API_VERSION = "2024-10-21"
@@ -50,7 +54,8 @@ def build_openai(endpoint: Endpoint, *, reply_seconds: float) -> "Instructor":
         one_try = openai.Timeout(seconds_for_one_try(reply_seconds), connect=CONNECT_SECONDS)
         options: Any = {"max_retries": 0, "timeout": one_try}
         content = _packed(body, endpoint.model)
-        return _completion(sdk.post(_PATH, cast_to=Response, content=content, options=options))
+        response = sdk.post(_PATH, cast_to=Response, content=content, options=options)
+        return _completion(response.content)
 
     asked = _responses(sdk, endpoint.model) if endpoint.provider == RESPONSES else send
     made: Instructor = _instructor(sdk, repeating(asked), endpoint.provider)
@@ -59,13 +64,16 @@ def build_openai(endpoint: Endpoint, *, reply_seconds: float) -> "Instructor":
 
 def build_async_openai(
     endpoint: Endpoint, *, reply_seconds: float, limiter: "RequestLimiter | None"
-) -> "AsyncInstructor":
-    """Make an async instructor client for an OpenAI-compatible host.
+) -> "tuple[AsyncInstructor, Post | None]":
+    """Make an async instructor client for an OpenAI-compatible host, and what posts without it.
 
     Args:
         endpoint: Where it is, and the model to ask where a call names none.
         reply_seconds: Time-out of one try.
         limiter: What each request passes and each response teaches; None for a single grading.
+
+    Returns:
+        The client, and what sends a request body past it; None for OpenAI's other interface.
 
     Raises:
         openai.OpenAIError: There is no key.
@@ -76,25 +84,33 @@ def build_async_openai(
     timeout = openai.Timeout(reply_seconds, connect=CONNECT_SECONDS)
     is_azure = endpoint.provider == "azure_openai"
     kind: Any = openai.AsyncAzureOpenAI if is_azure else openai.AsyncOpenAI
-    sdk = kind(
-        timeout=timeout,
-        max_retries=TRANSPORT_RETRIES,
-        http_client=async_http_client(timeout),
-        **_where(endpoint),
-    )
+    http: Any = async_http_client(timeout)
+    sdk = kind(timeout=timeout, max_retries=TRANSPORT_RETRIES, http_client=http, **_where(endpoint))
+    options: Any = {"max_retries": 0}
+
+    async def by_sdk(content: bytes) -> Posted:
+        response = await sdk.post(_PATH, cast_to=Response, content=content, options=options)
+        return Posted(response.status_code, response.headers.raw, response.content)
 
     async def send(body: dict[str, Any]) -> Any:
-        content = _packed(body, endpoint.model)
-        options: Any = {"max_retries": 0}
-        response = await sdk.post(_PATH, cast_to=Response, content=content, options=options)
-        _teach(limiter, response)
-        return _completion(response)
+        posted = await by_sdk(_packed(body, endpoint.model))
+        _teach(limiter, posted)
+        return _completion(posted.content)
 
+    async def send_past(body: dict[str, Any]) -> ChatReply:
+        content = _packed(body, endpoint.model)
+        posted = await direct.post(content) or await by_sdk(content)
+        _teach(limiter, posted)
+        return _usable(read_reply(posted.content))
+
+    direct = DirectPost(sdk, _PATH, connect_seconds=CONNECT_SECONDS, reply_seconds=reply_seconds)
+    http.closes_with(direct.close)
     is_responses = endpoint.provider == RESPONSES
     asked = _responses(sdk, endpoint.model) if is_responses else send
     create = repeating_async(asked, limiter, teaches=not is_responses)
     made: AsyncInstructor = _instructor(sdk, create, endpoint.provider)
-    return made
+    past = None if is_responses else repeating_async(send_past, limiter, teaches=True)
+    return made, past
 
 
 # An SDK's client is of one of four kinds, and instructor's of two.
@@ -139,9 +155,9 @@ def _packed(body: dict[str, Any], model: str) -> bytes:
     return to_json(body)
 
 
-def _teach(limiter: "RequestLimiter | None", response: Any) -> None:
-    if limiter is not None and response is not None:
-        limiter.after_response(response.status_code, _limit_headers(response.headers.raw))
+def _teach(limiter: "RequestLimiter | None", posted: Posted) -> None:
+    if limiter is not None:
+        limiter.after_response(posted.status, _limit_headers(posted.headers))
 
 
 def _limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -154,8 +170,8 @@ def _limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     }
 
 
-def _completion(response: Any) -> Any:
-    """Read the body of a reply.
+def _completion(content: bytes) -> Any:
+    """Read the body of a reply, as the SDK does.
 
     Raises:
         JudgeUnavailableError: It is none, whatever its status says.
@@ -164,17 +180,20 @@ def _completion(response: Any) -> Any:
 
     completion: Any
     try:
-        completion = ChatCompletion.model_validate_json(response.content)
+        completion = ChatCompletion.model_validate_json(content)
     except ValidationError:
-        try:
-            found = from_json(response.content)
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):
-            raise no_reply(response.content) from None
         # Some hosts leave fields out; the SDK's own way takes what is there.
-        completion = ChatCompletion.construct(**{"choices": None, **found})
-    fault = fault_of(completion)
+        completion = ChatCompletion.construct(**read_reply(content))
+    return _usable(completion)
+
+
+def _usable(reply: T) -> T:
+    """Return a reply that a judge has given.
+
+    Raises:
+        JudgeUnavailableError: It is none.
+    """
+    fault = fault_of(reply)
     if isinstance(fault, JudgeUnavailableError):
         raise fault
-    return completion
+    return reply

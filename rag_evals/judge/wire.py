@@ -1,6 +1,6 @@
 """What may an endpoint do to our own clients? A few redirects on its host, a bounded reply."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ MAX_REPLY_BYTES = 16_000_000
 _MAX_VECTOR_BYTES = 256_000_000
 MAX_REDIRECTS = 3
 
+_KEEP_THE_BODY = frozenset({307, 308})
+_REDIRECTS = _KEEP_THE_BODY | {301, 302, 303}
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # Lengths and encodings of a body that has been read and decoded say nothing true any more.
 _OF_THE_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
@@ -61,6 +63,16 @@ def _async_class() -> Any:
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
     class AsyncGuardedHttpClient(openai.DefaultAioHttpClient):
+        _close: Any = None
+
+        def closes_with(self, close: Any) -> None:
+            self._close = close
+
+        async def aclose(self) -> None:
+            if self._close is not None:
+                await self._close()
+            await super().aclose()
+
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
             options["follow_redirects"] = False
             for _ in range(MAX_REDIRECTS + 1):
@@ -103,6 +115,36 @@ def _redirected(request: Any, response: Any) -> Any:
             f"prompt behind; set {address_name.get()} to where it leads, {there}{target.url.path}"
         )
     return target
+
+
+def redirected_post(url: str, status: int, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """Return the address to post to instead; None when there is no redirect.
+
+    Raises:
+        JudgeRejectedError: As for redirects of an SDK's requests.
+    """
+    if status not in _REDIRECTS:
+        return None
+    import httpx2  # noqa: PLC0415 - loaded by now
+
+    request = httpx2.Request("POST", url)
+    response = httpx2.Response(status, headers=list(headers), request=request)
+    if not response.has_redirect_location:
+        return None
+    method = "POST" if status in _KEEP_THE_BODY else "GET"
+    try:
+        target = request.url.join(response.headers["location"])
+        response.next_request = httpx2.Request(method, target)
+    except (httpx2.InvalidURL, ValueError):
+        response.next_request = None
+    return str(_redirected(request, response).url)
+
+
+def redirects_in_a_circle(url: str) -> JudgeRejectedError:
+    """Say that too many redirects were followed; `url` is where the next one leads."""
+    import httpx2  # noqa: PLC0415 - as above
+
+    return _circle(httpx2.Request("POST", url))
 
 
 def _origin(url: Any) -> str:
@@ -158,6 +200,13 @@ def _is_short(response: Any) -> bool:
     return is_plain and length.isascii() and length.isdigit() and int(length) <= _most(response)
 
 
+def too_long(most_bytes: int) -> JudgeOutputError:
+    """Say that a reply was not read to its end."""
+    return JudgeOutputError(
+        f"the reply is longer than {most_bytes // 1_000_000} MB and was not read to its end"
+    )
+
+
 class _Parts:
     """A body that is being read, as far as it is not too long."""
 
@@ -170,9 +219,7 @@ class _Parts:
         self._parts.append(part)
         self._length += len(part)
         if self._length > self._most:
-            raise JudgeOutputError(
-                f"the reply is longer than {self._most // 1_000_000} MB and was not read to its end"
-            )
+            raise too_long(self._most)
 
     def as_response(self, response: Any) -> Any:
         return type(response)(

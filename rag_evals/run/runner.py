@@ -15,6 +15,7 @@ from rag_evals.judge import (
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
     Client,
+    Transport,
 )
 from rag_evals.run.loop import runner_of
 from rag_evals.run.outcome import Outcome
@@ -49,6 +50,7 @@ def evaluate(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
+    transport: Transport = "direct",
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
@@ -82,6 +84,8 @@ def evaluate(
         settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they come
             before those of a grader. Without any, the temperature is 0.
         reasks: How often an invalid reply is asked again.
+        transport: How strings such as `"openai/..."` are asked: `"direct"`, or `"sdk"` through
+            instructor and OpenAI's library, which costs more; the requests are equal.
         on_outcome: A function that is called with each outcome once it is kept, those of an earlier
             run among them; an exception in it ends the run.
 
@@ -108,6 +112,7 @@ def evaluate(
         restart=restart,
         settings=settings,
         reasks=reasks,
+        transport=transport,
     )
     plan = make_plan(
         data,
@@ -143,6 +148,7 @@ async def aevaluate(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
+    transport: Transport = "direct",
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
@@ -157,6 +163,7 @@ async def aevaluate(
         restart=restart,
         settings=settings,
         reasks=reasks,
+        transport=transport,
     )
     plan = make_plan(
         data,

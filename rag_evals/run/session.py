@@ -24,6 +24,7 @@ from rag_evals.judge import (
     DEFAULT_TIMEOUT_SECONDS,
     AsyncJudge,
     Client,
+    Transport,
 )
 from rag_evals.run.judges import RunJudges
 from rag_evals.run.loop_thread import LoopThread
@@ -353,6 +354,7 @@ def open_session(
     cache: bool | str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
+    transport: Transport = "direct",
 ) -> SessionOpener:
     """Open a session that grades rows as they come: in a server, a guardrail, a test or a worker.
 
@@ -372,6 +374,7 @@ def open_session(
         cache: As for `evaluate`.
         settings: As for `evaluate`.
         reasks: As for `evaluate`.
+        transport: As for `evaluate`.
 
     Raises:
         ConfigurationError: A setting cannot work; nothing was sent.
@@ -384,6 +387,7 @@ def open_session(
         cache=cache,
         settings=settings,
         reasks=reasks,
+        transport=transport,
     )
     plan = make_plan(
         (), graders, client, model=model, columns=columns, concurrency=concurrency, options=options

@@ -14,6 +14,7 @@ from rag_evals.judge import (
     DEFAULT_TIMEOUT_SECONDS,
     AskOptions,
     SessionSettings,
+    Transport,
 )
 
 DEFAULT_CONCURRENCY = 16
@@ -41,6 +42,7 @@ class RunOptions(TypedDict, total=False):
         restart: Begin anew, and move a run that is in `out` aside.
         settings: What the judge is asked with, such as `{"temperature": 0}`.
         reasks: How often an invalid reply is asked again; default 3.
+        transport: `"direct"` (the default), or `"sdk"` to ask through OpenAI's library.
     """
 
     limit: int | None
@@ -53,6 +55,7 @@ class RunOptions(TypedDict, total=False):
     restart: bool
     settings: Mapping[str, Any] | None
     reasks: int
+    transport: Transport
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,11 @@ class RunSettings:
                 options.get("rpm"),
                 options.get("tpm"),
                 options.get("max_wait", DEFAULT_MAX_WAIT_SECONDS),
-                AskOptions.of(options.get("settings"), options.get("reasks", DEFAULT_REASKS)),
+                AskOptions.of(
+                    options.get("settings"),
+                    options.get("reasks", DEFAULT_REASKS),
+                    options.get("transport", "direct"),
+                ),
             ),
             FailureLimit.parse(options.get("max_failures", DEFAULT_MAX_FAILURES)),
             path,

@@ -12,6 +12,7 @@ from rag_evals.judge import (
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
     Client,
+    Transport,
 )
 from rag_evals.run.loop import runner_of
 from rag_evals.run.loop_thread import LoopThread
@@ -42,6 +43,7 @@ def stream(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
+    transport: Transport = "direct",
 ) -> Generator[Outcome]:
     """Grade a data set, and yield each outcome as it ends; arguments as for `evaluate`.
 
@@ -66,6 +68,7 @@ def stream(
         restart=restart,
         settings=settings,
         reasks=reasks,
+        transport=transport,
     )
     plan = make_plan(
         data,
@@ -100,6 +103,7 @@ def astream(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
+    transport: Transport = "direct",
 ) -> AsyncGenerator[Outcome]:
     """Grade a data set in the running event loop, for `async for`; as `stream` otherwise.
 
@@ -117,6 +121,7 @@ def astream(
         restart=restart,
         settings=settings,
         reasks=reasks,
+        transport=transport,
     )
     plan = make_plan(
         data,
