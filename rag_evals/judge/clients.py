@@ -252,6 +252,11 @@ def _settings_at(
 
 
 def _settings(client: Any, model: str | None, options: AskOptions) -> AskSettings:
+    if "PARALLEL" in client.mode.name:
+        raise ConfigurationError(
+            f"the client's mode {client.mode.name} returns several replies, and a grading reads "
+            "one; use a mode such as TOOLS"
+        )
     return AskSettings(
         model,
         schema_only=_needs_schema_only(client),
@@ -337,6 +342,13 @@ def _build_openai(
     except openai.OpenAIError as error:
         raise ConfigurationError(
             f"provider {endpoint.provider!r}: {redact(str(error), endpoint.key)}"
+        ) from None
+    except (ImportError, OSError, ValueError) as error:
+        # Proxies and certificates are read when a client is made.
+        raise ConfigurationError(
+            f"no client for {endpoint.provider!r} can be made here: "
+            f"{redact(str(error), endpoint.key)}; look at the variables HTTP_PROXY, HTTPS_PROXY, "
+            "SSL_CERT_FILE and the like"
         ) from None
     asked = urlsplit(str(client.client.base_url)).hostname
     strict = asked in STRICT_HOSTS and client.mode.name == "JSON_SCHEMA"

@@ -328,3 +328,29 @@ def test_a_session_closes_what_it_made(scripted: Start) -> None:
             return judge
 
     assert asyncio.run(session())._client.client.is_closed()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ALL_PROXY", "socks5://127.0.0.1:1"),
+        ("HTTP_PROXY", "ftp://127.0.0.1"),
+        ("SSL_CERT_FILE", "/no/such/file"),
+    ],
+)
+def test_an_environment_that_makes_no_client_is_explained(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    """A proxy or a certificate that cannot be used is one line, and names what to look at."""
+    monkeypatch.setenv("OPENAI_API_KEY", f"key of {variable}".replace(" ", "-"))
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(errors.ConfigurationError, match=r"no client .*HTTPS_PROXY, SSL_CERT_FILE"):
+        Faithfulness.grade(**EIFFEL, client="openai/m@http://127.0.0.1:1/v1")
+
+
+def test_a_mode_of_several_replies_is_refused() -> None:
+    """A grading reads one reply, and instructor's parallel modes return a list."""
+    sdk = openai.OpenAI(base_url="http://127.0.0.1:1", api_key="k")
+    client = instructor.from_openai(sdk, mode=instructor.Mode.PARALLEL_TOOLS, model="m")
+    with pytest.raises(errors.ConfigurationError, match="mode PARALLEL_TOOLS"):
+        Faithfulness.grade(**EIFFEL, client=client)
