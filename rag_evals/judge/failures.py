@@ -118,7 +118,7 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
     said = f"HTTP {status}: {message}"
     if status in (401, 403) or (status == 400 and _is_about_the_key(fault)):
         return JudgeRejectedError(f"the endpoint refuses the key or its rights ({said})")
-    if status in (404, 405, 410) or (status in (400, 422) and _is_about_the_model(fault)):
+    if status in (404, 405, 410, 501) or (status in (400, 422) and _is_about_the_model(fault)):
         return JudgeRejectedError(f"the endpoint does not know this model or path ({said})")
     if status == 402 or (status == 429 and "insufficient_quota" in fault.code + message):
         return JudgeRejectedError(f"the account has no quota left ({said})")

@@ -15,6 +15,7 @@ _FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 8.0
 _RETRIED = frozenset({408, 409, 429})
 _OK = 200
+_NOT_IMPLEMENTED = 501
 # What no second try can heal: the request itself cannot be sent like this.
 _HOPELESS = frozenset({"UnsupportedProtocol", "LocalProtocolError", "InvalidURL", "RuntimeError"})
 
@@ -90,6 +91,9 @@ def _may_pass(error: Exception, fault: SdkFault) -> bool:
         hopeless = _is_hopeless(error) or _is_hopeless(error.__cause__)
         return fault.not_connected and not hopeless
     if status == 429 and "insufficient_quota" in fault.code + fault.message:
+        return False
+    if status == _NOT_IMPLEMENTED:
+        # No server learns to do it in a few seconds.
         return False
     return status in _RETRIED or status >= 500 or status == _OK
 

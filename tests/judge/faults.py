@@ -81,6 +81,7 @@ STATUSES = [
     refused("404", HttpError(404, "what?"), "does not know this model or path"),
     refused("405", HttpError(405, "how?"), "does not know this model or path"),
     refused("410", HttpError(410, "gone"), "does not know this model or path"),
+    refused("501", HttpError(501, "cannot"), "does not know this model or path"),
     refused("429 quota", HttpError(429, "pay", code="insufficient_quota"), "no quota left"),
     refused("400 schema", HttpError(400, "bad", param="response_format"), "this kind of request"),
     refused("422 tools", HttpError(422, "bad", param="tools"), "this kind of request"),
@@ -90,7 +91,7 @@ STATUSES = [
     ),
     *(
         fails(f"{status}", HttpError(status, "no", SOON), f"HTTP {status}", calls=EACH_TRIED)
-        for status in (408, 409, 429, 500, 501, 502, 503, 504, 520, 529)
+        for status in (408, 409, 429, 500, 502, 503, 504, 520, 529)
     ),
     *(
         passes(f"{status} once", HttpError(status, "no", SOON))

@@ -210,6 +210,11 @@ def test_a_refusal_is_an_answer_of_its_own(scripted: Start, wire: str) -> None:
 OUTAGES: Mapping[str, tuple[Script, type[GradingError], str]] = {
     "key": (HttpError(401), JudgeRejectedError, "refuses the key"),
     "path": (HttpError(404), JudgeRejectedError, "does not know this model or path"),
+    "no decision model": (
+        HttpError(501, "This model is not a decision model"),
+        JudgeRejectedError,
+        "does not know this model or path .HTTP 501: This model is not a decision model",
+    ),
     "longer wait than the row has": (
         HttpError(429, headers={"retry-after": "60"}),
         JudgeUnavailableError,
@@ -231,8 +236,12 @@ def test_what_an_endpoint_does_is_named(
     """Errors are told as for any judge."""
     monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
     script, kind, words = OUTAGES[outage]
+    judge = scripted(script)
     with pytest.raises(kind, match=words):
-        ask(scripted(script), wire)
+        ask(judge, wire)
+
+    # A page may be a proxy's that passes; the other requests would be answered in the same way.
+    assert len(judge.requests) == (5 if outage == "page" else 1)
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from rag_evals import TwoStepFaithfulness, base, errors, evaluate
+from rag_evals import Faithfulness, TwoStepFaithfulness, base, errors, evaluate
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS
 from rag_evals.core import JudgeCall, Meter, Result
@@ -135,6 +135,12 @@ def test_support_is_a_probability_where_the_server_gives_log_probabilities(addre
 
     assert supports
     assert all(0 < (support or 0) < 1 for support in supports)
+
+
+def test_the_route_of_decision_models_is_there(address: str) -> None:
+    """llama.cpp serves `/v1/systemone`, and says of a model that writes that it decides nothing."""
+    with pytest.raises(errors.JudgeRejectedError, match="not a decision model"):
+        Faithfulness.grade(**EIFFEL, client=f"systemone:m@{address}", timeout=60)
 
 
 def _asked(address: str, body: dict[str, Any]) -> Any:
