@@ -4,7 +4,7 @@ from rag_evals.core.arguments import named_arguments, require_fraction, require_
 from rag_evals.core.chunk import Chunk, ContextInput
 from rag_evals.core.claim import Claim, as_claims, text_before
 from rag_evals.core.decisions import (
-    Answer,
+    DecisionAnswer,
     Decisions,
     InOrder,
     Question,
@@ -81,12 +81,12 @@ __all__ = [
     "MISSING",
     "SETTING_NAMES",
     "About",
-    "Answer",
     "CacheMode",
     "Chunk",
     "ChunkId",
     "Claim",
     "ContextInput",
+    "DecisionAnswer",
     "DecisionCall",
     "Decisions",
     "Evidence",

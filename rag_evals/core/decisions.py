@@ -41,7 +41,7 @@ class Question:
         return "\n".join((self.instructions, *self.options))
 
 
-class Answer(BaseModel):
+class DecisionAnswer(BaseModel):
     """What a decision model says to one question.
 
     Attributes:
@@ -67,7 +67,7 @@ class Decisions(BaseModel):
         faults: Why a question has no answer, by its name, after all that were asked again.
     """
 
-    answers: dict[str, Answer]
+    answers: dict[str, DecisionAnswer]
     faults: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")

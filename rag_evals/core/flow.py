@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar
 from pydantic import BaseModel
 
 from rag_evals.core.claim import Claim
-from rag_evals.core.decisions import Answer, Decisions, Question, State, state_text
+from rag_evals.core.decisions import DecisionAnswer, Decisions, Question, State, state_text
 from rag_evals.core.verdict import Verdict
 from rag_evals.errors import JudgeOutputError, VerifierError
 
@@ -148,7 +148,7 @@ class DecisionCall(JudgeCall[Decisions]):
             questions=tuple(questions),
         )
 
-    def answers(self, reply: object) -> Mapping[str, Answer]:
+    def answers(self, reply: object) -> Mapping[str, DecisionAnswer]:
         """Take the answers to all questions, by their names; some may be refusals.
 
         Raises:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from rag_evals.core import Answer, ChunkId, Claim, InOrder, Question, StatementText
+from rag_evals.core import ChunkId, Claim, DecisionAnswer, InOrder, Question, StatementText
 from rag_evals.errors import ConfigurationError, JudgeRefusedError
 from rag_evals.judge import MOST_LEVELS, HostLimits
 from rag_evals.verify import DecisionVerifier
@@ -19,7 +19,7 @@ _WORDS = ("reasoning", "reason")
 _CHUNK = get_args(ChunkId)[1]
 _STATEMENT = get_args(StatementText)[1]
 
-Answers = Mapping[str, Answer]
+Answers = Mapping[str, DecisionAnswer]
 
 
 class Things(NamedTuple):
@@ -272,7 +272,7 @@ def _is_text(kind: Any) -> bool:
     return str in parts
 
 
-def _answered(name: str, answers: Answers) -> Answer:
+def _answered(name: str, answers: Answers) -> DecisionAnswer:
     answer = answers[name]
     if answer.refusal is not None:
         raise JudgeRefusedError(f"the decision model declined {name!r}: {answer.refusal}")

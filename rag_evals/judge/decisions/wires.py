@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rag_evals.core import Answer, Question
+from rag_evals.core import DecisionAnswer, Question
 from rag_evals.judge.replies import no_reply
 
-Body = dict[str, Any]
+DecisionBody = dict[str, Any]
 Named = Iterator[tuple[object, Mapping[str, Any]]]
 
 
@@ -23,7 +23,7 @@ class _FaultError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class DecisionWire:
     """One way of talking.
 
     Attributes:
@@ -34,7 +34,7 @@ class Wire:
     """
 
     path: str
-    body: Callable[[str, str, Sequence[Question]], Body]
+    body: Callable[[str, str, Sequence[Question]], DecisionBody]
     answers: Callable[[Any], Named]
 
 
@@ -47,7 +47,7 @@ class ReadReply:
         faults: Why a question has no such answer, by its name.
     """
 
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, DecisionAnswer] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
 
 
@@ -74,7 +74,7 @@ def read_reply(content: bytes) -> Any:
     return found
 
 
-def check_answers(wire: Wire, reply: Any, questions: Sequence[Question]) -> ReadReply:
+def check_answers(wire: DecisionWire, reply: Any, questions: Sequence[Question]) -> ReadReply:
     """Take the answers of a reply: each question exactly once, and nothing else."""
     found = list(wire.answers(reply["answers"]))
     asked = {question.name: question for question in questions}
@@ -97,28 +97,30 @@ def check_answers(wire: Wire, reply: Any, questions: Sequence[Question]) -> Read
     return read
 
 
-def _answer(question: Question, given: Any) -> Answer:
+def _answer(question: Question, given: Any) -> DecisionAnswer:
     if not isinstance(given, Mapping):
         raise _FaultError(f"is {given!r}, which is no object")
     kind = given.get("type")
     if kind == "refusal":
-        return Answer(refusal=str(given.get("refusal") or given.get("message") or "no reason said"))
+        return DecisionAnswer(
+            refusal=str(given.get("refusal") or given.get("message") or "no reason said")
+        )
     if question.kind == "predicate":
-        return Answer(probability=_probability(given.get("probability", given.get("noul"))))
+        return DecisionAnswer(probability=_probability(given.get("probability", given.get("noul"))))
     if question.kind == "choice":
         return _choice(question, given)
     return _score(question, given)
 
 
-def _choice(question: Question, given: Mapping[str, Any]) -> Answer:
+def _choice(question: Question, given: Mapping[str, Any]) -> DecisionAnswer:
     probabilities = _by_option(given.get("probabilities"), question.options)
     choice = given.get("choice")
     if not isinstance(choice, str) or choice not in question.options:
         raise _FaultError(f"chooses {choice!r}, which was no option")
-    return Answer(choice=choice, probabilities=probabilities)
+    return DecisionAnswer(choice=choice, probabilities=probabilities)
 
 
-def _score(question: Question, given: Mapping[str, Any]) -> Answer:
+def _score(question: Question, given: Mapping[str, Any]) -> DecisionAnswer:
     most = len(question.options) - 1
     levels = tuple(str(level) for level in range(most + 1))
     score: Any = given.get("score")
@@ -126,7 +128,7 @@ def _score(question: Question, given: Mapping[str, Any]) -> Answer:
         raise _FaultError(f"has the score {score!r}; expected a number from 0 to {most}")
     by_level = _by_option(given.get("probabilities"), levels)
     place = int(max(by_level, key=lambda level: by_level[level])) if by_level else round(score)
-    return Answer(
+    return DecisionAnswer(
         choice=question.options[place],
         probabilities={question.options[int(level)]: p for level, p in by_level.items()},
         score=float(score),
@@ -164,7 +166,7 @@ def _is_number(value: Any) -> bool:
     return is_number and math.isfinite(value)
 
 
-def _decisions_body(model: str, state: str, questions: Sequence[Question]) -> Body:
+def _decisions_body(model: str, state: str, questions: Sequence[Question]) -> DecisionBody:
     return {
         "model": model,
         "input": state,
@@ -172,7 +174,7 @@ def _decisions_body(model: str, state: str, questions: Sequence[Question]) -> Bo
     }
 
 
-def _decisions_question(question: Question) -> Body:
+def _decisions_question(question: Question) -> DecisionBody:
     asked = {
         "type": question.kind,
         "name": question.name,
@@ -191,7 +193,7 @@ def _decisions_answers(given: Any) -> Named:
         yield (one.get("name"), one) if is_answer else (None, {})
 
 
-def _systemone_body(model: str, state: str, questions: Sequence[Question]) -> Body:
+def _systemone_body(model: str, state: str, questions: Sequence[Question]) -> DecisionBody:
     return {
         "model": model,
         "state": state,
@@ -199,7 +201,7 @@ def _systemone_body(model: str, state: str, questions: Sequence[Question]) -> Bo
     }
 
 
-def _systemone_question(question: Question) -> Body:
+def _systemone_question(question: Question) -> DecisionBody:
     if question.kind == "predicate":
         return {"type": "noul", "instructions": question.instructions}
     # A mapping of options to what they mean, which their names say already.
@@ -213,8 +215,8 @@ def _systemone_answers(given: Any) -> Named:
     yield from given.pairs if isinstance(given, _Object) else ()
 
 
-WIRES: Mapping[str, Wire] = {
-    "decisions": Wire("/decisions", _decisions_body, _decisions_answers),
-    "systemone": Wire("/systemone", _systemone_body, _systemone_answers),
+WIRES: Mapping[str, DecisionWire] = {
+    "decisions": DecisionWire("/decisions", _decisions_body, _decisions_answers),
+    "systemone": DecisionWire("/systemone", _systemone_body, _systemone_answers),
 }
 """The two wires, by the word before the colon of a judge string."""

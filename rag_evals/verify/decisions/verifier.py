@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Literal, Self, get_args
 
 from rag_evals.core import (
-    Answer,
     Claim,
+    DecisionAnswer,
     DecisionCall,
     Flow,
     Question,
@@ -195,7 +195,9 @@ class DecisionVerifier(Verifier):
             options = (*map(option_of, range(first, min(first + most, count))), NO_CHUNK)
             yield Question(f"{name}_{first}", "choice", instructions, options)
 
-    def carriers(self, name: str, answers: Mapping[str, Answer], count: int) -> tuple[int, ...]:
+    def carriers(
+        self, name: str, answers: Mapping[str, DecisionAnswer], count: int
+    ) -> tuple[int, ...]:
         """Read the chunk that was chosen; as `carrier_questions`."""
         if count == 1:
             return (0,)
@@ -216,7 +218,7 @@ class DecisionVerifier(Verifier):
         self,
         place: int,
         claim: Claim,
-        answers: Mapping[str, Answer],
+        answers: Mapping[str, DecisionAnswer],
         count: int,
         explained: Verdict,
     ) -> Verdict:
@@ -237,7 +239,9 @@ class DecisionVerifier(Verifier):
             reason += f"; {explained.reason}"
         return Verdict(support, is_supported, chunk_ids, reason, decided_by=self.name)
 
-    def _chunk_ids(self, place: int, answers: Mapping[str, Answer], count: int) -> tuple[int, ...]:
+    def _chunk_ids(
+        self, place: int, answers: Mapping[str, DecisionAnswer], count: int
+    ) -> tuple[int, ...]:
         if count == 1:
             return (0,)
         if self.chunks == "each":
