@@ -197,14 +197,22 @@ def test_two_addresses_of_litellm_are_two_judges(monkeypatch: pytest.MonkeyPatch
     assert address_of("litellm/groq/m") == "http://b/v1"
 
 
-@pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
-def test_a_client_that_speaks_grpc_is_refused(kind: str) -> None:
+def test_a_client_that_speaks_grpc_is_refused() -> None:
     """Errors and replies of xAI's own library are gRPC's; the line says how Grok is asked."""
     import xai_sdk
 
-    sdk = getattr(xai_sdk, kind)(api_key=KEY, api_host="127.0.0.1:1")
+    where = {"api_key": KEY, "api_host": "127.0.0.1:1"}
+    sdk = xai_sdk.Client(**where)
     for client in (sdk, instructor.from_xai(sdk, model="grok-4")):
         with pytest.raises(errors.ConfigurationError, match="xai-sdk .* pass 'xai/MODEL'"):
             Faithfulness.grade(**ROW, client=client)
         with pytest.raises(errors.ConfigurationError, match="xai-sdk .* pass 'xai/MODEL'"):
             evaluate([ROW], client=client, progress=False)
+
+    async def ask() -> None:
+        # Its async client is made where a loop runs.
+        own = instructor.from_xai(xai_sdk.AsyncClient(**where), model="grok-4")
+        await Faithfulness.agrade(**ROW, client=own)
+
+    with pytest.raises(errors.ConfigurationError, match="xai-sdk .* pass 'xai/MODEL'"):
+        asyncio.run(ask())
