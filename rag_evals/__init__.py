@@ -29,7 +29,11 @@ NAMES = {
     "core": ("Chunk", "Finding", "Quote", "Result", "Sample"),
     "dataset": ("ColumnMap", "DataFile"),
     "errors": ("errors",),
-    "grading": ("Grader",),
+    "grading": (
+        "Grader",
+        "Repeated",
+        "RepeatedResult",
+    ),
     "report": ("write_report",),
     "response_models": (
         "AuditedFaithfulnessResult",

@@ -2,11 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rag_evals.core import Phrases, phrases
-from rag_evals.run import Record, Run, reason_of, worst_mean
+from rag_evals.run import Record, RepeatNumbers, Run, reason_of, worst_mean
 from rag_evals.stats import (
     DEFAULT_BANDS,
     Band,
@@ -58,6 +58,7 @@ class GraderNumbers:
         bands: Label of each band and the scores in it, from highest to lowest.
         warnings: Oddities in results.
         groups: One line for each group, in order of first appearance.
+        repeats: What repeats of the grader came to.
     """
 
     grader: str
@@ -69,6 +70,7 @@ class GraderNumbers:
     bands: Mapping[str, int]
     warnings: int
     groups: tuple[GroupScores, ...]
+    repeats: RepeatNumbers = field(default_factory=RepeatNumbers)
 
 
 def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
@@ -122,7 +124,15 @@ def _numbers(
         {labels[name]: count for name, count in counts.items()},
         sum(len(record.get("warnings", ())) for record in records),
         () if groups is None else tuple(_groups(records, view, groups, clusters)),
+        _repeats(records),
     )
+
+
+def _repeats(records: Sequence[Record]) -> RepeatNumbers:
+    repeats = RepeatNumbers()
+    for record in records:
+        repeats.add(record.get("repeats") or ())
+    return repeats
 
 
 def _groups(

@@ -90,6 +90,7 @@ def report_json(run: RunInput, *, view: View | None = None) -> str:
             "unscored": numbers.unscored,
             "bands": numbers.bands,
             "warnings": numbers.warnings,
+            "repeats": numbers.repeats.numbers(),
             "groups": numbers.groups,
         }
         for numbers in grader_numbers(stored, view)

@@ -22,6 +22,7 @@ from rag_evals.run.outcome_rows import outcome_schema
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.plots import plot_calibration, plot_differences
 from rag_evals.run.progress import Progress, Report, reporting
+from rag_evals.run.repeats import RepeatNumbers
 from rag_evals.run.results import StoredResult
 from rag_evals.run.run import Run, StoredRun, load_run
 from rag_evals.run.runner import aevaluate, aexecute, evaluate, execute
@@ -59,6 +60,7 @@ __all__ = [
     "Plan",
     "Progress",
     "Record",
+    "RepeatNumbers",
     "Report",
     "Run",
     "RunOptions",

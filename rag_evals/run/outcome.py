@@ -59,6 +59,7 @@ class Outcome(Generic[R_co]):
         cost_usd: List price of the usage in US dollars; None when the model's price is not known.
         warnings: Oddities in the result, in words.
         tallies: Parts of wholes that the result counts beside the score, by name.
+        repeats: The score of each repeat, None for one without; empty for a row graded once.
         sample_fingerprint: Hash of the sample as it was graded; empty for a row that was none.
         grader_fingerprint: Beginning of the grader's fingerprint.
     """
@@ -80,6 +81,7 @@ class Outcome(Generic[R_co]):
     cost_usd: float | None = None
     warnings: tuple[str, ...] = ()
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
+    repeats: tuple[float | None, ...] = ()
     sample_fingerprint: str = ""
     grader_fingerprint: str = ""
 
@@ -136,6 +138,7 @@ class Outcome(Generic[R_co]):
         used = values.get("usage") or {}
         values["usage"] = Usage(**{e.name: used[e.name] for e in fields(Usage) if e.name in used})
         values["warnings"] = tuple(values.get("warnings") or ())
+        values["repeats"] = tuple(values.get("repeats") or ())
         tallies = values.get("tallies") or {}
         values["tallies"] = {name: (part, whole) for name, (part, whole) in tallies.items()}
         wanted = known is not None and "findings" in record
@@ -251,6 +254,7 @@ def outcome_from_result(
         usage=usage,
         warnings=tuple(getattr(result, "warnings", ())),
         tallies=dict(getattr(result, "tallies", {})),
+        repeats=tuple(getattr(result, "repeated_scores", ())),
         sample_fingerprint=grading.sample_fingerprint,
         grader_fingerprint=grading.grader_fingerprint,
     )

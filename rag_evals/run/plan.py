@@ -13,7 +13,7 @@ from rag_evals.catalog import grader_named
 from rag_evals.core import Meter, fingerprint
 from rag_evals.dataset import CheckedFile, ColumnMap, Columns, Data, FileData, RowData, data_from
 from rag_evals.errors import ConfigurationError
-from rag_evals.grading import Grader, default_judge, resolve
+from rag_evals.grading import Grader, default_judge, repeated, resolve
 from rag_evals.judge import (
     Client,
     Price,
@@ -159,7 +159,7 @@ def make_plan(
         client = default_judge()
     client = as_instructor(client, asynchronous=True)
     columns = ColumnMap.of(columns)
-    chosen = _chosen(graders)
+    chosen = [repeated(grader, (options or {}).get("repeat", 1)) for grader in _chosen(graders)]
     _check_graders(chosen)
     open_cache = partial(_statement_cache, settings, options or {}, client, chosen)
     of_judge = settings.session.options.settings

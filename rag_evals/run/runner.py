@@ -51,6 +51,7 @@ def evaluate(
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
     transport: Transport = "direct",
+    repeat: int = 1,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
@@ -86,6 +87,7 @@ def evaluate(
         reasks: How often an invalid reply is asked again.
         transport: How strings such as `"openai/..."` are asked: `"direct"`, or `"sdk"` through
             instructor and OpenAI's library, which costs more; the requests are equal.
+        repeat: How often each row is graded; `Repeated` says what comes of it.
         on_outcome: A function that is called with each outcome once it is kept, those of an earlier
             run among them; an exception in it ends the run.
 
@@ -113,6 +115,7 @@ def evaluate(
         settings=settings,
         reasks=reasks,
         transport=transport,
+        repeat=repeat,
     )
     plan = make_plan(
         data,
@@ -149,6 +152,7 @@ async def aevaluate(
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
     transport: Transport = "direct",
+    repeat: int = 1,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
@@ -164,6 +168,7 @@ async def aevaluate(
         settings=settings,
         reasks=reasks,
         transport=transport,
+        repeat=repeat,
     )
     plan = make_plan(
         data,

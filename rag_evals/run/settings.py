@@ -43,6 +43,7 @@ class RunOptions(TypedDict, total=False):
         settings: What the judge is asked with, such as `{"temperature": 0}`.
         reasks: How often an invalid reply is asked again; default 3.
         transport: `"direct"` (the default), or `"sdk"` to ask through OpenAI's library.
+        repeat: How often each row is graded; default once.
     """
 
     limit: int | None
@@ -56,6 +57,7 @@ class RunOptions(TypedDict, total=False):
     settings: Mapping[str, Any] | None
     reasks: int
     transport: Transport
+    repeat: int
 
 
 @dataclass(frozen=True, slots=True)

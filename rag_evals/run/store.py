@@ -57,6 +57,7 @@ class _StoredOutcome(TypedDict):
     cost_usd: NotRequired[float | None]
     warnings: NotRequired[list[str]]
     tallies: NotRequired[dict[str, tuple[int, int]]]
+    repeats: NotRequired[list[Annotated[float, Field(ge=0, le=1)] | None]]
     sample_fingerprint: NotRequired[str]
     grader_fingerprint: NotRequired[str]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from rag_evals.core import Phrases, Usage, phrases
 from rag_evals.response_models import DRIFT_NAMES
 from rag_evals.run.outcome import Outcome
+from rag_evals.run.repeats import RepeatNumbers
 from rag_evals.stats import DEFAULT_BANDS, Band, Interval, count_bands, mean_interval
 from rag_evals.text import html_note, html_table
 
@@ -29,6 +30,7 @@ class GraderSummary:
         warnings: Oddities in results.
         drift: Those where a judge's statements differ from the answer, counted by name.
         tallies: Parts of wholes that results count beside the score, by name.
+        repeats: What repeats of the grader came to.
     """
 
     grader: str
@@ -38,6 +40,7 @@ class GraderSummary:
     warnings: int = 0
     drift: Counter[str] = field(default_factory=Counter)
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
+    repeats: RepeatNumbers = field(default_factory=RepeatNumbers)
 
     @property
     def scored(self) -> int:
@@ -109,6 +112,7 @@ class GraderSummary:
         else:
             self.failed[outcome.error.type if outcome.error else "unknown"] += 1
         self.warnings += len(outcome.warnings)
+        self.repeats.add(outcome.repeats)
         names = (warning.partition(":")[0] for warning in outcome.warnings)
         self.drift.update(name for name in names if name in DRIFT_NAMES)
         for name, (part, whole) in outcome.tallies.items():
@@ -164,11 +168,8 @@ class GraderSummary:
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> list[str]:
         """Say it in lines: the mean, how sure it is, and how the scores lie; as for `line`."""
-        lines = [
-            self.line(count_as, say=say),
-            self.spread_line(count_as, say=say),
-            self.range_line(count_as, say=say),
-        ]
+        lines = [self.line(count_as, say=say), self.spread_line(count_as, say=say)]
+        lines += [self.range_line(count_as, say=say), self.repeats.line(say or phrases())]
         return [line for line in lines if line is not None]
 
     def range_line(
@@ -178,8 +179,8 @@ class GraderSummary:
         spread, say = self.spread(count_as), say or phrases()
         if spread["std"] is None:
             return None
-        names = ("median", "std", "min", "max")
-        return say("summary.range", **{name: say.number(spread[name] or 0.0) for name in names})
+        shown = {name: say.number(spread[name] or 0.0) for name in ("median", "std", "min", "max")}
+        return say("summary.range", **shown)
 
     def spread_line(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None

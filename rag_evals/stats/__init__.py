@@ -41,6 +41,7 @@ from rag_evals.stats.paired import (
 )
 from rag_evals.stats.power import rows_to_detect
 from rag_evals.stats.prediction_powered import CorrectedMean, prediction_powered_mean
+from rag_evals.stats.repeats import majority, within_variance
 from rag_evals.stats.rogan_gladen import CorrectedRate, rogan_gladen_rate
 from rag_evals.stats.significance import (
     PassFailTest,
@@ -100,6 +101,7 @@ __all__ = [
     "krippendorff_alpha",
     "krippendorff_interval",
     "largest_changes",
+    "majority",
     "mcnemar_exact",
     "mean_error",
     "mean_interval",
@@ -113,4 +115,5 @@ __all__ = [
     "summarize_groups",
     "threshold_curve",
     "wilson_interval",
+    "within_variance",
 ]

@@ -113,6 +113,10 @@ def grade(
     sheet: SheetOption = None,
     encoding: EncodingOption = None,
     delimiter: DelimiterOption = None,
+    repeat: Annotated[
+        int,
+        typer.Option(min=1, help="Grade each row so often; shows how far verdicts differ."),
+    ] = 1,
     out: OutFolder = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Start over; an earlier run is moved to before-1.")
@@ -195,6 +199,7 @@ def grade(
         "restart": restart,
         "settings": parse_settings(setting),
         "reasks": reasks,
+        "repeat": repeat,
     }
     graders, asked = with_verifier_options(
         chosen_graders(grader or [], prompt, prompts or [], language),

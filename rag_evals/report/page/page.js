@@ -53,7 +53,7 @@ function read(data) {
     const row = {number, grader: data.graders[grader], sides: sides.map((side) => side && {
       sample: samples[side[0]], status: side[1], score: side[2], why: side[3], error: side[4],
       items: side[5].map(([text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown]) => ({text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown})),
-      warnings: side[6], seconds: side[7]})};
+      warnings: side[6], seconds: side[7], repeats: side[8]})};
     row.id = first(row).sample.id;
     return row;
   });
@@ -352,6 +352,7 @@ async function sideOf(row, side, n) {
   const score = scoreCell(side);
   head.append(score, " ", make("span", "tag", side.score === null ? reasonOf(side.why) || "" : score.title));
   box.append(head);
+  if (side.repeats.length) box.append(make("p", "tag", say("repeats", {count: side.repeats.length, scores: side.repeats.map((value) => value === null ? "–" : number(value)).join("  ")})));
   if (side.error) box.append(make("p", "why pre", side.error));
   for (const warning of side.warnings) box.append(make("p", "tag", say("warning", {text: warning})));
   if (side.sample.answer !== null) box.append(...titled(say("answer"), answerOf(side, n)));

@@ -85,6 +85,7 @@ class PageData:
             [_item(finding, self._say) for finding in found],
             list(record.get("warnings", ())),
             round(record.get("seconds", 0.0), 3),
+            list(record.get("repeats") or ()),
         ]
 
     def _place(self, sample: StoredSample) -> int:

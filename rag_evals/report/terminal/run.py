@@ -60,6 +60,7 @@ def show_json(run: Run, *, count: Mapping[str, float] | None = None) -> None:
             "warnings": of_grader.warnings,
             "drift": dict(of_grader.drift),
             "tallies": of_grader.tallies,
+            "repeats": of_grader.repeats.numbers(),
         }
         for name, of_grader in summary.graders.items()
     }

@@ -1,0 +1,122 @@
+"""`repeat=k`: k verdicts a row, each asked anew; their mean, majority and spread within rows."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import Faithfulness, FaithfulnessResult, Repeated, RepeatedResult, evaluate, load_run
+from rag_evals.errors import ConfigurationError
+from rag_evals.stats import majority
+from rag_evals.testing import Script, ScriptedJudge
+from tests.conftest import EIFFEL, Command
+
+Start = Callable[[Script], ScriptedJudge]
+ROWS = [{"id": "tower", **EIFFEL}]
+
+
+def reply(*verdicts: bool) -> dict[str, Any]:
+    return {
+        "statements": [
+            {"statement": f"S{place}.", "reasoning": "R.", "is_supported": yes,
+             "supporting_chunk_ids": [0] if yes else []}
+            for place, yes in enumerate(verdicts)
+        ]
+    }  # fmt: skip
+
+
+MIXED = [reply(True, True), reply(True, False), reply(True, True), reply(False, False)]
+
+
+def test_mean_majority_and_variance(scripted: Start) -> None:
+    """Scores 1, 0.5, 1, 0: mean 0.625, majority 1, variance 0.2292; four calls are counted."""
+    judge = scripted(MIXED)
+    run = evaluate(ROWS, client="openai/m", repeat=4, concurrency=1)
+    summary = run.summary().graders["faithfulness"]
+    (outcome,) = run
+    result = outcome.result
+
+    assert isinstance(result, RepeatedResult)
+    assert sorted(score or 0.0 for score in outcome.repeats) == [0.0, 0.5, 1.0, 1.0]
+    assert (outcome.score, result.majority) == (0.625, 1.0)
+    assert [finding.verdict for finding in outcome.findings] == [True, True]
+    assert all(isinstance(each, FaithfulnessResult) for each in result.results)
+    assert summary.repeats.within_row_variance == pytest.approx(0.2291667)
+    assert summary.repeats.majority_mean == 1.0
+    assert (outcome.usage.calls, len(judge.requests)) == (4, 4)
+    assert "each row graded 4 times: variance within a row 0.2292 (spread 0.48)" in str(run)
+
+
+def test_no_cache_answers_two_repeats(scripted: Start, tmp_path: Path) -> None:
+    """Each repeat has an answer of its own in the cache; the second run asks nobody."""
+    judge = scripted(MIXED)
+    first = evaluate(ROWS, client="openai/m", repeat=4, cache=tmp_path / "calls")
+    again = evaluate(ROWS, client="openai/m", repeat=4, cache=tmp_path / "calls")
+
+    assert len(judge.requests) == 4
+    assert set(first.outcomes[0].repeats) == set(again.outcomes[0].repeats)
+    assert again.outcomes[0].usage.cache_hits == 4
+
+
+def test_a_stored_run_says_the_same_and_goes_on(scripted: Start, tmp_path: Path) -> None:
+    """Read from its folder it has the repeats; other repeats are another run."""
+    judge = scripted(MIXED)
+    run = evaluate(ROWS, client="openai/m", repeat=4, out=tmp_path / "run")
+    evaluate(ROWS, client="openai/m", repeat=4, out=tmp_path / "run")
+    stored = load_run(tmp_path / "run")
+
+    assert len(judge.requests) == 4
+    assert str(stored.summary().lines()) == str(run.summary().lines())
+    assert isinstance(stored.outcomes[0].result, RepeatedResult)
+    with pytest.raises(ConfigurationError, match="holds another run"):
+        evaluate(ROWS, client="openai/m", repeat=3, out=tmp_path / "run")
+
+
+def test_from_the_command_line(scripted: Start, command: Command) -> None:
+    """`--repeat` in JSON and in the report, in Russian too."""
+    scripted(MIXED)
+    Path("rows.jsonl").write_text(json.dumps(ROWS[0]), encoding="utf-8")
+    options = ("--judge", "openai/m", "--repeat", "4", "--no-cache", "--out", "run", "-q")
+    dry = command("grade", "rows.jsonl", *options[:4], "--dry-run", "--json", "-q")
+    told = command("grade", "rows.jsonl", *options, "--json")
+    russian = command("report", "run", "--language", "ru")
+    numbers = json.loads(told.out)["graders"]["faithfulness"]["repeats"]
+
+    assert json.loads(dry.out)["calls"] == 4
+    assert (numbers["times"], numbers["same_each_time"]) == (4, 0)
+    assert russian.code == 0
+    assert "дисперсия внутри строки 0,2292" in Path("run/report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("judge", ["embedded", "embedded@strict"])
+def test_what_this_machine_decides_is_not_repeated(judge: str) -> None:
+    """One line that says why."""
+    with pytest.raises(ConfigurationError, match="asked 3 times gives the same"):
+        evaluate(ROWS, client=judge, repeat=3)
+
+
+@pytest.mark.parametrize("times", [0, -1, 1.5, True])
+def test_a_number_of_times(times: Any) -> None:
+    """A whole number, at least 1."""
+    with pytest.raises(ConfigurationError, match="repeat is"):
+        evaluate(ROWS, client="openai/m", repeat=times)
+
+
+def test_one_grading(scripted: Start) -> None:
+    """`Repeated` is a grader like any other; once is the grader itself."""
+    scripted(MIXED[:2])
+    result = Repeated(Faithfulness, 2).grade(**EIFFEL, client="openai/m")
+
+    assert (result.repeated_scores, result.score, result.majority) == ([1.0, 0.5], 0.75, 0.5)
+    assert evaluate([], client="openai/m", repeat=1).outcomes == []
+
+
+@pytest.mark.parametrize(
+    ("scores", "most"),
+    [([1.0, 0.5, 1.0, 0.0], 1.0), ([0.0, 1.0], 0.0), ([0.0, 0.5, 1.0], 0.5), ([0.4], 0.4)],
+)
+def test_majority(scores: list[float], most: float) -> None:
+    """The most frequent; of several the one nearest to the middle, and the lower of two."""
+    assert majority(scores) == most
