@@ -8,7 +8,7 @@ NAMES = {
     "extract": ("Extractor", "SentenceExtractor", "StatementExtractor", "claiming_sentences"),
     "grader": ("Grader", "default_judge", "require_fields", "resolve"),
     "question_form": ("QuestionForm", "asking_questions"),
-    "repeat": ("Repeated", "RepeatedResult", "repeated"),
+    "repeat": ("Repeated", "RepeatedResult"),
     "two_step": ("VerifiedFaithfulness",),
     "verified_result": ("VerifiedFaithfulnessResult", "VerifiedStatement"),
 }

@@ -15,7 +15,6 @@ from rag_evals.grading.question_form import QuestionForm as QuestionForm
 from rag_evals.grading.question_form import asking_questions as asking_questions
 from rag_evals.grading.repeat import Repeated as Repeated
 from rag_evals.grading.repeat import RepeatedResult as RepeatedResult
-from rag_evals.grading.repeat import repeated as repeated
 from rag_evals.grading.two_step import VerifiedFaithfulness as VerifiedFaithfulness
 from rag_evals.grading.verified_result import (
     VerifiedFaithfulnessResult as VerifiedFaithfulnessResult,

@@ -7,7 +7,7 @@ with one reply, and verdicts are not kept between them. What no model is asked i
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack
 
 from pydantic import BaseModel, Field
 
@@ -29,8 +29,6 @@ from rag_evals.core import (
 from rag_evals.errors import ConfigurationError, NotScorableReason
 from rag_evals.grading.grader import Grader, require_fields
 from rag_evals.stats import majority
-
-R = TypeVar("R", bound=BaseModel)
 
 # More than any grader asks one call; the first repeat shares its replies with a run without.
 _CALLS_APART = 1000
@@ -179,15 +177,6 @@ class Repeated(Grader[RepeatedResult]):
             steps = [_apart(step, place) for place, own in rounds.items() for step in own]
             answered = iter((yield steps))
             replies = {place: [next(answered) for _ in own] for place, own in rounds.items()}
-
-
-def repeated(grader: Grader[R], times: int) -> Grader[R] | Repeated:
-    """Return a grader that is asked so many times for each row; itself for once.
-
-    Raises:
-        ConfigurationError: Fewer than once, or no whole number.
-    """
-    return grader if require_whole("repeat", times) == 1 else Repeated(grader, times)
 
 
 def _rounds(

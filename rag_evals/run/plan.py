@@ -10,10 +10,10 @@ from typing import Any
 
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.catalog import grader_named
-from rag_evals.core import Meter, fingerprint
+from rag_evals.core import Meter, fingerprint, require_whole
 from rag_evals.dataset import CheckedFile, ColumnMap, Columns, Data, FileData, RowData, data_from
 from rag_evals.errors import ConfigurationError
-from rag_evals.grading import Grader, default_judge, repeated, resolve
+from rag_evals.grading import Grader, default_judge, resolve
 from rag_evals.judge import (
     Client,
     Price,
@@ -159,7 +159,7 @@ def make_plan(
         client = default_judge()
     client = as_instructor(client, asynchronous=True)
     columns = ColumnMap.of(columns)
-    chosen = [repeated(grader, (options or {}).get("repeat", 1)) for grader in _chosen(graders)]
+    chosen = _repeated(_chosen(graders), (options or {}).get("repeat", 1))
     _check_graders(chosen)
     open_cache = partial(_statement_cache, settings, options or {}, client, chosen)
     of_judge = settings.session.options.settings
@@ -214,6 +214,15 @@ def _chosen(graders: object) -> list[Grader[Any]]:
     several = list(graders) if isinstance(graders, Sequence | set | frozenset) else [graders]
     chosen = [graders] if isinstance(graders, str) else several
     return [grader_named(one) if isinstance(one, str) else _as_grader(one) for one in chosen]
+
+
+def _repeated(graders: list[Grader[Any]], times: int) -> list[Grader[Any]]:
+    """Have each grader asked so many times for a row."""
+    if require_whole("repeat", times) == 1:
+        return graders
+    from rag_evals.grading import Repeated  # noqa: PLC0415 - its model takes time to make
+
+    return [Repeated(grader, times) for grader in graders]
 
 
 def _as_grader(given: object) -> Grader[Any]:

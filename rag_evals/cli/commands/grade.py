@@ -186,8 +186,7 @@ def grade(
     """
     counted = parsed_counts(count)
     gates = asked_gates(gate, error, fail_under, at, min_scored, counted)
-    asked_too = {"a gate": gates, "--by": by, "--report": report, "--restart": restart}
-    _check_dry_run(asked_too if dry_run else {})
+    _check_dry_run(dry_run, a_gate=gates, by=by, report=report, restart=restart)
     options: RunOptions = {
         "limit": limit,
         "timeout": timeout,
@@ -248,10 +247,11 @@ def _check(run: Run, too_many: TooManyFailuresError | None, gates: AskedGates) -
     gates.exit_unless_passed(run)
 
 
-def _check_dry_run(asked: Mapping[str, object]) -> None:
+def _check_dry_run(dry_run: bool, *, a_gate: object, **asked: object) -> None:
     """Refuse what a dry run cannot do, because it grades nothing."""
-    others = [name for name, value in asked.items() if value]
-    if others:
+    named = {"a gate": a_gate, **{f"--{name}": value for name, value in asked.items()}}
+    others = [name for name, value in named.items() if value]
+    if dry_run and others:
         raise ConfigurationError(
             f"--dry-run grades nothing and writes nothing, so it cannot be used with "
             f"{', '.join(others)}; leave one of them out"
