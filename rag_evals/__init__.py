@@ -24,7 +24,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 NAMES = {
-    "analysis": ("agreement", "calibrate", "compare", "correct"),
+    "analysis": ("agreement", "calibrate", "compare", "correct", "tune", "tune_cascade"),
     "base": ("ContextEvaluation", "base"),
     "core": ("Chunk", "Finding", "Quote", "Result", "Sample"),
     "dataset": ("ColumnMap", "DataFile"),

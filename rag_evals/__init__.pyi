@@ -9,6 +9,8 @@ from rag_evals.analysis import agreement as agreement
 from rag_evals.analysis import calibrate as calibrate
 from rag_evals.analysis import compare as compare
 from rag_evals.analysis import correct as correct
+from rag_evals.analysis import tune as tune
+from rag_evals.analysis import tune_cascade as tune_cascade
 from rag_evals.base import ContextEvaluation as ContextEvaluation
 from rag_evals.core import Chunk as Chunk
 from rag_evals.core import Finding as Finding

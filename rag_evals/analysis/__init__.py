@@ -37,6 +37,8 @@ from rag_evals.analysis.items import has_verdicts
 from rag_evals.analysis.labels import Label, read_labels
 from rag_evals.analysis.pairing import paired_runs, parse_pairs
 from rag_evals.analysis.planning import RowsNeeded, plan
+from rag_evals.analysis.tuned_cascade import tune_cascade
+from rag_evals.analysis.tuning import tune
 from rag_evals.analysis.wording import (
     detectable_words,
     difference_words,
@@ -84,5 +86,7 @@ __all__ = [
     "read_golden",
     "read_labels",
     "shipped_attacks",
+    "tune",
+    "tune_cascade",
     "verdict_words",
 ]

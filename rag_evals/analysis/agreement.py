@@ -6,13 +6,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rag_evals.analysis.comparing import RunInput
-from rag_evals.analysis.labels import Label, read_labels
-from rag_evals.analysis.matching import Matched, Unit, match_labels
+from rag_evals.analysis.labels import read_labels
+from rag_evals.analysis.matching import (
+    Matched,
+    Unit,
+    count_foreign,
+    match_labels,
+    why_nothing_fits,
+)
 from rag_evals.analysis.tables_html import bounded_table, confusion_words, notes_html, words_or
 from rag_evals.analysis.wording import interval_words
 from rag_evals.core import named_arguments
 from rag_evals.errors import DataError
-from rag_evals.run import Run, load_run, plot_calibration
+from rag_evals.run import load_run, plot_calibration
 from rag_evals.stats import (
     Agreement,
     Interval,
@@ -201,9 +207,9 @@ def agreement(
     measure = _Measure(groups, threshold, confidence, resamples, seed)
     matched = match_labels(stored, given, grader)
     tables = tuple(table for of_grader in matched for table in measure.tables(of_grader))
-    foreign = _foreign(stored, given)
+    foreign = count_foreign(stored, given)
     if not tables:
-        raise DataError(_nothing_fits(given, foreign, matched))
+        raise DataError(why_nothing_fits(given, foreign, matched))
     return PeopleAgreement(
         tables,
         threshold,
@@ -291,24 +297,6 @@ def _yes_or_no(unit: Unit, label: float) -> bool:
             "correct takes scores too"
         )
     return label == 1
-
-
-def _foreign(run: Run, labels: Sequence[Label]) -> int:
-    there = {record["sample_id"] for record in run.records}
-    return sum(label.sample_id not in there for label in labels)
-
-
-def _nothing_fits(labels: Sequence[Label], foreign: int, matched: Sequence[Matched]) -> str:
-    if foreign == len(labels):
-        return (
-            f"none of the {len(labels)} labels is of a row of this run; "
-            f"the first is of {labels[0].sample_id!r}"
-        )
-    unscored = sum(len(of_grader.unscored) for of_grader in matched)
-    return (
-        f"no label fits a verdict: {foreign} are of other rows, {unscored} labelled rows have no "
-        "score, the rest are of statements that the judge did not find"
-    )
 
 
 def _agreement_lines(measured: PeopleAgreement) -> Iterator[str]:

@@ -38,12 +38,40 @@ class Unit:
         labels: What each person says, by name, 0 to 1.
         judged: What the judge says, 0 to 1.
         ranking: What ranks a row more finely, 0 to 1; None where nothing does.
+        support: The lowest support of what was decided, 0 to 1; None where nothing has one.
+        decided_by: Name of the verifier that decided all of it; None where several did.
+        parts: How many verdicts that is.
     """
 
     sample_id: str
     labels: dict[Hashable, float]
     judged: float
     ranking: float | None = None
+    support: float | None = None
+    decided_by: str | None = None
+    parts: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        sample_id: str,
+        labels: dict[Hashable, float],
+        judged: float,
+        verdicts: Sequence[Finding],
+        ranking: float | None = None,
+    ) -> "Unit":
+        """Make one of the verdicts that it is about."""
+        supports = [one.support for one in verdicts if one.support is not None]
+        deciders = {one.decided_by for one in verdicts}
+        return cls(
+            sample_id,
+            labels,
+            judged,
+            ranking,
+            min(supports) if len(supports) == len(verdicts) > 0 else None,
+            deciders.pop() if len(deciders) == 1 else None,
+            len(verdicts),
+        )
 
     @property
     def label(self) -> float | None:
@@ -113,6 +141,26 @@ def match_labels(run: Run, labels: Iterable[Label], grader: str | None = None) -
     return matched
 
 
+def count_foreign(run: Run, labels: Sequence[Label]) -> int:
+    """Count the labels of rows that a run does not have."""
+    there = {record["sample_id"] for record in run.records}
+    return sum(label.sample_id not in there for label in labels)
+
+
+def why_nothing_fits(labels: Sequence[Label], foreign: int, matched: Sequence[Matched]) -> str:
+    """Say in one line why no label is of any verdict."""
+    if foreign == len(labels):
+        return (
+            f"none of the {len(labels)} labels is of a row of this run; "
+            f"the first is of {labels[0].sample_id!r}"
+        )
+    unscored = sum(len(of_grader.unscored) for of_grader in matched)
+    return (
+        f"no label fits a verdict: {foreign} are of other rows, {unscored} labelled rows have no "
+        "score, the rest are of statements that the judge did not find"
+    )
+
+
 def _match_row(
     matched: Matched, record: Record, labels: Sequence[Label], *, of_reference: bool
 ) -> None:
@@ -131,8 +179,7 @@ def _match_row(
     ]
     fitting = _fitting(found, of_statements)
     units = [
-        Unit(sample_id, _named(given), float(all(found[place].verdict for place in places)))
-        for given, places in fitting
+        _unit(sample_id, given, [found[place] for place in places]) for given, places in fitting
     ]
     used = {place for _, places in fitting for place in places}
     matched.statements += units
@@ -152,7 +199,13 @@ def _match_row(
     if not row_labels:
         row_labels = {who: float(share == 1) for who, share in shares.items()}
     if row_labels:
-        matched.rows.append(Unit(sample_id, row_labels, score, record.get("ranking_score")))
+        decided = [found[place] for place in verdicts]
+        ranking = record.get("ranking_score")
+        matched.rows.append(Unit.of(sample_id, row_labels, score, decided, ranking))
+
+
+def _unit(sample_id: str, given: Sequence[Label], verdicts: Sequence[Finding]) -> Unit:
+    return Unit.of(sample_id, _named(given), float(all(one.verdict for one in verdicts)), verdicts)
 
 
 def _is_statement(finding: Finding) -> bool:

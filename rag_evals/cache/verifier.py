@@ -4,10 +4,9 @@ A verdict is reused only for the same chunks in the same order, the same verifie
 same settings and, where it asks a judge, the same model at the same address.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from rag_evals.cache.statements import StatementCache, StatementKey
 from rag_evals.core import (
@@ -17,6 +16,7 @@ from rag_evals.core import (
     LocalCall,
     Verdict,
     Verifier,
+    WrappedVerifier,
     check_verdicts,
     fingerprint,
 )
@@ -27,77 +27,21 @@ from rag_evals.judge import endpoint_of, model_in
 _VERSION = 4
 
 
-class CachedVerifier(Verifier):
+class CachedVerifier(WrappedVerifier):
     """Asks another verifier only for statements that a cache does not know."""
 
     def __init__(self, verifier: Verifier, cache: StatementCache) -> None:
-        self.verifier = verifier
+        super().__init__(verifier)
         self.cache = cache
-        self.name = verifier.name
 
-    @property
-    def threshold(self) -> float | None:
-        """What the other verifier says."""
-        return self.verifier.threshold
-
-    @property
-    def asks_judge(self) -> bool:
-        """What the other verifier says."""
-        return self.verifier.asks_judge
-
-    @property
-    def reads_question(self) -> bool:
-        """What the other verifier says."""
-        return self.verifier.reads_question
-
-    @property
-    def deciders(self) -> list[str]:
-        """What the other verifier says."""
-        return self.verifier.deciders
-
-    @property
-    def callers(self) -> list[str]:
-        """What the other verifier says."""
-        return self.verifier.callers
-
-    @property
-    def endpoints(self) -> list[str]:
-        """What the other verifier says."""
-        return self.verifier.endpoints
+    def around(self, verifier: Verifier) -> "CachedVerifier":
+        """Return another verifier with the same cache."""
+        return CachedVerifier(verifier, self.cache)
 
     @property
     def cache_mode(self) -> CacheMode:
         """Which statements share a verdict."""
         return self.cache.mode
-
-    @property
-    def untuned(self) -> list[str]:
-        """What the other verifier says."""
-        return self.verifier.untuned
-
-    def passing_on(self) -> "CachedVerifier":
-        """Return the other verifier for the first place of a cascade, with the same cache."""
-        return CachedVerifier(self.verifier.passing_on(), self.cache)
-
-    def without_hardening(self) -> "CachedVerifier":
-        """Return the other verifier without escaped data, with the same cache."""
-        return CachedVerifier(self.verifier.without_hardening(), self.cache)
-
-    def in_language(self, language: str) -> "CachedVerifier":
-        """Return the other verifier in a language, with the same cache."""
-        return CachedVerifier(self.verifier.in_language(language), self.cache)
-
-    def with_settings(self, settings: Mapping[str, Any]) -> "CachedVerifier":
-        """Return the other verifier asking with these settings, with the same cache."""
-        return CachedVerifier(self.verifier.with_settings(settings), self.cache)
-
-    def answer_support(self, supports: Iterable[float]) -> float | None:
-        """Return what the other verifier says."""
-        return self.verifier.answer_support(supports)
-
-    def language_warning(self, language: str | None) -> str | None:
-        """Return what the other verifier says."""
-        return self.verifier.language_warning(language)
 
     def check(self) -> None:
         """Check the other verifier and the cache."""
@@ -109,10 +53,6 @@ class CachedVerifier(Verifier):
         policy = self.cache.policy
         own = self.verifier.fingerprint()
         return fingerprint(policy, own) if policy else own
-
-    def calls_for(self, statements: int) -> int:
-        """Return the calls that the other verifier would make."""
-        return self.verifier.calls_for(statements)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Look up cached verdicts, verify the misses, store them."""

@@ -23,6 +23,7 @@ from rag_evals.cli.commands.merge import merge
 from rag_evals.cli.commands.plan import plan
 from rag_evals.cli.commands.prompts import prompts
 from rag_evals.cli.commands.report import report
+from rag_evals.cli.commands.tune import tune
 from rag_evals.cli.shared.exits import exit_code_of, without_debug
 from rag_evals.report.terminal.screen import echo
 
@@ -45,6 +46,7 @@ app.command()(plan)
 app.command()(agreement)
 app.command()(correct)
 app.command()(calibrate)
+app.command()(tune)
 app.command()(graders)
 app.command()(doctor)
 app.command()(attack)

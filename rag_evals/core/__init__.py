@@ -73,6 +73,7 @@ from rag_evals.core.shown import findings_line, result_html
 from rag_evals.core.text_reply import TextReply
 from rag_evals.core.verdict import Evidence, Verdict
 from rag_evals.core.verifier import CacheMode, Verifier
+from rag_evals.core.wrapped_verifier import WrappedVerifier
 
 __all__ = [
     "CONTRADICTED",
@@ -125,6 +126,7 @@ __all__ = [
     "Verifier",
     "VerifyCall",
     "VerifyReply",
+    "WrappedVerifier",
     "as_claims",
     "check_each_once",
     "check_settings",

@@ -34,6 +34,7 @@ class Verdict:
         doubt: What kept the verifier from deciding the claim: how its words lean on others, or
             `declined`; None where nothing did. A cascade asks its second verifier, whatever the
             support.
+        is_sure: Whether a cascade may leave it at that; None leaves it to the band of support.
     """
 
     support: float
@@ -47,3 +48,4 @@ class Verdict:
     taken_from: str | None = None
     similarity: float | None = None
     doubt: Leaning | Literal["declined"] | None = None
+    is_sure: bool | None = None

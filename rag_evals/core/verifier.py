@@ -69,6 +69,11 @@ class Verifier(ABC):
         return None
 
     @property
+    def stages(self) -> "list[Verifier]":
+        """The verifiers that decide, the first one first; itself for one that decides alone."""
+        return [self]
+
+    @property
     def answers_questions(self) -> bool:
         """True when it also answers a grader's typed questions, beside deciding statements."""
         return False

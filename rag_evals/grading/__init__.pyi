@@ -7,9 +7,9 @@ from rag_evals.grading.extract import Extractor as Extractor
 from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor
 from rag_evals.grading.extract import StatementExtractor as StatementExtractor
 from rag_evals.grading.extract import claiming_sentences as claiming_sentences
+from rag_evals.grading.given import require_fields as require_fields
 from rag_evals.grading.grader import Grader as Grader
 from rag_evals.grading.grader import default_judge as default_judge
-from rag_evals.grading.grader import require_fields as require_fields
 from rag_evals.grading.grader import resolve as resolve
 from rag_evals.grading.question_form import QuestionForm as QuestionForm
 from rag_evals.grading.question_form import asking_questions as asking_questions

@@ -24,10 +24,9 @@ from rag_evals.core import (
 from rag_evals.errors import (
     ConfigurationError,
     FixedGraderError,
-    NotScorableError,
-    NotScorableReason,
 )
 from rag_evals.grading.drivers import drive, drive_async
+from rag_evals.grading.given import sample_of
 from rag_evals.grading.shown import grader_html, grader_line
 from rag_evals.judge import (
     DEFAULT_REASKS,
@@ -43,6 +42,9 @@ from rag_evals.judge import (
 )
 from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
 
+if TYPE_CHECKING:
+    from rag_evals.verify import Tuned, Tuning
+
 R = TypeVar("R", bound=BaseModel)
 
 OpenCache = Callable[[], StatementCache | None]
@@ -50,13 +52,6 @@ OpenCache = Callable[[], StatementCache | None]
 
 JUDGE_VARIABLE = "RAG_EVALS_JUDGE"
 """Environment variable with the judge to use where none is named."""
-
-_EMPTY: dict[SampleField, NotScorableReason] = {
-    "question": "empty_question",
-    "answer": "empty_answer",
-    "context": "empty_context",
-    "reference": "empty_reference",
-}
 
 
 class _Finished(ABCMeta):
@@ -144,6 +139,22 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             f"grader {self.name!r} has no settings of its own; give settings= to grade or evaluate"
         )
 
+    @property
+    def stages(self) -> list[dict[str, Any]]:
+        """Who decides statements, by which labels, as a manifest has it; nobody for most."""
+        return []
+
+    def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
+        """Return this grader with a verifier that follows its tuned files.
+
+        Raises:
+            ConfigurationError: It has no verifier, or a file is of another one.
+        """
+        raise ConfigurationError(
+            f"grader {self.name!r} has no verifier to follow the tuned file of "
+            f"{tunings[0].stage!r}; use {' or '.join(map(repr, EMBEDDED_GRADERS))} with that judge"
+        )
+
     def with_cache(self, cache: StatementCache) -> Self:
         """Return this grader with a verifier that looks into a statement cache first.
 
@@ -208,6 +219,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
         settings: Mapping[str, Any] | None = None,
         reasks: int = DEFAULT_REASKS,
+        tuned: "Tuned" = None,
     ) -> R:
         """Grade one answer.
 
@@ -227,6 +239,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they
                 come before those of the grader. Without any, the temperature is 0.
             reasks: How often an invalid reply is asked again.
+            tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
 
         Returns:
             The validated result; its `score` runs from 0 to 1.
@@ -238,11 +251,13 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             DataError: A field is not text.
             UnknownArgumentError: There is no argument of that name; a `TypeError` too.
         """
-        sample = _as_sample(question, answer, context, reference, language)
+        sample = sample_of(question, answer, context, reference, language)
         check_timeout(timeout)
         options = AskOptions.of(settings, reasks)
         client = as_instructor(client, asynchronous=False)
-        grader, judge_client = resolve(self, client, model, settings=options.settings)
+        grader, judge_client = resolve(
+            self, client, model, settings=options.settings, tunings=_read(tuned)
+        )
         judge: Judge | None = None
         if judge_client is not None:
             judge = judge_for(judge_client, model, options)
@@ -268,13 +283,16 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
         settings: Mapping[str, Any] | None = None,
         reasks: int = DEFAULT_REASKS,
+        tuned: "Tuned" = None,
     ) -> R:
         """Grade one answer with an async client; as `grade` otherwise."""
-        sample = _as_sample(question, answer, context, reference, language)
+        sample = sample_of(question, answer, context, reference, language)
         check_timeout(timeout)
         options = AskOptions.of(settings, reasks)
         client = as_instructor(client, asynchronous=True)
-        grader, judge_client = resolve(self, client, model, settings=options.settings)
+        grader, judge_client = resolve(
+            self, client, model, settings=options.settings, tunings=_read(tuned)
+        )
         judge: AsyncJudge | None = None
         if judge_client is not None:
             judge = await async_judge_for(judge_client, model, options)
@@ -303,37 +321,13 @@ def _how_to_change(grader: Grader[Any], name: str, *, is_new: bool) -> str:
     return f"{grader.name}.{name} cannot be set: the grader {fault}; use {' or '.join(ways)}"
 
 
-def _as_sample(
-    question: str | Sample | None,
-    answer: str | None,
-    context: ContextInput,
-    reference: str | None,
-    language: str | None,
-) -> Sample:
-    if not isinstance(question, Sample):
-        return Sample(
-            question=question,
-            answer=answer,
-            context=context,
-            reference=reference,
-            language=language,
-        )
-    fields = {"answer": answer, "context": context, "reference": reference, "language": language}
-    besides = [name for name, value in fields.items() if value is not None]
-    if besides:
-        raise ConfigurationError(
-            f"a Sample is given together with {', '.join(besides)}; a Sample has all fields, and "
-            "client= and model= need their names"
-        )
-    return question
-
-
 def resolve(
     grader: Grader[R],
     client: Client,
     model: str | None = None,
     *,
     settings: Mapping[str, Any] | None = None,
+    tunings: "Sequence[Tuning]" = (),
     open_cache: OpenCache = configured_cache,
 ) -> tuple[Grader[R], Client]:
     """Return the grader with its client, or its form with a verifier.
@@ -343,6 +337,7 @@ def resolve(
         client: As for `Grader.grade`.
         model: As for `Grader.grade`.
         settings: As for `Grader.grade`, checked.
+        tunings: What labels say of the verifiers that decide.
         open_cache: Opens what a grader gets that has a verifier and no cache of its own.
 
     Returns:
@@ -357,7 +352,8 @@ def resolve(
     if client is None:
         client = default_judge()
     if not isinstance(client, str):
-        return _with_cache(grader, open_cache), client
+        own = grader.with_tunings(tunings) if tunings else grader
+        return _with_cache(own, open_cache), client
     verifier, endpoint = read_judge(client)
     if model is not None and endpoint is None:
         raise ConfigurationError(
@@ -368,7 +364,18 @@ def resolve(
         raise ConfigurationError(
             f"settings ({', '.join(settings)}) are given, but the judge {client!r} asks no model"
         )
+    if tunings:
+        chosen = chosen.with_tunings(tunings)
     return _with_cache(chosen, open_cache), endpoint
+
+
+def _read(tuned: "Tuned") -> "Sequence[Tuning]":
+    if tuned is None:
+        return ()
+    # Importing the package has a budget, and most judges are not tuned.
+    from rag_evals.verify import read_tunings  # noqa: PLC0415
+
+    return read_tunings(tuned)
 
 
 def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
@@ -385,16 +392,3 @@ def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
 def default_judge() -> str:
     """Return the judge that is used where none is named."""
     return os.environ.get(JUDGE_VARIABLE) or EMBEDDED
-
-
-def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
-    """Stop before any call when a field has nothing in it.
-
-    Raises:
-        NotScorableError: The first empty field, in the order of `fields`.
-    """
-    for name in fields:
-        value: Any = getattr(sample, name)
-        texts = [chunk.text for chunk in value] if name == "context" else [value or ""]
-        if not any(text.strip() for text in texts):
-            raise NotScorableError(_EMPTY[name])

@@ -24,7 +24,8 @@ from rag_evals.core import (
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.grading.fields import FieldsOfModel, Things, fields_of
-from rag_evals.grading.grader import Grader, require_fields
+from rag_evals.grading.given import require_fields
+from rag_evals.grading.grader import Grader
 from rag_evals.prompt import Prompt
 from rag_evals.verify import DecisionVerifier, rubric_part, sample_state
 

@@ -1,7 +1,7 @@
 """How is faithfulness graded in two steps? Statements of the answer, then a verdict on each."""
 
 from collections.abc import Mapping, Sequence
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from rag_evals.cache import StatementCache, cached
 from rag_evals.core import (
@@ -10,6 +10,7 @@ from rag_evals.core import (
     Sample,
     Verdict,
     Verifier,
+    WrappedVerifier,
     check_settings,
     check_verdicts,
     fingerprint,
@@ -25,12 +26,16 @@ from rag_evals.grading.extract import (
     StatementExtractor,
     unclear_sentences,
 )
-from rag_evals.grading.grader import Grader, require_fields
+from rag_evals.grading.given import require_fields
+from rag_evals.grading.grader import Grader
 from rag_evals.grading.verified_result import VerifiedFaithfulnessResult, VerifiedStatement
 from rag_evals.prompt import Prompt, check_language
 from rag_evals.response_models import FaithfulnessResult
 from rag_evals.text import language_of
-from rag_evals.verify import LLMVerifier
+from rag_evals.verify import LLMVerifier, described_stages, with_tunings
+
+if TYPE_CHECKING:
+    from rag_evals.verify import Tuning
 
 
 class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
@@ -79,7 +84,9 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
     def wants_cache(self) -> bool:  # type: ignore[override]  # depends on the parts here
         """True when verdicts cost something and none are kept: words are counted faster."""
         kept = self.verifier.cache_mode is not None
-        return not kept and not isinstance(self.verifier, EmbeddedVerifier)
+        own = self.verifier
+        own = own.verifier if isinstance(own, WrappedVerifier) else own
+        return not kept and not isinstance(own, EmbeddedVerifier)
 
     @property
     def asks_judge(self) -> bool:
@@ -123,6 +130,23 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
                 "that asks none"
             )
         return changed
+
+    @property
+    def stages(self) -> list[dict[str, Any]]:
+        """Its verifiers, and the fingerprint of what finds the statements."""
+        prompt = self.extractor.fingerprint()
+        return [{**stage, "prompt": prompt} for stage in described_stages(self.verifier)]
+
+    def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
+        """Return this grader with a verifier, or a cascade, that follows its tuned files.
+
+        Raises:
+            ConfigurationError: A file is of another verifier, or of an earlier form of it.
+        """
+        extractor, verifier = self._given
+        own = self._own_verifier() if verifier is None else verifier
+        tuned = with_tunings(own, tunings, prompt=self.extractor.fingerprint())
+        return self._changed(extractor, tuned, self.cache)
 
     def with_cache(self, cache: StatementCache) -> Self:
         """Return this grader with a verifier that looks into a cache first."""

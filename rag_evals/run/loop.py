@@ -80,7 +80,7 @@ class Runner:
         self._earlier = read_earlier_outcomes(plan, store, self._refusals, keep=results)
         self._outcomes: list[Outcome] = []
         self._samples: dict[str, StoredSample] = {}
-        self._summary = Summary(unfinished=True, judge=plan.identity["judge"])
+        self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
 
     async def outcomes(self) -> AsyncGenerator[Outcome]:
         """Grade, and yield each outcome once it is kept; those of an earlier run as they come up.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Generic, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 from typing_extensions import TypeVar
 
@@ -146,6 +146,23 @@ class Outcome(Generic[R_co]):
         if values.get("result") is not None:
             values["result"] = None if known is None else _result(values, known, folder)
         return cls(**values)
+
+
+def read_outcome(
+    record: Mapping[str, Any], known: Mapping[str, type[BaseModel]] | None, folder: Path | None
+) -> Outcome:
+    """Read a stored outcome; arguments as for `Outcome.from_record`.
+
+    Raises:
+        DataError: What is stored is no result of its class.
+    """
+    try:
+        return Outcome.from_record(record, known, folder)
+    except ValidationError as error:
+        where = f"row {record['sample_id']!r}, grader {record['grader']!r}"
+        raise DataError(
+            f"{where}: the result is no {record['result_type']}: {fault_of(error)}"
+        ) from error
 
 
 def short_fingerprint(fingerprint: str) -> str:

@@ -29,7 +29,7 @@ from rag_evals.judge import (
 )
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings
 from rag_evals.run.store import FORMAT
-from rag_evals.verify import read_judge
+from rag_evals.verify import read_judge, read_tunings
 
 Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
 """One grader or several: objects, or names of shipped ones."""
@@ -78,6 +78,12 @@ class Plan:
         return model_of(self.client)
 
     @property
+    def stages(self) -> dict[str, list[dict[str, Any]]]:
+        """For each grader with a verifier: who decides, by which labels, and what that promises."""
+        of_graders = {grader.name: grader.stages for grader in self.graders}
+        return {name: stages for name, stages in of_graders.items() if stages}
+
+    @property
     def untuned(self) -> list[str]:
         """Names of verifiers whose threshold nobody has fitted."""
         return sorted({name for grader in self.graders for name in grader.untuned})
@@ -118,6 +124,7 @@ class Plan:
             "rows": None if self.checked is None else self.checked.count,
             "columns": {} if self.checked is None else dict(self.checked.taken),
             "presets": list(self.presets),
+            "stages": self.stages,
             "identity": self.identity,
         }
 
@@ -163,8 +170,9 @@ def make_plan(
     _check_graders(chosen)
     open_cache = partial(_statement_cache, settings, options or {}, client, chosen)
     of_judge = settings.session.options.settings
+    tunings = read_tunings((options or {}).get("tuned"))
     resolved = [
-        resolve(grader, client, model, settings=of_judge, open_cache=open_cache)
+        resolve(grader, client, model, settings=of_judge, tunings=tunings, open_cache=open_cache)
         for grader in chosen
     ]
     asked = resolved[0][1]

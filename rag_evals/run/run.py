@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from pydantic_core import from_json
 
 from rag_evals.core import Phrases, named_arguments
@@ -14,13 +14,13 @@ from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, decide_gate
 from rag_evals.run.export import Layout, frame_of, write_run
 from rag_evals.run.gate import DEFAULT_MIN_SCORED
 from rag_evals.run.kept import Kept, read_kept
-from rag_evals.run.lines import fault_of
-from rag_evals.run.outcome import Outcome
+from rag_evals.run.outcome import Outcome, read_outcome
 from rag_evals.run.plots import plot_records
 from rag_evals.run.results import type_name
 from rag_evals.run.samples import StoredSample, column_value
 from rag_evals.run.scores import GraderOutcomes
 from rag_evals.run.shown import lowest_html
+from rag_evals.run.stages import Stages
 from rag_evals.run.store import Record
 from rag_evals.run.summary import Summary, summary_html
 from rag_evals.run.tables import Shape, rows_of_run
@@ -140,6 +140,11 @@ class Run:
             return self._summary.judge
         judge: str | None = self.identity.get("judge")
         return judge
+
+    @property
+    def stages(self) -> Stages:
+        """Who decides statements, for each grader, and by which labels; empty where judges do."""
+        return self._unfilled().stages if self._summary is None else self._summary.stages
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -355,16 +360,11 @@ class Run:
             unfinished=unfinished,
             judge=self.identity.get("judge"),
             presets=tuple(self.manifest.get("presets", ())),
+            stages=self.manifest.get("stages", {}),
         )
 
     def _outcome(self, record: Record) -> Outcome:
-        try:
-            return Outcome.from_record(record, self._models, self.folder)
-        except ValidationError as error:
-            where = f"row {record['sample_id']!r}, grader {record['grader']!r}"
-            raise DataError(
-                f"{where}: the result is no {record['result_type']}: {fault_of(error)}"
-            ) from error
+        return read_outcome(record, self._models, self.folder)
 
     def _repr_html_(self) -> str:
         shown = summary_html(self.summary(), self.folder)

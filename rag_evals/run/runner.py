@@ -23,6 +23,7 @@ from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Report
 from rag_evals.run.run import Run
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
+from rag_evals.verify import Tuned
 
 OnOutcome = Callable[[Outcome], object]
 """Is called with each outcome; what it returns is awaited where it can be."""
@@ -52,6 +53,7 @@ def evaluate(
     reasks: int = DEFAULT_REASKS,
     transport: Transport = "direct",
     repeat: int = 1,
+    tuned: Tuned = None,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
@@ -88,6 +90,7 @@ def evaluate(
         transport: How strings such as `"openai/..."` are asked: `"direct"`, or `"sdk"` through
             instructor and OpenAI's library, which costs more; the requests are equal.
         repeat: How often each row is graded; `Repeated` says what comes of it.
+        tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
         on_outcome: A function that is called with each outcome once it is kept, those of an earlier
             run among them; an exception in it ends the run.
 
@@ -116,6 +119,7 @@ def evaluate(
         reasks=reasks,
         transport=transport,
         repeat=repeat,
+        tuned=tuned,
     )
     plan = make_plan(
         data,
@@ -153,6 +157,7 @@ async def aevaluate(
     reasks: int = DEFAULT_REASKS,
     transport: Transport = "direct",
     repeat: int = 1,
+    tuned: Tuned = None,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
@@ -169,6 +174,7 @@ async def aevaluate(
         reasks=reasks,
         transport=transport,
         repeat=repeat,
+        tuned=tuned,
     )
     plan = make_plan(
         data,

@@ -16,6 +16,7 @@ from rag_evals.judge import (
     SessionSettings,
     Transport,
 )
+from rag_evals.verify import Tuned
 
 DEFAULT_CONCURRENCY = 16
 # Each grading at work takes memory; no endpoint serves more of them for one client.
@@ -44,6 +45,7 @@ class RunOptions(TypedDict, total=False):
         reasks: How often an invalid reply is asked again; default 3.
         transport: `"direct"` (the default), or `"sdk"` to ask through OpenAI's library.
         repeat: How often each row is graded; default once.
+        tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
     """
 
     limit: int | None
@@ -58,6 +60,7 @@ class RunOptions(TypedDict, total=False):
     reasks: int
     transport: Transport
     repeat: int
+    tuned: Tuned
 
 
 @dataclass(frozen=True, slots=True)

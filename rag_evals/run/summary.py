@@ -12,6 +12,7 @@ from rag_evals.core import Phrases, Usage, phrases
 from rag_evals.response_models import DRIFT_NAMES
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.repeats import RepeatNumbers
+from rag_evals.run.stages import Stages, stage_lines
 from rag_evals.stats import DEFAULT_BANDS, Band, Interval, count_bands, mean_interval
 from rag_evals.text import html_note, html_table
 
@@ -237,6 +238,7 @@ class Summary:
         unfinished: The run ended before all of its data was graded.
         judge: Who graded; None where a stored run does not say.
         presets: Tools by whose column names the data was read.
+        stages: Who decides statements for each grader, and by which labels, as `Plan.stages`.
         first_failure: What the first failed outcome said.
         without_temperature: Models that refused a temperature of 0, known in a run of now.
         untuned: Verifiers whose threshold nobody has fitted, known in a run of now.
@@ -252,6 +254,7 @@ class Summary:
     unfinished: bool = False
     judge: str | None = None
     presets: tuple[str, ...] = ()
+    stages: Stages = field(default_factory=dict)
     first_failure: str = ""
     without_temperature: list[str] = field(default_factory=list)
     untuned: list[str] = field(default_factory=list)
@@ -275,11 +278,7 @@ class Summary:
         return counted_words(kinds)
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Say in lines what a reader must know beside the numbers; mostly nothing.
-
-        Args:
-            say: In which language; None is English.
-        """
+        """Say in lines what a reader must know beside the numbers, in the language of `say`."""
         say = say or phrases()
         models, untuned = ", ".join(self.without_temperature), ", ".join(self.untuned)
         noted = {
@@ -289,7 +288,7 @@ class Summary:
             say("summary.untuned", names=untuned): untuned,
             say("summary.left_out", count=self.left_out): self.left_out,
         }
-        return [note for note, holds in noted.items() if holds]
+        return stage_lines(self.stages, say) + [note for note, holds in noted.items() if holds]
 
     def account(self, *, say: Phrases | None = None) -> str:
         """Say what was spent, in one line; empty when no judge was asked.

@@ -24,6 +24,7 @@ from rag_evals.stats.betting import (
     of_differences,
 )
 from rag_evals.stats.bootstrap import bootstrap_interval
+from rag_evals.stats.bounded_error import Side, SureSide, row_likeness, sure_side
 from rag_evals.stats.clusters import MeanError, mean_error
 from rag_evals.stats.groups import GroupScores, summarize_groups
 from rag_evals.stats.intervals import (
@@ -50,6 +51,14 @@ from rag_evals.stats.significance import (
     mcnemar_exact,
     sign_flip_test,
 )
+from rag_evals.stats.support_maps import (
+    IsotonicMap,
+    PlattMap,
+    SupportMap,
+    fit_isotonic,
+    fit_platt,
+    fit_support_map,
+)
 from rag_evals.stats.thresholds import (
     Calibration,
     CalibrationBin,
@@ -74,12 +83,17 @@ __all__ = [
     "GateVerdict",
     "GroupScores",
     "Interval",
+    "IsotonicMap",
     "MeanError",
     "PairedComparison",
     "PairedVerdict",
     "PassFailTest",
+    "PlattMap",
     "SequentialGate",
+    "Side",
     "SignificanceTest",
+    "SupportMap",
+    "SureSide",
     "ThresholdPoint",
     "auroc",
     "auroc_interval",
@@ -95,6 +109,9 @@ __all__ = [
     "count_bands",
     "count_confusion",
     "drawn_interval",
+    "fit_isotonic",
+    "fit_platt",
+    "fit_support_map",
     "gate_test",
     "holm_adjusted",
     "kappa_interval",
@@ -110,9 +127,11 @@ __all__ = [
     "of_differences",
     "prediction_powered_mean",
     "rogan_gladen_rate",
+    "row_likeness",
     "rows_to_detect",
     "sign_flip_test",
     "summarize_groups",
+    "sure_side",
     "threshold_curve",
     "wilson_interval",
     "within_variance",

@@ -17,6 +17,9 @@ NAMES = {
         "with_options",
     ),
     "llm": ("LLMVerifier",),
+    "tuned": ("TunedVerifier",),
+    "tuning_file": ("AgreementFigures", "Promise", "Tuned", "Tuning", "read_tunings"),
+    "tunings": ("described_stages", "with_tunings"),
     "yes_no": ("YesNoVerifier", "yes_probability"),
 }
 """Every name of this room that others may use, by the file that has it."""

@@ -15,6 +15,14 @@ from rag_evals.verify.judge_string import read_judge as read_judge
 from rag_evals.verify.judge_string import verifier_from_string as verifier_from_string
 from rag_evals.verify.judge_string import with_options as with_options
 from rag_evals.verify.llm import LLMVerifier as LLMVerifier
+from rag_evals.verify.tuned import TunedVerifier as TunedVerifier
+from rag_evals.verify.tuning_file import AgreementFigures as AgreementFigures
+from rag_evals.verify.tuning_file import Promise as Promise
+from rag_evals.verify.tuning_file import Tuned as Tuned
+from rag_evals.verify.tuning_file import Tuning as Tuning
+from rag_evals.verify.tuning_file import read_tunings as read_tunings
+from rag_evals.verify.tunings import described_stages as described_stages
+from rag_evals.verify.tunings import with_tunings as with_tunings
 from rag_evals.verify.yes_no import YesNoVerifier as YesNoVerifier
 from rag_evals.verify.yes_no import yes_probability as yes_probability
 

@@ -37,7 +37,7 @@ def test_embedded_then_a_classifier(tmp_path: Path) -> None:
     sentences = [s.statement for s in result.statements]
     by_words = EmbeddedVerifier().verify(sentences, ROW["context"])
     by_model = ClassifierVerifier(name.removeprefix("hf:")).verify(sentences, ROW["context"])
-    open_ = [0.2 <= verdict.support <= 0.8 for verdict in by_words]
+    open_ = [verdict.support <= 0.8 for verdict in by_words]
 
     assert any(open_)
     assert not all(open_)
@@ -74,7 +74,7 @@ def test_a_cascade_from_the_command_line(scripted: Start, tmp_path: Path) -> Non
     judge = scripted(None)
     name = f"hf:{pair(tmp_path / 'model', 'bert')}"
     alone: Any = Faithfulness.grade(**EIFFEL, client=name)
-    unsure = sum(0.2 <= s.support <= 0.8 for s in alone.statements)
+    unsure = sum(s.support <= 0.8 for s in alone.statements)
     ended = grade(tmp_path, f"{name}>openai/m")
 
     assert ended.exit_code == 0, ended.output

@@ -58,12 +58,21 @@ def test_only_the_unsure_go_on() -> None:
     assert [v.decided_by for v in verdicts] == ["first", "then", "then", "then", "first"]
 
 
+def test_without_a_band_only_supported_is_decided_alone() -> None:
+    """On labelled sets "not supported" is wrong too often at any support to be left at that."""
+    then = Fixed("then")
+    claims = as_claims(["0.0", "0.1", "0.8", "0.81"])
+    verdicts = drive(CascadeVerifier(Fixed("first"), then).flow(claims, ["c"]), None, Meter())
+
+    assert then.seen == [["0.0", "0.1", "0.8"]]
+    assert verdicts[3].decided_by == "first"
+
+
 def test_nobody_unsure_nobody_asked() -> None:
     """The second verifier is not started for nothing."""
     then = Fixed("then")
-    drive(
-        CascadeVerifier(Fixed("first"), then).flow(as_claims(["0.0", "1.0"]), ["c"]), None, Meter()
-    )
+    cascade = CascadeVerifier(Fixed("first"), then, unsure=(0.2, 0.8))
+    drive(cascade.flow(as_claims(["0.0", "1.0"]), ["c"]), None, Meter())
 
     assert then.seen == []
 
@@ -154,8 +163,8 @@ def test_a_chunk_id_that_does_not_exist_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("first", "message"),
     [
-        (EmbeddedVerifier(0.9), r"threshold of 'embedded' is 0.9, outside of unsure=\(0.2, 0.8\)"),
-        (EmbeddedVerifier(0.05), "choose a threshold inside, or widen unsure"),
+        (EmbeddedVerifier(0.9), r"threshold of 'embedded' is 0.9, outside of unsure=\(0.0, 0.8\)"),
+        (EmbeddedVerifier(0.85), "choose a threshold inside, or widen unsure"),
         (LLMVerifier(), "a judge is never unsure: its support is 0 or 1"),
     ],
 )

@@ -40,6 +40,14 @@ from rag_evals.cli.shared.options import (
     Settings,
     SheetOption,
 )
+from rag_evals.cli.shared.tuned import (
+    LabelFiles,
+    MaxError,
+    RequireTuned,
+    TunedFiles,
+    TunedOptions,
+    tuned_plan,
+)
 from rag_evals.cli.shared.verifiers import with_verifier_options
 from rag_evals.core import parse_settings
 from rag_evals.dataset import ColumnMap, DataFile
@@ -57,7 +65,6 @@ from rag_evals.run import (
     RunOptions,
     aexecute,
     estimate,
-    make_plan,
     reporting,
     run_until_signal,
 )
@@ -107,6 +114,10 @@ def grade(
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
     ] = None,
+    tuned: TunedFiles = None,
+    max_error: MaxError = None,
+    labels: LabelFiles = None,
+    must_be_tuned: RequireTuned = False,
     setting: Settings = None,
     column: ColumnOption = None,
     preset: PresetOption = None,
@@ -207,14 +218,10 @@ def grade(
         device=device,
         batch_size=batch_size,
     )
-    plan = make_plan(
-        DataFile(data, sheet, encoding, delimiter),
-        graders,
-        asked,
-        columns=ColumnMap.parse(column or [], preset),
-        concurrency=concurrency,
-        options=options,
-    )
+    file = DataFile(data, sheet, encoding, delimiter)
+    columns = ColumnMap.parse(column or [], preset)
+    by_labels = TunedOptions(tuned, max_error, labels, required=must_be_tuned)
+    plan = tuned_plan(by_labels, file, graders, asked, columns, concurrency, options)
     view = View(by, language=grading_language(language))
     _announce(plan, data, view, quiet=quiet)
     if dry_run:

@@ -1,0 +1,320 @@
+"""What do people's labels say of a judge's support? A map, a threshold, and where to rely on it."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rag_evals.analysis.comparing import RunInput
+from rag_evals.analysis.labels import read_labels
+from rag_evals.analysis.matching import (
+    Matched,
+    Unit,
+    count_foreign,
+    match_labels,
+    why_nothing_fits,
+)
+from rag_evals.core import named_arguments, require_fraction
+from rag_evals.errors import (
+    ConfigurationError,
+    DataError,
+    TooFewLabelsError,
+    UnknownNameError,
+    WeakJudgeError,
+)
+from rag_evals.run import Run, load_run
+from rag_evals.stats import (
+    Interval,
+    PlattMap,
+    SupportMap,
+    SureSide,
+    balanced_accuracy_interval,
+    best_threshold,
+    calibration_error,
+    fit_support_map,
+    sure_side,
+)
+from rag_evals.verify import AgreementFigures, Promise, Tuning
+
+LEAST_LABELS = 30
+"""Fewer labels tell too little to choose anything by."""
+
+LEAST_OF_EACH = 5
+"""So many labels must say yes, and so many no."""
+
+_FOLDS = 10
+_DRAWS = 2_000
+
+
+@named_arguments
+def tune(
+    run: RunInput,
+    labels: str | Path | Sequence[str | Path] = (),
+    *,
+    grader: str | None = None,
+    stage: str | None = None,
+    column: str = "label",
+    max_error: float = 0.05,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Tuning:
+    """Learn from labels what a verifier's support means, and from where on it may be relied on.
+
+    Args:
+        run: A run of the verifier, a folder or in memory; graded without a tuned file for it.
+        labels: As in `agreement`: files, or columns of the data.
+        grader: The only grader to take; None takes the run's only one.
+        stage: Name of the verifier, such as `embedded`; None takes the only one.
+        column: The column of a labels file that holds the label.
+        max_error: Share of verdicts that may be wrong where a cascade leaves it at this verifier.
+        confidence: How often that promise holds.
+        seed: Deals rows into the ten parts of the cross-validation.
+
+    Returns:
+        What `tuned=` of `evaluate` takes; its `write(path)` keeps it in a file.
+
+    Raises:
+        DataError: The labels cannot be read, or fit no verdict.
+        TooFewLabelsError: Fewer than 30 labels fit, or fewer than 5 are yes, or no.
+        WeakJudgeError: What people support has no higher support than the rest.
+        ConfigurationError: The run has no such verifier, or its support is only 0 or 1.
+    """
+    require_fraction("max_error", max_error)
+    require_fraction("confidence", confidence)
+    stored = load_run(run)
+    name = _only_grader(stored, grader)
+    stages = _stages(stored, name)
+    place = _place_of(stages, stage)
+    given = read_labels(labels, stored, column=column)
+    matched = match_labels(stored, given, name)
+    foreign = count_foreign(stored, given)
+    if not matched:
+        raise DataError(why_nothing_fits(given, foreign, matched))
+    chosen = _Chosen.of(matched[0], stages[place]["name"])
+    _check(chosen)
+    named = (labels,) if isinstance(labels, str | Path) else tuple(labels)
+    ids = {unit.sample_id for unit in chosen.units}
+    return Tuning(
+        stage=stages[place]["name"],
+        judge=stages[place]["fingerprint"],
+        prompt=stages[place]["prompt"],
+        languages=_languages(stored, name, ids),
+        before=tuple(one["as_used"] for one in stages[:place]),
+        **_map_fields(fit_support_map(chosen.labels, chosen.supports)),
+        threshold=best_threshold(chosen.labels, chosen.supports).threshold,
+        labels=len(chosen.units),
+        rows=len(ids),
+        level=chosen.level,
+        labels_from=tuple(Path(one).name for one in named),
+        agreement_before=_figures(chosen, chosen.verdicts, chosen.supports),
+        agreement_after=_after(chosen, seed),
+        promise=_promise(chosen, max_error, confidence) if chosen.level == "statement" else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The labelled units that tuning learns from, as aligned lists."""
+
+    level: Literal["statement", "row"]
+    units: list[Unit]
+    labels: list[bool]
+    supports: list[float]
+    verdicts: list[bool]
+
+    @property
+    def rows(self) -> list[str]:
+        return [unit.sample_id for unit in self.units]
+
+    @classmethod
+    def of(cls, matched: Matched, stage: str) -> "_Chosen":
+        """Take labelled statements and rows of one statement; else rows, by the weakest one."""
+        with_statements = {unit.sample_id for unit in matched.statements}
+        others = [unit for unit in matched.rows if unit.sample_id not in with_statements]
+        # The label of a row that is one statement is a label of that statement.
+        single = [unit for unit in others if unit.parts == 1]
+        statements = _decided_by(stage, [*matched.statements, *single])
+        rows = _decided_by(stage, matched.rows)
+        if len(statements) >= LEAST_LABELS or len(statements) >= len(rows):
+            return cls._from("statement", statements)
+        return cls._from("row", rows)
+
+    @classmethod
+    def _from(cls, level: Literal["statement", "row"], units: list[Unit]) -> "_Chosen":
+        return cls(
+            level,
+            units,
+            [unit.label == 1 for unit in units],
+            [unit.support for unit in units if unit.support is not None],
+            [unit.judged == 1 for unit in units],
+        )
+
+
+def _decided_by(stage: str, units: Sequence[Unit]) -> list[Unit]:
+    return [
+        unit
+        for unit in units
+        if unit.decided_by == stage and unit.support is not None and unit.label in (0, 1)
+    ]
+
+
+def _only_grader(run: Run, grader: str | None) -> str:
+    if grader is not None:
+        if grader not in run.graders:
+            raise UnknownNameError.of("grader", grader, run.graders)
+        return grader
+    if len(run.graders) != 1:
+        raise ConfigurationError(
+            f"the run has the graders {', '.join(run.graders)}; name the one to tune for"
+        )
+    return run.graders[0]
+
+
+def _stages(run: Run, grader: str) -> Sequence[Mapping[str, Any]]:
+    stages = run.stages.get(grader)
+    if not stages:
+        raise ConfigurationError(
+            f"the run does not say which verifier decided for {grader!r}: a judge graded whole "
+            "answers, or an earlier rag_evals wrote it; tune a run of a judge such as 'embedded', "
+            "'hf:MODEL' or 'yes-no:PROVIDER/MODEL'"
+        )
+    return stages
+
+
+def _place_of(stages: Sequence[Mapping[str, Any]], stage: str | None) -> int:
+    names = [str(one["name"]) for one in stages]
+    if stage is None and len(names) > 1:
+        raise ConfigurationError(
+            f"the run has the verifiers {', '.join(names)}; name the last one as the stage to "
+            "tune, or tune a run of the first one alone"
+        )
+    if stage is not None and stage not in names:
+        raise UnknownNameError.of("stage", stage, names)
+    place = 0 if stage is None else names.index(stage)
+    if place < len(names) - 1:
+        raise ConfigurationError(
+            f"{stage!r} left statements to {names[place + 1]!r}, and the run has not kept its "
+            f"supports of these; tune a run in which {stage!r} comes last"
+        )
+    if stages[place]["tuned"] is not None:
+        raise ConfigurationError(
+            f"{names[place]!r} followed a tuned file in this run; tune a run without one"
+        )
+    return place
+
+
+def _check(chosen: _Chosen) -> None:
+    count, right = len(chosen.units), sum(chosen.labels)
+    noun = "statements" if chosen.level == "statement" else "rows"
+    if count < LEAST_LABELS:
+        raise TooFewLabelsError(
+            f"{count} labels are of {noun} that this verifier decided; tuning needs "
+            f"{LEAST_LABELS}, and 200 are better"
+        )
+    if min(right, count - right) < LEAST_OF_EACH:
+        raise TooFewLabelsError(
+            f"{right} of the {count} labels say supported and {count - right} say not; tuning "
+            f"needs {LEAST_OF_EACH} of each"
+        )
+    for wanted in (True, False):
+        of_kind = [label is wanted for label in chosen.labels]
+        holders = {row for row, fits in zip(chosen.rows, of_kind, strict=True) if fits}
+        if len(holders) < 2:
+            word = "supported" if wanted else "not supported"
+            raise TooFewLabelsError(
+                f"all labels that say {word} are of row {holders.pop()!r}; tuning needs two rows"
+            )
+    if set(chosen.supports) <= {0.0, 1.0}:
+        raise ConfigurationError(
+            "every support in this run is 0 or 1, so that there is nothing to tune; a verifier "
+            "with probabilities is 'embedded', 'hf:MODEL' or 'yes-no:PROVIDER/MODEL'"
+        )
+
+
+def _languages(run: Run, grader: str, ids: set[str]) -> tuple[str, ...]:
+    found = {
+        (record.get("result") or {}).get("language")
+        for record in run.of_grader(grader)
+        if record["sample_id"] in ids
+    }
+    return tuple(sorted(language for language in found if language))
+
+
+def _map_fields(learnt: SupportMap) -> dict[str, Any]:
+    if isinstance(learnt, PlattMap):
+        return {"map_kind": "platt", "slope": learnt.slope, "intercept": learnt.intercept}
+    return {"map_kind": "isotonic", "supports": learnt.supports, "shares": learnt.shares}
+
+
+def _figures(
+    chosen: _Chosen, verdicts: Sequence[bool], supports: Sequence[float]
+) -> AgreementFigures:
+    accuracy: Interval | None = balanced_accuracy_interval(
+        chosen.labels, verdicts, clusters=chosen.rows, resamples=_DRAWS
+    )
+    assert accuracy is not None, "both labels occur, as was checked"
+    error = calibration_error(chosen.labels, supports).error
+    return AgreementFigures(
+        balanced_accuracy=accuracy.estimate,
+        low=accuracy.low,
+        high=accuracy.high,
+        calibration_error=min(1.0, error),
+    )
+
+
+def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
+    """Measure each part of the rows by what the other parts taught."""
+    verdicts, supports = list(chosen.verdicts), list(chosen.supports)
+    part_of = _dealt(chosen, seed)
+    for part in range(_FOLDS):
+        inside = [place for place, row in enumerate(chosen.rows) if part_of[row] == part]
+        rest = [place for place, row in enumerate(chosen.rows) if part_of[row] != part]
+        labels = [chosen.labels[place] for place in rest]
+        known = [chosen.supports[place] for place in rest]
+        try:
+            learnt = fit_support_map(labels, known)
+            threshold = best_threshold(labels, known).threshold
+        except (WeakJudgeError, TooFewLabelsError):
+            continue  # nothing was learnt without this part: its figures stay as they were
+        for place in inside:
+            verdicts[place] = chosen.supports[place] >= threshold
+            supports[place] = learnt(chosen.supports[place])
+    return _figures(chosen, verdicts, supports)
+
+
+def _dealt(chosen: _Chosen, seed: int) -> dict[str, int]:
+    """Deal rows into parts, so that each part has its share of the rarer label."""
+    rarer = sum(chosen.labels) * 2 < len(chosen.labels)
+    pairs = zip(chosen.rows, chosen.labels, strict=True)
+    holders = {row for row, label in pairs if label is rarer}
+    rows = list(dict.fromkeys(chosen.rows))
+    random.Random(seed).shuffle(rows)
+    rows.sort(key=lambda row: row not in holders)
+    return {row: place % _FOLDS for place, row in enumerate(rows)}
+
+
+def _promise(chosen: _Chosen, max_error: float, confidence: float) -> Promise:
+    # Two sides share what may go wrong, so that both hold together.
+    of_side = 1 - (1 - confidence) / 2
+    supported, unsupported = (
+        sure_side(
+            chosen.labels,
+            chosen.supports,
+            side,
+            max_error=max_error,
+            clusters=chosen.rows,
+            confidence=of_side,
+        )
+        for side in ("supported", "unsupported")
+    )
+    sides: list[SureSide] = [side for side in (supported, unsupported) if side is not None]
+    decided = sum(side.decided for side in sides)
+    return Promise(
+        max_error=max_error,
+        confidence=confidence,
+        supported_from=None if supported is None else supported.limit,
+        unsupported_up_to=None if unsupported is None else unsupported.limit,
+        expected_error=sum(side.errors for side in sides) / decided if decided else None,
+        decided_share=min(1.0, decided / len(chosen.units)),
+    )

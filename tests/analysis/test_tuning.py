@@ -1,0 +1,290 @@
+"""Tuning: what labels say of a verifier, who follows it, and who is refused."""
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run, tune, tune_cascade
+from rag_evals.core import Claim, Flow, Verdict, Verifier
+from rag_evals.embedded.verifier import SHIPPED_WEIGHTS
+from rag_evals.errors import (
+    ConfigurationError,
+    DataError,
+    RagEvalsError,
+    TooFewLabelsError,
+    WeakJudgeError,
+)
+from rag_evals.grading.extract import SentenceExtractor
+from rag_evals.run import Run
+from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.verify import CascadeVerifier, TunedVerifier, Tuning
+from tests.labelled import labelled_rows
+
+Start = Callable[[Script], ScriptedJudge]
+
+
+class Numbered(Verifier):
+    """Gives each statement the support that stands at its end, as in "… 0.35."."""
+
+    def __init__(self, name: str = "numbered", threshold: float = 0.5) -> None:
+        self.name = name
+        self._threshold = threshold
+
+    @property
+    def threshold(self) -> float:
+        return self._threshold
+
+    def fingerprint(self) -> str:
+        return f"{self.name} {self._threshold}"
+
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        yield from ()
+        supports = [float(one.text.rstrip(".").split()[-1]) for one in claims]
+        return [Verdict(s, s >= self._threshold, (0,), "as written") for s in supports]
+
+
+def rows(count: int = 120, *, seed: int = 0, per_row: int = 2) -> list[dict[str, Any]]:
+    """Return answers whose statements are supported far more often than their support says."""
+    rng = random.Random(seed)
+    made = []
+    for number in range(count):
+        statements = []
+        for place in range(per_row):
+            chance = rng.random()
+            text = f"Statement {place} of answer {number} has the support {chance**3:.6f}."
+            statements.append({"text": text, "label": int(rng.random() < chance)})
+        made.append(
+            {
+                "id": f"r{number}",
+                "answer": " ".join(str(one["text"]) for one in statements),
+                "context": ["Statements have supports."],
+                "statements": statements,
+            }
+        )
+    return made
+
+
+def graded(data: list[dict[str, Any]], verifier: Verifier | None = None, **more: Any) -> Run:
+    grader = TwoStepFaithfulness.with_parts(
+        extractor=SentenceExtractor(), verifier=verifier or Numbered()
+    )
+    return evaluate(data, grader, **more)
+
+
+def test_labels_calibrate_and_move_the_threshold() -> None:
+    """Too low supports are right on left-out rows, and more verdicts agree with people."""
+    tuning = tune(graded(rows()))
+    before, after = tuning.agreement_before, tuning.agreement_after
+
+    assert (tuning.stage, tuning.labels, tuning.rows, tuning.level) == (
+        "numbered", 240, 120, "statement",
+    )  # fmt: skip
+    assert tuning.threshold < 0.4
+    assert before.calibration_error > 0.2 > 0.12 > after.calibration_error
+    assert after.balanced_accuracy > before.balanced_accuracy
+    assert "balanced accuracy   0." in str(tuning)
+
+
+def test_a_tuned_run_shows_shares_and_says_by_which_labels(tmp_path: Path) -> None:
+    """Supports are those of the map, verdicts those of the threshold, and the file says it all."""
+    tuning = tune(graded(rows()))
+    tuning.write(tmp_path / "judge.json")
+    again = graded(rows(seed=1), tuned=tmp_path / "judge.json", out=tmp_path / "run")
+    findings = [one for outcome in again for one in outcome.findings]
+    raw = [float(one.text.rstrip(".").split()[-1]) for one in findings]
+
+    assert [one.support for one in findings] == [tuning.support_map(one) for one in raw]
+    assert [one.verdict for one in findings] == [one >= tuning.threshold for one in raw]
+    moved = next(one for one, own in zip(findings, raw, strict=True) if own < 0.5 and one.verdict)
+    assert str(moved.reasoning).startswith("counted so by the threshold")
+    line = "numbered: supports calibrated by 240 labels (platt), supported from"
+    assert line in str(again.summary())
+    assert line in load_run(tmp_path / "run").notes()[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (Numbered(threshold=0.6), "stale or foreign: it is of another version"),
+        (Numbered("other"), "is for 'numbered', and the judge has no such stage"),
+    ],
+)
+def test_a_stale_or_foreign_file_is_refused(changed: Numbered, message: str) -> None:
+    """Before anything is graded."""
+    with pytest.raises(ConfigurationError, match=message):
+        graded(rows(2), changed, tuned=tune(graded(rows())))
+
+
+def test_statements_found_in_another_way_are_foreign(scripted: Start) -> None:
+    """A judge that extracts makes other statements than sentences are."""
+    scripted(None)
+    tuning = tune(graded(rows()))
+    extracting = TwoStepFaithfulness.with_parts(verifier=Numbered())
+
+    with pytest.raises(ConfigurationError, match="found in another way"):
+        evaluate(rows(2), extracting, "openai/m", tuned=tuning)
+    with pytest.raises(ConfigurationError, match="has no verifier to follow the tuned file"):
+        evaluate(rows(2), "chunk_utility", "openai/m", tuned=tuning)
+    with pytest.raises(ConfigurationError, match="two tuned files are for 'numbered'"):
+        graded(rows(2), tuned=[tuning, tuning])
+
+
+def test_a_language_that_nobody_labelled_is_decided_without_the_file() -> None:
+    """Russian answers keep the embedded judge's own support, and a warning says so."""
+    run = evaluate(list(labelled_rows()))
+    tuning = tune(run)
+    russian: dict[str, Any] = {
+        "answer": "Башня стоит в Париже.",
+        "context": ["Башня стоит в Париже."],
+    }
+    own: Any = Faithfulness.grade(**russian)
+    found: Any = Faithfulness.grade(**russian, tuned=tuning)
+
+    assert tuning.languages == ("en",)
+    assert found.statements[0].support == own.statements[0].support
+    assert "was tuned on English: not calibrated" in found.warnings[0]
+
+
+def test_a_cascade_keeps_its_promise_and_says_it() -> None:
+    """What the first decides alone is wrong as seldom as promised; the rest goes on."""
+    tuning = tune(graded(rows(1_000, per_row=1)), max_error=0.2)
+    promise = tuning.promise
+    assert promise is not None
+    assert promise.supported_from is not None
+    cascade = CascadeVerifier(Numbered(), Numbered("second"))
+    fresh = rows(1_000, seed=1, per_row=1)
+    run = graded(fresh, cascade, tuned=tuning)
+    truth = {row["id"]: bool(row["statements"][0]["label"]) for row in fresh}
+    alone = [
+        (one.verdict, truth[outcome.sample_id])
+        for outcome in run
+        for one in outcome.findings
+        if one.decided_by == "numbered"
+    ]
+    wrong = sum(verdict is not label for verdict, label in alone) / len(alone)
+
+    assert 0.1 < len(alone) / 1_000 < 0.9
+    assert wrong <= 0.2
+    assert "promised at most 20.0% (95% confidence)" in str(run.summary())
+
+
+def test_a_first_that_keeps_no_promise_is_refused() -> None:
+    """Few labels, or an error that is never low: the first judge decides nothing."""
+    tuning = tune(graded(rows(40)))
+
+    assert "decides nothing" in str(tuning)
+    with pytest.raises(ConfigurationError, match="the numbered judge decides nothing here"):
+        graded(rows(2), CascadeVerifier(Numbered(), Numbered("second")), tuned=tuning)
+
+
+def test_a_later_stage_is_bound_to_those_before_it() -> None:
+    """Its labels are of what they left open: with another first stage it is foreign."""
+    data = rows(600, per_row=1)
+    first = tune(graded(data), max_error=0.15)
+    cascade = CascadeVerifier(Numbered(), Numbered("second"))
+    second = tune(graded(data, cascade, tuned=first), stage="second", max_error=0.01)
+
+    three = CascadeVerifier(Numbered(), CascadeVerifier(Numbered("second"), Numbered("third")))
+    graded(rows(2), cascade, tuned=[first, second])
+    with pytest.raises(ConfigurationError, match="left open"):
+        graded(rows(2), cascade, tuned=second)
+    with pytest.raises(ConfigurationError, match="the second judge decides nothing here"):
+        graded(rows(2), three, tuned=[first, second])
+
+
+def test_without_labels_a_cascade_says_that_it_is_not_calibrated() -> None:
+    """In every summary, with what bounds the error."""
+    run = graded(rows(3), CascadeVerifier(Numbered(), Numbered("second")))
+    expected = "numbered is not calibrated: it decides alone where its support is above 0.8"
+
+    assert expected in str(run.summary())
+
+
+def test_labels_of_whole_rows_tune_the_weakest_statement() -> None:
+    """They calibrate and choose a threshold, and promise nothing of single statements."""
+    data = [
+        {**row, "label": int(all(one["label"] for one in row["statements"])), "statements": None}
+        for row in rows()
+    ]
+    tuning = tune(graded(data))
+
+    assert (tuning.level, tuning.labels, tuning.promise) == ("row", 120, None)
+    with pytest.raises(ConfigurationError, match="labels of whole rows only"):
+        graded(rows(2), CascadeVerifier(Numbered(), Numbered("second")), tuned=tuning)
+
+
+def _labels(change: Callable[[dict[str, Any]], int], count: int = 40) -> Run:
+    data = rows(count, per_row=1)
+    for row in data:
+        row["statements"][0]["label"] = change(row)
+    return graded(data)
+
+
+def _not_three(row: dict[str, Any]) -> int:
+    return int(int(row["id"][1:]) > 2)
+
+
+@pytest.mark.parametrize(
+    ("run", "error", "message"),
+    [
+        (lambda: graded(rows(14)), TooFewLabelsError, "28 labels are of statements"),
+        (lambda: _labels(lambda _: 1), TooFewLabelsError, "40 of the 40 labels say supported"),
+        (lambda: _labels(_not_three), TooFewLabelsError, "5 of each"),
+        (
+            lambda: _labels(lambda row: int(float(row["answer"][:-1].split()[-1]) < 0.1), 60),
+            WeakJudgeError,
+            "no higher support than the rest",
+        ),
+        (lambda: graded(rows(), Numbered(), tuned=tune(graded(rows()))),
+         ConfigurationError, "'numbered' followed a tuned file"),
+        (lambda: graded(rows(9), CascadeVerifier(Numbered(), Numbered("second"))),
+         ConfigurationError, "name the last one"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_tuned_is_refused(
+    run: Callable[[], Run], error: type[RagEvalsError], message: str
+) -> None:
+    """In one line that says what is wrong."""
+    with pytest.raises(error, match=message):
+        tune(run())
+
+
+def test_labels_of_other_rows_are_refused(tmp_path: Path) -> None:
+    """And so is a stage that there is not."""
+    run = graded(rows(9))
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text('{"sample_id": "x", "label": 1}\n')
+
+    with pytest.raises(DataError, match="none of the 1 labels is of a row"):
+        tune(run, labels)
+    with pytest.raises(ConfigurationError, match="no stage 'x'"):
+        tune(run, stage="x")
+
+
+def test_a_cascade_is_tuned_stage_by_stage(tmp_path: Path) -> None:
+    """Labelled rows are graded by every stage but the last, which is not asked."""
+    path, copy = tmp_path / "labelled.jsonl", tmp_path / "weights.json"
+    copy.write_bytes(SHIPPED_WEIGHTS.read_bytes())
+    path.write_text("".join(json.dumps(row) + "\n" for row in labelled_rows()))
+    client = f"embedded>embedded:{copy}>openai/m"
+    (first,) = tune_cascade("embedded>openai/m", path, max_error=0.4)
+
+    assert (first.stage, first.labels, first.before) == ("embedded", 120, ())
+    with pytest.raises(TooFewLabelsError, match="tuning needs"):
+        tune_cascade(client, path, max_error=0.4)
+    with pytest.raises(ConfigurationError, match="is one judge; use a cascade"):
+        tune_cascade("embedded", "labels.jsonl")
+
+
+def test_a_tuned_verifier_is_itself_one_stage() -> None:
+    """Its name and its work stay, its fingerprint does not."""
+    tuning: Tuning = tune(graded(rows()))
+    tuned = TunedVerifier(Numbered(), tuning)
+
+    assert tuned.name == "numbered"
+    assert tuned.fingerprint() != Numbered().fingerprint()
+    assert tuned.threshold == tuning.threshold_shown

@@ -1,0 +1,197 @@
+"""What do a few labels do for the embedded judge, and does a cascade keep its promise?
+
+Prints the Markdown tables of docs/how-many.md and docs/verifiers.md. The judge is trained without
+the set that it is measured on, as for its model card:
+
+    python tests/benchmarks/tuned_judges.py DATA_DIR --splits 200
+"""
+
+import argparse
+import random
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from rag_evals.errors import TooFewLabelsError, WeakJudgeError
+from rag_evals.stats import (
+    best_threshold,
+    calibration_error,
+    count_confusion,
+    fit_support_map,
+    sure_side,
+)
+from tools.train_embedded.__main__ import train
+from tools.train_embedded.rows import read_statements
+
+LEFT_OUT = ("mnli", "snli", "scitail", "wice_tokens")
+OWN_THRESHOLD = 0.5
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """One set: statements with a label, a support of a judge that never saw it, and their row."""
+
+    name: str
+    labels: list[bool]
+    supports: list[float]
+    rows: list[str]
+
+    def places(self) -> dict[str, list[int]]:
+        """Return the statements of each row."""
+        found: dict[str, list[int]] = {}
+        for place, row in enumerate(self.rows):
+            found.setdefault(row, []).append(place)
+        return found
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Labels of whole rows, drawn with replacement: the set stands for all there is."""
+
+    labels: list[bool]
+    supports: list[float]
+    clusters: list[int]
+
+
+def main() -> None:
+    """Print every table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--splits", type=int, default=200)
+    parser.add_argument("--max-error", type=float, default=0.05)
+    parser.add_argument("--counts", type=int, nargs="+", default=[200, 500])
+    options = parser.parse_args()
+    sets = list(_sets(options.data))
+    _print_untuned(sets)
+    for count in options.counts:
+        _print_tuned(sets, count, options.splits)
+        _print_promises(sets, count, options.splits, options.max_error)
+
+
+def _sets(folder: Path) -> Iterator[Labelled]:
+    statements = read_statements(folder)
+    _, measured = train(statements, seed=0)
+    for name, rows in statements.items():
+        if name not in LEFT_OUT:
+            supports = [float(score) for score in measured.scores[name]]
+            labels = [bool(row.label) for row in rows]
+            yield Labelled(name, labels, supports, [row.row_id for row in rows])
+
+
+def _draws(data: Labelled, count: int, splits: int) -> Iterator[Draw]:
+    rng = random.Random(1)
+    places = list(data.places().values())
+    for _ in range(splits):
+        drawn: list[tuple[int, int]] = []
+        row = 0
+        while len(drawn) < count:
+            drawn += [(place, row) for place in rng.choice(places)]
+            row += 1
+        yield Draw(
+            [data.labels[place] for place, _ in drawn],
+            [data.supports[place] for place, _ in drawn],
+            [row for _, row in drawn],
+        )
+
+
+def _print_untuned(sets: list[Labelled]) -> None:
+    """Show what a cascade decides alone at fixed limits, and how much of that is wrong."""
+    print("| set | statements | above 0.8: decided | wrong | below 0.2: decided | wrong |")
+    print("|---|---|---|---|---|---|")
+    for data in sets:
+        cells = []
+        for side in (True, False):
+            inside = [
+                label
+                for label, support in zip(data.labels, data.supports, strict=True)
+                if (support > 0.8 if side else support < 0.2)
+            ]
+            wrong = sum(label is not side for label in inside)
+            share = f"{100 * wrong / len(inside):.0f} %" if inside else "-"
+            cells += [f"{100 * len(inside) / len(data.labels):.0f} %", share]
+        print(f"| {data.name} | {len(data.labels)} | {' | '.join(cells)} |")
+    print(flush=True)
+
+
+def _print_tuned(sets: list[Labelled], count: int, splits: int) -> None:
+    """Show calibration error and balanced accuracy over the whole set, before and after tuning."""
+    print(f"{count} labels, {splits} draws\n")
+    print("| set | calibration error: before | after | balanced accuracy: before | after |")
+    print("|---|---|---|---|---|")
+    for data in sets:
+        errors, accuracies = [], []
+        for draw in _draws(data, count, splits):
+            try:
+                learnt = fit_support_map(draw.labels, draw.supports)
+                threshold = best_threshold(draw.labels, draw.supports).threshold
+            except (TooFewLabelsError, WeakJudgeError):
+                continue
+            errors.append(
+                calibration_error(data.labels, [learnt(one) for one in data.supports]).error
+            )
+            accuracies.append(_accuracy(data, threshold))
+        before = calibration_error(data.labels, data.supports).error
+        cells = [before, fmean(errors), _accuracy(data, OWN_THRESHOLD), fmean(accuracies)]
+        print(f"| {data.name} | {' | '.join(f'{100 * cell:.1f}' for cell in cells)} |", flush=True)
+    print()
+
+
+def _accuracy(data: Labelled, threshold: float) -> float:
+    verdicts = [support >= threshold for support in data.supports]
+    return count_confusion(data.labels, verdicts).balanced_accuracy or 0.0
+
+
+def _print_promises(sets: list[Labelled], count: int, splits: int, max_error: float) -> None:
+    """Show how often the true error of what is decided alone is above what was promised."""
+    print(f"{count} labels, {splits} draws, at most {max_error:.0%} wrong promised\n")
+    print("| set | rows as clusters: refused | decided | wrong | broken | no clusters: broken |")
+    print("|---|---|---|---|---|---|")
+    for data in sets:
+        cells: list[str] = []
+        for clustered in (True, False):
+            figures = [
+                _decided(data, draw, max_error, clustered=clustered)
+                for draw in _draws(data, count, splits)
+            ]
+            kept = [(decided, wrong) for decided, wrong in figures if decided]
+            broken = sum(wrong > max_error * decided for decided, wrong in kept)
+            if clustered:
+                alone = sum(decided for decided, _ in kept)
+                wrong_share = sum(wrong for _, wrong in kept) / alone if alone else 0.0
+                cells += [
+                    f"{100 * (splits - len(kept)) / splits:.0f} %",
+                    f"{100 * alone / splits / len(data.labels):.0f} %",
+                    f"{100 * wrong_share:.1f} %" if alone else "-",
+                ]
+            cells.append(f"{100 * broken / splits:.1f} %")
+        print(f"| {data.name} | {' | '.join(cells)} |", flush=True)
+    print()
+
+
+def _decided(data: Labelled, draw: Draw, max_error: float, *, clustered: bool) -> tuple[int, int]:
+    """Return what is decided alone over the whole set, and how much of it is wrong."""
+    clusters = draw.clusters if clustered else None
+    decided = wrong = 0
+    for supported in (True, False):
+        found = sure_side(
+            draw.labels,
+            draw.supports,
+            "supported" if supported else "unsupported",
+            max_error=max_error,
+            clusters=clusters,
+        )
+        if found is None:
+            continue
+        for label, support in zip(data.labels, data.supports, strict=True):
+            if support >= found.limit if supported else support <= found.limit:
+                decided += 1
+                wrong += label is not supported
+    return decided, wrong
+
+
+if __name__ == "__main__":
+    main()
