@@ -1,8 +1,7 @@
 """What is a grader? A name, a fingerprint and a flow; grading one answer is the same for all."""
 
-import copy
 import os
-from abc import ABC, ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -21,11 +20,9 @@ from rag_evals.core import (
     Verifier,
     named_arguments,
 )
-from rag_evals.errors import (
-    ConfigurationError,
-    FixedGraderError,
-)
+from rag_evals.errors import ConfigurationError
 from rag_evals.grading.drivers import drive, drive_async
+from rag_evals.grading.fixed import FixedOnceMade
 from rag_evals.grading.given import sample_of
 from rag_evals.grading.shown import grader_html, grader_line
 from rag_evals.judge import (
@@ -54,19 +51,7 @@ JUDGE_VARIABLE = "RAG_EVALS_JUDGE"
 """Environment variable with the judge to use where none is named."""
 
 
-class _Finished(ABCMeta):
-    """Marks a grader as finished once all constructors have run."""
-
-    # Checkers take a call of a class for its constructor, and should.
-    if not TYPE_CHECKING:
-
-        def __call__(cls, *args: object, **kwargs: object) -> object:
-            made = super().__call__(*args, **kwargs)
-            made.__dict__["_finished"] = True
-            return made
-
-
-class Grader(ABC, Generic[R], metaclass=_Finished):
+class Grader(FixedOnceMade, Generic[R]):
     """Base of every grader; a subclass says what to ask and how to read the answer.
 
     Attributes:
@@ -171,32 +156,12 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """Return this grader with a hash of the Python files that it comes from."""
         return self._copy_with(source=source)
 
-    # A checker that saw it would take any attribute for one that may be set.
-    if not TYPE_CHECKING:
-
-        def __setattr__(self, name: str, value: object) -> None:
-            """Refuse to change a finished grader: the shipped ones are shared by a whole program.
-
-            A grader of the user's own may change what it has.
-            """
-            shipped = type(self).__module__.startswith("rag_evals.")
-            is_new = not hasattr(self, name)
-            if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
-                raise FixedGraderError(_how_to_change(self, name, is_new=is_new))
-            super().__setattr__(name, value)
-
     def __repr__(self) -> str:
         """One line: the name, the fields it needs, and what was set on it."""
         return grader_line(self)
 
     def _repr_html_(self) -> str:
         return grader_html(self)
-
-    def _copy_with(self, **values: object) -> Self:
-        """Return a copy with other values for some attributes."""
-        changed = copy.copy(self)
-        changed.__dict__.update(values)
-        return changed
 
     def check(self) -> None:
         """Find out before the first call whether it can work; nothing to find out for most.
@@ -302,23 +267,6 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
                 judge = AsyncRepeatedJudge(judge, judge_client)
         named = partial(async_judge_for, options=options)
         return await drive_async(grader.flow(sample), judge, Meter(timeout), named=named)
-
-
-def _how_to_change(grader: Grader[Any], name: str, *, is_new: bool) -> str:
-    kind = type(grader)
-    ways = [
-        f"{method}({name}=...), which returns a changed copy"
-        for method in ("with_options", "with_parts")
-        if name in getattr(getattr(kind, method, None), "__annotations__", ())
-    ]
-    if hasattr(kind, f"with_{name}"):
-        ways.append(f"with_{name}(...), which returns a changed copy")
-    if name in ("model", "settings"):
-        ways.append(f"{name}= of grade and evaluate")
-    if not ways:
-        ways.append(f"the constructor of {kind.__name__} for one of your own")
-    fault = "has no such attribute" if is_new else "is shared and cannot be changed"
-    return f"{grader.name}.{name} cannot be set: the grader {fault}; use {' or '.join(ways)}"
 
 
 def resolve(
