@@ -14,11 +14,11 @@ from rag_evals.stats import IsotonicMap, PlattMap, SupportMap
 _Share = Field(ge=0, le=1)
 
 
-class _Part(BaseModel):
+class _TunedPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class AgreementFigures(_Part):
+class AgreementFigures(_TunedPart):
     """How far verdicts agree with people's labels.
 
     Attributes:
@@ -34,7 +34,7 @@ class AgreementFigures(_Part):
     calibration_error: float = _Share
 
 
-class Promise(_Part):
+class Promise(_TunedPart):
     """Where a cascade may leave it at this verifier's verdict.
 
     Attributes:
@@ -59,7 +59,7 @@ class Promise(_Part):
         return self.supported_from is not None or self.unsupported_up_to is not None
 
 
-class Tuning(_Part):
+class Tuning(_TunedPart):
     """What labels say of the support of one verifier.
 
     Attributes:
