@@ -1,8 +1,9 @@
 """What did a run find? Fresh from `evaluate` or read from its folder, it answers the same."""
 
 from collections.abc import Iterator, Mapping
+from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from rag_evals.core import Phrases, named_arguments
 from rag_evals.errors import DataError, NotInRunError
@@ -13,13 +14,13 @@ from rag_evals.run.kept import read_kept
 from rag_evals.run.kept_run import KeptRun
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.plots import plot_records
-from rag_evals.run.scores import GraderOutcomes
+from rag_evals.run.scores import GraderOutcomes, ScoreNumbers
 from rag_evals.run.shown import lowest_html
-from rag_evals.run.summary import Summary, summary_html
+from rag_evals.run.summary import GraderSummary, Summary, summary_html
 from rag_evals.run.tables import Shape, rows_of_run
 
 
-class Run(KeptRun):
+class Run(KeptRun, ScoreNumbers):
     """What a run found, as `evaluate` returns it and as `load_run` reads it from its folder.
 
     One that `evaluate` returns reads what its folder keeps when it is first asked for it.
@@ -42,12 +43,27 @@ class Run(KeptRun):
         """A run without outcomes is a run too."""
         return True
 
-    def __getitem__(self, name: str) -> GraderOutcomes:
+    @overload
+    def __getitem__(self, name: str) -> GraderOutcomes: ...
+    @overload
+    def __getitem__(self, name: int) -> Outcome: ...
+    @overload
+    def __getitem__(self, name: slice) -> list[Outcome]: ...
+    def __getitem__(self, name: str | int | slice) -> GraderOutcomes | Outcome | list[Outcome]:
         """Return what a grader found, or, by a sample's id, what all graders found in it.
 
+        A number or a slice counts outcomes, in their order from 0.
+
         Raises:
-            DataError: Neither is in the run, or both are.
+            DataError: Nothing in the run is called so, or two things are.
         """
+        if isinstance(name, slice):
+            return self.outcomes[name]
+        if isinstance(name, str):
+            return self._named(name)
+        return self._at(name)
+
+    def _named(self, name: str) -> GraderOutcomes:
         outcomes = self.outcomes
         of_grader = [outcome for outcome in outcomes if outcome.grader == name]
         of_sample = [outcome for outcome in outcomes if outcome.sample_id == name]
@@ -59,6 +75,27 @@ class Run(KeptRun):
                 f"{', '.join(self.graders) or 'none'}"
             )
         return GraderOutcomes(name, of_grader or of_sample)
+
+    def _at(self, given: Any) -> Outcome:
+        try:
+            place = index(given)  # numpy's numbers are numbers too
+        except TypeError:
+            raise DataError(
+                f"a run is indexed by a place, a grader or a sample id, not by {given!r}"
+            ) from None
+        outcomes, as_id = self.outcomes, str(place)
+        found = outcomes[place] if -len(outcomes) <= place < len(outcomes) else None
+        # Whoever numbers rows from 1 means the id, and would be given the next row.
+        if (found is None or found.sample_id != as_id) and any(
+            outcome.sample_id == as_id for outcome in outcomes
+        ):
+            raise DataError(
+                f"{place} is a place and the id of another row; take run[{as_id!r}] for the row, "
+                f"run.outcomes[{place}] for the place"
+            )
+        if found is None:
+            raise NotInRunError(f"no outcome {place} in the run; it has {len(outcomes)}, from 0 on")
+        return found
 
     def __repr__(self) -> str:
         """One line: graders, means and counts, and where it is kept."""
@@ -192,6 +229,15 @@ class Run(KeptRun):
     def notes(self, *, say: Phrases | None = None) -> list[str]:
         """Say in lines what a reader must know beside the numbers, in the language of `say`."""
         return self._unfilled().notes(say=say)
+
+    def _numbers(self) -> GraderSummary:
+        found = self.summary().graders
+        if len(found) > 1:
+            first = next(iter(found))
+            raise DataError(
+                f"the run has the graders {', '.join(found)}; take one, as in run[{first!r}].mean()"
+            )
+        return next(iter(found.values()), GraderSummary(""))
 
     def _repr_html_(self) -> str:
         shown = summary_html(self.summary(), self.folder)

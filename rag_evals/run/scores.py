@@ -1,5 +1,6 @@
 """How did one grader grade? Its outcomes, and the usual numbers of their scores."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import overload
 
@@ -9,7 +10,53 @@ from rag_evals.run.summary import GraderSummary
 from rag_evals.stats import Interval
 
 
-class GraderOutcomes(Sequence[Outcome]):
+class ScoreNumbers(ABC):
+    """The usual numbers of the scores of one grader."""
+
+    @abstractmethod
+    def _numbers(self) -> GraderSummary:
+        """Count the outcomes that are meant."""
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores of the rows that have one, 0 to 1."""
+        return list(self._numbers().scores)
+
+    @property
+    def n(self) -> int:
+        """How many rows have a score."""
+        return self._numbers().scored
+
+    def mean(self) -> float | None:
+        """Return the mean score; None without a score."""
+        return self._numbers().mean()
+
+    def median(self) -> float | None:
+        """Return the median score; None without a score."""
+        return self._numbers().spread()["median"]
+
+    def std(self) -> float | None:
+        """Return the standard deviation of the scores (n - 1); None for fewer than two."""
+        return self._numbers().spread()["std"]
+
+    def min(self) -> float | None:
+        """Return the lowest score; None without a score."""
+        return self._numbers().spread()["min"]
+
+    def max(self) -> float | None:
+        """Return the highest score; None without a score."""
+        return self._numbers().spread()["max"]
+
+    def interval(self, confidence: float = 0.95) -> Interval | None:
+        """Return the mean and where the mean over all such rows lies; None without a score.
+
+        Args:
+            confidence: Coverage of the interval, as a fraction; rows count as independent.
+        """
+        return self._numbers().interval(confidence)
+
+
+class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
     """The outcomes of one grader in a run, in the order of the data.
 
     Attributes:
@@ -38,57 +85,19 @@ class GraderOutcomes(Sequence[Outcome]):
         """Yield the outcomes."""
         return iter(self._outcomes)
 
-    @property
-    def scores(self) -> list[float]:
-        """The scores of the rows that have one, 0 to 1."""
-        return [outcome.score for outcome in self._outcomes if outcome.score is not None]
-
-    @property
-    def n(self) -> int:
-        """How many rows have a score."""
-        return len(self.scores)
-
-    def mean(self) -> float | None:
-        """Return the mean score; None without a score."""
-        return self._summary().mean()
-
-    def median(self) -> float | None:
-        """Return the median score; None without a score."""
-        return self._summary().spread()["median"]
-
-    def std(self) -> float | None:
-        """Return the standard deviation of the scores (n - 1); None for fewer than two."""
-        return self._summary().spread()["std"]
-
-    def min(self) -> float | None:
-        """Return the lowest score; None without a score."""
-        return self._summary().spread()["min"]
-
-    def max(self) -> float | None:
-        """Return the highest score; None without a score."""
-        return self._summary().spread()["max"]
-
-    def interval(self, confidence: float = 0.95) -> Interval | None:
-        """Return the mean and where the mean over all such rows lies; None without a score.
-
-        Args:
-            confidence: Coverage of the interval, as a fraction; rows count as independent.
-        """
-        return self._summary().interval(confidence)
-
     def __str__(self) -> str:
         """One line, as the summary has it."""
-        return self._summary().line()
+        return self._numbers().line()
 
     def __repr__(self) -> str:
         """One line."""
         return f"GraderOutcomes({self})"
 
     def _repr_html_(self) -> str:
-        table: str = self._summary()._repr_html_()
+        table: str = self._numbers()._repr_html_()
         return f"{table}{lowest_html(self._outcomes)}"
 
-    def _summary(self) -> GraderSummary:
+    def _numbers(self) -> GraderSummary:
         summary = GraderSummary(self.grader)
         for outcome in self._outcomes:
             summary.add(outcome)

@@ -133,10 +133,42 @@ def test_a_run_is_a_collection_of_outcomes(run: Run) -> None:
     assert evaluate([], client="embedded")
 
 
+def test_a_run_is_indexed_by_place_too(run: Run) -> None:
+    """As a list of its outcomes; ids are texts, so that a number is a place."""
+    assert [run[0].sample_id, run[-1].sample_id] == ["r0", "r3"]
+    assert [outcome.sample_id for outcome in run[:2]] == ["r0", "r1"]
+    numbered = evaluate([{**row, "id": place} for place, row in enumerate(ROWS)], client="embedded")
+    assert numbered[2].score == numbered["2"][0].score == 0.0
+    shifted = evaluate(
+        [{**row, "id": place} for place, row in enumerate(ROWS, 1)], client="embedded"
+    )
+    with pytest.raises(DataError, match=r"1 is a place and the id of another row; take run\['1'\]"):
+        shifted[1]
+
+
+def test_a_run_of_one_grader_has_its_numbers(run: Run) -> None:
+    """Of several it says which there are, and how to take one."""
+    assert (run.mean(), run.median(), run.std(), run.n) == (0.5, 0.5, 0.5, 3)
+    assert (run.min(), run.max(), run.scores) == (0.0, 1.0, [1.0, 0.5, 0.0])
+    assert run.interval() == run["faithfulness"].interval()
+    unkept = evaluate(DATA, client="embedded", keep=False)
+    assert (unkept.mean(), unkept.n) == (0.5, 3)
+    assert evaluate([], client="embedded").mean() is None
+    two = evaluate(DATA, ["faithfulness", "faithfulness_two_step"], client="embedded")
+    with pytest.raises(DataError, match=r"graders faithfulness, .*run\['faithfulness'\]"):
+        two.mean()
+
+
 @pytest.mark.parametrize(
     ("ask", "kind", "message"),
     [
         (lambda run: run["none"], KeyError, "no grader and no sample 'none' in the run; graders"),
+        (lambda run: run[9], KeyError, "no outcome 9 in the run; it has 4, from 0 on"),
+        (
+            lambda run: run[0.5],
+            DataError,
+            "a run is indexed by a place, a grader or a sample id, not by 0.5",
+        ),
         (lambda run: run.write("a.pdf"), ConfigurationError, "'a.pdf' is not a kind of file"),
         (lambda run: run.write("a.csv", "flat"), ConfigurationError, "shape is 'flat'; expected"),
         (lambda run: run.write("a.csv", decimal="x"), ConfigurationError, "decimal is 'x'"),
