@@ -2,11 +2,19 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rag_evals.core import Phrases, phrases
-from rag_evals.run import Record, RepeatNumbers, Run, reason_of, worst_mean
+from rag_evals.run import (
+    Design,
+    Record,
+    RepeatNumbers,
+    Run,
+    SampledMean,
+    reason_of,
+    worst_mean,
+)
 from rag_evals.stats import (
     DEFAULT_BANDS,
     Band,
@@ -82,7 +90,7 @@ def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
     groups = None if view.by is None else run.column(view.by)
     clusters = None if view.cluster is None else run.column(view.cluster)
     return [
-        _numbers(grader, run.of_grader(grader), view, groups, clusters)
+        _numbers(grader, run, view, groups, clusters)
         for grader in run.graders
         if run.of_grader(grader)
     ]
@@ -104,11 +112,12 @@ def usage_of(run: Run) -> dict[str, float]:
 
 def _numbers(
     grader: str,
-    records: Sequence[Record],
+    run: Run,
     view: View,
     groups: Mapping[str, str | None] | None,
     clusters: Mapping[str, str | None] | None,
 ) -> GraderNumbers:
+    records, design = run.of_grader(grader), run.summary().designs.get(grader)
     scored = [record for record in records if record["score"] is not None]
     scores = tuple(float(record["score"]) for record in scored)
     of_rows = None if clusters is None else [clusters.get(r["sample_id"]) for r in scored]
@@ -116,14 +125,14 @@ def _numbers(
     counts = count_bands(scores, bands=view.bands)
     return GraderNumbers(
         grader,
-        mean_interval(scores, clusters=of_rows) if scores else None,
+        _mean(scores, of_rows, design),
         worst_mean(scores, sum(record["status"] == "failed" for record in records)),
         scores,
         len(records),
         dict(Counter(reason for record in records if (reason := reason_of(record)))),
         {labels[name]: count for name, count in counts.items()},
         sum(len(record.get("warnings", ())) for record in records),
-        () if groups is None else tuple(_groups(records, view, groups, clusters)),
+        () if groups is None else tuple(_groups(records, view, groups, clusters, design)),
         _repeats(records),
     )
 
@@ -140,12 +149,29 @@ def _groups(
     view: View,
     groups: Mapping[str, str | None],
     clusters: Mapping[str, str | None] | None,
+    design: Design | None,
 ) -> list[GroupScores]:
     ids = [record["sample_id"] for record in records]
-    return summarize_groups(
+    found = summarize_groups(
         [record["score"] for record in records],
         [groups.get(sample_id) for sample_id in ids],
         reasons=[reason_of(record) for record in records],
         clusters=None if clusters is None else [clusters.get(sample_id) for sample_id in ids],
         bands=view.bands,
     )
+    if not isinstance(design, SampledMean):
+        return found
+    # The free judge's rows say something of a group as well.
+    members: defaultdict[str | None, set[str]] = defaultdict(set)
+    for row, group in groups.items():
+        members[group].add(row)
+    return [replace(group, mean=design.of_rows(members[group.group]).interval()) for group in found]
+
+
+def _mean(
+    scores: Sequence[float], clusters: Sequence[str | None] | None, design: Design | None
+) -> Interval | None:
+    if not scores:
+        return None
+    # The interval of chosen rows knows how they were chosen, and no clusters.
+    return mean_interval(scores, clusters=clusters) if design is None else design.interval()

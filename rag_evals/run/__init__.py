@@ -1,7 +1,10 @@
 """How is a data set graded and kept? Plan, run, outcomes, store and summary."""
 
 from rag_evals.run.collector import collector_paused
+from rag_evals.run.counting import counted_words, worst_mean
 from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, GraderDecision, require_gate
+from rag_evals.run.design import Design
+from rag_evals.run.draw import until_decided
 from rag_evals.run.estimate import Estimate, estimate
 from rag_evals.run.export import safe_cell
 from rag_evals.run.gate import (
@@ -26,6 +29,14 @@ from rag_evals.run.repeats import RepeatNumbers
 from rag_evals.run.results import StoredResult
 from rag_evals.run.run import Run, StoredRun, load_run
 from rag_evals.run.runner import aevaluate, aexecute, evaluate, execute
+from rag_evals.run.sampled import (
+    FEWEST_SAMPLED,
+    SampledMean,
+    guesses,
+    is_worth_it,
+    rows_for_budget,
+    sample_of,
+)
 from rag_evals.run.samples import StoredSample
 from rag_evals.run.session import (
     AsyncGradingSession,
@@ -34,18 +45,21 @@ from rag_evals.run.session import (
     open_session,
     session_of,
 )
-from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
+from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions, StopRule
 from rag_evals.run.store import Record
 from rag_evals.run.stream import astream, stream
-from rag_evals.run.summary import GraderSummary, Summary, counted_words, worst_mean
+from rag_evals.run.summary import GraderSummary, Summary
 from rag_evals.run.tables import Shape, band_label
+from rag_evals.run.two_judges import aexecute_sampled
 
 __all__ = [
     "DEFAULT_CONCURRENCY",
     "DEFAULT_ERROR",
     "DEFAULT_MAX_FAILURES",
     "DEFAULT_MIN_SCORED",
+    "FEWEST_SAMPLED",
     "AsyncGradingSession",
+    "Design",
     "ErrorRecord",
     "Estimate",
     "Gate",
@@ -64,15 +78,18 @@ __all__ = [
     "Report",
     "Run",
     "RunOptions",
+    "SampledMean",
     "SessionOpener",
     "Shape",
     "Status",
+    "StopRule",
     "StoredResult",
     "StoredRun",
     "StoredSample",
     "Summary",
     "aevaluate",
     "aexecute",
+    "aexecute_sampled",
     "astream",
     "band_label",
     "collector_paused",
@@ -81,6 +98,8 @@ __all__ = [
     "evaluate",
     "execute",
     "findings_in",
+    "guesses",
+    "is_worth_it",
     "load_run",
     "make_plan",
     "merge",
@@ -96,10 +115,13 @@ __all__ = [
     "require_counts",
     "require_gate",
     "require_share",
+    "rows_for_budget",
     "run_until_signal",
     "safe_cell",
+    "sample_of",
     "score_of",
     "session_of",
     "stream",
+    "until_decided",
     "worst_mean",
 ]

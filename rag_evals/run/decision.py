@@ -1,11 +1,15 @@
 """Is a mean shown to reach a gate? Passed, failed, or not decided and how many rows would do."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rag_evals.errors import ConfigurationError
+from rag_evals.run.counting import counted_words
+from rag_evals.run.design import Design
+from rag_evals.run.draw import DrawnRows
 from rag_evals.run.gate import (
     DEFAULT_MIN_SCORED,
     Missed,
@@ -14,11 +18,11 @@ from rag_evals.run.gate import (
     require_share,
 )
 from rag_evals.run.outcome import reason_of, score_of
-from rag_evals.run.summary import counted_words
-from rag_evals.stats import GateTest, GateVerdict, gate_test
+from rag_evals.stats import GateTest, GateVerdict, SequentialGate, gate_test
 
 DEFAULT_ERROR = 0.05
 _MOST_ERROR = 0.5
+_MOST_ROWS_TOLD = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,7 @@ def decide_gate(
     min_scored: float = DEFAULT_MIN_SCORED,
     count: Mapping[str, float] | None = None,
     clusters: Mapping[str, str | None] | None = None,
+    designs: Mapping[str, Design] | None = None,
 ) -> GateDecision:
     """Say for each grader whether its mean is shown to reach a gate.
 
@@ -134,6 +139,7 @@ def decide_gate(
         min_scored: Least share of the rows that must have a score, 0 to 1.
         count: Numbers for reasons of rows without a score.
         clusters: What rows have in common that are not independent, by sample id.
+        designs: How rows were chosen, for graders of which not all rows were graded.
 
     Raises:
         ConfigurationError: A number is out of its range, or there is no such reason.
@@ -149,13 +155,16 @@ def decide_gate(
             for record in outcomes
             if (score := score_of(record, count)) is not None
         ]
+        design, fail_error = (designs or {}).get(grader), error / len(records)
         test = None
-        if scored:
+        if scored and design is not None:
+            test = _of_design(design, gate, error, fail_error, count)
+        elif scored:
             test = gate_test(
                 [score for _, score in scored],
                 gate,
                 error=error,
-                fail_error=error / len(records),
+                fail_error=fail_error,
                 clusters=[clusters.get(row) for row, _ in scored] if clusters else None,
             )
         missed = missed_coverage(
@@ -163,6 +172,36 @@ def decide_gate(
         )
         decided.append(GraderDecision(grader, test, tuple(missed)))
     return GateDecision(tuple(decided))
+
+
+def _of_design(
+    design: Design, gate: float, error: float, fail_error: float, count: Mapping[str, float]
+) -> GateTest | None:
+    """Test the mean over all rows of the data, of which only some were graded."""
+    if isinstance(design, DrawnRows):
+        watch = SequentialGate(gate, design.population, error=error, fail_error=fail_error)
+        for score in design.scores(count):
+            watch.add(score)
+        return watch.test()
+    # One bound on each side, as the other tests have.
+    above = design.interval(1 - 2 * error, count)
+    below = design.interval(1 - 2 * fail_error, count)
+    if above is None or below is None:
+        return None
+    verdict: GateVerdict = "not decided"
+    if above.low > gate or gate <= 0:
+        verdict = "passed"
+    elif below.high < gate:
+        verdict = "failed"
+    rows, more = design.rows, None
+    distance = abs(above.estimate - gate)
+    if verdict == "not decided" and distance > 0:
+        reach = gate - above.low if above.estimate > gate else below.high - gate
+        more = math.ceil(rows * (((reach + distance) / distance) ** 2 - 1))
+    more = None if more is None or more > _MOST_ROWS_TOLD else more
+    return GateTest(
+        verdict, gate, above.estimate, above.low, above.high, error, rows, more_rows=more
+    )
 
 
 def _why(outcomes: Sequence[Mapping[str, Any]], count: Mapping[str, float]) -> str:

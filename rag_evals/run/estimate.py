@@ -19,6 +19,7 @@ from rag_evals.core import (
 )
 from rag_evals.errors import GradingError, NotScorableError
 from rag_evals.grading import Grader
+from rag_evals.run.draw import drawn_rows
 from rag_evals.run.plan import Plan
 from rag_evals.run.row_questions import grouped, merged_call
 from rag_evals.text import token_counter
@@ -76,7 +77,7 @@ def estimate(plan: Plan) -> Estimate:
     count, counted_by = token_counter(plan.default_model)
     rows = calls = 0
     meters = [Meter() for _ in plan.graders]
-    for row in plan.data:
+    for row in drawn_rows(plan):
         rows += 1
         asked = [_first_calls(grader, row.sample) for grader in plan.graders]
         for meter, call in _as_sent(meters, asked):

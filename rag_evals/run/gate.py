@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
-from rag_evals.run.summary import GraderSummary, Summary, counted_words
+from rag_evals.run.counting import counted_words
+from rag_evals.run.summary import GraderSummary, Summary
 from rag_evals.stats import Interval
 
 DEFAULT_MIN_SCORED = 0.9

@@ -11,6 +11,7 @@ from rag_evals.dataset import FileData, NumberedSample
 from rag_evals.errors import TooManyFailuresError
 from rag_evals.grading import Grader
 from rag_evals.run.collector import settled_heap
+from rag_evals.run.draw import drawn_rows, early_stop_of
 from rag_evals.run.earlier_outcomes import read_earlier_outcomes
 from rag_evals.run.in_flight import in_flight
 from rag_evals.run.outcome import Outcome
@@ -81,6 +82,7 @@ class Runner:
         self._outcomes: list[Outcome] = []
         self._samples: dict[str, StoredSample] = {}
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
+        self._stop = early_stop_of(plan)
 
     async def outcomes(self) -> AsyncGenerator[Outcome]:
         """Grade, and yield each outcome once it is kept; those of an earlier run as they come up.
@@ -93,7 +95,8 @@ class Runner:
         try:
             async with aclosing(in_flight(self._work(), most)) as ended:
                 async for outcome in ended:
-                    yield outcome
+                    if outcome is not None:
+                        yield outcome
             self._complete()
             self._check_failures(at_the_end=True)
         except TooManyFailuresError as error:
@@ -114,8 +117,12 @@ class Runner:
         gone = self._earlier.left_out()
         self._summary.left_out = len(gone)
         self._summary.unfinished = False
+        stopped = None if self._stop is None else self._stop.note()
+        if self._stop is not None and stopped is not None:
+            for name, of_grader in self._summary.graders.items():
+                of_grader.design = self._stop.drawn(name)
         if self._store is not None:
-            self._store.finish(gone)
+            self._store.finish(gone, stopped=stopped)
 
     def finished(self) -> Run:
         """Return the run as far as it came."""
@@ -132,29 +139,40 @@ class Runner:
         outcomes = self._outcomes if self._keep else None
         return Run.fresh(outcomes, self._summary, folder, self._graded, self._samples)
 
-    def _work(self) -> Iterator[Outcome | Coroutine[Any, Any, Outcome]]:
+    def _work(self) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | None]:
         """Yield what is still to be graded; what an earlier run ended is counted on the way."""
-        for row in self._plan.data:
+        for row in drawn_rows(self._plan):
+            earlier = {
+                grader.name: self._earlier.take(
+                    row, grader.name, self._session.fingerprint(grader.name)
+                )
+                for grader in self._plan.graders
+            }
+            self._summary.changed = self._earlier.changed
+            decided = self._stop is not None and self._stop.decided
+            # Rows that were in flight when an earlier run stopped belong to the draw as well.
+            if decided and not any(earlier.values()):
+                return
             if self._store is not None:
                 self._store.samples.keep(row)
             elif self._keep and (sample := stored_sample(row)) is not None:
                 self._samples[row.name] = sample
             left = []
             for grader in self._plan.graders:
-                now = self._session.fingerprint(grader.name)
-                earlier = self._earlier.take(row, grader.name, now)
-                self._summary.changed = self._earlier.changed
-                if earlier is None:
+                if (found := earlier[grader.name]) is None:
                     left.append(grader)
                 else:
-                    self._count(earlier)
-                    yield earlier
+                    self._count(found)
+                    yield found
             for grader, together in zip(left, self._session.together(left), strict=True):
                 yield self._grade(row, grader, together)
 
     async def _grade(
         self, row: NumberedSample, grader: Grader[Any], together: RowMember | None
-    ) -> Outcome:
+    ) -> Outcome | None:
+        """Grade a row; None where enough were graded while it waited for its turn."""
+        if self._stop is not None and not await self._stop.admits(row.position):
+            return None
         outcome = await self._session.grade_row(row, grader, together)
         # Kept first, so that the next start knows this row and gets past it.
         if self._store is not None:
@@ -182,6 +200,8 @@ class Runner:
     def _count(self, outcome: Outcome) -> None:
         self._done += 1
         self._summary.add(outcome)
+        if self._stop is not None:
+            self._stop.count(outcome)
         if self._keep:
             self._outcomes.append(outcome)
         self._tell()

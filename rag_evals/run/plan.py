@@ -27,7 +27,7 @@ from rag_evals.judge import (
     price_of,
     wanted_settings,
 )
-from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings
+from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings, StopRule
 from rag_evals.run.store import FORMAT
 from rag_evals.verify import read_judge, read_tunings
 
@@ -50,6 +50,8 @@ class Plan:
         model: Model to ask, or None for the graders' or the client's own.
         settings: Limits, time-outs, the cache.
         identity: What makes this run this run; a store goes on only with an equal one.
+        drawn: How many rows are graded, in random order; None for all, in theirs.
+        stop: The gate that ends the run when it is decided; None for none.
     """
 
     data: FileData | RowData
@@ -59,12 +61,16 @@ class Plan:
     model: str | None
     settings: RunSettings
     identity: dict[str, Any]
+    drawn: int | None = None
+    stop: StopRule | None = None
 
     @property
     def total(self) -> int | None:
         """Gradings in all; None when the data does not say."""
         counted = self.data if isinstance(self.data, RowData) else self.checked
-        rows = None if counted is None else counted.count
+        rows = self.drawn
+        if rows is None and counted is not None:
+            rows = counted.count
         return None if rows is None else rows * len(self.graders)
 
     @property

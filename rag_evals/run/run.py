@@ -8,12 +8,14 @@ from typing import Any, overload
 from rag_evals.core import Phrases, named_arguments
 from rag_evals.errors import DataError, NotInRunError
 from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, decide_gate
+from rag_evals.run.designs import choose_designs
 from rag_evals.run.export import Layout, frame_of, write_run
 from rag_evals.run.gate import DEFAULT_MIN_SCORED
 from rag_evals.run.kept import read_kept
 from rag_evals.run.kept_run import KeptRun
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.plots import plot_records
+from rag_evals.run.sampled import free_folder
 from rag_evals.run.scores import GraderOutcomes, ScoreNumbers
 from rag_evals.run.shown import lowest_html
 from rag_evals.run.summary import GraderSummary, Summary, summary_html
@@ -30,6 +32,8 @@ class Run(KeptRun, ScoreNumbers):
         graded: Gradings that `evaluate` made now; the rest were there from an earlier run, as all
             are in one that is read.
     """
+
+    _free: "Run | None" = None
 
     def __iter__(self) -> Iterator[Outcome]:
         """Yield the outcomes."""
@@ -74,7 +78,7 @@ class Run(KeptRun, ScoreNumbers):
                 f"no grader and no sample {name!r} in the run; graders are "
                 f"{', '.join(self.graders) or 'none'}"
             )
-        return GraderOutcomes(name, of_grader or of_sample)
+        return GraderOutcomes(name, of_grader or of_sample, self.summary().designs.get(name))
 
     def _at(self, given: Any) -> Outcome:
         try:
@@ -187,7 +191,19 @@ class Run(KeptRun, ScoreNumbers):
         summary = self._unfilled()
         for record in self.records:
             summary.add(Outcome.from_record(record))
+        choose_designs(summary, self.of_grader, self.manifest.get("stopped"), self.free)
         return summary
+
+    def column(self, name: str) -> dict[str, str | None]:
+        """Return a column as `KeptRun` does; where this run is of a sample, of every row."""
+        return super().column(name) if self.free is None else self.free.column(name)
+
+    @property
+    def free(self) -> "Run | None":
+        """The free judge's run of every row, where this one is of a sample; else None."""
+        if self._free is None and self.folder is not None and self.identity.get("sample"):
+            self._free = load_run(free_folder(self.folder))
+        return self._free
 
     def gate(
         self,
@@ -198,9 +214,7 @@ class Run(KeptRun, ScoreNumbers):
         count: Mapping[str, float] | None = None,
         cluster: str | None = None,
     ) -> GateDecision:
-        """Say whether the mean of every grader is shown to reach a gate.
-
-        The answer holds however often it is asked, as after every hundred rows more.
+        """Say whether the mean of every grader is shown to reach a gate, however often one asks.
 
         Args:
             mean: The mean score that is asked for, 0 to 1.
@@ -209,26 +223,25 @@ class Run(KeptRun, ScoreNumbers):
             count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`.
             cluster: Column that rows from one document or conversation share.
 
-        Returns:
-            Its `verdict` is "passed", "failed" or "not decided"; as text it says why, and how many
-            rows more would decide.
-
         Raises:
             ConfigurationError: A number is out of its range, or there is no such reason.
             DataError: The column is not in the data.
         """
+        summary = self.summary()
         return decide_gate(
-            {grader: self.of_grader(grader) for grader in self.graders if self.of_grader(grader)},
+            {name: self.of_grader(name) for name in summary.graders},
             mean,
             error=error,
             min_scored=min_scored,
             count=count,
             clusters=None if cluster is None else self.column(cluster),
+            designs=summary.designs,
         )
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
         """Say in lines what a reader must know beside the numbers, in the language of `say`."""
-        return self._unfilled().notes(say=say)
+        chosen = self.manifest.get("stopped") or self.free
+        return (self.summary() if chosen else self._unfilled()).notes(say=say)
 
     def _numbers(self) -> GraderSummary:
         found = self.summary().graders

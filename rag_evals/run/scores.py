@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import overload
 
+from rag_evals.run.design import Design
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.shown import lowest_html
 from rag_evals.run.summary import GraderSummary
@@ -63,8 +64,11 @@ class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
         grader: Its name.
     """
 
-    def __init__(self, grader: str, outcomes: Sequence[Outcome]) -> None:
+    def __init__(
+        self, grader: str, outcomes: Sequence[Outcome], design: Design | None = None
+    ) -> None:
         self.grader = grader
+        self._design = design
         self._outcomes = list(outcomes)
 
     @overload
@@ -98,7 +102,7 @@ class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
         return f"{table}{lowest_html(self._outcomes)}"
 
     def _numbers(self) -> GraderSummary:
-        summary = GraderSummary(self.grader)
+        summary = GraderSummary(self.grader, design=self._design)
         for outcome in self._outcomes:
             summary.add(outcome)
         return summary

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -111,6 +111,21 @@ class FailureLimit:
     def __str__(self) -> str:
         """As it is written on the command line."""
         return str(self.count) if self.count is not None else f"{100 * (self.share or 0):g}%"
+
+
+@dataclass(frozen=True, slots=True)
+class StopRule:
+    """The gate that ends a draw when it is decided.
+
+    Attributes:
+        mean: The mean that is asked for, 0 to 1.
+        error: Chance of a wrong answer.
+        count: Numbers for reasons of rows without a score.
+    """
+
+    mean: float
+    error: float
+    count: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,13 +165,15 @@ class RunStore:
 
         return read_lines(self._results.path, read)
 
-    def finish(self, gone: Iterable[str]) -> None:
+    def finish(self, gone: Iterable[str], *, stopped: Mapping[str, Any] | None = None) -> None:
         """Note that every row of the data has an outcome.
 
         Args:
             gone: Rows that have outcomes too, and are in the data no more.
+            stopped: How many rows were drawn, where a decided gate ended the run.
         """
         self.samples.leave_out(gone)
+        self._manifest["stopped"] = stopped
         self._manifest["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
         self._write_manifest()
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from rag_evals.core import Phrases, Usage, phrases
 from rag_evals.response_models import DRIFT_NAMES
+from rag_evals.run.counting import counted_words, worst_mean
+from rag_evals.run.design import Design
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.repeats import RepeatNumbers
 from rag_evals.run.stages import Stages, stage_lines
@@ -32,6 +34,7 @@ class GraderSummary:
         drift: Those where a judge's statements differ from the answer, counted by name.
         tallies: Parts of wholes that results count beside the score, by name.
         repeats: What repeats of the grader came to.
+        design: How the graded rows were chosen; None where all rows were graded.
     """
 
     grader: str
@@ -42,6 +45,7 @@ class GraderSummary:
     drift: Counter[str] = field(default_factory=Counter)
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
     repeats: RepeatNumbers = field(default_factory=RepeatNumbers)
+    design: Design | None = None
 
     @property
     def scored(self) -> int:
@@ -70,6 +74,9 @@ class GraderSummary:
         Args:
             count_as: As for `values`.
         """
+        if self.design is not None:
+            interval = self.design.interval(count_as=count_as)
+            return None if interval is None else interval.estimate
         values = self.values(count_as)
         return math.fsum(values) / len(values) if values else None
 
@@ -90,6 +97,8 @@ class GraderSummary:
             confidence: Coverage of the interval, as a fraction; rows count as independent.
             count_as: As for `values`.
         """
+        if self.design is not None:
+            return self.design.interval(confidence, count_as)
         values = self.values(count_as)
         return mean_interval(values, confidence=confidence) if values else None
 
@@ -270,6 +279,11 @@ class Summary:
             self.cost_usd = (self.cost_usd or 0.0) + outcome.cost_usd
         self.failed += outcome.status == "failed"
 
+    @property
+    def designs(self) -> dict[str, Design]:
+        """How rows were chosen, for graders of which not all rows were graded alike."""
+        return {name: each.design for name, each in self.graders.items() if each.design}
+
     def failures(self) -> str:
         """Name the kinds of failures, the most frequent first."""
         kinds: Counter[str] = Counter()
@@ -288,7 +302,9 @@ class Summary:
             say("summary.untuned", names=untuned): untuned,
             say("summary.left_out", count=self.left_out): self.left_out,
         }
-        return stage_lines(self.stages, say) + [note for note, holds in noted.items() if holds]
+        chosen = [f"{grader}: {design.words()}" for grader, design in self.designs.items()]
+        told = stage_lines(self.stages, say) + [note for note, holds in noted.items() if holds]
+        return chosen + told
 
     def account(self, *, say: Phrases | None = None) -> str:
         """Say what was spent, in one line; empty when no judge was asked.
@@ -347,16 +363,6 @@ class Summary:
         return summary_html(self, None)
 
 
-def worst_mean(scores: Sequence[float], failed: int) -> float | None:
-    """Return the mean score if each failed row had 0; None where none failed or none has a score.
-
-    Args:
-        scores: Of the rows that have one, 0 to 1.
-        failed: Rows that failed.
-    """
-    return math.fsum(scores) / (len(scores) + failed) if scores and failed else None
-
-
 def summary_html(summary: Summary, folder: Path | None) -> str:
     """Show a run in a notebook: one small table, everything escaped."""
     rows = [_html_row(of_grader) for of_grader in summary.graders.values()]
@@ -387,12 +393,3 @@ def _html_worst(of_grader: GraderSummary) -> str:
 
 def _mean(say: Phrases, key: str, mean: float) -> str:
     return say(key, mean=say.number(mean), percent=say.percent(mean))
-
-
-def counted_words(counts: Mapping[str, int]) -> str:
-    """List what was counted: "3 empty_context, 1 JudgeOutputError".
-
-    By count, then by name: outcomes end in any order, what is shown must not change.
-    """
-    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(f"{count} {name}" for name, count in ordered)

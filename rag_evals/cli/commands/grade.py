@@ -3,12 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rag_evals.cli.shared.after_run import check_group_column, show_more
+from rag_evals.cli.shared.draws import Budget, SampleRows, StopEarly, asked_draw
 from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
     AskedGates,
@@ -64,7 +66,9 @@ from rag_evals.run import (
     Run,
     RunOptions,
     aexecute,
+    aexecute_sampled,
     estimate,
+    make_plan,
     reporting,
     run_until_signal,
 )
@@ -136,6 +140,9 @@ def grade(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")
     ] = False,
+    stop_early: StopEarly = False,
+    sample: SampleRows = None,
+    budget: Budget = None,
     gate: GateMean = None,
     error: GateError = None,
     fail_under: FailUnder = None,
@@ -190,13 +197,14 @@ def grade(
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --prompt my_strict.jinja
       rag-evals grade answers.jsonl --judge "embedded>openai/gpt-4o-mini"
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --dry-run
-      rag-evals grade answers.jsonl --gate 0.85
+      rag-evals grade answers.jsonl --gate 0.85 --stop-early
+      rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --sample 200
       rag-evals grade answers.jsonl --fail-under 0.9 --json
       rag-evals grade answers.jsonl --fail-under 0.8 --at lower --count empty_context=0
       rag-evals grade answers.xlsx --sheet Answers --report
     """
-    counted = parsed_counts(count)
-    gates = asked_gates(gate, error, fail_under, at, min_scored, counted)
+    gates = asked_gates(gate, error, fail_under, at, min_scored, parsed_counts(count))
+    draw = asked_draw(stop_early, sample, budget, gates)
     _check_dry_run(dry_run, a_gate=gates, by=by, report=report, restart=restart)
     options: RunOptions = {
         "limit": limit,
@@ -221,14 +229,18 @@ def grade(
     file = DataFile(data, sheet, encoding, delimiter)
     columns = ColumnMap.parse(column or [], preset)
     by_labels = TunedOptions(tuned, max_error, labels, required=must_be_tuned)
-    plan = tuned_plan(by_labels, file, graders, asked, columns, concurrency, options)
-    view = View(by, language=grading_language(language))
-    _announce(plan, data, view, quiet=quiet)
+    plans = draw.planned(
+        tuned_plan(by_labels, file, graders, asked, columns, concurrency, options),
+        partial(
+            make_plan, file, graders, columns=columns, concurrency=concurrency, options=options
+        ),
+    )
+    _announce(plans[0], data, view := View(by, language=grading_language(language)), quiet=quiet)
     if dry_run:
-        _show_estimate(plan, json_output=json_output)
+        _show_estimate(plans[0], json_output=json_output)
         return
-    run, too_many = _carry_out(plan, out or plan.default_folder(), view, progress=not quiet)
-    _show(run, view, json_output=json_output, quiet=quiet, count=counted)
+    run, too_many = _carry_out(plans, out, view, progress=not quiet)
+    _show(run, view, json_output=json_output, quiet=quiet, count=gates.count)
     show_more(run, view, report=report, on_stderr=json_output)
     _check(run, too_many, gates)
 
@@ -266,11 +278,16 @@ def _check_dry_run(dry_run: bool, *, a_gate: object, **asked: object) -> None:
 
 
 def _carry_out(
-    plan: Plan, folder: Path, view: View, *, progress: bool
+    plans: tuple[Plan, Plan | None], out: Path | None, view: View, *, progress: bool
 ) -> tuple[Run, TooManyFailuresError | None]:
     """Grade; a run with too many failures is shown like any other before the command fails."""
+    plan, free = plans
+    folder = out or plan.default_folder()
     try:
         with reporting(progress, language=view.language) as report:
+            if free is not None:
+                both = aexecute_sampled(plan, free, out=folder, progress=report)
+                return run_until_signal(both), None
             return run_until_signal(aexecute(plan, out=folder, progress=report)), None
     except TooManyFailuresError as error:
         return error.run, error

@@ -1,0 +1,192 @@
+"""What would the dear judge say of all rows? It grades a random sample, a free one grades all.
+
+PPI++ the other way round: the scores of the dear judge stand where labels of people stand.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rag_evals.errors import ConfigurationError
+from rag_evals.run.draw import SEED, draw_of
+from rag_evals.run.estimate import estimate
+from rag_evals.run.outcome import score_of
+from rag_evals.run.plan import Plan
+from rag_evals.stats import CorrectedMean, Interval, mean_interval, prediction_powered_mean
+
+FREE_FOLDER = "every-row"
+"""Folder in a run where the free judge's run of every row is kept."""
+
+FEWEST_SAMPLED = 20
+_LEAST_FACTOR = 1.1
+
+_Records = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class SampledMean:
+    """The mean over all rows, from a sample of the dear judge and all rows of the free one.
+
+    Attributes:
+        dear: Outcomes of the sample.
+        free: Outcomes of every row.
+        judge: Name of the dear judge.
+        free_judge: Name of the free one.
+    """
+
+    dear: _Records
+    free: _Records
+    judge: str
+    free_judge: str
+
+    def interval(
+        self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
+    ) -> Interval | None:
+        """Return the mean over all rows of the data and where it lies; None without a score."""
+        corrected = self.corrected(confidence, count_as)
+        if corrected is not None and is_worth_it(corrected):
+            return corrected.corrected
+        scores = [s for record in self.dear if (s := score_of(record, count_as or {})) is not None]
+        return mean_interval(scores, confidence=confidence) if scores else None
+
+    def corrected(
+        self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
+    ) -> CorrectedMean | None:
+        """Return what both judges say together; None where too few rows have both scores."""
+        judged = guesses(self.free, count_as or {})
+        pairs = [
+            (score, judged[record["sample_id"]])
+            for record in self.dear
+            if (score := score_of(record, count_as or {})) is not None
+            and record["sample_id"] in judged
+        ]
+        sampled = {record["sample_id"] for record in self.dear}
+        others = [guess for row, guess in judged.items() if row not in sampled]
+        if len(pairs) < FEWEST_SAMPLED or len(others) < 2:
+            return None
+        return prediction_powered_mean(
+            [score for score, _ in pairs],
+            [guess for _, guess in pairs],
+            others,
+            confidence=confidence,
+        )
+
+    def of_rows(self, rows: set[str]) -> "SampledMean":
+        """Return the same of some rows only, as of a group."""
+        dear, free = (
+            [record for record in records if record["sample_id"] in rows]
+            for records in (self.dear, self.free)
+        )
+        return SampledMean(dear, free, self.judge, self.free_judge)
+
+    @cached_property
+    def _shown(self) -> CorrectedMean | None:
+        return self.corrected()
+
+    @property
+    def rows(self) -> int:
+        """How many rows the dear judge graded."""
+        return len(self.dear)
+
+    def words(self) -> str:
+        """Say which rows the numbers rest on, and what the free judge saved."""
+        told = (
+            f"a random sample of {len(self.dear)} of {len(self.free)} rows graded by {self.judge} "
+            f"(each row with probability {len(self.dear) / len(self.free):.3g}), every row by "
+            f"{self.free_judge}"
+        )
+        found = self._shown
+        if found is None:
+            return f"{told}; too few rows have both scores, so the mean is that of the sample"
+        factor = found.effective_labels / found.labels
+        if not is_worth_it(found):
+            return (
+                f"{told}; {self.free_judge} says nothing about {self.judge} here (each grade is "
+                f"worth {factor:.2f}): the mean is that of the sample; for a narrower interval "
+                "grade them all, it costs the same"
+            )
+        saved = found.effective_labels - found.labels
+        return (
+            f"{told}; mean and interval are those of all {len(self.free)} rows; each grade is "
+            f"worth {factor:.1f}, as {found.effective_labels:.0f} grades alone: {saved:.0f} saved"
+        )
+
+
+def is_worth_it(corrected: CorrectedMean) -> bool:
+    """Say whether the free judge narrows the interval by more than chance would."""
+    return corrected.effective_labels >= _LEAST_FACTOR * corrected.labels
+
+
+def guesses(records: _Records, count: Mapping[str, float]) -> dict[str, float]:
+    """Return what the free judge makes of each row that it can score, by sample id.
+
+    Args:
+        records: Its outcomes; the finer ranking score is taken where there is one.
+        count: Numbers for reasons of rows without a score.
+    """
+    found = {}
+    for record in records:
+        score = score_of(record, count)
+        if score is not None:
+            finer = record.get("ranking_score")
+            found[record["sample_id"]] = score if finer is None else float(finer)
+    return found
+
+
+def sample_of(plan: Plan, rows: int) -> Plan:
+    """Let a plan grade a random sample of its rows.
+
+    Args:
+        plan: A plan over a file, whose judge costs money.
+        rows: How many rows; all of them leave the plan as it is.
+
+    Raises:
+        ConfigurationError: Not so many rows, too few of them, or a judge that is free.
+    """
+    if not any(grader.endpoints for grader in plan.graders) and plan.client is None:
+        raise ConfigurationError(
+            f"judge {plan.identity['judge']!r} costs nothing: grade all rows, without a sample"
+        )
+    total = 0 if plan.checked is None else plan.checked.count
+    if plan.checked is not None and rows > total:
+        raise ConfigurationError(
+            f"a sample of {rows} rows is more than the {total} rows of the data"
+        )
+    if rows == total:
+        return plan
+    if rows < FEWEST_SAMPLED:
+        raise ConfigurationError(
+            f"a sample of {rows} rows is too small; with fewer than {FEWEST_SAMPLED} nobody knows "
+            "how far the free judge is off"
+        )
+    note = {"rows": rows, "of": total, "probability": rows / max(total, 1), "seed": SEED}
+    return draw_of(plan, rows=rows, note={"sample": note})
+
+
+def rows_for_budget(plan: Plan, dollars: float) -> int:
+    """Count the rows that a budget pays for, by the estimate of a dry run.
+
+    Args:
+        plan: A plan over a file.
+        dollars: The budget, above 0.
+
+    Returns:
+        At most the rows of the data.
+
+    Raises:
+        ConfigurationError: The price of a model is not known.
+    """
+    told = estimate(plan)
+    if not told.cost_usd:
+        raise ConfigurationError(
+            f"a budget needs a price, and that of judge {plan.identity['judge']!r} is not known; "
+            "write it into a file, named by RAG_EVALS_PRICES, or give --sample"
+        )
+    return min(told.rows, int(told.rows * dollars / told.cost_usd))
+
+
+def free_folder(folder: Path) -> Path:
+    """Return where the free judge's run of every row is kept."""
+    return folder / FREE_FOLDER

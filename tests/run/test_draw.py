@@ -1,0 +1,174 @@
+"""Rows that are drawn: a gate that stops early, and a dear judge on a sample of all rows."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag_evals.errors import ConfigurationError
+from rag_evals.run import (
+    StopRule,
+    execute,
+    load_run,
+    make_plan,
+    rows_for_budget,
+    sample_of,
+    until_decided,
+)
+from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
+from tests.conftest import Command, statement
+
+Start = Callable[[Script], ScriptedJudge]
+
+
+def rows_file(rows: int, wrong_from: int, *, path: str = "d.jsonl") -> str:
+    """Write rows of which the later ones are not supported; every tenth fools the free judge."""
+    lines = []
+    for n in range(rows):
+        place = "Rome" if (n >= wrong_from) != (n % 10 == 0) else "Paris"
+        row = {"id": f"r{n}", "answer": f"Tower {n} is in {place}.", "topic": "ab"[n % 2]}
+        lines.append(json.dumps({**row, "context": [f"Tower {n} is in Paris."]}))
+    Path(path).write_text("\n".join(lines))
+    return path
+
+
+def truth(wrong_from: int) -> Script:
+    """Answer as a dear judge that is always right."""
+
+    def answer(request: JudgeRequest) -> dict[str, object]:
+        number = int(str(request.answer).split()[1])
+        text = str(request.answer)
+        return {"statements": [statement(text, supported=number < wrong_from)]}
+
+    return answer
+
+
+def test_a_gate_stops_when_it_is_decided() -> None:
+    """Of 300 perfect rows some dozens decide; the others are said, and the folder knows."""
+    plan = until_decided(
+        make_plan(rows_file(300, 300), graders="faithfulness", client="embedded"),
+        StopRule(0.7, 0.05),
+    )
+    run = execute(plan, out="run", progress=False)
+    stored = load_run("run")
+
+    for each in (run, stored):
+        assert each.gate(0.7).verdict == "passed"
+        assert len(each) < 150
+        (note,) = each.notes()
+        assert f"{len(each)} of 300 rows graded, in random order, {300 - len(each)} not" in note
+        interval = each["faithfulness"].interval()
+        assert interval is not None
+        assert interval.contains(0.9)
+    assert "of 300 rows, and above 0.7" in str(run.gate(0.7))
+
+
+def test_a_stopped_run_grades_nothing_twice() -> None:
+    """The same command finds the same draw, and the same end; another order is another run."""
+    plan = until_decided(
+        make_plan(rows_file(200, 200), graders="faithfulness", client="embedded"),
+        StopRule(0.7, 0.05),
+    )
+    first = execute(plan, out="run", progress=False)
+    again = execute(plan, out="run", progress=False)
+
+    assert first.graded == len(first) == len(again)
+    assert again.graded == 0
+    with pytest.raises(ConfigurationError, match="order was"):
+        execute(
+            make_plan("d.jsonl", graders="faithfulness", client="embedded"),
+            out="run",
+            progress=False,
+        )
+
+
+def test_a_draw_to_the_end_leaves_nothing_to_chance() -> None:
+    """Ten rows below the gate fail it: they are all there are; nothing was stopped."""
+    plan = until_decided(
+        make_plan(rows_file(10, 10), graders="faithfulness", client="embedded"),
+        StopRule(0.95, 0.05),
+    )
+    run = execute(plan, out=None, progress=False)
+
+    assert len(run) == 10
+    assert run.notes() == []
+
+
+def test_a_dear_judge_grades_a_sample(command: Command, scripted: Start) -> None:
+    """40 of 200 rows are paid for; mean and interval are those of all, narrower than of 40."""
+    judge = scripted(truth(140))
+    data = rows_file(200, 140)
+    asked = ("grade", data, "--judge", "openai/m", "--quiet", "--no-cache", "--out", "run")
+    ended = command(*asked, "--sample", "40", "--json", "--by", "topic")
+    numbers = json.loads(ended.out)["graders"]["faithfulness"]
+    run = load_run("run")
+
+    assert ended.code == 0
+    assert len(judge.requests) == 40
+    assert numbers["interval"][0] < 0.7 < numbers["interval"][1]
+    assert "a random sample of 40 of 200 rows graded by openai/m" in ended.err
+    assert "each row with probability 0.2" in ended.err
+    assert run.summary().graders["faithfulness"].mean() == pytest.approx(numbers["mean"])
+    assert run.identity["sample"] == {"rows": 40, "of": 200, "probability": 0.2, "seed": 0}
+    assert run.free is not None
+    assert len(run.free) == 200
+    assert command(*asked, "--sample", "40", "--gate", "0.3").code == 0
+    assert command(*asked, "--sample", "40", "--gate", "0.68").code == 4
+    assert len(judge.requests) == 40
+
+
+def test_a_free_judge_that_says_nothing_is_left_out(command: Command, scripted: Start) -> None:
+    """Where the dear judge has other reasons, the mean is that of the sample, and that is said."""
+
+    def answer(request: JudgeRequest) -> dict[str, object]:
+        number = int(str(request.answer).split()[1])
+        return {"statements": [statement(str(request.answer), supported=number % 3 > 0)]}
+
+    scripted(answer)
+    data = rows_file(120, 60)
+    ended = command("grade", data, "--judge", "openai/m", "--quiet", "--no-cache", "--sample", "40")
+
+    assert "embedded says nothing about openai/m here" in ended.err + ended.out
+    assert "grade them all, it costs the same" in ended.err + ended.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--sample", "500"), "a sample of 500 rows is more than the 30 rows of the data"),
+        (("--sample", "10"), "a sample of 10 rows is too small"),
+        (("--sample", "0"), "--sample 0 is no number of rows"),
+        (("--budget", "5usd"), "a budget needs a price"),
+        (("--budget", "much"), "--budget 'much' is no sum of US dollars"),
+        (("--budget", "0"), "--budget '0' is no sum of US dollars"),
+        (("--sample", "20", "--budget", "5"), "--sample and --budget both choose the rows"),
+        (("--stop-early",), "--stop-early does nothing without --gate"),
+        (("--stop-early", "--gate", "0.5", "--sample", "20"), "both choose the rows"),
+        (("--sample", "20", "--judge", "embedded"), "'embedded' costs nothing: grade all rows"),
+    ],
+)
+def test_draws_that_cannot_be_are_refused(
+    command: Command, scripted: Start, options: tuple[str, ...], said: str
+) -> None:
+    """One line and exit code 2, and nothing is asked."""
+    judge = scripted(truth(10))
+    ended = command("grade", rows_file(30, 10), "--judge", "openai/m", "--out", "run", *options)
+
+    assert ended.code == 2
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert not judge.requests
+    assert not Path("run").exists()
+
+
+def test_a_budget_buys_rows(scripted: Start) -> None:
+    """Twice the money buys twice the rows, at most all; all rows are no sample."""
+    scripted(truth(10))
+    plan = make_plan(rows_file(200, 10), graders="faithfulness", client="openai/gpt-4o-mini")
+    some = rows_for_budget(plan, 0.005)
+
+    assert 20 < some < 200
+    assert rows_for_budget(plan, 0.01) == pytest.approx(2 * some, abs=1)
+    assert rows_for_budget(plan, 100) == 200
+    assert sample_of(plan, 200) is plan
