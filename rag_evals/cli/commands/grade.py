@@ -198,7 +198,6 @@ def grade(
       rag-evals grade answers.jsonl --judge "embedded>openai/gpt-4o-mini"
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --dry-run
       rag-evals grade answers.jsonl --gate 0.85 --stop-early
-      rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --sample 200
       rag-evals grade answers.jsonl --fail-under 0.9 --json
       rag-evals grade answers.jsonl --fail-under 0.8 --at lower --count empty_context=0
       rag-evals grade answers.xlsx --sheet Answers --report
