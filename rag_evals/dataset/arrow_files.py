@@ -6,7 +6,7 @@ from typing import Any
 
 from rag_evals.dataset.extras import required_module
 from rag_evals.dataset.opened import Opened
-from rag_evals.dataset.row import Row
+from rag_evals.dataset.row import Cells, Row
 from rag_evals.errors import DataError
 
 _BATCH_ROWS = 1024
@@ -55,7 +55,7 @@ def rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
     for batch in batches:
         _require_unique(batch.schema.names)
         for start in range(0, batch.num_rows, _BATCH_ROWS):
-            yield from batch.slice(start, _BATCH_ROWS).to_pylist()
+            yield from map(Cells, batch.slice(start, _BATCH_ROWS).to_pylist())
 
 
 def _require_unique(names: Sequence[str]) -> None:
@@ -70,7 +70,7 @@ def _numbered(batches: Iterable[Any]) -> Iterator[Row]:
         _require_unique(batch.schema.names)
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             for values in batch.slice(start, _BATCH_ROWS).to_pylist():
-                yield Row(f"row {number}", values)
+                yield Row(f"row {number}", Cells(values))
                 number += 1
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rag_evals.core import Sample
 from rag_evals.dataset.presets import Preset, normalised, preset_named, preset_of
-from rag_evals.dataset.row import Cells, cell_text
+from rag_evals.dataset.row import Cells
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError
 
 ColumnSource = str | Callable[[Mapping[str, Any]], Any] | None
@@ -136,7 +136,7 @@ class ColumnMap:
         for name in USUAL_NAMES:
             value = self._value(row, name, required)
             if value is not _MISSING and not _is_empty(value):
-                value = cell_text(value) if isinstance(row, Cells) else value
+                value = row.text(value) if isinstance(row, Cells) else value
                 values[name] = _id_text(value) if name == "id" else value
         return Sample(**values)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rag_evals.dataset.extras import required_module
 from rag_evals.dataset.opened import Opened
-from rag_evals.dataset.row import Cells, Row, check_header
+from rag_evals.dataset.row import Row, SheetCells, check_header
 from rag_evals.errors import DataError
 
 
@@ -29,7 +29,7 @@ def read_excel(file: Opened, path: Path) -> Iterator[Row]:
             check_header(header, f"{str(path)!r}, sheet {name!r}")
             continue
         values = zip(header, cells, strict=False)
-        yield Row(f"row {number}", Cells((column, cell) for column, cell in values if column))
+        yield Row(f"row {number}", SheetCells((column, cell) for column, cell in values if column))
 
 
 def _sheet_of(names: Sequence[str], asked: str | None, path: Path) -> str:

@@ -1,6 +1,8 @@
 """What is one row of a file? Its columns, and the place that messages name."""
 
+import math
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from rag_evals.errors import DataError
@@ -19,19 +21,30 @@ class Row(NamedTuple):
 
 
 class Cells(dict[str, Any]):
-    """A row of a spreadsheet, where a number in a column of texts is the text that it shows."""
+    """A row of a table, where a number in a column of texts is its text."""
+
+    def text(self, value: object) -> object:
+        """Return a number as text, such as "1987"; anything else unchanged.
+
+        Args:
+            value: Of a cell where a text belongs.
+        """
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, Integral):
+            return str(int(value))
+        # A missing cell makes floats of whole numbers. A spreadsheet counts with 15 digits.
+        if isinstance(value, Real) and math.isfinite(value):
+            return f"{float(value):.15g}"
+        return value
 
 
-def cell_text(value: object) -> object:
-    """Return a number of a spreadsheet as it is shown, such as "1987"; anything else unchanged.
+class SheetCells(Cells):
+    """A row of a spreadsheet, which makes a truth value of whoever types "true"."""
 
-    Args:
-        value: Of a cell where a text belongs.
-    """
-    if isinstance(value, bool):
-        return str(value).upper()
-    # A spreadsheet counts with 15 digits, and shows no more.
-    return f"{value:.15g}" if isinstance(value, int | float) else value
+    def text(self, value: object) -> object:
+        """Return a number or a truth value as it is shown; anything else unchanged."""
+        return str(value).upper() if isinstance(value, bool) else super().text(value)
 
 
 def check_header(header: Sequence[str], where: str) -> None:

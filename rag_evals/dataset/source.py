@@ -279,7 +279,9 @@ def data_from(
         return FileData(data, columns, required, limit)
     rows = rows_of(data)
     if rows is not None:
-        table = RowData(rows, columns, required, limit, count=_count_of(data, limit))
+        # A dict of columns has the length of one of them, not its own.
+        sized = rows if isinstance(rows, list) else data
+        table = RowData(rows, columns, required, limit, count=_count_of(sized, limit))
         table.require_columns()
         return table
     if isinstance(data, Mapping) or not isinstance(data, Iterable):

@@ -1,12 +1,13 @@
 """Which rows does a table hold? Frames of every library, one row at a time."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
 from rag_evals.dataset.arrow_files import rows_of_stream
+from rag_evals.dataset.row import Cells
 from rag_evals.errors import DataError
 
 _SLICE_ROWS = 1024
@@ -25,13 +26,14 @@ def rows_of(data: Any) -> Iterable[Any] | None:
 
     Args:
         data: A frame of pandas or polars; a Hugging Face data set; a pyarrow table, batch or data
-            set; or anything with `__arrow_c_stream__`, `__arrow_c_array__` or `__dataframe__`.
+            set; anything with `__arrow_c_stream__`, `__arrow_c_array__` or `__dataframe__`; or a
+        mapping from column to values.
 
     Raises:
-        DataError: A `DatasetDict`, of which one split has to be chosen; a single column.
+        DataError: A `DatasetDict`, of which one split has to be chosen; a single column; one row.
         ConfigurationError: pyarrow is needed and not installed.
     """
-    kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
+    kind = _kind(data)
     if kind in ("datasets.DatasetDict", "datasets.IterableDatasetDict"):
         splits = list(data)
         raise DataError(
@@ -43,13 +45,15 @@ def rows_of(data: Any) -> Iterable[Any] | None:
     if kind in ("pandas.Series", "polars.Series"):
         raise DataError(f"data is one column, a {kind}; expected a table of rows")
     if kind in ("datasets.Dataset", "datasets.IterableDataset"):
-        return _Again(lambda: iter(data))
+        return _Again(lambda: map(Cells, data))
     if kind == "pandas.DataFrame":
         return _Again(lambda: _rows_of_pandas(data))
     if kind == "polars.LazyFrame":
-        return _Again(lambda: data.collect().iter_rows(named=True))
+        return _Again(lambda: map(Cells, data.collect().iter_rows(named=True)))
     if kind == "polars.DataFrame":
-        return _Again(lambda: data.iter_rows(named=True))
+        return _Again(lambda: map(Cells, data.iter_rows(named=True)))
+    if type(data) is dict:
+        return _rows_of_columns(data)
     streams = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__", "scanner")
     if any(hasattr(data, name) for name in streams) and not isinstance(data, type):
         # Arrow's stream may be one that can be read once only.
@@ -61,10 +65,15 @@ def row_of(row: Any) -> Mapping[str, Any] | None:
     """Return the fields of one row by name; None for what is no row.
 
     Args:
-        row: A mapping, or an object of a pydantic, dataclass, attrs or namedtuple class.
+        row: A mapping, a pandas `Series`, a pair of `iterrows`, or an object of a pydantic,
+            dataclass, attrs or namedtuple class.
     """
     if isinstance(row, Mapping):
         return row
+    if type(row) is tuple and len(row) == 2:
+        row = row[1] if _kind(row[1]) == "pandas.Series" else row
+    if _kind(row) == "pandas.Series":
+        return Cells(zip(map(str, row.index), row.tolist(), strict=True))
     if isinstance(row, BaseModel):
         return dict(row)
     if isinstance(row, type):
@@ -77,6 +86,32 @@ def row_of(row: Any) -> Mapping[str, Any] | None:
         named: Mapping[str, Any] = row._asdict()
         return named
     return None
+
+
+def _kind(thing: object) -> str:
+    """Name a class with its library, which need not be installed."""
+    return f"{type(thing).__module__.partition('.')[0]}.{type(thing).__name__}"
+
+
+def _rows_of_columns(columns: dict[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """Return the rows of columns, as `to_dict("list")` makes them."""
+    is_table = columns and all(
+        isinstance(values, Iterable)
+        and isinstance(values, Sized)
+        and not isinstance(values, str | bytes | Mapping)
+        for values in columns.values()
+    )
+    if not is_table:
+        raise DataError(
+            "data is a dict without columns of values; expected a path, a table or an iterable "
+            "of rows, such as evaluate([row]) for one row or evaluate(df) for a frame"
+        )
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+        raise DataError(f"data is a dict with columns of several lengths: {listed}")
+    cells = zip(*columns.values(), strict=True)
+    return [Cells(zip(map(str, columns), row, strict=True)) for row in cells]
 
 
 class _Again:
@@ -102,4 +137,4 @@ def _rows_of_pandas(frame: Any) -> Iterator[Mapping[str, Any]]:
         piece = frame.iloc[start : start + _SLICE_ROWS]
         columns = [piece.iloc[:, place].tolist() for place in range(len(names))]
         for cells in zip(*columns, strict=True):
-            yield dict(zip(names, cells, strict=True))
+            yield Cells(zip(names, cells, strict=True))

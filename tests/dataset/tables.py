@@ -181,6 +181,8 @@ FRAMES: dict[str, Callable[[], Any]] = {
     ),
     "pandas, arrays": lambda: arrow().to_pandas(),
     "pandas, any index": lambda: pandas.DataFrame(ROWS, index=["x", "x", "y"]),
+    "pairs of iterrows": lambda: pandas.DataFrame(ROWS).iterrows(),
+    "dict of columns": lambda: pandas.DataFrame(ROWS).to_dict("list"),
     "polars": lambda: polars.DataFrame(ROWS),
     "polars, lazy": lambda: polars.LazyFrame(ROWS),
     "pyarrow table": arrow,

@@ -188,7 +188,7 @@ def test_two_columns_of_one_name_are_refused_in_arrow_too() -> None:
 
 
 UNCOUNTED = {"generator", "polars, lazy", "pyarrow data set", "pyarrow reader", "C stream"}
-UNCOUNTED |= {"Hugging Face, streamed"}
+UNCOUNTED |= {"Hugging Face, streamed", "pairs of iterrows"}
 
 
 @pytest.mark.parametrize("name", FRAMES)
@@ -216,6 +216,73 @@ def test_a_number_in_a_column_of_texts_is_its_text() -> None:
     assert [row["context"] for row in rows] == [["7"]] * 5
     assert [row["id"] for row in rows] == ["0", "1", "2", "3", "4"]
     assert {row["label"] for row in rows} == {1}
+
+
+NUMBER_TABLES: dict[str, Callable[[], Any]] = {
+    "pandas, whole numbers": lambda: pandas.DataFrame({"answer": [1987], "context": "c"}),
+    "pandas, one answer missing": lambda: pandas.DataFrame(
+        {"answer": [1987, None], "context": "c"}
+    ),
+    "pandas, nullable": lambda: pandas.DataFrame({"answer": [1987], "context": "c"}).astype(
+        {"answer": "Int64"}
+    ),
+    "polars": lambda: polars.DataFrame({"answer": [1987.0], "context": ["c"]}),
+    "arrow": lambda: pyarrow.table({"answer": [1987], "context": ["c"]}),
+    "Hugging Face": lambda: datasets.Dataset.from_dict({"answer": [1987], "context": ["c"]}),
+    "parquet": lambda: numbers_in_parquet(),
+    "csv": lambda: written("n.csv", "answer,context\n1987,c\n"),
+    "rows of a frame": lambda: [
+        row for _, row in pandas.DataFrame({"answer": [1987.0], "context": "c"}).iterrows()
+    ],
+}
+
+
+def numbers_in_parquet() -> str:
+    """Write a column of numbers where texts belong."""
+    pyarrow.parquet.write_table(pyarrow.table({"answer": [1987.0], "context": ["c"]}), "n.parquet")
+    return "n.parquet"
+
+
+@pytest.mark.parametrize("name", NUMBER_TABLES)
+def test_a_number_of_any_table_is_its_text(name: str) -> None:
+    """One rule for all: a whole number has no ".0", even where a missing cell made it a float."""
+    run = evaluate(NUMBER_TABLES[name](), client="embedded")
+
+    assert next(run.rows())["answer"] == "1987"
+    assert run[0].status == "scored"
+
+
+@pytest.mark.parametrize("answer", [True, [1, 2], {"a": 1}])
+def test_what_is_no_number_stays_a_fault(answer: object) -> None:
+    """A bool, a list and an object are no answers, in a frame as in rows."""
+    (outcome,) = evaluate(
+        pandas.DataFrame({"answer": [answer], "context": ["c"]}), max_failures="100%"
+    )
+
+    assert outcome.error is not None
+    assert "expected text" in outcome.error.message
+
+
+def test_a_dict_of_columns_is_read_as_a_table() -> None:
+    """What `to_dict("list")` makes; columns of several lengths are refused."""
+    frame = pandas.DataFrame(ROWS)
+
+    assert scores(frame.to_dict("list")) == SCORES
+    assert scores(polars.DataFrame(ROWS).to_dict()) == SCORES
+    with pytest.raises(DataError, match="columns of several lengths: 'answer' 2, 'context' 1"):
+        scores({"answer": ["a", "b"], "context": ["c"]})
+    with pytest.raises(DataError, match=r"evaluate\(\[row\]\) for one row"):
+        scores(ROWS[0])
+    with pytest.raises(DataError, match=r"evaluate\(\[row\]\) for one row"):
+        scores({"answer": "a", "context": "c"})
+
+
+def test_rows_of_a_frame_are_rows() -> None:
+    """A pandas Series is the mapping it is, also in the pairs of `iterrows`."""
+    frame = pandas.DataFrame(ROWS)
+
+    assert scores([row for _, row in frame.iterrows()]) == SCORES
+    assert scores(frame.iterrows()) == SCORES
 
 
 FORMS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
