@@ -42,6 +42,9 @@ def not_in_encoding(
         error: What the decoder said.
     """
     where = str(path) if place is None else f"{path}, {place}"
+    # UTF-16 is decoded in blocks, whose bytes are not those of a line.
+    if encoding in ("UTF-8", "utf-8"):
+        where += f", byte {error.start}"
     return DataError(
         f"{where}: not {encoding} (byte {error.object[error.start]:#04x}); save the file as UTF-8, "
         "or name its encoding, as in --encoding cp1251"
