@@ -122,6 +122,19 @@ class Verifier(ABC):
         del language
         return None
 
+    def script_warning(
+        self, question: str | None, answer: str, chunks: Sequence[str]
+    ) -> str | None:
+        """Say in one line that it cannot compare texts in different scripts; None for most.
+
+        Args:
+            question: What was asked; None where nothing was.
+            answer: The whole answer.
+            chunks: Texts, as for `verify`.
+        """
+        del question, answer, chunks
+        return None
+
     def with_settings(self, settings: Mapping[str, Any]) -> "Verifier":
         """Return the verifier that asks with these settings; itself if it asks no judge."""
         del settings

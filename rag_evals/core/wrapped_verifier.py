@@ -1,7 +1,7 @@
 """What does a verifier that stands around another one say? What the other one says."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from rag_evals.core.verifier import CacheMode, Verifier
@@ -95,6 +95,12 @@ class WrappedVerifier(Verifier):
     def language_warning(self, language: str | None) -> str | None:
         """Return what the other verifier says."""
         return self.verifier.language_warning(language)
+
+    def script_warning(
+        self, question: str | None, answer: str, chunks: Sequence[str]
+    ) -> str | None:
+        """Return what the other verifier says."""
+        return self.verifier.script_warning(question, answer, chunks)
 
     def calls_for(self, statements: int) -> int:
         """Return the calls that the other verifier would make."""

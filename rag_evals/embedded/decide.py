@@ -9,11 +9,19 @@ from rag_evals.embedded.evidence import EvidenceSearch
 from rag_evals.embedded.features import difference_features, shared_features
 from rag_evals.embedded.leads import LONGEST_MATCHED
 from rag_evals.embedded.model import Model, log_odds, probability
+from rag_evals.embedded.other_words import price_for_free, years_for_decade
 from rag_evals.embedded.pairs import Pair, pair_of
 from rag_evals.embedded.passage import Passage, prepare
-from rag_evals.embedded.reasons import absence_reason, reason
+from rag_evals.embedded.reasons import (
+    absence_reason,
+    other_letters_reason,
+    price_reason,
+    read_as,
+    reason,
+)
 from rag_evals.embedded.sentence import Sentence, statement_sentence
 from rag_evals.embedded.sources import absence_of, claims_more, names_of_topic
+from rag_evals.text import script_of
 
 _MOST_READINGS = 6
 _LEAST_RIVAL = 0.3
@@ -21,6 +29,8 @@ _LEAST_EQUAL = 0.8
 _ROUNDING = 1e-9
 _SURELY_SAID = "strict"
 _MENTIONED = 0.99
+# Of the threshold: nobody can tell.
+_UNSURE = 0.9
 
 
 def decide(
@@ -46,7 +56,9 @@ def _decided(model: Model, threshold: float, text: str, passages: Sequence[Passa
     if absence is None or claims_more(absence.topic):
         pair = pair_of(text)
         whole = _verdict(model, threshold, text, passages)
-        return whole if pair is None else _of_pair(whole, pair, model, threshold, passages)
+        if pair is not None:
+            return _of_pair(whole, pair, model, threshold, passages)
+        return _in_other_words(whole, text, model, threshold, passages)
     # "Passage 3 does not say how …" is wrong when passage 3 does; people count from 1.
     meant = passages
     if absence.number is not None and 1 <= absence.number <= len(passages):
@@ -55,6 +67,16 @@ def _decided(model: Model, threshold: float, text: str, passages: Sequence[Passa
     if names := names_of_topic(absence.topic):
         said = _mentioned(said, names, meant)
     first = passages.index(meant[0]) if meant else 0
+    if (
+        said.support < threshold
+        and (foreign := _in_other_letters(absence.topic, meant)) is not None
+    ):
+        return Verdict(
+            support=_UNSURE * threshold,
+            is_supported=False,
+            chunk_ids=(),
+            reason=other_letters_reason(absence.topic, first + foreign),
+        )
     evidence = tuple([one._replace(chunk_id=one.chunk_id + first) for one in said.evidence])
     support = _support_of_absence(said.support, model)
     is_supported = support >= threshold
@@ -65,6 +87,40 @@ def _decided(model: Model, threshold: float, text: str, passages: Sequence[Passa
         chunk_ids=(),
         reason=absence_reason(text, absence.topic, evidence, is_supported=is_supported),
         evidence=() if is_supported else evidence,
+    )
+
+
+def _in_other_letters(topic: str, passages: Sequence[Passage]) -> int | None:
+    """Return the place of the first passage that could not say a topic in the topic's letters."""
+    own = script_of(topic)
+    for place, passage in enumerate(passages):
+        if own is not None and script_of(passage.text) not in (own, None):
+            return place
+    return None
+
+
+def _in_other_words(
+    whole: Verdict, text: str, model: Model, threshold: float, passages: Sequence[Passage]
+) -> Verdict:
+    """Read a decade by its years, and "free" against a price."""
+    years = [
+        read_as(_verdict(model, threshold, anew, passages), anew)
+        for anew in years_for_decade(text, passages)
+    ]
+    best = max([whole, *years], key=lambda verdict: verdict.support)
+    price = price_for_free(text, passages)
+    if price is None:
+        return best
+    priced = _verdict(model, threshold, price.text, passages)
+    if price.is_denied:
+        return max(read_as(priced, price.text), best, key=lambda verdict: verdict.support)
+    return replace(
+        best,
+        support=min(best.support, 1 - priced.support, _UNSURE * threshold),
+        is_supported=False,
+        chunk_ids=(),
+        reason=price_reason(price.free, price.cost, price.evidence.chunk_id),
+        evidence=(price.evidence,),
     )
 
 

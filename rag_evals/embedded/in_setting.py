@@ -9,12 +9,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain, islice
 
 from rag_evals.core import Claim, Evidence, Verdict, text_before
 from rag_evals.embedded.asked import leading_subject
 from rag_evals.embedded.claims import PreparedStatement
-from rag_evals.embedded.leads import strip_lead
+from rag_evals.embedded.leads import said_by_each, strip_lead
 from rag_evals.embedded.placed import said_of_another, said_otherwise
+from rag_evals.embedded.reasons import read_as
 from rag_evals.embedded.standalone import Reading, stand_alone
 from rag_evals.text import has_russian, leaning_of, one_line, split_sentences, words
 
@@ -78,6 +80,8 @@ def decide_claims(
 ) -> list[Verdict]:
     """Decide claims, each read in its setting.
 
+    What a claim says that several sources say is decided one by one; all must hold.
+
     Args:
         decide: Returns one verdict for each text, in order.
         threshold: Support from which a statement counts as supported, 0 to 1.
@@ -87,6 +91,39 @@ def decide_claims(
     Returns:
         One verdict for each claim, in order.
     """
+    parts = [_parts(claim) for claim in claims]
+    verdicts = iter(_decided(decide, threshold, list(chain.from_iterable(parts)), chunks))
+    return [_together(own, list(islice(verdicts, len(own)))) for own in parts]
+
+
+def _parts(claim: Claim) -> list[Claim]:
+    first, *others = said_by_each(claim.text)
+    if not others:
+        return [claim]
+    parts = [replace(claim, text=first)]
+    parts += [replace(claim, text=text, before=first) for text in others]
+    return parts
+
+
+def _together(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict on all claims of one sentence: that of the least supported."""
+    if len(verdicts) == 1:
+        return verdicts[0]
+    places = range(len(verdicts))
+    place = min(places, key=lambda n: (verdicts[n].is_supported, verdicts[n].support))
+    least = read_as(verdicts[place], claims[place].text)
+    if not least.is_supported:
+        return least
+    ids = chain.from_iterable(one.chunk_ids for one in verdicts)
+    evidence = chain.from_iterable(one.evidence for one in verdicts)
+    return replace(
+        least, chunk_ids=tuple(dict.fromkeys(ids)), evidence=tuple(dict.fromkeys(evidence))
+    )
+
+
+def _decided(
+    decide: Decide, threshold: float, claims: Sequence[Claim], chunks: Sequence[str]
+) -> list[Verdict]:
     said = _Said(chunks)
     readings = [stand_alone(_without_question(claim, said)) for claim in claims]
     texts = [
@@ -103,9 +140,9 @@ def decide_claims(
         if reading.antecedent:
             if own.is_supported and not _speaks_of(reading.antecedent, own, chunks):
                 (named,) = decide([reading.text])
-                verdicts[place] = min(_read_as(named, reading.text), own, key=_support)
+                verdicts[place] = min(read_as(named, reading.text), own, key=_support)
         elif reading.text != claim.text:
-            verdicts[place] = _read_as(own, reading.text)
+            verdicts[place] = read_as(own, reading.text)
             if reading.instead and not own.is_supported:
                 verdicts[place] = _in_other_words(decide, reading, verdicts[place])
         rival = _rival_of(reading, verdicts[place], chunks)
@@ -130,7 +167,7 @@ def _in_other_words(decide: Decide, reading: Reading, verdict: Verdict) -> Verdi
         key=lambda decided: decided[0].support,
     )
     said = set[str]().union(*(_keys(place.text) for place in best.evidence))
-    return _read_as(best, text) if best.is_supported and _keys(text) <= said else verdict
+    return read_as(best, text) if best.is_supported and _keys(text) <= said else verdict
 
 
 class _Said:
@@ -216,11 +253,6 @@ def _speaks_of(antecedent: str, verdict: Verdict, chunks: Sequence[str]) -> bool
 
 def _keys(text: str) -> set[str]:
     return {word.key for word in words(text) if word.kind in ("word", "number")}
-
-
-def _read_as(verdict: Verdict, text: str) -> Verdict:
-    name = "прочитано как" if has_russian(text) else "read as"
-    return replace(verdict, reason=f"{name} '{text}': {verdict.reason}")
 
 
 def _doubted(verdict: Verdict, reading: Reading, claim: Claim, threshold: float) -> Verdict:

@@ -18,6 +18,7 @@ from rag_evals.embedded.sources import (
     names_source,
     speaks_of_sources,
 )
+from rag_evals.text import leaning_of
 
 _SURE = r"(?:so|yes|no|well|sure|certainly|absolutely|great|okay|in summary|overall|in short|to summarize|in conclusion|additionally|however|also|therefore|furthermore|accordingly|thus|while)"
 # "Based on the provided context, it is tall." → "It is tall."
@@ -38,6 +39,7 @@ _LEADS = re.compile(
     r"|(?:it (?:appears|seems)|it is clear|we (?:can )?(?:conclude|see|understand|infer|know|say)) that\s+"
     rf"|(?:the|my) (?:correct |final |brief )?answers? (?:to (?:the|your|this) (?:original )?question(?: [\"“«][^\"”»]{{1,200}}[\"”»])? )?(?:(?:based on|from|according to) {SOURCE} )?(?:is|are)(?: that |:\s+)"
     r"|(?:note|tip|important|remember|warning|answer):\s+"
+    r"|(?:first|second|third|fourth|fifth)(?:ly)?(?: of all)?,\s+(?!(?:(?:second|third|fourth|fifth)(?:ly)?|and|or)\b)"
     r"|(?:please note that|note that|it is (?:important|worth)(?: to note| noting)? that|keep in mind that)\s+"
     rf"|(?:согласно|исходя из|судя по|на основе|на основании|по|в соответствии с|как (?:указано|сказано|"
     rf"отмечено|говорится) в)\s+{SOURCE_RU}[^,.;:]{{0,40}},\s+"
@@ -46,6 +48,7 @@ _LEADS = re.compile(
     r"|(?:обратите внимание|важно отметить|стоит отметить),? что\s+"
     r"|(?:(?:таким образом|итак), )?(?:правильный )?ответ(?: на (?:ваш |этот )?вопрос)?:\s+"
     r"|(?:примечание|важно|совет):\s+"
+    r"|(?:во-первых|во-вторых|в-третьих|в-четвёртых|в-четвертых),\s+|сначала,?\s+"
     r")",
     re.IGNORECASE,
 )
@@ -64,12 +67,15 @@ _REMARK = re.compile(
     rf"|,\s{{1,4}}как (?:указано|сказано|отмечено|описано|говорится) в\s+{_NAMED_SOURCE_RU}(?=\W*$|[,;:]),?",
     re.IGNORECASE,
 )
-# "Passage 1 states that it is red, while passage 2 says that it is blue." → "It is red, while it is blue."
+# "passage 2, 8 euros": behind one number there is no list.
+_ONE_SOURCE = r"(?:(?:the )?(?:first|second|third|last|other) (?:passage|document|source|chunk|text|article|excerpt)|(?:passage|document|source|chunk|text|article|excerpt) \d+)"
+# "…, while passage 2 says that it is blue."
 _OTHER_SOURCE = re.compile(
-    rf"(?<=[,;:])(\s{{1,4}}(?:(?:while|whereas|and|but)\s+)?){_NAMED_SOURCE}\s+(?:also\s+)?(?:{STATES}|gives?|puts? it at)\s+(?:that\s+)?"
-    rf"|(?<=[,;])(\s{{1,4}}(?:а|и|но|тогда как)\s+)в\s+{_NAMED_SOURCE_RU}\s+(?:говорится|сказано|указано|указана?ы?),?\s+(?:что\s+)?",
+    rf"(?<=[,;:])(\s{{1,4}}(?:(?:while|whereas|and|but)\s+)?)(?:{_NAMED_SOURCE}\s+(?:also\s+)?(?:{STATES}|gives?|puts? it at)\s+(?:that\s+)?|(?<=[a-z]\s)according to {_ONE_SOURCE},?\s+)"
+    rf"|(?<=[,;])(\s{{1,4}}(?:а|и|но|тогда как)\s+)(?:в\s+{_NAMED_SOURCE_RU}\s+(?:(?:говорится|сказано|указано|указана?ы?),?|[–—-])\s+(?:что\s+)?|согласно\s+{_NAMED_SOURCE_RU},?\s+)",
     re.IGNORECASE,
 )
+_SOURCE_SAYS = re.compile(rf"^{_NAMED_SOURCE}\s+(?:also\s+)?{STATES}\s+(?:that\s+)?", re.IGNORECASE)
 # "The context does not mention it; however, it stands in Paris." → "It stands in Paris."
 _BUT = re.compile(
     r"(?:[;,]\s+(?:however|but(?! rather\b)|though|although|yet|nevertheless)|\bhowever),?\s+(?=(?:\S+\s+){3,}\S)"
@@ -90,6 +96,8 @@ _LACKS_SUBJECT = re.compile(
     r"(?:do|does|did|rather|instead|only|simply|merely|is|are|has|have|provides?|gives?|mentions?|says?|states?|suggests?|describes?|focus(?:es)?|не|лишь|только)\b",
     re.IGNORECASE,
 )
+_NUMBER = r"[$€£]?\d(?:[\d.,]*\d)?"
+_AMOUNT = re.compile(rf"{_NUMBER}(?P<unit>(?: ?[^\W\d_%]+| ?%)?)")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 # Without any of these there is neither a citation nor emphasis.
 _SIGNS = "[(【*_`"
@@ -128,6 +136,47 @@ def _stripped(sentence: str) -> str:
 _kept = lru_cache(maxsize=256)(_stripped)
 
 
+def said_by_each(sentence: str) -> list[str]:
+    """Part what several sources are said to say: each part is a claim of its own.
+
+    "Passage 1 states that it is red, while passage 2 says that it is blue." → "It is red.", "It is
+    blue."
+
+    Args:
+        sentence: One sentence.
+
+    Returns:
+        The sentence itself where its parts cannot be read one by one.
+    """
+    head = sentence[:LONGEST_MATCHED]
+    found = _OTHER_SOURCE.finditer(head) if names_source(head) else ()
+    # "Diet: Passage 2 says that …" gives a claim its name.
+    turns = [
+        turn for turn in found if (turn[1] or turn[2]).strip() or head[turn.start() - 1] == ";"
+    ]
+    if not turns:
+        return [sentence]
+    starts = [0, *(turn.end() for turn in turns)]
+    ends = [*(turn.start() for turn in turns), len(sentence)]
+    first, *others = (
+        sentence[start:end].strip(" ,;:.") for start, end in zip(starts, ends, strict=True)
+    )
+    first = _without_leads(_SOURCE_SAYS.sub("", first))
+    if leaning_of(first) == "fragment":
+        return [sentence]
+    whole = [part if leaning_of(part) != "fragment" else _completed(part, first) for part in others]
+    return [f"{_capitalised(part)}." for part in (first, *whole)] if all(whole) else [sentence]
+
+
+def _completed(part: str, first: str) -> str:
+    """Read "8 euros" behind "The fee is 5 euros" as "The fee is 8 euros"; else an empty text."""
+    amount = _AMOUNT.fullmatch(part)
+    if amount is None:
+        return ""
+    same = re.compile(rf"{_NUMBER}{re.escape(amount['unit'])}(?!\w)")
+    return same.sub(lambda _: part, first) if len(same.findall(first)) == 1 else ""
+
+
 def is_about_sources(text: str) -> bool:
     """Say whether a sentence says something of the sources only, be it what they leave out."""
     head = text[:LONGEST_MATCHED]
@@ -159,6 +208,9 @@ def _without_leads(text: str) -> str:
 
 def _without_remarks(text: str) -> str:
     head, tail = text[:LONGEST_MATCHED], text[LONGEST_MATCHED:]
+    if len(said_by_each(text)) > 1:
+        # Each part is prepared by itself.
+        return text
     head = _OTHER_SOURCE.sub(lambda found: found[1] or found[2], head)
     cut = _REMARK.sub("", head)
     if cut == text[:LONGEST_MATCHED] or not _HAS_WORD.search(cut):

@@ -1,8 +1,9 @@
 """Why was a statement decided so? The differences found, in words, English or Russian."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from rag_evals.core import Evidence
+from rag_evals.core import Evidence, Verdict
 from rag_evals.embedded.compare import EvidenceComparison
 from rag_evals.embedded.passage import Passage
 from rag_evals.embedded.polarity import compare_polarity
@@ -26,6 +27,7 @@ _ENGLISH = {
     "order": "the same names in another order than in {place}",
     "left_out": "no chunk says '{topic}'",
     "not_left_out": "{place} says '{topic}'",
+    "other_letters": "{place} is written in other letters than '{topic}': it cannot be looked for",
     "chunk": "chunk {id}",
     "and": "; ",
 }
@@ -47,6 +49,7 @@ _RUSSIAN = {
     "order": "те же имена в другом порядке, {place}",
     "left_out": "ни один фрагмент не говорит: '{topic}'",
     "not_left_out": "{place} говорит: '{topic}'",
+    "other_letters": "{place} написан другими буквами, чем '{topic}': искать нельзя",
     "chunk": "фрагмент {id}",
     "and": "; ",
 }
@@ -77,6 +80,36 @@ def reason(result: EvidenceComparison, passages: Sequence[Passage], *, is_suppor
     if not findings:
         findings = [_support(result, texts)]
     return texts["and"].join(findings[:_MOST_FINDINGS])
+
+
+def read_as(verdict: Verdict, text: str) -> Verdict:
+    """Say in the reason of a verdict which words it was decided by."""
+    name = "прочитано как" if has_russian(text) else "read as"
+    return replace(verdict, reason=f"{name} '{text}': {verdict.reason}")
+
+
+def price_reason(free: str, cost: str, chunk_id: int) -> str:
+    """Explain why what is said to be free is not.
+
+    Args:
+        free: The word of the statement.
+        cost: What the chunk says instead.
+        chunk_id: The chunk.
+    """
+    texts = _RUSSIAN if has_russian(free) else _ENGLISH
+    place = texts["chunk"].format(id=chunk_id)
+    return texts["opposite"].format(ours=free, theirs=cost, place=place)
+
+
+def other_letters_reason(topic: str, chunk_id: int) -> str:
+    """Explain why nobody can say whether a chunk mentions a topic.
+
+    Args:
+        topic: What is said to be left out.
+        chunk_id: A chunk in other letters.
+    """
+    texts = _RUSSIAN if _is_russian(topic) else _ENGLISH
+    return texts["other_letters"].format(topic=topic, place=texts["chunk"].format(id=chunk_id))
 
 
 def absence_reason(

@@ -19,7 +19,7 @@ from rag_evals.core import (
     require_fraction,
 )
 from rag_evals.errors import ConfigurationError, UnknownNameError
-from rag_evals.text import LANGUAGE_NAMES, READ_WELL
+from rag_evals.text import LANGUAGE_NAMES, READ_WELL, SCRIPT_NAMES, script_of
 
 if TYPE_CHECKING:
     from rag_evals.embedded.model import Model
@@ -30,7 +30,9 @@ THRESHOLDS = ("balanced", "screen", "strict")
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
 # Raise it when the same weights may give another verdict.
-_ENGINE = 8
+_ENGINE = 9
+# Characters of a text that tell its script.
+_SCRIPT_READ = 300
 
 
 class EmbeddedVerifier(Verifier):
@@ -100,6 +102,28 @@ class EmbeddedVerifier(Verifier):
             f"the answer is in {name}; the embedded judge was made for English and Russian and "
             "misses more in other languages, as its model card shows"
         )
+
+    def script_warning(
+        self, question: str | None, answer: str, chunks: Sequence[str]
+    ) -> str | None:
+        """Say that a question, or an answer, is in another script than a chunk.
+
+        Args:
+            question: What was asked; None where nothing was.
+            answer: The whole answer.
+            chunks: Texts, as for `verify`.
+        """
+        scripts = [script_of(chunk[:_SCRIPT_READ]) for chunk in chunks]
+        for name, text in (("question", question or ""), ("answer", answer)):
+            own = script_of(text[:_SCRIPT_READ])
+            other = next((one for one in scripts if None not in (own, one) and one != own), None)
+            if own is not None and other is not None:
+                return (
+                    f"the {name} is in {SCRIPT_NAMES[own]} letters and chunk "
+                    f"{scripts.index(other)} in {SCRIPT_NAMES[other]} ones; the embedded judge "
+                    "compares words as they are written, and finds nothing across scripts"
+                )
+        return None
 
     def fingerprint(self) -> str:
         """Return a hash of the engine, the weights and the threshold."""

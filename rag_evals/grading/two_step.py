@@ -236,7 +236,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
                 one.support for one in verdicts if one.doubt != "yes_no"
             ),
             language=language,
-            language_warning=verifier.language_warning(language),
+            language_warning=_warning(verifier, sample, language, chunks),
             drift=list(extraction.drift),
             verifier=self.verifier.name,
             deciders=self.verifier.deciders,
@@ -295,6 +295,17 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             for statement, one in pairs
             if one.doubt != "yes_no"
         ]
+
+
+def _warning(
+    verifier: Verifier, sample: Sample, language: str | None, chunks: Sequence[str]
+) -> str | None:
+    """Return why verdicts on the sample's language or letters are not to be trusted, if so."""
+    found = (
+        verifier.language_warning(language),
+        verifier.script_warning(sample.question, sample.answer or "", chunks),
+    )
+    return "; ".join(filter(None, found)) or None
 
 
 def _require_kind(name: str, part: object, kind: type, example: str) -> None:

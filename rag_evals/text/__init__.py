@@ -18,6 +18,7 @@ NAMES = {
     "language": (
         "LANGUAGE_NAMES",
         "READ_WELL",
+        "SCRIPT_NAMES",
         "denials",
         "has_russian",
         "language_of",

@@ -8,6 +8,7 @@ from rag_evals.text.citations import without_citations as without_citations
 from rag_evals.text.keys import plain_keys as plain_keys
 from rag_evals.text.language import LANGUAGE_NAMES as LANGUAGE_NAMES
 from rag_evals.text.language import READ_WELL as READ_WELL
+from rag_evals.text.language import SCRIPT_NAMES as SCRIPT_NAMES
 from rag_evals.text.language import denials as denials
 from rag_evals.text.language import has_russian as has_russian
 from rag_evals.text.language import language_of as language_of

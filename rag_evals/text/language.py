@@ -45,6 +45,9 @@ LANGUAGE_NAMES = {
 }  # fmt: skip
 """Every language that can be told, by its code."""
 
+SCRIPT_NAMES = {**LANGUAGE_NAMES, "latin": "Latin", "ru": "Cyrillic", "other": "other"}
+"""Every script that can be told, by what `script_of` returns."""
+
 
 def language_of(text: str) -> str | None:
     """Tell the language of a text.

@@ -108,6 +108,12 @@ class CascadeVerifier(Verifier):
         """Return what the first verifier says, which decides most."""
         return self.first.language_warning(language)
 
+    def script_warning(
+        self, question: str | None, answer: str, chunks: Sequence[str]
+    ) -> str | None:
+        """Return what the first verifier says, which decides most."""
+        return self.first.script_warning(question, answer, chunks)
+
     def with_settings(self, settings: Mapping[str, Any]) -> "CascadeVerifier":
         """Return the cascade with both parts asking with these settings."""
         return self.with_parts(

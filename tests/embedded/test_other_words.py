@@ -1,0 +1,183 @@
+"""Several sources in one sentence, decades, steps, prices and other letters are read as meant."""
+
+import pytest
+
+from rag_evals import Faithfulness
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.grading import VerifiedFaithfulnessResult
+
+FEES = ["The fee is 5 euros for adults.", "The fee is 9 euros for adults."]
+FEES_RU = ["Плата составляет 5 евро для взрослых.", "Плата составляет 9 евро для взрослых."]
+COOKING = ["Rinse the rice. Boil it for 10 minutes.", "Промойте рис. Варите его 10 минут."]
+BRIDGE = ["The bridge was built in 1894.", "Мост построили в 1894 году."]
+PARKING = [
+    "Parking in the garage of the station costs 5 euros on weekdays.",
+    "Парковка в гараже у вокзала стоит 5 евро в будни.",
+]
+MOSCOW = ["Поезд идёт в город Москва. Он выходит утром."]
+
+
+@pytest.mark.parametrize("link", ["while", "whereas", "but"])
+@pytest.mark.parametrize(("second", "is_supported"), [("8", False), ("9", True)])
+def test_what_each_source_says_must_hold(link: str, second: str, is_supported: bool) -> None:
+    """One true half does not carry the other, in an answer and in a bare statement."""
+    said = f"{link} passage 2 says that it is {second} euros"
+    text = f"Passage 1 states that the fee is 5 euros, {said}."
+    ((_, in_answer),) = EmbeddedVerifier().verify_answer(text, FEES)
+    (bare,) = EmbeddedVerifier().verify([text], FEES)
+
+    assert in_answer.is_supported is bare.is_supported is is_supported
+    assert in_answer.chunk_ids == ((0, 1) if is_supported else ())
+
+
+@pytest.mark.parametrize(
+    ("text", "is_supported"),
+    [
+        ("В отрывке 1 сказано, что плата составляет 5 евро, а в отрывке 2 – что 8 евро.", False),
+        ("В отрывке 1 сказано, что плата составляет 5 евро, а в отрывке 2 – что 9 евро.", True),
+        ("В тексте 1 сказано, что плата составляет 5 евро, а в тексте 2 сказано: 8 евро.", False),
+        ("Согласно отрывку 1, плата составляет 5 евро, а согласно отрывку 2, 8 евро.", False),
+        ("According to passage 1, the fee is 5 euros, but according to passage 2, 8 euros.", False),
+        ("According to passage 1, the fee is 5 euros, but according to passage 2, 9 euros.", True),
+    ],
+)
+def test_a_bare_amount_is_said_of_the_same(text: str, is_supported: bool) -> None:
+    """What a second source says in one number is read in the words of the first."""
+    chunks = FEES if text.isascii() else FEES_RU
+    ((_, verdict),) = EmbeddedVerifier().verify_answer(text, chunks)
+
+    assert verdict.is_supported is is_supported
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "First, rinse the rice.", "Firstly, rinse the rice.", "Second, boil it for 10 minutes.",
+        "Во-первых, промойте рис.", "Сначала промойте рис.", "Во-вторых, варите его 10 минут.",
+    ],
+)  # fmt: skip
+def test_the_number_of_a_step_is_no_claim(step: str) -> None:
+    """All words of the step are said."""
+    ((_, verdict),) = EmbeddedVerifier().verify_answer(step, COOKING)
+
+    assert verdict.is_supported
+    assert verdict.reason.startswith(("all", "все"))
+
+
+def test_an_ordinal_that_counts_is_a_claim() -> None:
+    """Only an ordinal in front of a comma heads a step."""
+    (other, several) = EmbeddedVerifier().verify(
+        ["The first tower stood in Rome.", "First, second and third prize went to Rome."],
+        ["The second tower stood in Rome.", "First, second and fourth prize went to Rome."],
+    )
+
+    assert not other.is_supported
+    assert not several.is_supported
+
+
+@pytest.mark.parametrize(
+    ("text", "is_supported"),
+    [
+        ("The bridge was built in the 1890s.", True),
+        ("The bridge was built in the 1880s.", False),
+        ("The bridge was built in the early 1890s.", False),
+        ("Мост построили в 1890-х годах.", True),
+        ("Мост построили в 1890-е.", True),
+        ("Мост построили в 1880-х годах.", False),
+    ],
+)
+def test_a_decade_has_its_years(text: str, is_supported: bool) -> None:
+    """A chunk that names a year of it says so; part of a decade is more than the decade."""
+    (verdict,) = EmbeddedVerifier().verify([text], BRIDGE)
+
+    assert verdict.is_supported is is_supported
+
+
+@pytest.mark.parametrize(
+    ("text", "is_supported"),
+    [
+        ("Parking in the garage of the station is free on weekdays.", False),
+        ("Parking in the garage of the station is not free on weekdays.", True),
+        ("Parking is not free.", True),
+        ("Парковка в гараже у вокзала бесплатная в будни.", False),
+        ("Парковка не бесплатная.", True),
+    ],
+)
+def test_a_price_is_not_free(text: str, is_supported: bool) -> None:
+    """What costs money is not free."""
+    (verdict,) = EmbeddedVerifier().verify([text], PARKING)
+
+    assert verdict.is_supported is is_supported
+    assert is_supported or "5" in verdict.reason
+
+
+def test_free_beside_a_price_is_free() -> None:
+    """A sentence that names both decides as it does without the rule."""
+    (verdict,) = EmbeddedVerifier().verify(
+        ["Parking is free on Sundays."],
+        ["Parking costs 5 euros on weekdays, on Sundays it is free."],
+    )
+
+    assert verdict.is_supported
+
+
+@pytest.mark.parametrize(
+    ("text", "chunks"),
+    [
+        ("Passage 1 does not mention Moscow.", MOSCOW),
+        ("The passages do not say when the train leaves.", MOSCOW),
+        ("В отрывке 1 не упоминается Москва.", ["The train goes to Moscow every day."]),
+    ],
+)
+def test_other_letters_leave_an_absence_unsure(text: str, chunks: list[str]) -> None:
+    """Nobody can look "Moscow" up in Russian letters; the reason says so."""
+    (verdict,) = EmbeddedVerifier().verify([text], chunks)
+
+    assert not verdict.is_supported
+    assert 0.3 < verdict.support < 0.7
+    assert any(words in verdict.reason for words in ("other letters", "другими буквами"))
+
+
+def test_an_absence_in_the_same_letters_stays_sure() -> None:
+    """A found name is found, a missing one is missing."""
+    found, missing = EmbeddedVerifier().verify(
+        ["Passage 1 does not mention Moscow.", "Passage 1 does not mention Tula."],
+        ["The train goes to Moscow (Москва)."],
+    )
+
+    assert not found.is_supported
+    assert missing.is_supported
+    assert missing.support > 0.9
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "chunk", "says"),
+    [
+        (
+            "Куда идёт поезд?",
+            "To Moscow.",
+            "The train goes to Moscow.",
+            "the question is in Cyrillic letters and chunk 0 in Latin ones",
+        ),
+        (
+            None,
+            "The train goes to Moscow.",
+            MOSCOW[0],
+            "the answer is in Latin letters and chunk 0 in Cyrillic ones",
+        ),
+        ("Where does it go?", "The train goes to Москва.", "The train goes to Moscow.", None),
+    ],
+)
+def test_other_letters_are_warned_about(
+    question: str | None, answer: str, chunk: str, says: str | None
+) -> None:
+    """One line in the result names both; a name in other letters is none."""
+    result = Faithfulness.grade(
+        question=question, answer=answer, context=[chunk], client="embedded"
+    )
+
+    assert isinstance(result, VerifiedFaithfulnessResult)
+    assert [warning for warning in result.warnings if "letters" in warning] == (
+        [result.language_warning] if says else []
+    )
+    assert says is None or (result.language_warning or "").startswith(says)
