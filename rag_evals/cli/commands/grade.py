@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.shared.after_run import check_group_column, show_more
-from rag_evals.cli.shared.draws import Budget, SampleRows, StopEarly, asked_draw
+from rag_evals.cli.shared.draws import BudgetText, SampleRows, StopEarly, asked_draw
 from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
     AskedGates,
@@ -142,7 +142,7 @@ def grade(
     ] = False,
     stop_early: StopEarly = False,
     sample: SampleRows = None,
-    budget: Budget = None,
+    budget: BudgetText = None,
     gate: GateMean = None,
     error: GateError = None,
     fail_under: FailUnder = None,

@@ -35,7 +35,7 @@ SampleRows = Annotated[
     ),
 ]
 
-Budget = Annotated[
+BudgetText = Annotated[
     str | None,
     typer.Option(
         "--budget",
