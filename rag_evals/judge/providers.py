@@ -26,7 +26,8 @@ class OpenAIHost(NamedTuple):
     mode: str = "JSON_SCHEMA"
 
 
-_NO_KEY = "none"
+NO_KEY = "none"
+"""Stands in for a key where a server has none."""
 _OLLAMA_PORT = 11434
 _DATABRICKS_PATH = "/serving-endpoints"
 _OLLAMA = f"http://localhost:{_OLLAMA_PORT}/v1"
@@ -46,8 +47,8 @@ OPENAI_HOSTS: dict[str, OpenAIHost] = {
         "https://api.openai.com/v1",
         mode="RESPONSES_TOOLS",
     ),
-    "vllm": OpenAIHost("VLLM_BASE_URL", "VLLM_API_KEY", "http://localhost:8000/v1", _NO_KEY),
-    "ollama": OpenAIHost("OLLAMA_HOST", "OLLAMA_API_KEY", _OLLAMA, _NO_KEY),
+    "vllm": OpenAIHost("VLLM_BASE_URL", "VLLM_API_KEY", "http://localhost:8000/v1", NO_KEY),
+    "ollama": OpenAIHost("OLLAMA_HOST", "OLLAMA_API_KEY", _OLLAMA, NO_KEY),
     "anyscale": _hosted("ANYSCALE", "https://api.endpoints.anyscale.com/v1"),
     "cerebras": _hosted("CEREBRAS", "https://api.cerebras.ai/v1"),
     "databricks": OpenAIHost("DATABRICKS_HOST", "DATABRICKS_TOKEN", None, mode="TOOLS"),
@@ -166,7 +167,7 @@ class Endpoint(NamedTuple):
         if host is None:
             return None
         # A server that the string names may check no key.
-        stand_in = host.default_key if self.url is None else _NO_KEY
+        stand_in = host.default_key if self.url is None else NO_KEY
         return os.environ.get(host.key_variable) or stand_in
 
 
@@ -203,11 +204,11 @@ def read_endpoint(spec: str) -> Endpoint:
     return Endpoint(provider, model, address[0] if address else None)
 
 
-def _fault_of_model(model: str) -> str | None:
+def _fault_of_model(model: str, example: str = "vllm/MODEL") -> str | None:
     if _NO_ADDRESS.search(model):
         return (
             "an address begins with http:// or https://, as in "
-            "'vllm/MODEL@http://localhost:8000/v1'"
+            f"'{example}@http://localhost:8000/v1'"
         )
     if model != model.strip():
         return f"the model {model!r} has a space at its start or end"
@@ -225,7 +226,7 @@ def _decision_endpoint(spec: str, wire: str, after: str) -> Endpoint:
     if not slash or (address and provider not in OPENAI_HOSTS):
         # A model's own name may have a slash, as names on a hub have.
         provider, model = hosts[0], path
-    fault = _fault_of_model(model)
+    fault = _fault_of_model(model, f"{wire}:MODEL")
     if address and _ADDRESS.search(address[0]):
         fault = _TWO_ADDRESSES
     if fault is not None:

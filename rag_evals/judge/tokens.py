@@ -35,6 +35,8 @@ _SENT_BESIDE = (
     "usage.cacheReadInputTokens",
     "usage.cacheWriteInputTokens",
 )
+# No reply has so many tokens; infinity is above it, and what is no number is not below it.
+_NO_COUNT = 2**53
 _THOUGHTS = "usage_metadata.thoughts_token_count"
 
 
@@ -69,9 +71,9 @@ def _count(source: Any, path: str) -> int | None:
         source = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
         if source is None:
             return None
-    # Cohere counts in floats.
-    is_count = isinstance(source, int | float) and not isinstance(source, bool)
-    return int(source) if is_count else None
+    # Cohere counts in floats. A count below zero, or without an end, is none.
+    is_number = isinstance(source, int | float) and not isinstance(source, bool)
+    return int(source) if is_number and 0 <= source < _NO_COUNT else None
 
 
 def text_reply(completion: Any) -> TextReply:

@@ -1,5 +1,6 @@
 """Decision models: two wires, every question answered exactly once, and every fault by its name."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -162,6 +163,45 @@ RAW: Mapping[str, tuple[str, Any, str]] = {
         "'how' has the score 3; expected a number from 0 to 2",
     ),
     "no object": ("systemone", {"answers": {"true": 0.9}}, "'true' is 0.9, which is no object"),
+    "too large for a float": (
+        "systemone",
+        f'{{"answers": {{"true": {{"type": "noul", "noul": 1{"0" * 400}}}}}}}',
+        "'true' has the probability 1000",
+    ),
+    "another type": (
+        "decisions",
+        {"answers": [{"type": "choice", "name": "true", "choice": "x", "probability": 0.9}]},
+        "'true' is of type 'choice'; expected a predicate",
+    ),
+    "an option twice": (
+        "decisions",
+        {
+            "answers": [
+                {
+                    "type": "choice",
+                    "name": "which",
+                    "choice": "none",
+                    "probabilities": [{"value": "none", "probability": 0.5}] * 2,
+                }
+            ]
+        },
+        "'which' has two probabilities for 'none'",
+    ),
+    "an option twice in an object": (
+        "systemone",
+        '{"answers": {"which": {"type": "choice", "choice": "none", '
+        '"probabilities": {"none": 0.1, "none": 0.9}}}}',
+        "'which' has two probabilities for 'none'",
+    ),
+    "probabilities of nothing": (
+        "decisions",
+        {
+            "answers": [
+                {"type": "choice", "name": "which", "choice": "none", "probabilities": [0.4, 0.6]}
+            ]
+        },
+        "'which' has 0.4 among its probabilities, without the option's name",
+    ),
     "not a number": (
         "systemone",
         '{"answers": {"true": {"type": "noul", "noul": NaN}}}',
@@ -207,6 +247,45 @@ def test_a_refusal_is_an_answer_of_its_own(scripted: Start, wire: str) -> None:
     assert len(judge.requests) == 1
 
 
+def test_what_a_server_says_is_shown_short_and_without_the_key(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its words may be of any length, hold what no file can, and repeat the key."""
+    said = "very-secret-key \ud800\x1b[31m\n" + "no " * 100_000
+    refusal = {"type": "refusal", "name": "true", "refusal": said}
+    scripted(
+        [
+            Raw(json.dumps({"answers": [refusal]})),
+            Raw(json.dumps({"answers": [{**refusal, "name": said}]})),
+        ]
+    )
+    monkeypatch.setenv("OPENAI_API_KEY", "very-secret-key")
+    spec = "decisions:openai/gpt-6-luna"
+    call = DecisionCall.of(STATE, QUESTIONS[:1], spec)
+    asked = judge_for(spec, options=AskOptions(reasks=0))
+    told = [call.answers(asked.ask(call, Meter(20)))["true"].refusal or ""]
+    with pytest.raises(JudgeOutputError) as error:
+        call.answers(asked.ask(call, Meter(20)))
+    told.append(str(error.value))
+
+    for words in told:
+        assert len(words) < 400
+        assert "secret" not in words
+        assert words.isprintable()
+
+
+@pytest.mark.parametrize("count", ["1e999", "NaN", "-5"])
+def test_a_count_of_tokens_that_is_none_costs_no_answer(scripted: Start, count: str) -> None:
+    """The answers count, and the reply is one without a count."""
+    body = '{"answers": [{"type": "predicate", "name": "true", "probability": 0.9}], '
+    judge = scripted(Raw(f'{body}"usage": {{"input_tokens": {count}}}}}'))
+    spec = f"decisions:m@{judge.base_url}"
+    call, meter = DecisionCall.of(STATE, QUESTIONS[:1], spec), Meter(20)
+
+    assert call.answers(judge_for(spec).ask(call, meter))["true"].probability == 0.9
+    assert (meter.total.prompt_tokens, meter.total.uncounted) == (0, 1)
+
+
 OUTAGES: Mapping[str, tuple[Script, type[GradingError], str]] = {
     "key": (HttpError(401), JudgeRejectedError, "refuses the key"),
     "path": (HttpError(404), JudgeRejectedError, "does not know this model or path"),
@@ -219,6 +298,11 @@ OUTAGES: Mapping[str, tuple[Script, type[GradingError], str]] = {
         HttpError(429, headers={"retry-after": "60"}),
         JudgeUnavailableError,
         "asks to wait 60 s",
+    ),
+    "brackets without end": (
+        Raw("[" * 100_000, headers={"x-should-retry": "false"}),
+        JudgeUnavailableError,
+        "no reply of a model in it",
     ),
     "page": (
         Raw("<html>Sign in</html>", headers={"x-should-retry": "false"}),
@@ -241,7 +325,7 @@ def test_what_an_endpoint_does_is_named(
         ask(judge, wire)
 
     # A page may be a proxy's that passes; the other requests would be answered in the same way.
-    assert len(judge.requests) == (5 if outage == "page" else 1)
+    assert len(judge.requests) == (5 if outage in ("page", "brackets without end") else 1)
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -26,7 +26,7 @@ from rag_evals.judge.address_name import address_name
 from rag_evals.judge.ask import AskOptions
 from rag_evals.judge.deadline import RowTime, call_within
 from rag_evals.judge.decisions.hosts import limits_of
-from rag_evals.judge.decisions.wires import WIRES, check_answers, read_reply
+from rag_evals.judge.decisions.wires import WIRES, check_answers, read_reply, without_key
 from rag_evals.judge.exchange import Exchange, current_exchange
 from rag_evals.judge.failures import translate
 from rag_evals.judge.providers import Endpoint
@@ -83,7 +83,7 @@ class _Asker:
                 reply = yield self.wire.body(self.model, state, asked)
                 again = Usage(reasks=1) if attempt else Usage()
                 exchange.usage = exchange.usage + usage_of(reply) + again
-                read = check_answers(self.wire, reply, asked)
+                read = without_key(check_answers(self.wire, reply, asked), self.sdk.api_key)
                 found.answers.update(read.answers)
                 asked = [question for question in asked if question.name in read.faults]
                 if not asked:

@@ -11,11 +11,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rag_evals.core import DecisionAnswer, Question
+from rag_evals.core import DecisionAnswer, Question, QuestionKind
+from rag_evals.judge.providers import NO_KEY
+from rag_evals.judge.redact import redact
 from rag_evals.judge.replies import no_reply
+from rag_evals.text import shortened
 
 DecisionBody = dict[str, Any]
 Named = Iterator[tuple[object, Mapping[str, Any]]]
+
+
+_MOST_SHOWN = 200
+# What either wire calls them.
+_KINDS: Mapping[str, QuestionKind] = {
+    "predicate": "predicate",
+    "noul": "predicate",
+    "choice": "choice",
+    "score": "score",
+}
 
 
 class _FaultError(ValueError):
@@ -67,7 +80,8 @@ def read_reply(content: bytes) -> Any:
     """
     try:
         found = json.loads(content, object_pairs_hook=_Object)
-    except ValueError:
+    # Brackets within brackets, thousands deep, end a parser as surely as a broken text.
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, _Object) or not isinstance(found.get("answers"), dict | list):
         raise no_reply(content)
@@ -81,7 +95,7 @@ def check_answers(wire: DecisionWire, reply: Any, questions: Sequence[Question])
     foreign = [name for name, _ in found if not isinstance(name, str) or name not in asked]
     if foreign:
         # Whose answer that is nobody knows, so that all of them are in doubt.
-        fault = f"came with one to {foreign[0]!r}, which was not asked"
+        fault = f"came with one to {_shown(foreign[0])}, which was not asked"
         return ReadReply(faults=dict.fromkeys(asked, fault))
     read = ReadReply()
     times = Counter(name for name, _ in found)
@@ -97,14 +111,28 @@ def check_answers(wire: DecisionWire, reply: Any, questions: Sequence[Question])
     return read
 
 
+def without_key(read: ReadReply, key: str | None) -> ReadReply:
+    """Take the key out of what a reply says; a server may repeat what it was sent."""
+    # What stands in for a key is a word that options are named by.
+    key = None if key == NO_KEY else key
+    for answer in read.answers.values():
+        if answer.refusal is not None:
+            answer.refusal = redact(answer.refusal, key)
+    read.faults = {name: redact(fault, key) for name, fault in read.faults.items()}
+    return read
+
+
 def _answer(question: Question, given: Any) -> DecisionAnswer:
     if not isinstance(given, Mapping):
-        raise _FaultError(f"is {given!r}, which is no object")
+        raise _FaultError(f"is {_shown(given)}, which is no object")
     kind = given.get("type")
     if kind == "refusal":
-        return DecisionAnswer(
-            refusal=str(given.get("refusal") or given.get("message") or "no reason said")
-        )
+        said = given.get("refusal") or given.get("message") or "no reason said"
+        return DecisionAnswer(refusal=shortened(str(said), _MOST_SHOWN))
+    # A number of another question says nothing of this one; hosts may leave the type out.
+    meant = _KINDS.get(kind) if isinstance(kind, str) else None
+    if meant is not None and meant != question.kind:
+        raise _FaultError(f"is of type {kind!r}; expected a {question.kind}")
     if question.kind == "predicate":
         return DecisionAnswer(probability=_probability(given.get("probability", given.get("noul"))))
     if question.kind == "choice":
@@ -116,7 +144,7 @@ def _choice(question: Question, given: Mapping[str, Any]) -> DecisionAnswer:
     probabilities = _by_option(given.get("probabilities"), question.options)
     choice = given.get("choice")
     if not isinstance(choice, str) or choice not in question.options:
-        raise _FaultError(f"chooses {choice!r}, which was no option")
+        raise _FaultError(f"chooses {_shown(choice)}, which was no option")
     return DecisionAnswer(choice=choice, probabilities=probabilities)
 
 
@@ -125,7 +153,7 @@ def _score(question: Question, given: Mapping[str, Any]) -> DecisionAnswer:
     levels = tuple(str(level) for level in range(most + 1))
     score: Any = given.get("score")
     if not _is_number(score) or not 0 <= score <= most:
-        raise _FaultError(f"has the score {score!r}; expected a number from 0 to {most}")
+        raise _FaultError(f"has the score {_shown(score)}; expected a number from 0 to {most}")
     by_level = _by_option(given.get("probabilities"), levels)
     place = int(max(by_level, key=lambda level: by_level[level])) if by_level else round(score)
     return DecisionAnswer(
@@ -140,30 +168,43 @@ def _by_option(given: Any, options: Sequence[str]) -> dict[str, float]:
     if given is None:
         return {}
     if isinstance(given, list):
-        pairs = [
-            (str(one.get("value")), one.get("probability"))
-            for one in given
-            if isinstance(one, Mapping)
-        ]
-        given = dict(pairs)
-    if not isinstance(given, Mapping):
-        raise _FaultError(f"has the probabilities {given!r}")
-    unknown = [name for name in given if name not in options]
-    if unknown:
-        raise _FaultError(f"has a probability for {unknown[0]!r}, which was no option")
-    return {name: _probability(value) for name, value in given.items()}
+        pairs = [_option_and_probability(one) for one in given]
+    elif isinstance(given, _Object):
+        pairs = list(given.pairs)
+    else:
+        raise _FaultError(f"has the probabilities {_shown(given)}; expected one for each option")
+    found: dict[str, float] = {}
+    for name, value in pairs:
+        if name not in options:
+            raise _FaultError(f"has a probability for {_shown(name)}, which was no option")
+        if name in found:
+            raise _FaultError(f"has two probabilities for {_shown(name)}")
+        found[name] = _probability(value)
+    return found
+
+
+def _option_and_probability(one: Any) -> tuple[str, Any]:
+    if not isinstance(one, Mapping):
+        raise _FaultError(f"has {_shown(one)} among its probabilities, without the option's name")
+    return str(one.get("value")), one.get("probability")
 
 
 # What stands in a reply may be anything.
 def _probability(value: Any) -> float:
     if not _is_number(value) or not 0 <= value <= 1:
-        raise _FaultError(f"has the probability {value!r}; expected a number from 0 to 1")
+        raise _FaultError(f"has the probability {_shown(value)}; expected a number from 0 to 1")
     return float(value)
 
 
 def _is_number(value: Any) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and math.isfinite(value)
+    # An integer may be too large for `isfinite`, and is finite anyway.
+    return is_number and (isinstance(value, int) or math.isfinite(value))
+
+
+def _shown(value: object) -> str:
+    """Name what a server sent in a message, on one line and not longer than one."""
+    return shortened(repr(value), _MOST_SHOWN)
 
 
 def _decisions_body(model: str, state: str, questions: Sequence[Question]) -> DecisionBody:
