@@ -136,6 +136,18 @@ def test_a_declined_statement_fails_its_row(scripted: Start) -> None:
         Faithfulness.grade(**EIFFEL, client=LUNA)
 
 
+@pytest.mark.parametrize("chunks", ["choice", "each"])
+def test_a_declined_chunk_is_told(scripted: Start, chunks: str) -> None:
+    """The verdict stands; that no chunk is named has a reason."""
+    scripted(only_asked({"s0": 0.9, "c0_0": None, "s0_0": None, "s0_1": None}))
+    claim = Claim("The tower is old.")
+    verifier = DecisionVerifier(LUNA, chunks=chunks)  # type: ignore[arg-type]
+    (verdict,) = drive(verifier.flow([claim], ["It is.", "It was."]), None, Meter(20))
+
+    assert (verdict.is_supported, verdict.chunk_ids) == (True, ())
+    assert "P(supported) 0.90; the model declined to say which chunk carries it" in verdict.reason
+
+
 def test_an_answer_that_is_missing_fails_its_row(scripted: Start) -> None:
     """After all that were asked again the question is named."""
     judge = scripted(only_asked({key: value for key, value in TWO.items() if key != "s1"}))
@@ -245,6 +257,7 @@ def test_a_grader_with_two_steps_takes_one(scripted: Start) -> None:
         (f"{LUNA}?threshold=2", "threshold is 2.0"),
         (f"{LUNA}?form=x", "no option 'form' for a decision model"),
         ("decisions:nobody/m", "no host 'nobody'"),
+        ("systemone:m@localhost", "as in 'systemone:MODEL@http://localhost:8000/v1'"),
     ],
 )
 def test_a_string_that_cannot_work_is_refused(spec: str, words: str) -> None:

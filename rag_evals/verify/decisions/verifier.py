@@ -235,6 +235,8 @@ class DecisionVerifier(Verifier):
         reason = words.probability.format(support=support)
         if chunk_ids:
             reason += words.carried.format(chunk=chunk_ids[0])
+        elif is_supported and _is_declined(place, answers):
+            reason += words.declined
         if explained.is_supported == is_supported and explained.doubt is None and explained.reason:
             reason += f"; {explained.reason}"
         return Verdict(support, is_supported, chunk_ids, reason, decided_by=self.name)
@@ -249,3 +251,9 @@ class DecisionVerifier(Verifier):
             best = sorted(pairs, key=lambda chunk: -pairs[chunk])
             return tuple(chunk for chunk in best if pairs[chunk] >= self.threshold)
         return self.carriers(f"c{place}", answers, count)
+
+
+def _is_declined(place: int, answers: Mapping[str, DecisionAnswer]) -> bool:
+    """Say whether the model declined a question about the chunks of a claim."""
+    own = (f"c{place}_", f"s{place}_")
+    return any(one.refusal is not None for name, one in answers.items() if name.startswith(own))

@@ -26,6 +26,7 @@ class Words:
         sentence: Leads in the sentence that it comes from.
         probability: Tells the support.
         carried: Tells the chunk.
+        declined: Tells that the model does not say which chunk it is.
     """
 
     supported: str
@@ -36,6 +37,7 @@ class Words:
     sentence: str
     probability: str
     carried: str
+    declined: str
 
     def asked(self, lead: str, claim: Claim, *, hardened: bool) -> str:
         """Return a question about a claim, with what the claim leans on."""
@@ -61,6 +63,7 @@ _ENGLISH = Words(
     sentence="It comes from this sentence:",
     probability="P(supported) {support:.2f}",
     carried="; carried by chunk {chunk}",
+    declined="; the model declined to say which chunk carries it",
 )
 _RUSSIAN = Words(
     supported="Фрагменты сами по себе, взятые вместе, показывают, что это так.",
@@ -71,6 +74,7 @@ _RUSSIAN = Words(
     sentence="Это часть предложения:",
     probability="P(подтверждено) {support:.2f}",
     carried="; подтверждает фрагмент {chunk}",
+    declined="; модель отказалась назвать фрагмент, который это подтверждает",
 )
 _BY_LANGUAGE: Mapping[str, Words] = {"ru": _RUSSIAN}
 
