@@ -1,6 +1,6 @@
 """What may a grader ask for? Steps that a driver runs, and the replies that it returns."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar
 
@@ -147,6 +147,16 @@ class DecisionCall(JudgeCall[Decisions]):
             state=state,
             questions=tuple(questions),
         )
+
+    def in_requests(self, most: int) -> Iterator["DecisionCall"]:
+        """Yield a call for each request that it takes; every one repeats the state.
+
+        Args:
+            most: So many questions a host takes in one request.
+        """
+        for first in range(0, len(self.questions), most):
+            part = self.questions[first : first + most]
+            yield DecisionCall.of(self.state, part, str(self.endpoint))
 
     def answers(self, reply: object) -> Mapping[str, DecisionAnswer]:
         """Take the answers to all questions, by their names; some may be refusals.

@@ -19,6 +19,7 @@ from rag_evals.core import (
 )
 from rag_evals.errors import GradingError, NotScorableError
 from rag_evals.grading import Grader
+from rag_evals.judge import decision_limits
 from rag_evals.run.draw import drawn_rows
 from rag_evals.run.plan import Plan
 from rag_evals.run.row_questions import grouped, merged_call
@@ -112,7 +113,9 @@ def _as_sent(
     questions = [call for _, call in together]
     for group in grouped(questions):
         merged = merged_call([questions[place] for place in group])
-        yield together[group[0]][0], merged
+        most = decision_limits(str(merged.endpoint)).questions
+        for part in merged.in_requests(most):
+            yield together[group[0]][0], part
 
 
 def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:

@@ -243,6 +243,20 @@ def test_a_run_costs_what_its_tokens_cost(scripted: Start) -> None:
     assert "at list prices of 2026-10" in str(planned)
 
 
+def test_a_row_of_several_requests_is_counted_so(scripted: Start) -> None:
+    """More questions than the host takes: a dry run says what is sent, and nothing was saved."""
+    judge = scripted(lambda request: {one.name: 0.1 for one in request.questions})
+    rows = [
+        {"answer": " ".join(f"Tower {n} stands." for n in range(450)), "context": ["No tower."]}
+    ]
+    planned = estimate(make_plan(rows, "faithfulness", LUNA))
+    summary = evaluate(rows, client=LUNA, progress=False).summary()
+
+    assert planned.calls == summary.usage.calls == len(judge.requests) == 2
+    assert planned.prompt_tokens == pytest.approx(summary.usage.prompt_tokens, rel=0.05)
+    assert "calls saved 0 of 1" in str(summary)
+
+
 def test_a_grader_with_two_steps_takes_one(scripted: Start) -> None:
     """Its statements are then the answer's sentences; nobody else is asked."""
     judge = scripted(TWO)

@@ -77,8 +77,8 @@ class _Asker:
         found = Decisions(answers={})
         state = state_text(call.state)
         most = limits_of(self.endpoint).questions
-        for first in range(0, len(call.questions), most):
-            asked: Sequence[Question] = call.questions[first : first + most]
+        for part in call.in_requests(most):
+            asked: Sequence[Question] = part.questions
             for attempt in range(self.reasks + 1):
                 reply = yield self.wire.body(self.model, state, asked)
                 again = Usage(reasks=1) if attempt else Usage()
