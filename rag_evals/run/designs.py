@@ -7,19 +7,19 @@ from rag_evals.run.draw import DrawnRows
 from rag_evals.run.sampled import SampledMean
 from rag_evals.run.summary import Summary
 
-_Lines = Sequence[Mapping[str, Any]]
+_StoredOutcomes = Sequence[Mapping[str, Any]]
 
 
 class _FreeRun(Protocol):
     @property
     def judge(self) -> str | None: ...
 
-    def of_grader(self, grader: str) -> _Lines: ...
+    def of_grader(self, grader: str) -> _StoredOutcomes: ...
 
 
 def choose_designs(
     summary: Summary,
-    of_grader: Callable[[str], _Lines],
+    of_grader: Callable[[str], _StoredOutcomes],
     stopped: Mapping[str, Any] | None,
     free: _FreeRun | None,
 ) -> None:
