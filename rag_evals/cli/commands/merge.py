@@ -23,6 +23,5 @@ def merge(
     [bold]Examples[/bold]
 
       rag-evals merge runs/part-0 runs/part-1 --out runs/whole
-      rag-evals merge outcomes-0.parquet outcomes-1.parquet --out runs/whole
     """
     echo(str(merged(parts, out)))
