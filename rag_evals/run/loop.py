@@ -33,7 +33,7 @@ async def runner_of(
     out: str | Path | None,
     progress: Report | bool | None,
     keep: bool,
-    results: bool = False,
+    results: bool,
 ) -> "AsyncIterator[Runner]":
     """Open all that a run needs, its folder last; arguments as for `evaluate`.
 
@@ -42,7 +42,7 @@ async def runner_of(
         out: As for `evaluate`.
         progress: As for `evaluate`.
         keep: As for `evaluate`.
-        results: Read the results of an earlier run even where none are kept.
+        results: Read the results of an earlier run too.
     """
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
@@ -54,7 +54,7 @@ async def runner_of(
             stack.enter_context(store)
         report = stack.enter_context(reporting(progress))
         stack.enter_context(settled_heap())
-        yield Runner(plan, session, store, report, keep=keep, results=results or keep)
+        yield Runner(plan, session, store, report, keep=keep, results=results)
 
 
 class Runner:
@@ -80,6 +80,8 @@ class Runner:
         self._refusals = Refusals()
         self._earlier = read_earlier_outcomes(plan, store, self._refusals, keep=results)
         self._outcomes: list[Outcome] = []
+        # In the summary, and not yet handed on.
+        self._counted: dict[int, Outcome] = {}
         self._samples: dict[str, StoredSample] = {}
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
         self._stop = early_stop_of(plan)
@@ -96,10 +98,13 @@ class Runner:
             async with aclosing(in_flight(self._work(), most)) as ended:
                 async for outcome in ended:
                     if outcome is not None:
-                        yield outcome
+                        yield self._counted.pop(id(outcome))
             self._complete()
             self._check_failures(at_the_end=True)
         except TooManyFailuresError as error:
+            # What ended beside the last straw is part of that run too.
+            for outcome in self._counted.values():
+                yield outcome
             error.run = self.finished()
             raise
         finally:
@@ -200,6 +205,7 @@ class Runner:
     def _count(self, outcome: Outcome) -> None:
         self._done += 1
         self._summary.add(outcome)
+        self._counted[id(outcome)] = outcome
         if self._stop is not None:
             self._stop.count(outcome)
         if self._keep:

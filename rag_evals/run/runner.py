@@ -226,7 +226,9 @@ async def aexecute(
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Carry out a plan in the running event loop; arguments as for `evaluate`."""
-    async with runner_of(plan, out=out, progress=progress, keep=keep) as runner:
+    results = keep or on_outcome is not None  # of an earlier run
+    opened = runner_of(plan, out=out, progress=progress, keep=keep, results=results)
+    async with opened as runner:
         async with aclosing(runner.outcomes()) as outcomes:
             async for outcome in outcomes:
                 if on_outcome is not None and isawaitable(said := on_outcome(outcome)):

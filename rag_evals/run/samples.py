@@ -96,9 +96,9 @@ class SampleLog:
 
     def __init__(self, folder: Path) -> None:
         self._log = LineLog(folder / SAMPLES)
-        # Hashes, because the texts of a million rows would fill the memory.
+        # Lines of an earlier run whose rows did not come yet; a new run has none. Hashes, because
+        # the texts of a million rows would fill the memory.
         self._lines: dict[int, int] = {}
-        self._met: set[int] = set()
 
     def __enter__(self) -> Self:
         """Mend the file, and learn what is in it."""
@@ -114,7 +114,6 @@ class SampleLog:
 
     def keep(self, row: NumberedSample) -> None:
         """Write a row before it is graded; one that could not be read has no sample to show."""
-        self._met.add(hash(row.name))
         if isinstance(row.sample, Sample):
             self._write(_fields(row, row.sample))
         elif row.columns:
@@ -133,19 +132,17 @@ class SampleLog:
             sample_ids: Those that have outcomes; others are found here.
         """
         gone = dict.fromkeys(sample_ids)
-        if self._lines.keys() - self._met:
+        if self._lines:
             stored = read_lines(self._log.path, _read_line)
             gone |= dict.fromkeys(
-                line["sample_id"] for line in stored if hash(line["sample_id"]) not in self._met
+                line["sample_id"] for line in stored if hash(line["sample_id"]) in self._lines
             )
         for sample_id in gone:
             self._write({"sample_id": sample_id, "in_data": False})
 
     def _write(self, fields: Mapping[str, Any]) -> None:
         line = _packed(fields)
-        key, value = hash(fields["sample_id"]), hash(line)
-        if self._lines.get(key) != value:
-            self._lines[key] = value
+        if self._lines.pop(hash(fields["sample_id"]), None) != hash(line):
             self._log.append(line)
 
 

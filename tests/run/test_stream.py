@@ -139,6 +139,17 @@ def test_on_outcome_sees_each_outcome_once_it_is_kept(scripted: Start) -> None:
     assert sorted(seen) == [0, 0, 1, 1, 2, 3]
 
 
+def test_on_outcome_sees_all_of_a_run_with_too_many_failures(scripted: Start) -> None:
+    """What ended beside the last failure is counted, so it is handed on as well."""
+    scripted(GOOD)
+    seen: list[Outcome] = []
+    unreadable = [{"id": f"row-{n}", "answer": 7} for n in range(8)]
+    with pytest.raises(TooManyFailuresError) as raised:
+        evaluate(unreadable, client="openai/m", max_failures=1, on_outcome=seen.append)
+
+    assert len(seen) == raised.value.run.summary().failed > 2
+
+
 def test_an_exception_in_on_outcome_ends_the_run(scripted: Start) -> None:
     """It comes out as it is; what was graded stays in the folder, and the next start goes on."""
     judge = scripted(GOOD)

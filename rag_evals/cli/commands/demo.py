@@ -27,4 +27,4 @@ def demo(
     with resources.as_file(resources.files("rag_evals") / "_data" / "demo.jsonl") as data:
         plan = make_plan(data, ["faithfulness"], "embedded")
         run = execute(plan, out=out or plan.default_folder(), progress=True)
-    show_run(run, rows=None, language=reader_language(language))
+    show_run(run, run.outcomes, language=reader_language(language))

@@ -57,7 +57,7 @@ from rag_evals.errors import ConfigurationError, RunInterruptedError, TooManyFai
 from rag_evals.grading import default_judge
 from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report import View
-from rag_evals.report.terminal.run import announce_columns, show_json, show_run
+from rag_evals.report.terminal.run import WorstRows, announce_columns, show_json, show_run
 from rag_evals.report.terminal.screen import echo, echo_error, echo_json
 from rag_evals.run import (
     DEFAULT_CONCURRENCY,
@@ -238,8 +238,8 @@ def grade(
     if dry_run:
         _show_estimate(plans[0], json_output=json_output)
         return
-    run, too_many = _carry_out(plans, out, view, progress=not quiet)
-    _show(run, view, json_output=json_output, quiet=quiet, count=gates.count)
+    run, worst, too_many = _carry_out(plans, out, view, progress=not quiet)
+    _show(run, worst, view, json_output=json_output, quiet=quiet, count=gates.count)
     show_more(run, view, report=report, on_stderr=json_output)
     _check(run, too_many, gates)
 
@@ -278,26 +278,39 @@ def _check_dry_run(dry_run: bool, *, a_gate: object, **asked: object) -> None:
 
 def _carry_out(
     plans: tuple[Plan, Plan | None], out: Path | None, view: View, *, progress: bool
-) -> tuple[Run, TooManyFailuresError | None]:
+) -> tuple[Run, WorstRows, TooManyFailuresError | None]:
     """Grade; a run with too many failures is shown like any other before the command fails."""
     plan, free = plans
     folder = out or plan.default_folder()
+    worst = WorstRows(_ROWS_SHOWN, [grader.name for grader in plan.graders])
+    too_many: TooManyFailuresError | None = None
     try:
         with reporting(progress, language=view.language) as report:
             if free is not None:
-                both = aexecute_sampled(plan, free, out=folder, progress=report)
-                return run_until_signal(both), None
-            return run_until_signal(aexecute(plan, out=folder, progress=report)), None
+                work = aexecute_sampled(plan, free, out=folder, progress=report)
+            else:
+                work = aexecute(plan, out=folder, progress=report, keep=False, on_outcome=worst.add)
+            run = run_until_signal(work)
     except TooManyFailuresError as error:
-        return error.run, error
+        run, too_many = error.run, error
     except RunInterruptedError as error:
         echo(f"{error}; what was graded is kept in {folder}. The same command continues.", err=True)
         # As shells have it: 128 and the number of the signal.
         raise typer.Exit(128 + error.signal_number) from None
+    # A sample is small, and its run keeps what it graded.
+    for outcome in run.outcomes if free is not None else ():
+        worst.add(outcome)
+    return run, worst, too_many
 
 
 def _show(
-    run: Run, view: View, *, json_output: bool, quiet: bool, count: Mapping[str, float]
+    run: Run,
+    worst: WorstRows,
+    view: View,
+    *,
+    json_output: bool,
+    quiet: bool,
+    count: Mapping[str, float],
 ) -> None:
     say = view.say
     if not run.graded and not quiet:
@@ -305,7 +318,7 @@ def _show(
     if json_output:
         show_json(run, count=count)
     else:
-        show_run(run, rows=_ROWS_SHOWN, count=count, language=view.language)
+        show_run(run, worst.outcomes, count=count, language=view.language)
     failed = run.summary().failed
     if failed:
         echo(say("terminal.failed", count=failed), err=True)

@@ -1,6 +1,7 @@
 """How is a run shown in a terminal? The rows to look at, then the numbers."""
 
 import json
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
@@ -15,10 +16,38 @@ from rag_evals.run import GraderSummary, Outcome, Run
 _MAX_CELL_CHARS = 300
 
 
+class WorstRows:
+    """The rows of a run to look at first; the others are let go as they come.
+
+    Attributes:
+        outcomes: Failed ones first, then the lowest scores, then what is not scorable.
+    """
+
+    def __init__(self, most: int, graders: Sequence[str]) -> None:
+        """Begin with none.
+
+        Args:
+            most: How many are held.
+            graders: Names of the graders, in the order in which they show one row.
+        """
+        self.outcomes: list[Outcome] = []
+        self._most = most
+        self._places = {name: place for place, name in enumerate(graders)}
+
+    def add(self, outcome: Outcome) -> None:
+        """Take an outcome in, as far as it is worse than others; they come in any order."""
+        insort(self.outcomes, outcome, key=self._rank)
+        del self.outcomes[self._most :]
+
+    def _rank(self, outcome: Outcome) -> tuple[int, float, int, int]:
+        kind = {"failed": 0, "scored": 1, "not_scorable": 2}[outcome.status]
+        return kind, outcome.score or 0.0, outcome.index, self._places[outcome.grader]
+
+
 def show_run(
     run: Run,
+    shown: Sequence[Outcome],
     *,
-    rows: int | None,
     count: Mapping[str, float] | None = None,
     language: str = "en",
 ) -> None:
@@ -26,18 +55,17 @@ def show_run(
 
     Args:
         run: What to show.
-        rows: The most rows to show, those with the lowest scores; None shows all, in order.
+        shown: Those of its outcomes that the table has, in order.
         count: Numbers for reasons of rows without a score.
         language: Of the reader: "en" or "ru".
     """
-    say = phrases(language)
-    shown = run.outcomes if rows is None else _worst(run.outcomes, rows)
-    screen().print(_table(shown, say, several_graders=len(run.summary().graders) > 1))
-    left_out = len(run.outcomes) - len(shown)
+    say, summary = phrases(language), run.summary()
+    screen().print(_table(shown, say, several_graders=len(summary.graders) > 1))
+    left_out = sum(each.total for each in summary.graders.values()) - len(shown)
     if left_out:
         echo(say("terminal.more", count=left_out))
-    echo(run.summary().lines(count, say=say))
-    if account := run.summary().account(say=say):
+    echo(summary.lines(count, say=say))
+    if account := summary.account(say=say):
         echo(account)
     if run.folder is not None:
         echo(say("terminal.folder", folder=run.folder))
@@ -93,16 +121,6 @@ def announce_columns(checked: CheckedFile, data: str, *, language: str = "en") -
     echo(say("terminal.columns", data=data, presets=presets, columns=columns), err=True)
     for note in checked.notes:
         echo(f"{data}: {note.said(say)}", err=True)
-
-
-def _worst(outcomes: Sequence[Outcome], rows: int) -> list[Outcome]:
-    """Choose failed rows first, then the lowest scores, then what is not scorable."""
-
-    def rank(outcome: Outcome) -> tuple[int, float, int]:
-        kind = {"failed": 0, "scored": 1, "not_scorable": 2}[outcome.status]
-        return kind, outcome.score or 0.0, outcome.index
-
-    return sorted(outcomes, key=rank)[:rows]
 
 
 def _table(outcomes: Sequence[Outcome], say: Phrases, *, several_graders: bool) -> Table:
