@@ -159,7 +159,7 @@ def test_a_bar_divides_answer_and_context() -> None:
     assert row.values == {"answer": "It is.", "context": ["It is."]}
 '''
 
-_PROVIDER = """    "dummy": OpenAIHost("DUMMY_BASE_URL", "DUMMY_API_KEY", None, _NO_KEY),
+_PROVIDER = """    "dummy": OpenAIHost("DUMMY_BASE_URL", "DUMMY_API_KEY", None, NO_KEY),
 """
 
 _PROVIDER_TEST = '''

@@ -10,7 +10,7 @@ from rag_evals.dataset import required_module
 from rag_evals.errors import DataError
 
 # What is nested stands in its column as JSON: its form differs from grader to grader.
-_AS_JSON = ("result", "findings", "tallies")
+_AS_JSON = ("result", "findings", "tallies", "repeats")
 _COUNTS = tuple(Usage.__dataclass_fields__)
 _TEXT, _WHOLE, _NUMBER, _TEXTS = "string", "int64", "float64", "list<string>"
 COLUMNS: Mapping[str, str] = {
@@ -32,6 +32,7 @@ COLUMNS: Mapping[str, str] = {
     "cost_usd": _NUMBER,
     "warnings": _TEXTS,
     "tallies": _TEXT,
+    "repeats": _TEXT,
     "sample_fingerprint": _TEXT,
     "grader_fingerprint": _TEXT,
 }

@@ -82,6 +82,42 @@ class _Identity(TypedDict):
     settings: NotRequired[dict[str, Any] | None]
 
 
+class _StoredPromise(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    supported_from: float | None
+    unsupported_up_to: float | None
+    expected_error: float
+    max_error: float
+    confidence: float
+
+
+class _StoredTuning(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    labels: int
+    level: str
+    labels_from: list[str]
+    map: str
+    threshold: float
+    promise: _StoredPromise | None
+
+
+class _StoredStage(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    name: str
+    unsure: NotRequired[tuple[float, float]]
+    tuned: NotRequired[_StoredTuning | None]
+
+
+class _StoredStop(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    rows: int
+    of: int
+
+
 class _StoredManifest(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
 
@@ -92,6 +128,9 @@ class _StoredManifest(TypedDict):
     finished: NotRequired[str | None]
     rows: NotRequired[int | None]
     columns: NotRequired[dict[str, str]]
+    presets: NotRequired[list[str]]
+    stages: NotRequired[dict[str, list[_StoredStage]]]
+    stopped: NotRequired[_StoredStop | None]
 
 
 _OUTCOME = TypeAdapter(Annotated[_StoredOutcome, AfterValidator(_consistent)])

@@ -42,7 +42,6 @@ def tune(
 
       rag-evals tune runs/embedded labels.jsonl -o judge.json
       rag-evals grade answers.jsonl --tuned judge.json
-      rag-evals grade answers.jsonl --judge "embedded>openai/gpt-4o-mini" --tuned judge.json
     """
     tuning = tune_run(
         opened_run(run),
