@@ -30,11 +30,11 @@ def cpu_seconds(code: str) -> float:
     """Run code in a fresh interpreter; return its CPU time beyond a bare one, as at full speed.
 
     The code, the libraries and the bare interpreter take turns, so that a machine that slows down
-    for a while slows down all three; the least of five turns counts.
+    for a while slows down all three; the least of nine turns counts.
     """
     measure = "import resource as r; u = r.getrusage(r.RUSAGE_SELF); print(u.ru_utime + u.ru_stime)"
     runs: dict[str, list[float]] = {"": [], LIBRARIES: [], code: []}
-    for _ in range(5):
+    for _ in range(9):
         for program, seconds in runs.items():
             ended = subprocess.run(
                 [sys.executable, "-c", f"{program}\n{measure}"],
