@@ -24,7 +24,7 @@ def stage_lines(stages: Stages, say: Phrases) -> list[str]:
 
 
 def _line(stage: Mapping[str, Any], say: Phrases) -> str | None:
-    tuned = stage.get("tuned")
+    tuned = stage["tuned"]
     if tuned is None:
         return _untuned(stage["name"], *stage["unsure"], say=say) if "unsure" in stage else None
     names = ", ".join(tuned["labels_from"])

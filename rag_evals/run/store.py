@@ -107,8 +107,12 @@ class _StoredStage(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
 
     name: str
+    fingerprint: str
+    as_used: str
+    has_support: bool
+    prompt: str
     unsure: NotRequired[tuple[float, float]]
-    tuned: NotRequired[_StoredTuning | None]
+    tuned: _StoredTuning | None
 
 
 class _StoredStop(TypedDict):

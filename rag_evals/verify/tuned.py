@@ -108,8 +108,8 @@ class TunedVerifier(WrappedVerifier):
         if is_supported != verdict.is_supported:
             words = _TUNED[has_russian(claim.text)]
             reason = words.format(limit=self.threshold, reason=reason)
-            ids = tuple(dict.fromkeys(one.chunk_id for one in verdict.evidence))
-            ids = ids if is_supported else ()
+            if is_supported:
+                ids = tuple(dict.fromkeys(one.chunk_id for one in verdict.evidence))
         return replace(
             verdict,
             support=self._map(raw),
