@@ -6,8 +6,11 @@ the commands, and a block with a `title` becomes a file. `pytest --update-exampl
 """
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from math import log
@@ -234,14 +237,28 @@ def _run_shell(command: CommandLine, place: str) -> None:
         targets = set(arguments) if program == "make" else set()
         assert targets <= _make_targets(), f"{place}: the Makefile has no such target"
         return
-    assert program == "rag-evals", f"{place}: {program!r} is not a command that pages may show"
+    assert program in ("rag-evals", "pytest"), f"{place}: pages may not show {program!r}"
+    output = _run_pytest(arguments) if program == "pytest" else _run_our_own(arguments, place)
+    printed = {line.rstrip() for line in output.splitlines()}
+    # "..." stands for lines that the page leaves out.
+    absent = [line for line in command.shown if line.strip() != "..." and line not in printed]
+    assert not absent, f"{place}: not printed: {absent}; printed:\n{output}"
+
+
+def _run_our_own(arguments: list[str], place: str) -> str:
     result = CliRunner().invoke(app, arguments, prog_name="rag-evals")
     gated = result.exit_code in {1, 4} and {"--fail-under", "--gate"} & set(arguments)
     assert result.exit_code == 0 or gated, f"{place}: {result.output}{result.exception!r}"
-    printed = {line.rstrip() for line in result.output.splitlines()}
-    # "..." stands for lines that the page leaves out.
-    absent = [line for line in command.shown if line.strip() != "..." and line not in printed]
-    assert not absent, f"{place}: not printed: {absent}; printed:\n{result.output}"
+    return result.output
+
+
+def _run_pytest(arguments: list[str]) -> str:
+    """Run the tests that a page has shown as files; what it shows must be printed."""
+    # Plugins of others are slow to load.
+    settings = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    program = [sys.executable, "-m", "pytest", "-p", "rag_evals.pytest_plugin", *arguments]
+    ended = subprocess.run(program, capture_output=True, text=True, check=False, env=settings)
+    return ended.stdout + ended.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -1,0 +1,40 @@
+"""How do tests grade answers? A fixture, a marker, two assertions, and a table at the end.
+
+pytest loads this door wherever rag_evals is installed, so its files import pytest alone; everything
+else is loaded with the first grading.
+"""
+
+import pytest
+
+from rag_evals.pytest_plugin.assertions import Graded, assert_faithful, assert_scores
+from rag_evals.pytest_plugin.hooks import GradingHooks
+from rag_evals.pytest_plugin.options import OPTIONS, PluginOptions
+
+__all__ = ["Graded", "assert_faithful", "assert_scores", "graded"]
+
+_MARKER = (
+    "rag_evals(judge=None, graders=None, at_least=None): the test grades answers, by this judge "
+    "and these graders; a grading under at_least fails it."
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take each option on the command line, or in the ini file with underscores."""
+    group = parser.getgroup("rag_evals", "grade answers of RAG programs")
+    for name, (metavar, words) in OPTIONS.items():
+        group.addoption(
+            f"--rag-evals-{name}", dest=f"rag_evals_{name}", metavar=metavar, help=words
+        )
+        parser.addini(f"rag_evals_{name}", words, default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and what grades."""
+    config.addinivalue_line("markers", _MARKER)
+    config.pluginmanager.register(GradingHooks(PluginOptions.of(config)), "rag_evals-grading")
+
+
+@pytest.fixture(scope="session")
+def graded() -> Graded:
+    """Grade rows in a test: `graded(answer=..., context=[...])` returns a scored outcome."""
+    return Graded()

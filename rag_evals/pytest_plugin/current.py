@@ -1,0 +1,240 @@
+"""Which test grades now, by which judge, and what has it graded?"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import pytest
+
+from rag_evals.errors import ConfigurationError
+from rag_evals.pytest_plugin.options import PluginOptions
+
+if TYPE_CHECKING:
+    from rag_evals.run import GradingSession, Outcome
+
+MARKER = "rag_evals"
+PROPERTY = "rag_evals."
+_LONGEST_WHY = 500
+
+
+class GradedRow(TypedDict):
+    """One line of the table at the end, of values that pytest-xdist can send.
+
+    Its judge is empty where it is a grader of a whole run.
+    """
+
+    grader: str
+    judge: str
+    score: float | None
+    why: str
+
+
+@dataclass(slots=True)
+class Grading:
+    """One grading of a test.
+
+    Attributes:
+        outcome: How it ended.
+        chunks: Texts of the row's context.
+        judge: Who graded.
+        is_told: A failure has said what counts against it.
+    """
+
+    outcome: "Outcome"
+    chunks: Sequence[str]
+    judge: str
+    is_told: bool = False
+
+    def lines(self) -> list[str]:
+        """Say how it ended, and what counts against it."""
+        from rag_evals.report import outcome_lines  # noqa: PLC0415 - loaded when first used
+
+        return outcome_lines(self.outcome, self.chunks)
+
+
+class OpenJudges:
+    """The sessions of one process: one for each judge and its graders, opened when first used."""
+
+    def __init__(self, options: PluginOptions) -> None:
+        self._options = options
+        self._open: dict[object, GradingSession] = {}
+        self._closing = ExitStack()
+        self._lock = threading.Lock()
+
+    # `Any`: whatever `open_session` takes as a client and as graders.
+    def session(self, judge: Any, graders: Any, grader: str | None) -> "GradingSession":
+        """Return the session of a judge.
+
+        Args:
+            judge: Of the marker, or None.
+            graders: Of the marker, or None.
+            grader: The one that is asked for; one that nobody has named gets a session of its own.
+        """
+        asked = self._options.graders if graders is None else graders
+        names = _names(asked)
+        if names is not None and grader is not None and grader not in names:
+            asked = names = (grader,)
+        key = (
+            judge if isinstance(judge, str) else id(judge),
+            id(asked) if names is None else names,
+        )
+        with self._lock:
+            if key not in self._open:
+                self._open[key] = self._opened(judge, asked)
+            return self._open[key]
+
+    def name(self, judge: object) -> str:
+        """Say who grades."""
+        from rag_evals.grading import default_judge  # noqa: PLC0415 - loaded when first used
+
+        if judge is None or isinstance(judge, str):
+            return judge or self._options.judge or default_judge()
+        return type(judge).__name__
+
+    def close(self) -> None:
+        """Close all sessions and their connections."""
+        self._open.clear()
+        self._closing.close()
+
+    # `Any`: as above.
+    def _opened(self, judge: Any, graders: Any) -> "GradingSession":
+        from rag_evals.run import open_session  # noqa: PLC0415 - loaded when first used
+
+        client = self.name(judge) if judge is None else judge
+        options = self._options
+        return self._closing.enter_context(
+            open_session(
+                graders,
+                client,
+                cache=options.cache,
+                concurrency=options.concurrency,
+                timeout=options.timeout,
+            )
+        )
+
+
+def _names(graders: object) -> tuple[str, ...] | None:
+    """Return graders by their names; None where one is no name."""
+    several = [graders] if isinstance(graders, str) else graders
+    if not isinstance(several, Sequence):
+        return None
+    names = tuple(name for name in several if isinstance(name, str))
+    return names if len(names) == len(several) else None
+
+
+class CurrentTest:
+    """A test that runs, and its gradings."""
+
+    def __init__(self, item: pytest.Item, judges: OpenJudges) -> None:
+        self._item = item
+        self._judges = judges
+        self._gradings: list[Grading] = []
+        self._rows: list[GradedRow] = []
+
+    def begin(self) -> None:
+        """Forget an earlier try of the same test."""
+        self._gradings.clear()
+        self._rows.clear()
+        properties = self._item.user_properties
+        properties[:] = [one for one in properties if not one[0].startswith(PROPERTY)]
+
+    # `Any`: what a user wrote into the marker; what takes it checks it.
+    def marked(self, name: str) -> Any:
+        """Return what the test's marker says of `judge`, `graders` or `at_least`; None without."""
+        marker = self._item.get_closest_marker(MARKER)
+        return None if marker is None else marker.kwargs.get(name)
+
+    def grade(self, row: object, grader: str | None, fields: Mapping[str, object]) -> Grading:
+        """Grade one row.
+
+        Args:
+            row: As `evaluate` takes it; None where there are fields.
+            grader: One of the test's graders; None where it has only one.
+            fields: Of the row.
+
+        Raises:
+            ConfigurationError: There is no row, or there are two; no session can be opened.
+        """
+        # Loaded when first used.
+        from rag_evals.core import Sample  # noqa: PLC0415
+        from rag_evals.dataset import ColumnMap, RowData  # noqa: PLC0415
+
+        if (row is None) == (not fields):
+            raise ConfigurationError(
+                "graded takes one row, or its fields: graded(sample), or graded(answer='...', "
+                "context=['...'])"
+            )
+        judge = self.marked("judge")
+        session = self._judges.session(judge, self.marked("graders"), grader)
+        rows = RowData((), ColumnMap(), frozenset({"answer"}))
+        numbered = rows.number(len(self._gradings), fields if row is None else row)
+        sample = numbered.sample
+        chunks = [chunk.text for chunk in sample.context] if isinstance(sample, Sample) else []
+        done = Grading(session.grade(numbered, grader), chunks, self._judges.name(judge))
+        self._gradings.append(done)
+        self._remember(done)
+        return done
+
+    def known(self, case: object) -> Grading | None:
+        """Return the grading of an outcome; None for what is to be graded."""
+        from rag_evals.run import Outcome  # noqa: PLC0415 - loaded when first used
+
+        if not isinstance(case, Outcome):
+            return None
+        own = (done for done in self._gradings if done.outcome is case)
+        return next(own, None) or Grading(case, (), "not known here")
+
+    def remember_run(self, grader: str, mean: float | None, why: str) -> None:
+        """Take a grader of a run into the table, and into the report for other programs."""
+        self._rows.append(GradedRow(grader=grader, judge="", score=mean, why=why[:_LONGEST_WHY]))
+        shown = "no score" if mean is None else f"{mean:.4f}"
+        self._item.user_properties.append((f"{PROPERTY}{grader}.mean", shown))
+
+    def taken_rows(self) -> list[GradedRow]:
+        """Return the rows since the last call."""
+        rows, self._rows = self._rows, []
+        return rows
+
+    def untold_lines(self) -> list[str]:
+        """Say what counts against the gradings of which no failure spoke."""
+        untold = [one for one in self._gradings if not one.is_told and one.outcome.score != 1]
+        for one in untold:
+            one.is_told = True
+        return [line for one in untold for line in one.lines()]
+
+    def _remember(self, done: Grading) -> None:
+        outcome = done.outcome
+        against = next((one for one in outcome.findings if one.counts_against), None)
+        why = f"{against.label}: {against.text}" if against is not None else ""
+        if outcome.score is None:
+            why = outcome.words()
+        self._rows.append(
+            GradedRow(
+                grader=outcome.grader,
+                judge=done.judge,
+                score=outcome.score,
+                why=why[:_LONGEST_WHY],
+            )
+        )
+        shown = outcome.words() if outcome.score is None else f"{outcome.score:.4f}"
+        self._item.user_properties.append((f"{PROPERTY}{outcome.grader}", shown))
+
+
+running: list[CurrentTest] = []
+"""Tests that run: one, or several within each other where tests run pytest."""
+
+
+def current_test() -> CurrentTest:
+    """Return the test that runs now.
+
+    Raises:
+        ConfigurationError: No test runs, or the plugin is switched off.
+    """
+    if not running:
+        raise ConfigurationError(
+            "no test runs under the plugin rag_evals, which grades here; call this inside a test, "
+            "and run pytest without -p no:rag_evals"
+        )
+    return running[-1]

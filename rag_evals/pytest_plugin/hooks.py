@@ -1,0 +1,146 @@
+"""What does pytest call? It says which test runs, asks for reports, and shows the table at the end.
+
+The hooks are of the old kind, which every pytest of the last years knows.
+"""
+
+import math
+import shutil
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from rag_evals.pytest_plugin.current import (
+    MARKER,
+    CurrentTest,
+    GradedRow,
+    OpenJudges,
+    running,
+)
+from rag_evals.pytest_plugin.options import PluginOptions
+
+_MARKED = ("judge", "graders", "at_least")
+_TEST_WIDTH = 50
+_GRADER_WIDTH = 24
+_LEAST_WIDTH = 20
+# `score`, and the two spaces behind each of three columns.
+_SCORE_WIDTH = 11
+
+
+class GradingHooks:
+    """What one run of pytest grades."""
+
+    def __init__(self, options: PluginOptions) -> None:
+        self._options = options
+        self._judges = OpenJudges(options)
+        self._rows: dict[str, list[GradedRow]] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Check markers, and mark tests that take `graded`, before `-m` chooses."""
+        for item in items:
+            for marker in item.iter_markers(MARKER):
+                _check_marker(marker, item)
+            grades = "graded" in getattr(item, "fixturenames", ())
+            if grades and item.get_closest_marker(MARKER) is None:
+                item.add_marker(MARKER)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
+        """Say which test grades; tests of plugins run pytest within pytest."""
+        test = CurrentTest(item, self._judges)
+        running.append(test)
+        yield
+        running.remove(test)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Begin a test, or a further try of it."""
+        if running:
+            running[-1].begin()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, Any, None]:
+        """Send the rows with the report, from one process to the other too; explain a failure."""
+        # `Any`: pluggy's own result, which has no public type in every version.
+        result = yield
+        if running:
+            report = result.get_result()
+            report.rag_evals = running[-1].taken_rows()
+            lines = running[-1].untold_lines() if report.failed else []
+            if lines:
+                report.sections.append(("rag_evals", "\n".join(lines)))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect the rows of all processes; those of an earlier try are dropped."""
+        if report.when == "setup":
+            self._rows.pop(report.nodeid, None)
+        rows = getattr(report, "rag_evals", None)
+        if rows:
+            self._rows.setdefault(report.nodeid, []).extend(rows)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the table: what has no score first, then the lowest scores."""
+        rows = [(test, row) for test, own in self._rows.items() for row in own]
+        if not rows or not self._options.rows:
+            return
+        terminalreporter.write_sep("=", f"rag_evals: {len(rows)} graded")
+        for line in _table(rows, self._options.rows, shutil.get_terminal_size().columns):
+            terminalreporter.write_line(line)
+        for line in _means([row for _, row in rows if row["judge"]]):
+            terminalreporter.write_line(line)
+
+    def pytest_sessionfinish(self) -> None:
+        """Close the judges."""
+        self._judges.close()
+
+
+def _check_marker(marker: pytest.Mark, item: pytest.Item) -> None:
+    at_least = marker.kwargs.get("at_least")
+    wrong = [name for name in marker.kwargs if name not in _MARKED]
+    if marker.args or wrong:
+        given = ", ".join([*map(repr, marker.args), *wrong])
+        raise pytest.UsageError(
+            f"{item.nodeid}: the marker {MARKER} takes judge=, graders= and at_least=, not {given}"
+        )
+    if at_least is not None and not (isinstance(at_least, int | float) and 0 <= at_least <= 1):
+        raise pytest.UsageError(
+            f"{item.nodeid}: at_least={at_least!r} of the marker {MARKER} is no number from 0 to 1"
+        )
+
+
+def _table(rows: Sequence[tuple[str, GradedRow]], most: int, width: int) -> Iterator[str]:
+    from rag_evals.text import shortened  # noqa: PLC0415 - loaded when first used
+
+    def rank(pair: tuple[str, GradedRow]) -> float:
+        score = pair[1]["score"]
+        return -1.0 if score is None else score
+
+    shown = sorted(rows, key=rank)[:most]
+    tests = [_end_of(shortened(test, 2000), _TEST_WIDTH) for test, _ in shown]
+    graders = [shortened(row["grader"], _GRADER_WIDTH) for _, row in shown]
+    test_width = max(len("test"), *map(len, tests))
+    grader_width = max(len("grader"), *map(len, graders))
+    rest = max(_LEAST_WIDTH, width - _SCORE_WIDTH - test_width - grader_width)
+    yield f"score  {'grader':{grader_width}}  {'test':{test_width}}  against"
+    for (_, row), test, grader in zip(shown, tests, graders, strict=True):
+        score = "none" if row["score"] is None else f"{row['score']:.2f}"
+        why = shortened(row["why"], rest) if row["why"] else ""
+        line = f"{score:>5}  {grader:{grader_width}}  {test:{test_width}}  {why}"
+        yield line.rstrip()
+    if len(rows) > most:
+        yield f"and {len(rows) - most} more with scores no lower than these"
+
+
+def _end_of(test: str, most: int) -> str:
+    # What tells tests apart stands at the end of their names.
+    return test if len(test) <= most else f"…{test[1 - most :]}"
+
+
+def _means(rows: Sequence[GradedRow]) -> Iterator[str]:
+    kinds = dict.fromkeys((row["grader"], row["judge"]) for row in rows)
+    for grader, judge in kinds:
+        own = [row["score"] for row in rows if (row["grader"], row["judge"]) == (grader, judge)]
+        scores = [score for score in own if score is not None]
+        mean = f"{math.fsum(scores) / len(scores):.2f}" if scores else "no score"
+        yield f"{grader}: {mean} over {len(scores)} scored of {len(own)} (judge: {judge})"
