@@ -24,7 +24,15 @@ from typing import Any
 __version__ = "0.1.0"
 
 NAMES = {
-    "analysis": ("agreement", "calibrate", "compare", "correct", "tune", "tune_cascade"),
+    "analysis": (
+        "agreement",
+        "calibrate",
+        "check_anchors",
+        "compare",
+        "correct",
+        "tune",
+        "tune_cascade",
+    ),
     "base": ("ContextEvaluation", "base"),
     "core": ("Chunk", "Finding", "Quote", "Result", "Sample"),
     "dataset": ("ColumnMap", "DataFile"),
@@ -53,6 +61,7 @@ NAMES = {
         "aevaluate",
         "astream",
         "evaluate",
+        "keep_anchors",
         "load_run",
         "merge",
         "open_session",

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.commands.agreement import agreement
+from rag_evals.cli.commands.anchors import anchors
 from rag_evals.cli.commands.attack import attack
 from rag_evals.cli.commands.cache import cache
 from rag_evals.cli.commands.calibrate import calibrate
@@ -47,6 +48,7 @@ app.command()(agreement)
 app.command()(correct)
 app.command()(calibrate)
 app.command()(tune)
+app.command()(anchors)
 app.command()(graders)
 app.command()(doctor)
 app.command()(attack)

@@ -1,5 +1,7 @@
 """What did one grading cost? The usage of all its calls, by the judge that was asked."""
 
+from collections.abc import Iterable
+
 from rag_evals.core.flow import Usage
 
 
@@ -9,6 +11,7 @@ class Meter:
     Attributes:
         by_judge: What was used so far, by endpoint and model as calls name them; None stands for
             the judge that grades, and for the model that it asks by itself.
+        answered_by: Models that replies say they are from, each once; empty where none says so.
         waited_seconds: How long replies were waited for so far, the run's gate left out.
         row_seconds: For all calls of the grading together; None where somebody else, such as the
             session of a run, sees to that.
@@ -16,6 +19,7 @@ class Meter:
 
     def __init__(self, row_seconds: float | None = None) -> None:
         self.by_judge: dict[tuple[str | None, str | None], Usage] = {}
+        self.answered_by: dict[str, None] = {}
         self.waited_seconds = 0.0
         self.row_seconds = row_seconds
 
@@ -29,7 +33,15 @@ class Meter:
         """What was used so far, of all judges."""
         return sum(self.by_judge.values(), Usage())
 
-    def add(self, usage: Usage, *, endpoint: str | None = None, model: str | None = None) -> None:
+    def add(
+        self,
+        usage: Usage,
+        *,
+        endpoint: str | None = None,
+        model: str | None = None,
+        answered_by: Iterable[str] = (),
+    ) -> None:
         """Count one reply, or several, of a call that names this endpoint and this model."""
         asked = (endpoint, model)
         self.by_judge[asked] = self.by_judge.get(asked, Usage()) + usage
+        self.answered_by.update(dict.fromkeys(answered_by))

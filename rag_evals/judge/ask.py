@@ -230,7 +230,12 @@ def exchanged(
     finally:
         address_name.reset(named)
         current_exchange.reset(token)
-        meter.add(exchange.usage, endpoint=call.endpoint, model=call.model)
+        meter.add(
+            exchange.usage,
+            endpoint=call.endpoint,
+            model=call.model,
+            answered_by=exchange.answered_by,
+        )
 
 
 def settings_for(client: Any, call: JudgeCall[Any], asked: AskSettings) -> CallSettings:

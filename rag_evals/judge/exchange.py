@@ -11,6 +11,7 @@ from typing import Any
 
 from rag_evals.core import JudgeCall, TextReply, Usage
 from rag_evals.errors import GradingError, JudgeOutputError
+from rag_evals.judge.answering import answering_model
 from rag_evals.judge.replies import complete_tool_call, differing_calls, fault_of, no_reply
 from rag_evals.judge.tokens import usage_of
 
@@ -23,6 +24,7 @@ class Exchange:
         fault: What makes the last reply none that could be asked again, or None.
         requests: HTTP requests that were sent, where the transport is watched.
         usage: Sum over the replies so far; each is counted once, where instructor accumulates.
+        answered_by: Models that the replies so far say they are from.
     """
 
     def __init__(
@@ -37,11 +39,17 @@ class Exchange:
         self._mode = mode
         self._ends_at = None if seconds is None else time.monotonic() + seconds
         self.usage = Usage()
+        self.answered_by: dict[str, None] = {}
+
+    def count_reply(self, response: Any, *, again: bool) -> None:
+        """Count the tokens of one reply, and note which model says that it answered."""
+        self.usage = self.usage + usage_of(response) + Usage(reasks=int(again))
+        if (model := answering_model(response)) is not None:
+            self.answered_by[model] = None
 
     def take_response(self, response: Any) -> None:
         """Take one reply before it is validated: its usage, and the faults of its form."""
-        reask = Usage(reasks=1) if self.usage.calls else Usage()
-        self.usage = self.usage + usage_of(response) + reask
+        self.count_reply(response, again=self.usage.calls > 0)
         self._is_answered = True
         fault = fault_of(response)
         # Such a call asks for one token, and every server says that the reply was cut off there.

@@ -1,5 +1,12 @@
 """How is a data set graded and kept? Plan, run, outcomes, store and summary."""
 
+from rag_evals.run.anchors import (
+    DEFAULT_ANCHORS,
+    anchor_samples,
+    keep_anchors,
+    load_anchors,
+    require_same_instrument,
+)
 from rag_evals.run.collector import collector_paused
 from rag_evals.run.counting import counted_words, worst_mean
 from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, GraderDecision, require_gate
@@ -46,6 +53,7 @@ from rag_evals.run.session import (
     session_of,
 )
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions, StopRule
+from rag_evals.run.stages import stage_numbers
 from rag_evals.run.store import Record
 from rag_evals.run.stream import astream, stream
 from rag_evals.run.summary import GraderSummary, Summary
@@ -53,6 +61,7 @@ from rag_evals.run.tables import Shape, band_label
 from rag_evals.run.two_judges import aexecute_sampled
 
 __all__ = [
+    "DEFAULT_ANCHORS",
     "DEFAULT_CONCURRENCY",
     "DEFAULT_ERROR",
     "DEFAULT_MAX_FAILURES",
@@ -90,6 +99,7 @@ __all__ = [
     "aevaluate",
     "aexecute",
     "aexecute_sampled",
+    "anchor_samples",
     "astream",
     "band_label",
     "collector_paused",
@@ -100,6 +110,8 @@ __all__ = [
     "findings_in",
     "guesses",
     "is_worth_it",
+    "keep_anchors",
+    "load_anchors",
     "load_run",
     "make_plan",
     "merge",
@@ -114,6 +126,7 @@ __all__ = [
     "reporting",
     "require_counts",
     "require_gate",
+    "require_same_instrument",
     "require_share",
     "rows_for_budget",
     "run_until_signal",
@@ -121,6 +134,7 @@ __all__ = [
     "sample_of",
     "score_of",
     "session_of",
+    "stage_numbers",
     "stream",
     "until_decided",
     "worst_mean",

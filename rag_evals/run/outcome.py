@@ -60,6 +60,8 @@ class Outcome(Generic[R_co]):
         warnings: Oddities in the result, in words.
         tallies: Parts of wholes that the result counts beside the score, by name.
         repeats: The score of each repeat, None for one without; empty for a row graded once.
+        answered_by: Models that the judge's replies say they are from, with the fingerprint of the
+            provider's system where there is one.
         sample_fingerprint: Hash of the sample as it was graded; empty for a row that was none.
         grader_fingerprint: Beginning of the grader's fingerprint.
     """
@@ -82,6 +84,7 @@ class Outcome(Generic[R_co]):
     warnings: tuple[str, ...] = ()
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
     repeats: tuple[float | None, ...] = ()
+    answered_by: tuple[str, ...] = ()
     sample_fingerprint: str = ""
     grader_fingerprint: str = ""
 
@@ -138,7 +141,8 @@ class Outcome(Generic[R_co]):
         used = values.get("usage") or {}
         values["usage"] = Usage(**{e.name: used[e.name] for e in fields(Usage) if e.name in used})
         values["warnings"] = tuple(values.get("warnings") or ())
-        values["repeats"] = tuple(values.get("repeats") or ())
+        for name in ("repeats", "answered_by"):
+            values[name] = tuple(values.get(name) or ())
         tallies = values.get("tallies") or {}
         values["tallies"] = {name: (part, whole) for name, (part, whole) in tallies.items()}
         wanted = known is not None and "findings" in record

@@ -33,6 +33,7 @@ COLUMNS: Mapping[str, str] = {
     "warnings": _TEXTS,
     "tallies": _TEXT,
     "repeats": _TEXT,
+    "answered_by": _TEXTS,
     "sample_fingerprint": _TEXT,
     "grader_fingerprint": _TEXT,
 }

@@ -118,7 +118,12 @@ class RowQuestions:
         finally:
             shares = shared_out(meter.total, calls)
             for one, usage in zip(together, shares, strict=True):
-                one.meter.add(usage, endpoint=one.call.endpoint, model=one.call.model)
+                one.meter.add(
+                    usage,
+                    endpoint=one.call.endpoint,
+                    model=one.call.model,
+                    answered_by=meter.answered_by,
+                )
                 one.meter.waited_seconds += meter.waited_seconds
         decisions = merged.read(reply)
         for place, one in enumerate(together):

@@ -172,7 +172,7 @@ class AsyncGradingSession:
             finally:
                 # Also what was paid for a row that nobody waits for any more.
                 cost = self._count(grader, meter)
-            return replace(outcome, cost_usd=cost)
+            return replace(outcome, cost_usd=cost, answered_by=tuple(meter.answered_by))
 
     async def _ended(
         self,

@@ -23,6 +23,19 @@ def stage_lines(stages: Stages, say: Phrases) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
+def stage_numbers(stages: Stages) -> dict[str, list[dict[str, Any]]]:
+    """Return for each grader what a program reads of its verifiers, in the order they are asked.
+
+    Of each its name, between which supports the next one is asked (`unsure`), and what labels say
+    of it (`tuned`, with the expected and the promised error), as far as there is any.
+    """
+    told = ("name", "unsure", "tuned")
+    return {
+        grader: [{key: stage[key] for key in told if key in stage} for stage in of_grader]
+        for grader, of_grader in stages.items()
+    }
+
+
 def _line(stage: Mapping[str, Any], say: Phrases) -> str | None:
     tuned = stage["tuned"]
     if tuned is None:

@@ -58,6 +58,7 @@ class _StoredOutcome(TypedDict):
     warnings: NotRequired[list[str]]
     tallies: NotRequired[dict[str, tuple[int, int]]]
     repeats: NotRequired[list[Annotated[float, Field(ge=0, le=1)] | None]]
+    answered_by: NotRequired[list[str]]
     sample_fingerprint: NotRequired[str]
     grader_fingerprint: NotRequired[str]
 
@@ -122,6 +123,12 @@ class _StoredStop(TypedDict):
     of: int
 
 
+class _StoredAnchors(TypedDict):
+    run: str
+    rows: int
+    seed: int
+
+
 class _StoredManifest(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
 
@@ -135,6 +142,7 @@ class _StoredManifest(TypedDict):
     presets: NotRequired[list[str]]
     stages: NotRequired[dict[str, list[_StoredStage]]]
     stopped: NotRequired[_StoredStop | None]
+    anchors: NotRequired[_StoredAnchors]
 
 
 _OUTCOME = TypeAdapter(Annotated[_StoredOutcome, AfterValidator(_consistent)])
@@ -318,6 +326,11 @@ def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[s
     before, now = dict(stored["identity"]), dict(wanted["identity"])
     if before.pop("data", None) == now.pop("data", None):
         before["file"] = now["file"]
+    return identity_differences(before, now)
+
+
+def identity_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Name each part of what makes two runs that differs, with both values."""
     return [
         _difference(name, before.get(name), now.get(name))
         for name in sorted({*before, *now})

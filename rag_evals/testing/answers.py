@@ -18,6 +18,8 @@ class Reply:
         completion_tokens: What the usage record says was generated.
         logprobs: For each token of the reply, the likeliest ones in its place with their
             log-probabilities, the one that was written first; sent when the request asks for them.
+        model: Model that the reply says it is from; None repeats the name that was asked.
+        system_fingerprint: Of the provider's system, as OpenAI sends it; None sends none.
     """
 
     content: Mapping[str, Any] | str = ""
@@ -26,6 +28,8 @@ class Reply:
     prompt_tokens: int = 100
     completion_tokens: int = 20
     logprobs: Sequence[Mapping[str, float]] = ()
+    model: str | None = None
+    system_fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,12 +80,14 @@ def _openai_reply(reply: Reply, body: Body) -> Body:
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
     if body.get("logprobs") and reply.logprobs:
         choice["logprobs"] = {"content": [_logprobs(one) for one in reply.logprobs]}
+    system = reply.system_fingerprint
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": 0,
-        "model": body.get("model", "scripted"),
+        "model": reply.model or body.get("model", "scripted"),
         "choices": [choice],
+        **({} if system is None else {"system_fingerprint": system}),
         "usage": {
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
@@ -155,7 +157,7 @@ def _responses_reply(reply: Reply, body: Body) -> Body:
         "id": f"resp_{number}",
         "object": "response",
         "created_at": 0,
-        "model": body.get("model", "scripted"),
+        "model": reply.model or body.get("model", "scripted"),
         "status": "incomplete" if cut else "completed",
         "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
         "output": [item],
@@ -194,7 +196,7 @@ def _anthropic_reply(reply: Reply, body: Body) -> Body:
         "id": f"msg_{number}",
         "type": "message",
         "role": "assistant",
-        "model": body.get("model", "scripted"),
+        "model": reply.model or body.get("model", "scripted"),
         "content": content,
         "stop_reason": stop,
         "stop_sequence": None,
@@ -256,7 +258,7 @@ def _gemini_reply(reply: Reply, body: Body) -> Body:
             "candidatesTokenCount": reply.completion_tokens,
             "totalTokenCount": reply.prompt_tokens + reply.completion_tokens,
         },
-        "modelVersion": "scripted",
+        "modelVersion": reply.model or "scripted",
     }
 
 

@@ -1,15 +1,16 @@
 """`rag-evals grade`: grade every row of a file."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from rag_evals.cli.shared.after_run import check_group_column, show_more
+from rag_evals.cli.shared.anchors import Anchors, PlannedAnchors, planned_anchors
+from rag_evals.cli.shared.carrying import run_or_exit
 from rag_evals.cli.shared.draws import BudgetText, SampleRows, StopEarly, asked_draw
 from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
@@ -48,12 +49,13 @@ from rag_evals.cli.shared.tuned import (
     RequireTuned,
     TunedFiles,
     TunedOptions,
-    tuned_plan,
+    asked_tunings,
+    require_tuned,
 )
 from rag_evals.cli.shared.verifiers import with_verifier_options
 from rag_evals.core import parse_settings
 from rag_evals.dataset import ColumnMap, DataFile
-from rag_evals.errors import ConfigurationError, RunInterruptedError, TooManyFailuresError
+from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.grading import default_judge
 from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report import View
@@ -70,7 +72,6 @@ from rag_evals.run import (
     estimate,
     make_plan,
     reporting,
-    run_until_signal,
 )
 
 _ROWS_SHOWN = 20
@@ -122,6 +123,7 @@ def grade(
     max_error: MaxError = None,
     labels: LabelFiles = None,
     must_be_tuned: RequireTuned = False,
+    anchors: Anchors = None,
     setting: Settings = None,
     column: ColumnOption = None,
     preset: PresetOption = None,
@@ -204,7 +206,7 @@ def grade(
     """
     gates = asked_gates(gate, error, fail_under, at, min_scored, parsed_counts(count))
     draw = asked_draw(stop_early, sample, budget, gates)
-    _check_dry_run(dry_run, a_gate=gates, by=by, report=report, restart=restart)
+    _check_dry_run(dry_run, a_gate=gates, anchors=anchors, by=by, report=report, restart=restart)
     options: RunOptions = {
         "limit": limit,
         "timeout": timeout,
@@ -227,20 +229,50 @@ def grade(
     )
     file = DataFile(data, sheet, encoding, delimiter)
     columns = ColumnMap.parse(column or [], preset)
-    by_labels = TunedOptions(tuned, max_error, labels, required=must_be_tuned)
-    plans = draw.planned(
-        tuned_plan(by_labels, file, graders, asked, columns, concurrency, options),
-        partial(
-            make_plan, file, graders, columns=columns, concurrency=concurrency, options=options
-        ),
-    )
+    by_labels = TunedOptions(tuned, max_error, labels)
+    tunings = asked_tunings(by_labels, asked, graders, file, columns)
+    with_files: RunOptions = {**options, "tuned": tunings}
+    planned = partial(make_plan, file, graders, columns=columns, concurrency=concurrency)
+    plan = planned(asked, options=with_files)
+    require_tuned(plan, must_be_tuned)
+    again = planned_anchors(anchors, graders, asked, concurrency, with_files)
+    plans = draw.planned(plan, partial(planned, options=options))
     _announce(plans[0], data, view := View(by, language=grading_language(language)), quiet=quiet)
     if dry_run:
         _show_estimate(plans[0], json_output=json_output)
         return
-    run, worst, too_many = _carry_out(plans, out, view, progress=not quiet)
-    _show(run, worst, view, json_output=json_output, quiet=quiet, count=gates.count)
-    show_more(run, view, report=report, on_stderr=json_output)
+    shown = _HowShown(view, report, json_output, quiet)
+    _grade(plans, again, out or plans[0].default_folder(), gates, shown)
+
+
+class _HowShown(NamedTuple):
+    """How a run is shown: the options of that name."""
+
+    view: View
+    report: bool
+    json_output: bool
+    quiet: bool
+
+
+def _grade(
+    plans: tuple[Plan, Plan | None],
+    anchors: PlannedAnchors | None,
+    folder: Path,
+    gates: AskedGates,
+    shown: _HowShown,
+) -> None:
+    view, progress = shown.view, not shown.quiet
+    checked = None if anchors is None else anchors.check(folder, view, progress=progress)
+    run, worst, too_many = _carry_out(plans, folder, view, progress=progress)
+    if not run.graded and not shown.quiet:
+        echo(view.say("terminal.nothing_left"), err=True)
+    if shown.json_output:
+        show_json(run, count=gates.count, anchors=checked)
+    else:
+        show_run(run, worst.outcomes, count=gates.count, language=view.language)
+    if failed := run.summary().failed:
+        echo(view.say("terminal.failed", count=failed), err=True)
+    show_more(run, view, report=shown.report, on_stderr=shown.json_output)
     _check(run, too_many, gates)
 
 
@@ -277,11 +309,10 @@ def _check_dry_run(dry_run: bool, *, a_gate: object, **asked: object) -> None:
 
 
 def _carry_out(
-    plans: tuple[Plan, Plan | None], out: Path | None, view: View, *, progress: bool
+    plans: tuple[Plan, Plan | None], folder: Path, view: View, *, progress: bool
 ) -> tuple[Run, WorstRows, TooManyFailuresError | None]:
     """Grade; a run with too many failures is shown like any other before the command fails."""
     plan, free = plans
-    folder = out or plan.default_folder()
     worst = WorstRows(_ROWS_SHOWN, [grader.name for grader in plan.graders])
     too_many: TooManyFailuresError | None = None
     try:
@@ -290,35 +321,10 @@ def _carry_out(
                 work = aexecute_sampled(plan, free, out=folder, progress=report)
             else:
                 work = aexecute(plan, out=folder, progress=report, keep=False, on_outcome=worst.add)
-            run = run_until_signal(work)
+            run = run_or_exit(work, folder)
     except TooManyFailuresError as error:
         run, too_many = error.run, error
-    except RunInterruptedError as error:
-        echo(f"{error}; what was graded is kept in {folder}. The same command continues.", err=True)
-        # As shells have it: 128 and the number of the signal.
-        raise typer.Exit(128 + error.signal_number) from None
     # A sample is small, and its run keeps what it graded.
     for outcome in run.outcomes if free is not None else ():
         worst.add(outcome)
     return run, worst, too_many
-
-
-def _show(
-    run: Run,
-    worst: WorstRows,
-    view: View,
-    *,
-    json_output: bool,
-    quiet: bool,
-    count: Mapping[str, float],
-) -> None:
-    say = view.say
-    if not run.graded and not quiet:
-        echo(say("terminal.nothing_left"), err=True)
-    if json_output:
-        show_json(run, count=count)
-    else:
-        show_run(run, worst.outcomes, count=count, language=view.language)
-    failed = run.summary().failed
-    if failed:
-        echo(say("terminal.failed", count=failed), err=True)

@@ -10,7 +10,7 @@ from rag_evals.analysis import tune_cascade
 from rag_evals.dataset import ColumnMap, DataFile
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading import Grader
-from rag_evals.run import Plan, RunOptions, make_plan
+from rag_evals.run import Plan
 from rag_evals.verify import Tuning, read_tunings
 
 TUNED_PANEL = "Tuned by labels"
@@ -62,41 +62,14 @@ class TunedOptions(NamedTuple):
         files: After `--tuned`.
         max_error: After `--max-error`.
         labels: After `--labels`.
-        required: `--require-tuned` was given.
     """
 
     files: Sequence[Path] | None
     max_error: float | None
     labels: Sequence[Path] | None
-    required: bool
 
 
-def tuned_plan(
-    asked: TunedOptions,
-    file: DataFile,
-    graders: Sequence[Grader[Any]],
-    judge: str,
-    columns: ColumnMap,
-    concurrency: int,
-    options: RunOptions,
-) -> Plan:
-    """Make the plan of a run whose verifiers follow their tuned files.
-
-    Raises:
-        ConfigurationError: Options that do not go together, or a verifier that is not tuned.
-        DataError: A file cannot be read.
-    """
-    tunings = _asked_tunings(asked, judge, graders, file, columns)
-    with_files: RunOptions = {**options, "tuned": tunings}
-    plan = make_plan(
-        file, graders, judge, columns=columns, concurrency=concurrency, options=with_files
-    )
-    if asked.required:
-        _require_tuned(plan)
-    return plan
-
-
-def _asked_tunings(
+def asked_tunings(
     asked: TunedOptions,
     judge: str,
     graders: Sequence[Grader[Any]],
@@ -109,7 +82,7 @@ def _asked_tunings(
         ConfigurationError: Options that do not go together, or files that promise something else.
         DataError: A file cannot be read.
     """
-    files, max_error, labels, _ = asked
+    files, max_error, labels = asked
     tunings = read_tunings(list(files or ()))
     if max_error is not None and not 0 < max_error < 1:
         raise ConfigurationError(
@@ -142,13 +115,13 @@ def _asked_tunings(
     return tunings
 
 
-def _require_tuned(plan: Plan) -> None:
-    """Refuse a run in which a verifier with a support has no tuned file.
+def require_tuned(plan: Plan, asked: bool) -> None:
+    """Refuse a run in which a verifier with a support has no tuned file, where that is asked.
 
     Raises:
         ConfigurationError: There is one, or no verifier decides.
     """
-    for grader in plan.graders:
+    for grader in plan.graders if asked else ():
         stages = grader.stages
         # The last of a cascade may be a judge, whose support is 0 or 1: there is nothing to tune.
         loose = [one["name"] for one in stages if one["tuned"] is None and one["has_support"]]

@@ -18,7 +18,6 @@ from rag_evals.core import (
     JudgeReply,
     Meter,
     Question,
-    Usage,
     state_text,
 )
 from rag_evals.errors import ConfigurationError
@@ -31,7 +30,6 @@ from rag_evals.judge.exchange import Exchange, current_exchange
 from rag_evals.judge.failures import translate
 from rag_evals.judge.providers import Endpoint
 from rag_evals.judge.sending import limit_headers, repeating, repeating_async, seconds_for_one_try
-from rag_evals.judge.tokens import usage_of
 
 if TYPE_CHECKING:
     from rag_evals.judge.limits import RequestLimiter
@@ -81,8 +79,7 @@ class _Asker:
             asked: Sequence[Question] = part.questions
             for attempt in range(self.reasks + 1):
                 reply = yield self.wire.body(self.model, state, asked)
-                again = Usage(reasks=1) if attempt else Usage()
-                exchange.usage = exchange.usage + usage_of(reply) + again
+                exchange.count_reply(reply, again=attempt > 0)
                 read = without_key(check_answers(self.wire, reply, asked), self.sdk.api_key)
                 found.answers.update(read.answers)
                 asked = [question for question in asked if question.name in read.faults]
@@ -105,7 +102,12 @@ class _Asker:
         finally:
             address_name.reset(named)
             current_exchange.reset(token)
-            meter.add(exchange.usage, endpoint=call.endpoint, model=call.model)
+            meter.add(
+                exchange.usage,
+                endpoint=call.endpoint,
+                model=call.model,
+                answered_by=exchange.answered_by,
+            )
 
 
 class DecisionJudge:
