@@ -57,6 +57,7 @@ from rag_evals.run.stages import stage_numbers
 from rag_evals.run.store import Record
 from rag_evals.run.stream import astream, stream
 from rag_evals.run.summary import GraderSummary, Summary
+from rag_evals.run.table_grader import TableGrader
 from rag_evals.run.tables import Shape, band_label
 from rag_evals.run.two_judges import aexecute_sampled
 
@@ -96,6 +97,7 @@ __all__ = [
     "StoredRun",
     "StoredSample",
     "Summary",
+    "TableGrader",
     "aevaluate",
     "aexecute",
     "aexecute_sampled",

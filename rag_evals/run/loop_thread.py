@@ -38,11 +38,7 @@ class LoopThread:
         Raises:
             ConfigurationError: The loop was closed.
         """
-        with self._handing_over:
-            if self._is_closed:
-                work.close()
-                raise ConfigurationError("the session is closed; grade inside its with block")
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = self.begin(work)
         try:
             return future.result()
         except CancelledError:
@@ -53,6 +49,18 @@ class LoopThread:
         except BaseException:
             future.cancel()
             raise
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Begin a coroutine in the loop, and do not wait for it.
+
+        Raises:
+            ConfigurationError: The loop was closed.
+        """
+        with self._handing_over:
+            if self._is_closed:
+                work.close()
+                raise ConfigurationError("the session is closed; grade inside its with block")
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
         """End the loop: what still runs in it is cancelled."""

@@ -19,6 +19,7 @@ from rag_evals.run.run import Run, load_run
 from rag_evals.run.samples import SAMPLES
 from rag_evals.run.store import (
     FORMAT,
+    MANIFEST,
     Record,
     RunStore,
     checked_record,
@@ -52,8 +53,8 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
     """Make one run of parts of it: run folders, or files of outcome rows such as Parquet.
 
     Args:
-        parts: Run folders, and files whose rows have the columns of `Outcome.to_row`; they stand in
-            this order in the run.
+        parts: Run folders, and files, or folders of files, whose rows have the columns of
+            `Outcome.to_row`; they stand in this order in the run.
         out: Folder to write; it must hold no run.
 
     Returns:
@@ -66,7 +67,7 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
     """
     if not parts:
         raise ConfigurationError("no parts to merge; name at least one run folder or file")
-    opened = [_opened(Path(part)) for part in parts]
+    opened = [_opened(file) for part in parts for file in _files_of(Path(part))]
     for part in opened[1:]:
         _require_alike(opened[0], part)
     folder = Path(out)
@@ -81,6 +82,14 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
         if all(part.is_finished for part in opened):
             store.finish(())
     return load_run(folder)
+
+
+def _files_of(part: Path) -> list[Path]:
+    """Return the files in a folder that other engines write; a run folder is taken as it is."""
+    if not part.is_dir() or (part / MANIFEST).exists():
+        return [part]
+    # Spark and Ray write marks beside their files, such as _SUCCESS.
+    return sorted(file for file in part.rglob("*.*") if file.name[0] not in "._") or [part]
 
 
 def _opened(path: Path) -> _Part:

@@ -12,7 +12,7 @@ from rag_evals.run import merge as merged
 def merge(
     parts: Annotated[
         list[Path],
-        typer.Argument(help="Run folders, or files of outcome rows such as Parquet."),
+        typer.Argument(help="Run folders, or files and folders of outcome rows such as Parquet."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="New folder for the run.")],
 ) -> None:

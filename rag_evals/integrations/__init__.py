@@ -1,0 +1,4 @@
+"""Where do results go, and who else calls us? One file for each tool; nothing here imports another.
+
+Each file needs the library that it is named after, and is imported by its own name.
+"""

@@ -1,0 +1,212 @@
+"""How are millions of rows graded on an existing Ray cluster? By actors that keep a session each.
+
+Needs the extra `ray`. Import it as `from rag_evals.integrations.ray import grade_dataset`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_evals.core import named_arguments, require_whole
+from rag_evals.dataset import ColumnMap, Columns, required_module
+from rag_evals.errors import ConfigurationError
+from rag_evals.grading import Grader
+from rag_evals.judge import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    DEFAULT_REASKS,
+    DEFAULT_TIMEOUT_SECONDS,
+    Client,
+    Transport,
+)
+from rag_evals.run import Graders, SessionOpener, TableGrader, open_session
+
+if TYPE_CHECKING:
+    import ray.data
+
+# Of a CPU, as Ray counts them: an actor mostly waits. With a whole one each, actors can take all
+# CPUs of a small cluster; then the tasks that read the data never begin, and Ray waits for ever.
+_CPUS_OF_ACTOR = 0.25
+_CPUS_FOR_TASKS = 2
+DEFAULT_ACTORS = 2
+DEFAULT_CONCURRENCY = 32
+DEFAULT_BLOCK_ROWS = 200
+
+
+@named_arguments
+def grade_dataset(
+    dataset: "ray.data.Dataset",
+    graders: Graders = "faithfulness",
+    client: Client = None,
+    *,
+    actors: int = DEFAULT_ACTORS,
+    id_column: str | None = None,
+    checkpoint: str | Path | None = None,
+    block_rows: int = DEFAULT_BLOCK_ROWS,
+    model: str | None = None,
+    columns: Columns = None,
+    concurrency: int = DEFAULT_CONCURRENCY,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    rpm: float | None = None,
+    tpm: float | None = None,
+    max_wait: float = DEFAULT_MAX_WAIT_SECONDS,
+    cache: bool | str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    reasks: int = DEFAULT_REASKS,
+    transport: Transport = "direct",
+) -> "ray.data.Dataset":
+    """Grade a Ray data set on the cluster that it lives on.
+
+    Nothing is graded before the result is written or read. Whatever is wrong with a row or a reply
+    is in the row's outcome; an actor that dies is replaced, and its blocks are graded again. Rows
+    come in any order; sort by the id where order matters.
+
+    Args:
+        dataset: Rows as for `evaluate`.
+        graders: As for `evaluate`.
+        client: A judge string, as for `evaluate`; a client object does not travel to the actors.
+        actors: Processes that grade, each with one session.
+        id_column: Column with a unique id; it is the outcomes' `sample_id`, and is carried along
+            under its own name. None takes the usual names, and else a hash of the row.
+        checkpoint: Folder, on a disk or store that the whole cluster sees, where Ray keeps the ids
+            of rows that are written. The same script, started again, goes on after them. It needs
+            `id_column`, one grader, and data that is read from files and written to files; Ray
+            warns when it writes something else, and keeps nothing.
+        block_rows: Rows that are graded, written and kept in a checkpoint together. After a crash
+            at most the blocks in flight, two for each actor, are graded again.
+        model: As for `evaluate`.
+        columns: As for `evaluate`.
+        concurrency: Gradings at a time over all actors.
+        timeout: As for `evaluate`.
+        rpm: As for `evaluate`, over all actors.
+        tpm: As for `evaluate`, over all actors.
+        max_wait: As for `evaluate`.
+        cache: As for `evaluate`; each machine has its own file.
+        settings: As for `evaluate`.
+        reasks: As for `evaluate`.
+        transport: As for `evaluate`.
+
+    Returns:
+        A data set with the columns of `Outcome.to_row`, a row for each sample and grader.
+        `rag-evals merge` makes a run folder of the Parquet files that it is written to.
+
+    Raises:
+        ConfigurationError: A setting cannot work, the cluster has too few CPUs, or Ray is not
+            installed; nothing was graded.
+    """
+    require_whole("actors", actors)
+    sessions = partial(
+        open_session,
+        graders,
+        client,
+        model=model,
+        columns=_with_id(columns, id_column),
+        concurrency=max(1, require_whole("concurrency", concurrency) // actors),
+        timeout=timeout,
+        rpm=None if rpm is None else rpm / actors,
+        tpm=None if tpm is None else tpm / actors,
+        max_wait=max_wait,
+        cache=cache,
+        settings=settings,
+        reasks=reasks,
+        transport=transport,
+    )
+    if checkpoint is not None:
+        _require_resumable(graders, id_column)
+    return _graded(dataset, sessions, actors, id_column, checkpoint, block_rows)
+
+
+def _graded(
+    dataset: "ray.data.Dataset",
+    sessions: Callable[[], SessionOpener],
+    actors: int,
+    id_column: str | None,
+    checkpoint: str | Path | None,
+    block_rows: int,
+) -> "ray.data.Dataset":
+    data = required_module("ray.data", "ray", "grade a Ray data set")
+    kept = () if id_column is None else (id_column,)
+    # A setting that cannot work is refused here and now, not in an actor.
+    sessions()
+    _require_portable(TableGrader(sessions, kept))
+    _require_cpus(actors)
+    blocks = dataset.repartition(target_num_rows_per_block=require_whole("block_rows", block_rows))
+    graded = blocks.map_batches(
+        TableGrader,
+        fn_constructor_args=(sessions, kept),
+        batch_size=None,
+        batch_format="pyarrow",
+        num_cpus=_CPUS_OF_ACTOR,
+        compute=data.ActorPoolStrategy(size=actors),
+    )
+    if checkpoint is not None:
+        graded.context.checkpoint_config = data.checkpoint.CheckpointConfig(
+            id_column=id_column,
+            checkpoint_path=_address(checkpoint),
+            # Started again after its end, the script must not grade and pay for everything anew.
+            delete_checkpoint_on_success=False,
+        )
+    return graded
+
+
+def _require_cpus(actors: int) -> None:
+    """Refuse a cluster on which Ray would wait for ever, without a word.
+
+    Raises:
+        ConfigurationError: With the CPUs that it has, and those that it needs.
+    """
+    import ray  # noqa: PLC0415 - an extra, and slow
+
+    if not ray.is_initialized():
+        ray.init()
+    cpus, needed = (
+        ray.cluster_resources().get("CPU", 0.0),
+        actors * _CPUS_OF_ACTOR + _CPUS_FOR_TASKS,
+    )
+    if cpus < needed:
+        raise ConfigurationError(
+            f"{actors} actors need a cluster of {needed:g} CPUs ({_CPUS_OF_ACTOR:g} each, and "
+            f"{_CPUS_FOR_TASKS} for reading and writing); Ray reports {cpus:g}. Take fewer actors, "
+            "or start Ray with more, as in ray.init(num_cpus=8): they are only counted"
+        )
+
+
+def _require_portable(grader: TableGrader) -> None:
+    import ray.cloudpickle  # noqa: PLC0415 - as above
+
+    try:
+        ray.cloudpickle.dumps(grader)
+    except Exception as error:
+        raise ConfigurationError(
+            f"the graders or the client cannot be sent to other processes ({error}); name the "
+            "judge by a string, such as 'openai/gpt-4o-mini'"
+        ) from error
+
+
+def _require_resumable(graders: Graders, id_column: str | None) -> None:
+    """Refuse what a checkpoint of row ids cannot hold.
+
+    Raises:
+        ConfigurationError: It says what is missing.
+    """
+    if id_column is None:
+        raise ConfigurationError(
+            "checkpoint needs id_column, the name of a column with a unique id, as in "
+            "id_column='id'"
+        )
+    if not isinstance(graders, str | Grader) and len(graders) > 1:
+        raise ConfigurationError(
+            f"checkpoint takes one grader at a time, not {len(graders)}: Ray keeps ids of rows, "
+            "and a crash between two outcomes of a row would lose one; call it for each grader"
+        )
+
+
+def _with_id(columns: Columns, id_column: str | None) -> Columns:
+    return columns if id_column is None else replace(ColumnMap.of(columns), id=id_column)
+
+
+def _address(folder: str | Path) -> str:
+    """Make a local folder absolute: workers run elsewhere."""
+    text = str(folder)
+    return text if "://" in text else str(Path(text).absolute())

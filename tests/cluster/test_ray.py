@@ -1,0 +1,237 @@
+"""A million rows on a Ray cluster: every row once, whoever dies.
+
+CI runs this folder in an environment of its own; elsewhere it is skipped: needs the extra `ray`.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import Faithfulness, evaluate, merge
+from rag_evals.errors import ConfigurationError
+from rag_evals.testing import JudgeRequest, Script, ScriptedJudge, Stall, fill_by_words
+
+ray: Any = pytest.importorskip("ray", reason="Ray is not installed")
+arrow: Any = pytest.importorskip("pyarrow")
+
+from pyarrow import parquet  # noqa: E402 - only where there is Ray
+
+from rag_evals.integrations.ray import grade_dataset  # noqa: E402
+
+Start = Callable[[Script], ScriptedJudge]
+# Libraries of others warn as they like.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+ROWS = 5000
+# Of the runs that are killed: they ask a judge over HTTP, which takes longer.
+ASKED_ROWS = 1500
+BLOCK = 50
+ACTORS = 2
+# Of each actor Ray has two blocks under way; a third may be graded and not yet written.
+IN_FLIGHT = 3 * ACTORS * BLOCK
+
+
+def sample(number: int) -> dict[str, Any]:
+    """Make a row; every seventh is supported."""
+    return {
+        "id": f"row-{number:05}",
+        "answer": f"Tower {number} is {number % 7} metres tall.",
+        "contexts": [f"Tower {number} is 3 metres tall."],
+    }
+
+
+def write_rows(folder: Path, count: int = ROWS) -> Path:
+    """Write rows to five Parquet files."""
+    folder.mkdir()
+    for part in range(5):
+        rows = [sample(number) for number in range(part, count, 5)]
+        parquet.write_table(arrow.Table.from_pylist(rows), folder / f"{part}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """Start Ray on this machine, with eight logical CPUs."""
+    # Workers have the environment that Ray was started with.
+    os.environ |= {"OPENAI_API_KEY": "any", "RAY_AUTH_MODE": "disabled"}
+    ray.init(num_cpus=8, include_dashboard=False, log_to_driver=False, logging_level="error")
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield
+    ray.shutdown()
+
+
+def ids_in(folder: Path) -> Counter[str]:
+    """Count the ids of all graded rows."""
+    return Counter(parquet.read_table(folder, columns=["sample_id"])["sample_id"].to_pylist())
+
+
+def once(count: int = ROWS) -> Counter[str]:
+    """Return every id once."""
+    return Counter(sample(number)["id"] for number in range(count))
+
+
+def at_a_pace(request: JudgeRequest) -> Any:
+    """Answer after a moment, so that some calls are always in flight."""
+    filled = fill_by_words(request)
+    assert isinstance(filled, dict)
+    return Stall(0.02, filled)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_graded_on_ray_rows_have_the_scores_of_a_plain_run(tmp_path: Path) -> None:
+    """The embedded judge on two actors; then Parquet, one run folder, and the same mean."""
+    dataset = ray.data.read_parquet(str(write_rows(tmp_path / "rows")))
+    graded = grade_dataset(dataset, "faithfulness", "embedded", id_column="id")
+    graded.write_parquet(str(tmp_path / "graded"))
+
+    run = merge([tmp_path / "graded"], tmp_path / "run")
+
+    plain = evaluate([sample(number) for number in range(ROWS)], client="embedded")
+    assert ids_in(tmp_path / "graded") == once()
+    assert {o.sample_id: o.score for o in run} == {o.sample_id: o.score for o in plain}
+
+
+@pytest.mark.usefixtures("cluster")
+def test_bad_rows_are_outcomes(tmp_path: Path) -> None:
+    """A row without an answer, or without chunks, has an outcome that says so."""
+    rows = [sample(1), {**sample(2), "answer": None}, {**sample(3), "contexts": []}]
+    graded = grade_dataset(ray.data.from_items(rows), "faithfulness", "embedded", id_column="id")
+
+    found = {row["id"]: (row["sample_id"], row["status"]) for row in graded.take_all()}
+
+    assert {own: status for own, (_, status) in found.items()} == {
+        "row-00001": "scored",
+        "row-00002": "not_scorable",
+        "row-00003": "not_scorable",
+    }
+    assert all(own == sample_id for own, (sample_id, _) in found.items())
+
+
+@pytest.mark.usefixtures("cluster")
+def test_an_actor_that_dies_loses_no_row(scripted: Start, tmp_path: Path) -> None:
+    """SIGKILL: its blocks are graded again by another, and nothing is graded a third time."""
+    judge = scripted(at_a_pace)
+    dataset = ray.data.read_parquet(str(write_rows(tmp_path / "rows", ASKED_ROWS)))
+    graded = grade_dataset(
+        dataset, "faithfulness", f"openai/m@{judge.base_url}", actors=ACTORS, block_rows=BLOCK
+    )
+    killer = threading.Thread(target=kill_an_actor, args=(judge,))
+    killer.start()
+    graded.write_parquet(str(tmp_path / "graded"))
+    killer.join()
+
+    assert ids_in(tmp_path / "graded") == once(ASKED_ROWS)
+    assert ASKED_ROWS < len(judge.requests) <= ASKED_ROWS + IN_FLIGHT
+
+
+def kill_an_actor(judge: ScriptedJudge) -> None:
+    """Wait until a third of the rows is asked, and kill an actor that grades."""
+    deadline = time.monotonic() + 120
+    while len(judge.requests) < ASKED_ROWS / 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(actor_processes()[0], signal.SIGKILL)
+
+
+def actor_processes() -> list[int]:
+    """Return the processes that Ray named after our grader."""
+    found = []
+    for name in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if b"TableGrader" in name.read_bytes():
+                found.append(int(name.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_killed_the_driver_goes_on_where_it_was(scripted: Start, tmp_path: Path) -> None:
+    """SIGKILL of the script: started again, it grades what was not written, and pays no more."""
+    judge = scripted(at_a_pace)
+    rows, out = write_rows(tmp_path / "rows", ASKED_ROWS), tmp_path / "graded"
+    words = [sys.executable, str(Path(__file__).with_name("driver.py")), str(rows), str(out)]
+    words += [str(tmp_path / "kept"), f"openai/m@{judge.base_url}"]
+    environment = {**os.environ, "OPENAI_API_KEY": "any", "RAY_AUTH_MODE": "disabled"}
+    first = subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while len(judge.requests) < ASKED_ROWS / 2:
+        assert first.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    first.kill()
+    first.wait()
+
+    again = subprocess.run(
+        words, env=environment, capture_output=True, text=True, timeout=180, check=False
+    )
+
+    assert again.returncode == 0, again.stderr[-2000:]
+    assert ids_in(out) == once(ASKED_ROWS)
+    assert len(judge.requests) <= ASKED_ROWS + IN_FLIGHT
+    assert len(merge([out], tmp_path / "run")) == ASKED_ROWS
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "more actors than the cluster feeds": (
+        {"actors": 25},
+        r"25 actors need a cluster of 8.25 CPUs \(0.25 each, and 2 for reading and writing\); Ray "
+        r"reports 8. Take fewer actors, or start Ray with more, as in ray.init\(num_cpus=8\): they "
+        "are only counted",
+    ),
+    "no actor": ({"actors": 0}, "actors is 0; expected at least 1"),
+    "a checkpoint without ids": (
+        {"checkpoint": "kept"},
+        "checkpoint needs id_column, the name of a column with a unique id, as in id_column='id'",
+    ),
+    "a checkpoint for two graders": (
+        {
+            "checkpoint": "kept",
+            "id_column": "id",
+            "graders": ["faithfulness", "abstention"],
+            "client": "openai/m",
+        },
+        "checkpoint takes one grader at a time, not 2: Ray keeps ids of rows, and a crash "
+        "between two outcomes of a row would lose one; call it for each grader",
+    ),
+    "a client that stays here": (
+        {"graders": Faithfulness, "client": threading.Lock()},
+        "client",
+    ),
+    "an unknown grader": ({"graders": "faithfulnes"}, "faithfulnes"),
+    "a column that outcomes have": ({"id_column": "score"}, "'score' has the name of a column"),
+}
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_work_is_said_before_anything_is_graded(name: str) -> None:
+    """One line from the driver, not a traceback from an actor."""
+    options, message = WRONG[name]
+    dataset = ray.data.from_items([sample(1)])
+
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        grade_dataset(dataset, **{"client": "embedded", **options})
+
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_rates_and_places_are_those_of_all_actors(scripted: Start) -> None:
+    """`concurrency` counts over the cluster: two actors of four places never have nine calls."""
+    judge = scripted(at_a_pace)
+    rows = ray.data.from_items([sample(number) for number in range(200)])
+    graded = grade_dataset(
+        rows, "faithfulness", f"openai/m@{judge.base_url}", concurrency=8, block_rows=50
+    )
+
+    assert graded.count() == 200
+    assert 1 < judge.max_in_flight <= 8
