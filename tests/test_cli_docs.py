@@ -1,21 +1,24 @@
 """Does every command say what it does, with an example, and every option what it is for?"""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.main import get_command
 
+from rag_evals.cli import commands
+from rag_evals.cli.main import COMMANDS as LISTED
 from rag_evals.cli.main import app
 
 
-def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+def _below(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     yield name, command
     for word, inner in getattr(command, "commands", {}).items():
-        yield from _commands(inner, f"{name} {word}")
+        yield from _below(inner, f"{name} {word}")
 
 
-COMMANDS = dict(_commands(get_command(app), "rag-evals"))
+COMMANDS = dict(_below(get_command(app), "rag-evals"))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -37,3 +40,19 @@ def test_every_option_has_help(name: str) -> None:
     ]
 
     assert without == []
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_the_list_says_what_the_command_says(name: str) -> None:
+    """The list, which loads no command, has the first sentence of each one's own help."""
+    first = (COMMANDS[f"rag-evals {name}"].help or "").strip().partition("\n\n")[0]
+
+    assert LISTED[name] == " ".join(first.split())
+
+
+def test_every_file_of_a_command_is_listed() -> None:
+    """A new command is not forgotten."""
+    room = Path(commands.__file__).parent
+    files = {path.stem for path in room.iterdir() if not path.name.startswith("_")}
+
+    assert files == set(LISTED)

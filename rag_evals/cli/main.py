@@ -7,53 +7,47 @@ from typing import Annotated
 
 import typer
 
-from rag_evals.cli.commands.agreement import agreement
-from rag_evals.cli.commands.anchors import anchors
-from rag_evals.cli.commands.attack import attack
-from rag_evals.cli.commands.cache import cache
-from rag_evals.cli.commands.calibrate import calibrate
-from rag_evals.cli.commands.compare import OptionalMargin, compare
-from rag_evals.cli.commands.correct import correct
-from rag_evals.cli.commands.demo import demo
-from rag_evals.cli.commands.doctor import doctor
-from rag_evals.cli.commands.export import export
-from rag_evals.cli.commands.grade import grade
-from rag_evals.cli.commands.graders import graders
-from rag_evals.cli.commands.label import label
-from rag_evals.cli.commands.merge import merge
-from rag_evals.cli.commands.plan import plan
-from rag_evals.cli.commands.prompts import prompts
-from rag_evals.cli.commands.report import report
-from rag_evals.cli.commands.tune import tune
+from rag_evals.cli.later import loading
 from rag_evals.cli.shared.exits import exit_code_of, without_debug
 from rag_evals.report.terminal.screen import echo
 
+COMMANDS = {
+    "grade": "Grade every row of a file, and keep the outcomes in a run folder.",
+    "demo": "Grade 24 shipped rows with the embedded judge: no key, no network, no model file.",
+    "report": "Show a run: scores with their intervals, bands, and every row with its evidence.",
+    "export": "Write a run as a table: the data's own columns, scores, bands, and what is "
+    "unsupported.",
+    "merge": "Make one run of parts of it, so that report, compare and correct work on the whole.",
+    "label": "Make a page to label a random sample of a run: a and d agree and disagree with "
+    "a verdict.",
+    "compare": "Compare two runs row by row: the difference, its interval, and whether it could "
+    "be chance.",
+    "plan": "Count the rows that a comparison or a gate needs, and what they cost.",
+    "agreement": "Measure the verdicts of a run against labels from people.",
+    "correct": "Correct the numbers of a run by labels of a random part of its rows.",
+    "calibrate": "Grade labelled rows with a judge and a prompt, and measure its verdicts.",
+    "tune": "Learn from labels what a verifier's support means, and write it for --tuned.",
+    "anchors": "Keep random rows of a run with their verdicts; `grade --anchors` grades them "
+    "again.",
+    "graders": "List the graders: what they measure, what a row must have, and which run "
+    "without a model.",
+    "doctor": "Check a classifier: what it is, how it is asked, and whether it gives its "
+    "makers' scores.",
+    "attack": "Attack your own judge and prompt, and see how often text in the data wins.",
+    "prompts": "List, show, copy, check and compare prompts.",
+    "cache": "See, thin out and clear the cache of judges' answers and of verdicts.",
+}
+"""What the help says of each command, in its order; the file of a command has its name."""
+
 app = typer.Typer(
     name="rag-evals",
+    cls=loading(COMMANDS),
     help="Grade RAG answers: which statements do their sources support?",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_show_locals=False,  # locals would show chunk texts and keys
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(grade)
-app.command()(demo)
-app.command()(report)
-app.command()(export)
-app.command()(merge)
-app.command()(label)
-app.command(cls=OptionalMargin)(compare)
-app.command()(plan)
-app.command()(agreement)
-app.command()(correct)
-app.command()(calibrate)
-app.command()(tune)
-app.command()(anchors)
-app.command()(graders)
-app.command()(doctor)
-app.command()(attack)
-app.add_typer(prompts, name="prompts")
-app.add_typer(cache, name="cache")
 
 
 def _show_version(wanted: bool) -> None:

@@ -30,7 +30,7 @@ NAMES = {
     "embeddings": ("embed_texts",),
     "endpoint": ("check_endpoint",),
     "own_settings": ("client_settings",),
-    "providers": ("read_endpoint",),
+    "providers": ("PROVIDERS", "read_endpoint"),
     "raw_clients": ("as_instructor",),
     "prices": ("Price", "price_of"),
     "repeated": ("AsyncRepeatedJudge", "RepeatedJudge"),

@@ -25,6 +25,7 @@ from rag_evals.judge.endpoint import check_endpoint as check_endpoint
 from rag_evals.judge.own_settings import client_settings as client_settings
 from rag_evals.judge.prices import Price as Price
 from rag_evals.judge.prices import price_of as price_of
+from rag_evals.judge.providers import PROVIDERS as PROVIDERS
 from rag_evals.judge.providers import read_endpoint as read_endpoint
 from rag_evals.judge.raw_clients import as_instructor as as_instructor
 from rag_evals.judge.repeated import AsyncRepeatedJudge as AsyncRepeatedJudge

@@ -149,25 +149,29 @@ def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
     from rich.progress import (  # noqa: PLC0415 - as above
         BarColumn,
         MofNCompleteColumn,
+        RenderableColumn,
         SpinnerColumn,
-        TextColumn,
         TimeRemainingColumn,
     )
     from rich.progress import Progress as Bar  # noqa: PLC0415 - as above
+    from rich.table import Column  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
 
+    details = Text(no_wrap=True, overflow="ellipsis")
+    # A narrow terminal cuts the bar and the details, never how far the run is or when it ends.
+    whole = Column(no_wrap=True)
     columns = (
-        SpinnerColumn(),
-        TextColumn(say("progress.grading")),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[details]}"),
-        TimeRemainingColumn(),
+        SpinnerColumn(table_column=whole),
+        MofNCompleteColumn(table_column=whole),
+        TimeRemainingColumn(table_column=whole),
+        BarColumn(bar_width=20),
+        RenderableColumn(details),
     )
     with Bar(*columns, console=Console(file=stream), transient=True) as bar:
-        task: TaskID = bar.add_task("", total=None, details="")
+        task: TaskID = bar.add_task("", total=None)
 
         def report(progress: Progress) -> None:
-            details = progress.details(say)
-            bar.update(task, completed=progress.done, total=progress.total, details=details)
+            details.plain = progress.details(say)
+            bar.update(task, completed=progress.done, total=progress.total)
 
         yield report

@@ -30,9 +30,9 @@ def test_report_writes_a_private_page_into_the_run(graded: str) -> None:
     """Without -o it stands in the run folder; its path is printed."""
     ended = call("report", graded)
 
-    assert ended.output == "report: run/report.html\n"
+    assert ended.stdout == "report: run/report.html\n"
     assert Path("run/report.html").stat().st_mode & 0o777 == 0o600
-    assert call("report", graded, "-o", "else.html").output == "report: else.html\n"
+    assert call("report", graded, "-o", "else.html").stdout == "report: else.html\n"
     assert Path("else.html").read_bytes() == Path("run/report.html").read_bytes()
 
 
@@ -116,7 +116,7 @@ def test_a_build_gets_a_summary(graded: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_label_makes_a_page_of_a_sample(graded: str) -> None:
     """As many rows as asked for; a run without verdicts has nothing to label."""
-    assert call("label", graded, "--sample", "4").output == "4 rows to label: run/label.html\n"
+    assert call("label", graded, "--sample", "4").stdout == "4 rows to label: run/label.html\n"
     assert "50" not in call("label", graded).output
     Path("run/results.jsonl").write_text("")
     ended = call("label", graded)

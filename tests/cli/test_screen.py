@@ -218,7 +218,7 @@ def test_a_gate_counts_though_nobody_reads() -> None:
     [
         ("graders >/dev/full", 2, "Error: No space left on device\n"),
         ("prompts show score_faithfulness >/dev/full", 2, "Error: No space left on device\n"),
-        ("graders >&-", 0, ""),
+        ("graders -q >&-", 0, ""),
         ("grade nothing.jsonl 2>/dev/full", 2, ""),
         ("grade nothing.jsonl 2>&-", 2, ""),
     ],

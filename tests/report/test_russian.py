@@ -56,7 +56,11 @@ def data() -> Path:
 
 
 def english(text: str) -> set[str]:
-    """Return the Latin words of a text that are no names; a letter is a key, hex a hash."""
+    """Return the Latin words of a text that are no names; a letter is a key, hex a hash.
+
+    Commands that a reader may copy are no words either.
+    """
+    text = re.sub(r"\brag-evals .*", " ", text)
     text = re.sub(r"\b[0-9a-f]{8,64}\b|\d{4}-\d\d-\d\dT[\d:+]+", " ", text)
     return set(re.findall(r"[A-Za-z_]{2,}", text)) - NAMES
 

@@ -1,6 +1,7 @@
 """A summary counts every outcome and never hides what its means leave out."""
 
 import io
+import re
 
 import pytest
 from hypothesis import given
@@ -75,19 +76,41 @@ def test_plain_progress_is_a_line_at_the_end() -> None:
     assert stream.getvalue() == "graded 2/2, 0 failed, 2.0/s, 1.2k tokens, $0.5000\n"
 
 
+class Terminal(io.StringIO):
+    """Text that a program takes for a terminal."""
+
+    def isatty(self) -> bool:
+        """Say that it is one."""
+        return True
+
+
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bar shows what is done and what failed."""
     monkeypatch.setenv("TERM", "xterm")
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     stream = Terminal()
     with reporting(None, stream) as report:
         report(Progress(1, 2, 1, 1.0))
 
     assert "1 failed" in stream.getvalue()
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+def test_a_narrow_terminal_keeps_rows_and_time(
+    monkeypatch: pytest.MonkeyPatch, columns: int, language: str
+) -> None:
+    """Failures, rate and cost are cut off before the count and the time that is left are."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream = Terminal()
+    with reporting(None, stream, language=language) as report:
+        report(Progress(5123, 10000, 3, 100.0, 5123, 1_234_567, 1.2345, 12.0))
+
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "\n", stream.getvalue()).splitlines()
+    (line,) = {line for line in shown if "5123" in line}
+    assert "5123/10000 -:--:--" in line
+    assert len(line) <= columns
 
 
 @pytest.mark.parametrize(

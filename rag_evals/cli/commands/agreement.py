@@ -3,6 +3,7 @@
 from pydantic_core import to_json
 
 from rag_evals.analysis import agreement as measure
+from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.opened import opened_run
 from rag_evals.cli.shared.options import (
     By,
@@ -10,6 +11,7 @@ from rag_evals.cli.shared.options import (
     LabelColumn,
     Labels,
     OneGrader,
+    Quiet,
     RunFolder,
     Threshold,
 )
@@ -24,6 +26,7 @@ def agreement(
     threshold: Threshold = 1.0,
     label_column: LabelColumn = "label",
     json_output: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure the verdicts of a run against labels from people.
 
@@ -47,3 +50,4 @@ def agreement(
         echo_json(to_json(measured).decode())
     else:
         echo(measured)
+    offer_next("correct", run, *(labels or []), quiet=quiet, json_output=json_output)

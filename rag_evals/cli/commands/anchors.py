@@ -1,13 +1,14 @@
 """`rag-evals anchors`: keep rows of a run, to see later whether its judge drifts."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import RunFolder
-from rag_evals.report.terminal.screen import echo
+from rag_evals.cli.shared.options import Json, RunFolder
+from rag_evals.report.terminal.screen import echo, echo_json
 from rag_evals.run import DEFAULT_ANCHORS, keep_anchors
 
 
@@ -26,6 +27,7 @@ def anchors(
             help="Where to keep them. Default: beside the run, its name with -anchors.",
         ),
     ] = None,
+    json_output: Json = False,
 ) -> None:
     """Keep random rows of a run with their verdicts; `grade --anchors` grades them again.
 
@@ -38,4 +40,8 @@ def anchors(
       rag-evals grade answers.jsonl --anchors runs/embedded-anchors
     """
     kept = keep_anchors(opened_run(run), out, n=rows, seed=seed)
+    if json_output:
+        numbers = {"folder": str(kept.folder), "rows": len(kept.samples)}
+        echo_json(json.dumps(numbers, ensure_ascii=False))
+        return
     echo(f"anchors: {len(kept.samples)} rows kept in {kept.folder}; give --anchors {kept.folder}")

@@ -10,23 +10,33 @@ from rich.table import Table
 from rag_evals.analysis import AttackReport, read_attacks
 from rag_evals.analysis import attack as attack_judge
 from rag_evals.base import JudgedGrader
+from rag_evals.cli.shared.complete import graders as offered_graders
+from rag_evals.cli.shared.complete import judges
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders, chosen_graders
 from rag_evals.cli.shared.options import JsonForTable, Quiet, Reasks, Settings
 from rag_evals.core import parse_settings
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge import DEFAULT_REASKS
-from rag_evals.report.terminal.screen import cell, echo, echo_json, screen
+from rag_evals.report.terminal.screen import cell, echo, echo_json, show_table
 from rag_evals.run import DEFAULT_CONCURRENCY
 
 
 def attack(
     judge: Annotated[
         str | None,
-        typer.Option(metavar="PROVIDER/MODEL", help="Judge to attack. Default: $RAG_EVALS_JUDGE."),
+        typer.Option(
+            metavar="PROVIDER/MODEL",
+            help="Judge to attack. Default: $RAG_EVALS_JUDGE.",
+            autocompletion=judges,
+        ),
     ] = None,
     grader: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Grader whose prompt to attack. Default: faithfulness."),
+        typer.Option(
+            metavar="NAME",
+            help="Grader whose prompt to attack. Default: faithfulness.",
+            autocompletion=offered_graders,
+        ),
     ] = None,
     prompt: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Prompt file to attack instead.")
@@ -99,7 +109,7 @@ def _show(report: AttackReport) -> None:
         trials = report.of(hardened=True, kind=kind)
         rates = [report.success_rate(hardened=side, kind=kind) for side in (True, False)]
         table.add_row(cell(kind or "all"), str(len(trials)), *map(_percent, rates))
-    screen().print(table)
+    show_table(table)
     numbers = _numbers(report)
     for name, words in (
         ("won", "won in spite of hardening"),

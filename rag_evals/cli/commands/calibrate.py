@@ -7,6 +7,7 @@ import typer
 from pydantic_core import to_json
 
 from rag_evals.analysis import calibrate as measure_judge
+from rag_evals.cli.shared.complete import judges
 from rag_evals.cli.shared.graders import chosen_graders
 from rag_evals.cli.shared.options import (
     By,
@@ -37,6 +38,7 @@ def calibrate(
         typer.Option(
             metavar="embedded|PROVIDER/MODEL",
             help="Judge to measure. Default: $RAG_EVALS_JUDGE, else embedded.",
+            autocompletion=judges,
         ),
     ] = None,
     grader: GraderNames = None,

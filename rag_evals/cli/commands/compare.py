@@ -9,6 +9,7 @@ from typer.core import TyperCommand
 
 from rag_evals.analysis import Comparison, paired_runs, parse_pairs
 from rag_evals.analysis import compare as compare_runs
+from rag_evals.cli.shared.complete import graders as offered_graders
 from rag_evals.cli.shared.gates import (
     GATE_PANEL,
     Counts,
@@ -20,8 +21,9 @@ from rag_evals.cli.shared.gates import (
     exit_when_missed,
     parsed_counts,
 )
+from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import By, Cluster, Json, Threshold
+from rag_evals.cli.shared.options import By, Cluster, Json, Quiet, Threshold
 from rag_evals.cli.shared.step_summary import append_step_summary
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import comparison_html, write_private
@@ -45,6 +47,10 @@ class OptionalMargin(TyperCommand):
         return super().parse_args(ctx, filled)
 
 
+KIND = OptionalMargin
+"""What the command line makes of the function below."""
+
+
 def compare(
     baseline: Annotated[Path, typer.Argument(metavar="BASELINE", help="Run folder.")],
     candidate: Annotated[
@@ -57,7 +63,9 @@ def compare(
     grader: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="The only graders to compare; with one run, the two to compare."
+            metavar="NAME",
+            help="The only graders to compare; with one run, the two to compare.",
+            autocompletion=offered_graders,
         ),
     ] = None,
     pair: Annotated[
@@ -102,6 +110,7 @@ def compare(
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same p-values.")] = 0,
     json_output: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare two runs row by row: the difference, its interval, and whether it could be chance.
 
@@ -142,6 +151,9 @@ def compare(
     if out is not None:
         path = write_private(out, comparison_html(compared, first, second))
         echo(f"report: {path}", err=json_output)
+    elif candidate is not None:
+        page = ("-o", "compared.html")
+        offer_next("compare", baseline, candidate, *page, quiet=quiet, json_output=json_output)
     if fail_if_worse is not None or min_scored is not None:
         exit_when_missed(compared.missed(margin=fail_if_worse, min_scored=share))
     if (decision := compared.decision(min_scored=share)) is not None:

@@ -9,9 +9,10 @@ import typer
 from rich.table import Table
 
 from rag_evals.analysis import DEFAULT_TOLERANCE, Checkup, check_up, read_golden
+from rag_evals.cli.shared.complete import judges
 from rag_evals.cli.shared.exits import GATE_MISSED
 from rag_evals.cli.shared.options import JsonForTable
-from rag_evals.report.terminal.screen import cell, echo, echo_json, screen
+from rag_evals.report.terminal.screen import cell, echo, echo_json, show_table
 
 
 def doctor(
@@ -21,6 +22,7 @@ def doctor(
             metavar="JUDGE",
             help="hf:MODEL, such as hf:vectara/hallucination_evaluation_model or "
             "hf:./folder?form=minicheck, or yes-no:PROVIDER/MODEL.",
+            autocompletion=judges,
         ),
     ],
     golden: Annotated[
@@ -78,7 +80,7 @@ def _show(checkup: Checkup) -> None:
             f"{pair.support:.3f} {_label(is_supported=pair.is_supported)}",
             "differs" if pair.differs else "same",
         )
-    screen().print(table)
+    show_table(table)
     different = sum(pair.differs for pair in checkup.pairs)
     echo(
         f"{len(checkup.pairs) - different} of {len(checkup.pairs)} as published (tolerance "

@@ -1,5 +1,6 @@
 """`rag-evals export`: a run as a table that other programs open."""
 
+import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,9 +9,9 @@ import typer
 
 from rag_evals.cli.shared.language import reader_language
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import ReaderLanguage, RunFolder
+from rag_evals.cli.shared.options import Json, ReaderLanguage, RunFolder
 from rag_evals.core import phrases
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.terminal.screen import echo, echo_json
 
 
 class TableShape(StrEnum):
@@ -37,6 +38,7 @@ def export(
         str | None,
         typer.Option(help="Sign between cells of CSV. Default: a comma; ; with --decimal ,"),
     ] = None,
+    json_output: Json = False,
 ) -> None:
     """Write a run as a table: the data's own columns, scores, bands, and what is unsupported.
 
@@ -52,4 +54,7 @@ def export(
     written = opened_run(run).write(
         to, shape.value, language=read_in, decimal=decimal, delimiter=delimiter
     )
-    echo(phrases(read_in)("terminal.table", path=written))
+    if json_output:
+        echo_json(json.dumps({"file": str(written)}, ensure_ascii=False))
+    else:
+        echo(phrases(read_in)("terminal.table", path=written))

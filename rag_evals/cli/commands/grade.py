@@ -11,6 +11,7 @@ import typer
 from rag_evals.cli.shared.after_run import check_group_column, show_more
 from rag_evals.cli.shared.anchors import Anchors, PlannedAnchors, planned_anchors
 from rag_evals.cli.shared.carrying import run_or_exit
+from rag_evals.cli.shared.complete import judges, languages
 from rag_evals.cli.shared.draws import BudgetText, SampleRows, StopEarly, asked_draw
 from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
@@ -93,6 +94,7 @@ def grade(
             "yes-no:PROVIDER/MODEL asks a yes/no checker, "
             "decisions:PROVIDER/MODEL a decision model. "
             "Default: $RAG_EVALS_JUDGE, else embedded.",
+            autocompletion=judges,
         ),
     ] = None,
     grader: GraderNames = None,
@@ -104,12 +106,15 @@ def grade(
             metavar="CODE",
             help="Language of rows without one, such as ru; numbers and table are shown in it, "
             "where it is en or ru. $RAG_EVALS_LANGUAGE shows them in another.",
+            autocompletion=languages,
         ),
     ] = None,
     verifier: Annotated[
         str | None,
         typer.Option(
-            metavar="JUDGE", help="Verifier of faithfulness_two_step. Default: the judge."
+            metavar="JUDGE",
+            help="Verifier of faithfulness_two_step. Default: the judge.",
+            autocompletion=judges,
         ),
     ] = None,
     device: Annotated[
@@ -272,7 +277,7 @@ def _grade(
         show_run(run, worst.outcomes, count=gates.count, language=view.language)
     if failed := run.summary().failed:
         echo(view.say("terminal.failed", count=failed), err=True)
-    show_more(run, view, report=shown.report, on_stderr=shown.json_output)
+    show_more(run, view, report=shown.report, quiet=shown.quiet, json_output=shown.json_output)
     _check(run, too_many, gates)
 
 

@@ -1,22 +1,32 @@
 """`rag-evals graders`: list what can be graded."""
 
-from rich.table import Column, Table
-
 from rag_evals.catalog import GRADERS
-from rag_evals.report.terminal.screen import screen
+from rag_evals.cli.shared.next_step import offer_next
+from rag_evals.cli.shared.options import Json, Quiet
+from rag_evals.cli.shared.searched import Entry, SearchWords, show_list
 from rag_evals.verify import EMBEDDED_GRADERS
 
 
-def graders() -> None:
+def graders(
+    words: SearchWords = None,
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """List the graders: what they measure, what a row must have, and which run without a model.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
       rag-evals graders
+      rag-evals graders chunk
     """
-    name_column = Column("grader", no_wrap=True)
-    table = Table(name_column, "what it measures", "needs", "embedded judge", header_style="bold")
-    for name, grader in GRADERS.items():
-        local = "yes" if name in EMBEDDED_GRADERS else "no"
-        table.add_row(name, grader.description, ", ".join(grader.requires), local)
-    screen().print(table)
+    entries: list[Entry] = [
+        {
+            "grader": name,
+            "what it measures": one.description or "",
+            "needs": one.requires,
+            "embedded judge": name in EMBEDDED_GRADERS,
+        }
+        for name, one in GRADERS.items()
+    ]
+    shown = show_list("grader", entries, words or [], as_json=json_output)
+    offer_next("grade", "DATA", "--grader", shown[0], quiet=quiet, json_output=json_output)

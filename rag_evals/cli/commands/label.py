@@ -1,16 +1,18 @@
 """`rag-evals label`: a page on which a person labels a random sample of a run."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rag_evals.cli.shared.language import reader_language
+from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import ReaderLanguage, RunFolder
+from rag_evals.cli.shared.options import Json, Quiet, ReaderLanguage, RunFolder
 from rag_evals.errors import DataError
 from rag_evals.report import View, report_html, rows_to_label, write_private
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.terminal.screen import echo, echo_json
 
 
 def label(
@@ -27,6 +29,8 @@ def label(
         ),
     ] = None,
     language: ReaderLanguage = None,
+    json_output: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Make a page to label a random sample of a run: a and d agree and disagree with a verdict.
 
@@ -44,4 +48,10 @@ def label(
     view = View(language=reader_language(language))
     page = report_html(stored, view=view, only=chosen, labelling=True)
     path = write_private(out or run / "label.html", page)
-    echo(view.say("terminal.to_label", count=len(chosen), path=path))
+    if json_output:
+        numbers = {"file": str(path), "rows": len(chosen)}
+        echo_json(json.dumps(numbers, ensure_ascii=False))
+    else:
+        echo(view.say("terminal.to_label", count=len(chosen), path=path))
+    following = ("agreement", run, "labels.jsonl")
+    offer_next(*following, quiet=quiet, json_output=json_output, language=view.language)

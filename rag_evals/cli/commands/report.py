@@ -7,8 +7,17 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.shared.language import reader_language
+from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import Bands, By, Cluster, ReaderLanguage, RunFolder, parsed_bands
+from rag_evals.cli.shared.options import (
+    Bands,
+    By,
+    Cluster,
+    Quiet,
+    ReaderLanguage,
+    RunFolder,
+    parsed_bands,
+)
 from rag_evals.cli.shared.step_summary import append_step_summary
 from rag_evals.report import (
     View,
@@ -47,6 +56,8 @@ def report(
     cluster: Cluster = None,
     bands: Bands = None,
     language: ReaderLanguage = None,
+    json_output: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Show a run: scores with their intervals, bands, and every row with its evidence.
 
@@ -60,12 +71,14 @@ def report(
       rag-evals report runs/first --language ru
       rag-evals report runs/first --bands "pass=0.8,fail=0"
     """
+    output_format = Format.JSON if json_output else output_format
     stored = opened_run(run)
     view = View(by, cluster, parsed_bands(bands), reader_language(language))
     append_step_summary(stored, view)
     if output_format is Format.HTML:
         path = write_private(out or run / "report.html", report_html(stored, view=view))
         echo(view.say("terminal.report", path=path))
+        offer_next("label", run, quiet=quiet, language=view.language)
         return
     make = {
         Format.MD: report_markdown,

@@ -7,8 +7,9 @@ import typer
 from pydantic_core import to_json
 
 from rag_evals.analysis import tune as tune_run
+from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import Json, LabelColumn, Labels, OneGrader, RunFolder
+from rag_evals.cli.shared.options import Json, LabelColumn, Labels, OneGrader, Quiet, RunFolder
 from rag_evals.report.terminal.screen import echo, echo_json
 
 
@@ -32,6 +33,7 @@ def tune(
     ] = 0.05,
     label_column: LabelColumn = "label",
     json_output: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn from labels what a verifier's support means, and write it for --tuned.
 
@@ -58,3 +60,4 @@ def tune(
     if out is not None:
         tuning.write(out)
         echo(f"written: {out}", err=True)
+        offer_next("grade", "DATA", "--tuned", out, quiet=quiet, json_output=json_output)

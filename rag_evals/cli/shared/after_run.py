@@ -4,10 +4,11 @@ import os
 
 from rich.table import Column, Table
 
+from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.step_summary import VARIABLE, append_step_summary
 from rag_evals.errors import MissingColumnError
 from rag_evals.report import View, grader_numbers, group_cells, report_html, write_private
-from rag_evals.report.terminal.screen import cell, echo, screen
+from rag_evals.report.terminal.screen import cell, echo, show_table
 from rag_evals.run import Plan, Run, load_run
 
 
@@ -28,18 +29,23 @@ def check_group_column(plan: Plan, by: str | None) -> None:
         )
 
 
-def show_more(run: Run, view: View, *, report: bool, on_stderr: bool) -> None:
-    """Show groups, write the report and add to the summary of a build step, as far as asked for.
+def show_more(run: Run, view: View, *, report: bool, quiet: bool, json_output: bool) -> None:
+    """Show groups, write the report, add to the summary of a build step, and offer what is next.
 
     Args:
         run: A finished run that was kept.
         view: Column to show groups by, and the language.
         report: Whether to write `report.html` into its folder.
-        on_stderr: Whether standard output holds JSON that must stay alone.
+        quiet: Whether no next command is offered.
+        json_output: Whether standard output holds JSON that must stay alone.
     """
-    if not (view.by or report or os.environ.get(VARIABLE)):
-        return
-    stored = load_run(run)
+    if view.by or report or os.environ.get(VARIABLE):
+        _show_stored(load_run(run), view, report=report, on_stderr=json_output)
+    following = "label" if report else "report"
+    offer_next(following, run.folder, quiet=quiet, json_output=json_output, language=view.language)
+
+
+def _show_stored(stored: Run, view: View, *, report: bool, on_stderr: bool) -> None:
     if view.by is not None:
         show_groups(stored, view, on_stderr=on_stderr)
     append_step_summary(stored, view)
@@ -57,4 +63,4 @@ def show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
         table = Table(Column(cell(view.by)), *names, title=title, header_style="bold")
         for group in numbers.groups:
             table.add_row(*map(cell, group_cells(group, view)))
-        screen(err=on_stderr).print(table)
+        show_table(table, err=on_stderr)

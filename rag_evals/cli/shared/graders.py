@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
+from rag_evals.cli.shared.complete import languages
 from rag_evals.cli.shared.own_graders import is_own_grader, own_grader
 from rag_evals.grading import Grader
 from rag_evals.prompt import search_folders
@@ -22,6 +23,7 @@ LanguageCode = Annotated[
     typer.Option(
         metavar="CODE",
         help="Language of rows without one, such as ru.",
+        autocompletion=languages,
     ),
 ]
 

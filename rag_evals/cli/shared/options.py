@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rag_evals.cli.shared.complete import graders, presets
 from rag_evals.errors import ConfigurationError
 from rag_evals.stats import DEFAULT_BANDS, Band, build_bands
 
@@ -31,6 +32,7 @@ GraderNames = Annotated[
         metavar="NAME|MODULE:OBJECT",
         help="What to grade, such as faithfulness (the default) or your own my_graders:strict; "
         "may be repeated.",
+        autocompletion=graders,
     ),
 ]
 
@@ -55,6 +57,7 @@ PresetOption = Annotated[
         "--preset",
         metavar="NAME",
         help="Tool whose column names count, such as deepeval. Default: recognised.",
+        autocompletion=presets,
         rich_help_panel=_FILE,
     ),
 ]
@@ -79,7 +82,8 @@ DelimiterOption = Annotated[
 ]
 
 OutFolder = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Run folder. Default: runs/NAME-SETTINGS.")
+    Path | None,
+    typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/NAME-SETTINGS."),
 ]
 
 Limit = Annotated[int | None, typer.Option(min=1, help="Grade the first rows only.")]
@@ -99,7 +103,9 @@ Reasks = Annotated[
     typer.Option(min=0, help="How often an invalid reply is asked again.", rich_help_panel=LIMITS),
 ]
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Show no progress, and offer no next command.")
+]
 
 JsonForTable = Annotated[
     bool, typer.Option("--json", help="Print the numbers as JSON instead of the table.")
@@ -136,7 +142,10 @@ LabelColumn = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
 
 OneGrader = Annotated[
-    str | None, typer.Option("--grader", metavar="NAME", help="The only grader to take.")
+    str | None,
+    typer.Option(
+        "--grader", metavar="NAME", help="The only grader to take.", autocompletion=graders
+    ),
 ]
 
 Bands = Annotated[

@@ -11,7 +11,7 @@ from rich.text import Text
 from rag_evals.analysis import AnchorCheck
 from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.dataset import CheckedFile
-from rag_evals.report.terminal.screen import cell, echo, echo_json, screen
+from rag_evals.report.terminal.screen import cell, echo, echo_json, show_table
 from rag_evals.run import GraderSummary, Outcome, Run, stage_numbers
 
 _MAX_CELL_CHARS = 300
@@ -61,7 +61,7 @@ def show_run(
         language: Of the reader: "en" or "ru".
     """
     say, summary = phrases(language), run.summary()
-    screen().print(_table(shown, say, several_graders=len(summary.graders) > 1))
+    show_table(_table(shown, say, several_graders=len(summary.graders) > 1))
     left_out = sum(each.total for each in summary.graders.values()) - len(shown)
     if left_out:
         echo(say("terminal.more", count=left_out))

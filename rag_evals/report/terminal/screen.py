@@ -7,6 +7,7 @@ from typing import TextIO
 
 import typer
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from rag_evals.text import is_obeyed, one_line, printable
@@ -67,10 +68,18 @@ def cell(value: object, *, max_chars: int | None = None, style: str = "") -> Tex
     return Text(shown, style=style)
 
 
-def screen(*, err: bool = False) -> Console:
-    """Return what prints tables; wide enough where it is no terminal that folds them."""
+def show_table(table: Table, *, err: bool = False) -> None:
+    """Print a table: with lines on a terminal, plain where a file or a program reads it.
+
+    Args:
+        table: Changed where it is printed plainly.
+        err: Whether to print to standard error.
+    """
     console = _Screen(stderr=err, soft_wrap=False)
-    return console if console.is_terminal else _Screen(stderr=err, width=_WIDTH_OF_A_PIPE)
+    if not console.is_terminal:
+        console = _Screen(stderr=err, width=_WIDTH_OF_A_PIPE)
+        table.box, table.pad_edge = None, False
+    console.print(table)
 
 
 class _Screen(Console):

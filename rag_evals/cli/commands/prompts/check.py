@@ -1,5 +1,6 @@
 """`rag-evals prompts check`: can this file grade, and what would the judge read?"""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,8 +10,10 @@ import typer
 from rag_evals.base import JudgedGrader
 from rag_evals.cli.commands.prompts.preview import grader_of, messages_of, sample_from
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders
+from rag_evals.cli.shared.next_step import offer_next
+from rag_evals.cli.shared.options import Json, Quiet
 from rag_evals.core import Message
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.terminal.screen import echo, echo_json
 from rag_evals.text import token_counter
 
 
@@ -25,6 +28,8 @@ def check(
     ] = None,
     prompts: PromptFolders = None,
     language: LanguageCode = None,
+    json_output: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Check a prompt file before it costs anything: nothing is sent.
 
@@ -40,33 +45,39 @@ def check(
     if language is not None:
         made = made.with_language(language)
     messages = messages_of(made, sample_from(data))
-    for line in _facts(made, messages):
-        echo(line)
+    facts = dict(_facts(made, messages))
+    if json_output:
+        echo_json(json.dumps({**facts, "messages": messages}, ensure_ascii=False))
+        return
+    for name, fact in facts.items():
+        echo(f"{name:<15} {fact}")
     for message in messages:
         echo(f"\n--- {message['role']} message")
         echo(message["content"])
     echo(f"\n{file}: ok")
+    offer_next("grade", "DATA", "--prompt", file, quiet=quiet)
 
 
-def _facts(grader: JudgedGrader[Any, Any], messages: tuple[Message, ...]) -> Iterator[str]:
+def _facts(
+    grader: JudgedGrader[Any, Any], messages: tuple[Message, ...]
+) -> Iterator[tuple[str, str]]:
     fields = ", ".join(grader.response_model.model_fields)
     header = grader.header
-    yield f"grader          {grader.name}"
-    yield f"task            {grader.description or '-'}"
-    yield f"response model  {grader.response_model.__name__} ({fields})"
-    yield f"needs           {', '.join(grader.requires)}"
-    yield f"blocks          {', '.join(sorted(grader.blocks)) or '-'}"
-    yield f"language        {header.language or grader.language or '-'}"
-    yield f"settings        {header.settings or '-'}"
-    yield f"criteria        {', '.join(header.criteria) or '-'}"
-    yield (
-        f"examples        {len(header.examples)}, valid" if header.examples else "examples        -"
-    )
+    yield "grader", grader.name
+    yield "task", grader.description or "-"
+    yield "response model", f"{grader.response_model.__name__} ({fields})"
+    yield "needs", ", ".join(grader.requires)
+    yield "blocks", ", ".join(sorted(grader.blocks)) or "-"
+    yield "language", header.language or grader.language or "-"
+    yield "settings", str(header.settings) if header.settings else "-"
+    yield "criteria", ", ".join(header.criteria) or "-"
+    yield "examples", f"{len(header.examples)}, valid" if header.examples else "-"
     count, how = token_counter(grader.model)
     sizes = ", ".join(f"{count(m['content'])} in the {m['role']} message" for m in messages)
-    yield f"tokens          {sizes} ({how})"
+    yield "tokens", f"{sizes} ({how})"
     if len(messages) == 1:
         yield (
-            "note            the prompt places the data itself: say in it that data is data, and "
-            "repeat the task at its end"
+            "note",
+            "the prompt places the data itself: say in it that data is data, and repeat the task "
+            "at its end",
         )

@@ -1,16 +1,24 @@
 """`rag-evals prompts diff`: what changes for the judge from one prompt to another?"""
 
 import difflib
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rag_evals.cli.commands.prompts.preview import described, grader_of, sample_from
+from rag_evals.cli.shared.complete import prompts as offered_prompts
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders
-from rag_evals.report.terminal.screen import echo
+from rag_evals.cli.shared.options import Json
+from rag_evals.report.terminal.screen import echo, echo_json
 
-_Side = Annotated[str, typer.Argument(help="Prompt file, or name of a shipped prompt or grader.")]
+_Side = Annotated[
+    str,
+    typer.Argument(
+        help="Prompt file, or name of a shipped prompt or grader.", autocompletion=offered_prompts
+    ),
+]
 
 
 def diff(
@@ -25,6 +33,7 @@ def diff(
     ] = None,
     prompts: PromptFolders = None,
     language: LanguageCode = None,
+    json_output: Json = False,
 ) -> None:
     """Show what changes for the judge between two prompts: messages, reply, settings.
 
@@ -42,6 +51,9 @@ def diff(
         sides.append(described(made, sample))
     before, after = sides
     lines = list(difflib.unified_diff(before, after, fromfile=a, tofile=b, lineterm=""))
+    if json_output:
+        echo_json(json.dumps({"changed": bool(lines), "diff": lines}, ensure_ascii=False))
+        return
     for line in lines:
         echo(line)
     if not lines:

@@ -1,48 +1,74 @@
 """`rag-evals prompts list`, `show` and `copy`: the shipped prompts as files."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Column, Table
 
+from rag_evals.cli.shared.complete import prompts as offered_prompts
+from rag_evals.cli.shared.next_step import offer_next
+from rag_evals.cli.shared.options import Json, Quiet
+from rag_evals.cli.shared.searched import Entry, SearchWords, show_list
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt import Prompt, shipped_languages, shipped_names, shipped_source
-from rag_evals.report.terminal.screen import echo, screen
+from rag_evals.report.terminal.screen import echo, echo_json
+from rag_evals.score_faithfulness import Faithfulness
 
 _Name = Annotated[
-    str, typer.Argument(help="Name of a shipped prompt, as `list` shows it; ru/NAME in Russian.")
+    str,
+    typer.Argument(
+        help="Name of a shipped prompt, as `list` shows it; ru/NAME in Russian.",
+        autocompletion=offered_prompts,
+    ),
 ]
 
 
-def list_prompts() -> None:
+def list_prompts(
+    words: SearchWords = None,
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """List the shipped prompts.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
       rag-evals prompts list
+      rag-evals prompts list quotes
     """
-    table = Table(Column("prompt", no_wrap=True), "what it is for", "also in", header_style="bold")
-    for name in shipped_names():
-        languages = [code for code in shipped_languages() if name in shipped_names(code)]
-        description = Prompt.shipped(name).header.description or ""
-        table.add_row(name, description, ", ".join(languages))
-    screen().print(table)
+    entries: list[Entry] = [
+        {
+            "prompt": name,
+            "what it is for": Prompt.shipped(name).header.description or "",
+            "also in": [code for code in shipped_languages() if name in shipped_names(code)],
+        }
+        for name in shipped_names()
+    ]
+    shown = show_list("prompt", entries, words or [], as_json=json_output)
+    usual = Faithfulness.prompt_name
+    name = usual if usual in shown else shown[0]
+    offer_next("prompts", "copy", name, "my_prompts", quiet=quiet, json_output=json_output)
 
 
-def show(name: _Name) -> None:
+def show(name: _Name, json_output: Json = False) -> None:
     """Print a shipped prompt, exactly as in its file.
 
     [bold]Example[/bold]
 
       rag-evals prompts show score_faithfulness
     """
-    echo(shipped_source(name), nl=False)
+    source = shipped_source(name)
+    if json_output:
+        echo_json(json.dumps({"prompt": name, "text": source}, ensure_ascii=False))
+    else:
+        echo(source, nl=False)
 
 
 def copy(
     name: _Name,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put the copy.")],
+    json_output: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Copy a shipped prompt, to change it and use it with --prompt, or its folder with --prompts.
 
@@ -59,4 +85,8 @@ def copy(
         target.write_text(source, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{str(target)!r} cannot be written: {error.strerror}") from error
-    echo(str(target))
+    if json_output:
+        echo_json(json.dumps({"file": str(target)}, ensure_ascii=False))
+    else:
+        echo(target)
+    offer_next("prompts", "check", target, quiet=quiet, json_output=json_output)

@@ -1,0 +1,20 @@
+# Written by `python -m tools.generate` from the table in __init__.py.
+from rag_evals.report.failures import Fault as Fault
+from rag_evals.report.failures import faults_of as faults_of
+from rag_evals.report.failures import outcome_lines as outcome_lines
+from rag_evals.report.failures import record_lines as record_lines
+from rag_evals.report.numbers import GraderNumbers as GraderNumbers
+from rag_evals.report.numbers import View as View
+from rag_evals.report.numbers import grader_numbers as grader_numbers
+from rag_evals.report.page.render import comparison_html as comparison_html
+from rag_evals.report.page.render import report_html as report_html
+from rag_evals.report.page.render import write_private as write_private
+from rag_evals.report.page.render import write_report as write_report
+from rag_evals.report.sampling import rows_to_label as rows_to_label
+from rag_evals.report.tables import comparison_markdown as comparison_markdown
+from rag_evals.report.tables import group_cells as group_cells
+from rag_evals.report.tables import report_csv as report_csv
+from rag_evals.report.tables import report_json as report_json
+from rag_evals.report.tables import report_markdown as report_markdown
+
+__all__: list[str]

@@ -1,0 +1,232 @@
+"""Does an option mean the same in every command, and does every command serve programs too?"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from rag_evals.catalog import GRADERS
+from rag_evals.cli.main import app
+from rag_evals.dataset import PRESETS
+from rag_evals.prompt import shipped_names
+from tests.conftest import EIFFEL, Command
+
+ANSWERS = [{"id": f"r{n}", **EIFFEL, "label": bool(n % 2)} for n in range(12)]
+ANSWERS[1]["answer"] = "The Eiffel Tower stands in Paris."
+LABELS = [{"id": f"r{n}", "label": bool(n % 2)} for n in range(12)]
+
+
+def commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every command that does something, with the words that call it."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield words, command
+    for name, one in (inner or {}).items():
+        yield from commands(one, (*words, name))
+
+
+COMMANDS = {" ".join(words): command for words, command in commands(get_command(app))}
+
+
+def spellings(name: str) -> dict[str, set[str]]:
+    """Return how a command spells its options, by name."""
+    return {
+        one.name: {*one.opts, *one.secondary_opts}
+        for one in COMMANDS[name].params
+        if one.param_type_name == "option"
+    }
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_are_spelled_the_same_in_all_commands(name: str) -> None:
+    """`-o` is --out, `-q` is --quiet, and every command has --json; no other short ones."""
+    options = spellings(name)
+
+    assert options.get("out", {"--out", "-o"}) == {"--out", "-o"}
+    assert options.get("quiet", {"--quiet", "-q"}) == {"--quiet", "-q"}
+    assert options["json_output"] == {"--json"}
+    short = {word for words in options.values() for word in words if len(word) == 2}
+    assert short <= {"-o", "-q", "-h", "-n"}
+
+
+EVERY_RESULT: dict[str, tuple[str, ...]] = {
+    "demo": (),
+    "grade": ("a.jsonl",),
+    "report": ("run",),
+    "export": ("run", "--to", "t.csv"),
+    "label": ("run",),
+    "merge": ("run", "-o", "merged"),
+    "compare": ("run", "other"),
+    "plan": ("--baseline", "run", "--detect", "0.1"),
+    "agreement": ("run", "labels.jsonl"),
+    "correct": ("run", "labels.jsonl"),
+    "anchors": ("run", "-n", "10", "-o", "anchors"),
+    "calibrate": ("--data", "a.jsonl"),
+    "graders": (),
+    "prompts list": (),
+    "prompts show": ("score_precision",),
+    "prompts copy": ("score_precision", "mine"),
+    "prompts check": ("own.jinja",),
+    "prompts diff": ("score_faithfulness", "own.jinja"),
+    "cache info": (),
+    "cache prune": ("--older-than", "1d"),
+    "cache clear": (),
+}
+OTHERWISE_TESTED = {"tune", "doctor", "attack"}
+"""They need a judge or many labels; `--json` of each is in the test of its own."""
+
+NEXT = {
+    "demo": "rag-evals report runs/demo-",
+    "grade": "rag-evals report runs/a-",
+    "report": "rag-evals label run",
+    "label": "rag-evals agreement run labels.jsonl",
+    "merge": "rag-evals report merged",
+    "compare": "rag-evals compare run other -o compared.html",
+    "agreement": "rag-evals correct run labels.jsonl",
+    "graders": "rag-evals grade DATA --grader faithfulness",
+    "prompts list": "rag-evals prompts copy score_faithfulness my_prompts",
+    "prompts copy": "rag-evals prompts check mine/score_precision.jinja",
+    "prompts check": "rag-evals grade DATA --prompt own.jinja",
+}
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with data, labels, a prompt of one's own and two runs."""
+    from rag_evals import evaluate
+
+    folder = tmp_path_factory.mktemp("work")
+    (folder / "a.jsonl").write_text("\n".join(map(json.dumps, ANSWERS)))
+    (folder / "labels.jsonl").write_text("\n".join(map(json.dumps, LABELS)))
+    (folder / "own.jinja").write_text("---\nresponse_model: faithfulness\n---\nBe strict.\n")
+    for name in ("run", "other"):
+        evaluate(folder / "a.jsonl", client="embedded", out=folder / name, progress=False)
+    return folder
+
+
+@pytest.mark.parametrize("name", EVERY_RESULT)
+def test_a_command_prints_one_json_value_and_no_more(
+    name: str, command: Command, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--json` leaves one value on standard output; the next step is offered to people only."""
+    monkeypatch.chdir(workplace)
+    words = name.split()
+
+    ended = command(*words, *EVERY_RESULT[name], "--json")
+
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)
+    assert "next:" not in ended.out + ended.err
+    (workplace / "mine/score_precision.jinja").unlink(missing_ok=True)
+    _remove(workplace / "merged")
+    _remove(workplace / "anchors")
+
+
+def test_every_command_prints_json_somewhere() -> None:
+    """A new command joins the table above, or names its own test."""
+    assert set(EVERY_RESULT) | OTHERWISE_TESTED == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", NEXT)
+def test_the_end_of_a_command_offers_the_next(
+    name: str, command: Command, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line on standard error, which --quiet leaves out."""
+    monkeypatch.chdir(workplace)
+    words = (*name.split(), *EVERY_RESULT[name])
+    for quiet in (False, True):
+        ended = command(*words, *(["-q"] if quiet else []))
+
+        lines = [line for line in ended.err.splitlines() if line.startswith("next: ")]
+        assert ended.code == 0, ended.err
+        assert [line.startswith(f"next: {NEXT[name]}") for line in lines] == [True] * (not quiet)
+        assert "next: " not in ended.out
+        (workplace / "mine/score_precision.jinja").unlink(missing_ok=True)
+        _remove(workplace / "merged")
+
+
+def _remove(folder: Path) -> None:
+    if folder.is_dir():
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
+
+
+def test_the_next_step_speaks_the_readers_language(command: Command, workplace: Path) -> None:
+    """A path that a shell would take apart is quoted."""
+    ended = command("label", str(workplace / "run"), "-o", "a.html", "--language", "ru")
+    run = workplace / "run"
+    run.rename(workplace / "my run")
+    quoted = command("label", str(workplace / "my run"), "-o", "a.html")
+    (workplace / "my run").rename(run)
+
+    assert "дальше: rag-evals agreement" in ended.err
+    assert f"next: rag-evals agreement '{workplace}/my run' labels.jsonl" in quoted.err
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["graders", "chunk", "used"], ["chunk_utility"]),
+        (["graders", "QUOTES"], ["faithfulness_audited"]),
+        (["graders", "reference"], ["context_recall"]),
+        (["prompts", "list", "relevant", "chunk"], ["score_precision"]),
+    ],
+)
+def test_lists_can_be_searched(words: list[str], found: list[str], command: Command) -> None:
+    """Only entries with every word are listed, wherever in the entry it stands."""
+    ended = command(*words, "--json")
+    kind = words[0].removesuffix("s")
+
+    assert [one[kind] for one in json.loads(ended.out)] == found
+
+
+def test_a_search_without_result_says_what_there_is(command: Command) -> None:
+    """The user is told the names, and the exit code is that of a mistake."""
+    ended = command("graders", "bleu")
+
+    assert ended.code == 2
+    assert "no grader about 'bleu'; there are: abstention, answer_relevance" in ended.err
+
+
+def test_tables_are_plain_where_no_terminal_reads_them(command: Command, workplace: Path) -> None:
+    """No lines are drawn, so that grep and cut can read a table."""
+    for words in (["graders"], ["grade", str(workplace / "a.jsonl")]):
+        assert not set(command(*words).out) & set("─│┃━┏┓└┘╇┡")
+
+
+OFFERED: dict[str, tuple[list[str], list[str]]] = {
+    "a judge": (["grade", "a.jsonl", "--judge", "embed"], ["embedded", "embedded@strict"]),
+    "a provider": (["grade", "a.jsonl", "--judge", "anth"], ["anthropic/"]),
+    "all judges": (["calibrate", "--judge", ""], ["embedded", "hf:", "openai/"]),
+    "the last of a cascade": (["grade", "--judge", "embedded>openai"], ["embedded>openai/"]),
+    "a grader": (["grade", "--grader", "chunk_"], ["chunk_precision", "chunk_utility"]),
+    "all graders": (["agreement", "run", "--grader", ""], sorted(GRADERS)),
+    "a prompt": (["prompts", "show", "score_p"], ["score_precision"]),
+    "a Russian prompt": (["prompts", "copy", "ru/score_p"], ["ru/score_precision"]),
+    "all prompts": (["prompts", "diff", ""], sorted(shipped_names())),
+    "a preset": (["grade", "--preset", "deep"], ["deepeval"]),
+    "all presets": (["grade", "--preset", ""], sorted(one.name for one in PRESETS)),
+    "a language of rows": (["grade", "--language", "r"], ["ru"]),
+    "a reader's language": (["report", "run", "--language", "r"], ["ru"]),
+}
+
+
+@pytest.mark.parametrize("case", OFFERED)
+def test_the_shell_offers_values(
+    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What bash is given for the Tab key, by the completion that typer installs."""
+    words, expected = OFFERED[case]
+    monkeypatch.setenv("_RAG_EVALS_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", " ".join(["rag-evals", *words]))
+    monkeypatch.setenv("COMP_CWORD", str(len(words)))
+    with pytest.raises(SystemExit):
+        app(prog_name="rag-evals")
+
+    offered = capsys.readouterr().out.split()
+    assert set(expected) <= set(offered)
+    assert all(value.startswith(words[-1]) for value in offered)
