@@ -40,8 +40,9 @@ typecheck: .venv/installed  ## mypy on everything, pyright on how users call it
 imports: .venv/installed
 	$(RUN) lint-imports --no-logo
 
-docs: .venv/installed
-	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+docs: .venv/installed  ## The site, in site/; what it promises of search and privacy is checked
+	NO_MKDOCS_2_WARNING=1 $(RUN) python -m mkdocs build --strict --quiet
+	$(RUN) python -m tools.pages.check
 
 clean:
 	rm -rf .venv .venv-real .uv dist site .coverage .coverage.*

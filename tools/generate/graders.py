@@ -73,10 +73,10 @@ def with_entries(page: str, files: list[GraderFile]) -> str:
     for one in files:
         for name in [*one.graders, *one.results]:
             entry, options = f"::: rag_evals.{one.module}.{name}\n", ""
-            following = "## Results\n"
+            following = "## Read a result\n"
             if name in one.results:
                 options = "    options:\n      show_if_no_docstring: true\n"
-                following = "## Rubrics\n"
+                following = "## Grade with a rubric\n"
             if entry not in page:
                 page = page.replace(following, f"{entry}{options}\n{following}", 1)
     return page
