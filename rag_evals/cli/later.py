@@ -81,7 +81,11 @@ def loading(helps: Mapping[str, str]) -> type[TyperGroup]:
 
 
 def _load(name: str) -> Any:
-    module = import_module(f"{_ROOM}.{name}")
+    try:
+        module = import_module(f"{_ROOM}.{name}")
+    except KeyboardInterrupt:
+        # typer would end without a word; this it hands on.
+        raise typer.Abort from None
     found: typer.Typer | Callable[..., None] = getattr(module, name)
     if isinstance(found, typer.Typer):
         return get_command(found)

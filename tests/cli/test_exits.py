@@ -74,13 +74,15 @@ def test_debug_goes_with_every_command(command: Command) -> None:
     assert ended.err.splitlines()[-1].startswith("Error: ")
 
 
-def test_ctrl_c_while_python_loads_the_command_ends_it_in_one_line() -> None:
+@pytest.mark.parametrize("loaded", ["rag_evals.cli.main", "rag_evals.cli.commands.grade"])
+def test_ctrl_c_while_python_loads_the_command_ends_it_in_one_line(loaded: str) -> None:
     """Loading takes most of a second, and a user who mistyped does not wait for it."""
     program = (
         "import os, signal, sys\n"
+        "sys.argv = ['rag-evals', 'grade', 'nowhere.jsonl']\n"
         "class Impatient:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'rag_evals.cli.commands': os.kill(os.getpid(), signal.SIGINT)\n"
+        f"        if name == '{loaded}': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Impatient())\n"
         "from rag_evals.__main__ import run\n"
         "run()\n"
