@@ -93,6 +93,18 @@ class Database:
         with self._lock:
             self._connection()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be opened again in another process: a connection is no process's but its own.
+
+        Raises:
+            ConfigurationError: It is in memory, which no other process sees.
+        """
+        if self.path is None:
+            raise ConfigurationError(
+                "a cache in memory cannot be shared by processes; name a file for it"
+            )
+        return type(self), (self.path, self._schema, self._added)
+
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query.
 

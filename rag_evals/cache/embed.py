@@ -80,6 +80,10 @@ class LocalEmbedder:
         self.model = model
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Load the model again in another process."""
+        return type(self), (self.model,)
+
     @property
     def name(self) -> str:
         """`local:` and the model."""

@@ -1,6 +1,7 @@
 """Which judges does a run ask? The judge of its plan, and those that single calls name."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AsyncExitStack, closing
 from itertools import product
 
@@ -16,6 +17,9 @@ from rag_evals.judge import (
 )
 from rag_evals.run.plan import Plan
 
+TellOfPause = Callable[[str, float | None, bool], None]
+"""Is called with an endpoint that asked for a pause, the seconds, and whether it refused a call."""
+
 
 class RunJudges:
     """Opens each judge of a run once: within the run's limits, and with its cache.
@@ -23,14 +27,19 @@ class RunJudges:
     Args:
         plan: The run.
         stack: Closes the judges with the run.
+        on_pause: Is told when an endpoint asks for a pause; None where one process grades alone.
     """
 
-    def __init__(self, plan: Plan, stack: AsyncExitStack) -> None:
+    def __init__(
+        self, plan: Plan, stack: AsyncExitStack, *, on_pause: TellOfPause | None = None
+    ) -> None:
         self._plan = plan
         self._stack = stack
+        self._on_pause = on_pause
         self._named: dict[str, AsyncJudge] = {}
         self._lock = asyncio.Lock()
         self._limited: list[LimitedJudge] = []
+        self._of_endpoint: dict[str, list[LimitedJudge]] = {}
 
     @property
     def waiting_seconds(self) -> float:
@@ -41,6 +50,11 @@ class RunJudges:
     def models_without_temperature(self) -> list[str]:
         """Models that refused a temperature of 0, and were asked at their own."""
         return sorted({one for judge in self._limited for one in judge.models_without_temperature})
+
+    def pause(self, endpoint: str, seconds: float | None, *, is_refusal: bool) -> None:
+        """Pause as another process of the run was asked to by an endpoint."""
+        for judge in self._of_endpoint.get(endpoint, ()):
+            judge.take_pause(seconds, is_refusal=is_refusal)
 
     async def open(self) -> AsyncJudge | None:
         """Open the judge of the plan, and those that graders name; None when none is asked."""
@@ -72,7 +86,7 @@ class RunJudges:
             judge_session(client, model, settings.session)
         )
         if judge is not None:
-            self._limited.append(judge)
+            self._watch(judge, str(client))
         if judge is None or (cache := settings.open_cache()) is None:
             return judge
         self._stack.enter_context(closing(cache))
@@ -85,3 +99,13 @@ class RunJudges:
             settings=settings.session.options.settings,
             own=client_settings(client),
         )
+
+    def _watch(self, judge: LimitedJudge, endpoint: str) -> None:
+        self._limited.append(judge)
+        self._of_endpoint.setdefault(endpoint, []).append(judge)
+        if (on_pause := self._on_pause) is not None:
+
+            def tell(seconds: float | None, *, is_refusal: bool) -> None:
+                on_pause(endpoint, seconds, is_refusal)
+
+            judge.tell_pauses(tell)

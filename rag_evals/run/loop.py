@@ -18,10 +18,9 @@ from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Plan
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
-from rag_evals.run.row_questions import RowMember
+from rag_evals.run.row_grader import RowGrader, row_grader_of
 from rag_evals.run.run import Run
 from rag_evals.run.samples import StoredSample, stored_sample
-from rag_evals.run.session import AsyncGradingSession, session_of
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary
 
@@ -47,7 +46,7 @@ async def runner_of(
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
         # First: a judge that cannot be opened must leave no folder that refuses the right one.
-        session = await stack.enter_async_context(session_of(plan))
+        session = await stack.enter_async_context(row_grader_of(plan))
         store = None
         if folder is not None:
             store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
@@ -63,7 +62,7 @@ class Runner:
     def __init__(
         self,
         plan: Plan,
-        session: AsyncGradingSession,
+        session: RowGrader,
         store: RunStore | None,
         report: Report,
         *,
@@ -173,7 +172,7 @@ class Runner:
                 yield self._grade(row, grader, together)
 
     async def _grade(
-        self, row: NumberedSample, grader: Grader[Any], together: RowMember | None
+        self, row: NumberedSample, grader: Grader[Any], together: Any
     ) -> Outcome | None:
         """Grade a row; None where enough were graded while it waited for its turn."""
         if self._stop is not None and not await self._stop.admits(row.position):

@@ -54,6 +54,7 @@ def evaluate(
     transport: Transport = "direct",
     repeat: int = 1,
     tuned: Tuned = None,
+    workers: int = 1,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
@@ -91,6 +92,7 @@ def evaluate(
             instructor and OpenAI's library, which costs more; the requests are equal.
         repeat: How often each row is graded; `Repeated` says what comes of it.
         tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
+        workers: Processes that grade, at most one for each processor core; 1 is this one.
         on_outcome: A function that is called with each outcome once it is kept, those of an earlier
             run among them; an exception in it ends the run.
 
@@ -120,6 +122,7 @@ def evaluate(
         transport=transport,
         repeat=repeat,
         tuned=tuned,
+        workers=workers,
     )
     plan = make_plan(
         data,
@@ -158,6 +161,7 @@ async def aevaluate(
     transport: Transport = "direct",
     repeat: int = 1,
     tuned: Tuned = None,
+    workers: int = 1,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
@@ -175,6 +179,7 @@ async def aevaluate(
         transport=transport,
         repeat=repeat,
         tuned=tuned,
+        workers=workers,
     )
     plan = make_plan(
         data,

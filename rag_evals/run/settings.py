@@ -1,12 +1,14 @@
 """How is a run carried out? Limits, time-outs, the cache: nothing here can change a score."""
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
 from rag_evals.cache import Database, default_path, open_calls
+from rag_evals.core import require_whole
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
@@ -46,6 +48,7 @@ class RunOptions(TypedDict, total=False):
         transport: `"direct"` (the default), or `"sdk"` to ask through OpenAI's library.
         repeat: How often each row is graded; default once.
         tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
+        workers: Processes that grade, at most one for each processor core; default 1.
     """
 
     limit: int | None
@@ -61,6 +64,7 @@ class RunOptions(TypedDict, total=False):
     transport: Transport
     repeat: int
     tuned: Tuned
+    workers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,7 @@ class RunSettings:
         cache: Where answers are kept, or None.
         limit: Rows to grade, or None for all.
         restart: Move an earlier run aside.
+        workers: Processes that grade; 1 is this one.
     """
 
     session: SessionSettings
@@ -145,6 +150,7 @@ class RunSettings:
     cache: Path | None = None
     limit: int | None = None
     restart: bool = False
+    workers: int = 1
 
     @classmethod
     def of(cls, concurrency: int, options: RunOptions) -> "RunSettings":
@@ -166,6 +172,7 @@ class RunSettings:
             # Written so that NaN is refused as well.
             if value is not None and not (value >= least and 0 < value < math.inf):
                 raise ConfigurationError(f"{name} is {value!r}; expected at least 1")
+        workers = _checked_workers(options.get("workers", 1), concurrency)
         wanted = options.get("cache")
         path = (
             None
@@ -191,8 +198,31 @@ class RunSettings:
             path,
             options.get("limit"),
             options.get("restart", False),
+            workers,
         )
 
     def open_cache(self) -> Database | None:
         """Open the cache, if there is to be one."""
         return None if self.cache is None else open_calls(self.cache)
+
+
+def _checked_workers(workers: int, concurrency: int) -> int:
+    cores = processor_cores()
+    if not 1 <= require_whole("workers", workers) <= cores:
+        raise ConfigurationError(
+            f"workers is {workers}; expected 1 to {cores}, which is how many processor cores this "
+            "process may use"
+        )
+    if workers > concurrency:
+        raise ConfigurationError(
+            f"workers is {workers} and concurrency {concurrency}; give each worker at least one "
+            "grading at a time, or take fewer workers"
+        )
+    return workers
+
+
+def processor_cores() -> int:
+    """Count the processor cores that this process may use."""
+    # Not on macOS and Windows.
+    affinity = getattr(os, "sched_getaffinity", None)
+    return (os.cpu_count() or 1) if affinity is None else len(affinity(0))

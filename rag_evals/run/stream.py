@@ -44,6 +44,7 @@ def stream(
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
     transport: Transport = "direct",
+    workers: int = 1,
 ) -> Generator[Outcome]:
     """Grade a data set, and yield each outcome as it ends; arguments as for `evaluate`.
 
@@ -69,6 +70,7 @@ def stream(
         settings=settings,
         reasks=reasks,
         transport=transport,
+        workers=workers,
     )
     plan = make_plan(
         data,
@@ -104,6 +106,7 @@ def astream(
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
     transport: Transport = "direct",
+    workers: int = 1,
 ) -> AsyncGenerator[Outcome]:
     """Grade a data set in the running event loop, for `async for`; as `stream` otherwise.
 
@@ -122,6 +125,7 @@ def astream(
         settings=settings,
         reasks=reasks,
         transport=transport,
+        workers=workers,
     )
     plan = make_plan(
         data,

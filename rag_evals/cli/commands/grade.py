@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, cast
 
 import typer
 
@@ -58,7 +58,7 @@ from rag_evals.core import parse_settings
 from rag_evals.dataset import ColumnMap, DataFile
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.grading import default_judge
-from rag_evals.judge import DEFAULT_REASKS
+from rag_evals.judge import DEFAULT_REASKS, Transport
 from rag_evals.report import View
 from rag_evals.report.terminal.run import WorstRows, announce_columns, show_json, show_run
 from rag_evals.report.terminal.screen import echo, echo_error, echo_json
@@ -165,6 +165,13 @@ def grade(
     concurrency: Annotated[
         int, typer.Option(min=1, help="Gradings at a time, at most 4096.", rich_help_panel=LIMITS)
     ] = DEFAULT_CONCURRENCY,
+    workers: Annotated[
+        int,
+        typer.Option(
+            help="Processes that grade, at most one for each processor core.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = 1,
     timeout: Annotated[
         float, typer.Option(help="Seconds for all calls of one row.", rich_help_panel=LIMITS)
     ] = 120.0,
@@ -188,6 +195,14 @@ def grade(
         ),
     ] = DEFAULT_MAX_FAILURES,
     reasks: Reasks = DEFAULT_REASKS,
+    transport: Annotated[
+        str,
+        typer.Option(
+            metavar="direct|sdk",
+            help="How openai/... and compatible hosts are asked: sdk takes OpenAI's library.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = "direct",
     no_cache: Annotated[
         bool,
         typer.Option("--no-cache", help="Do not use stored replies.", rich_help_panel=LIMITS),
@@ -224,6 +239,8 @@ def grade(
         "settings": parse_settings(setting),
         "reasks": reasks,
         "repeat": repeat,
+        "workers": workers,
+        "transport": cast("Transport", transport),
     }
     graders, asked = with_verifier_options(
         chosen_graders(grader or [], prompt, prompts or [], language),
