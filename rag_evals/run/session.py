@@ -222,7 +222,7 @@ class AsyncGradingSession:
                 "one, as in grade(sample, 'faithfulness'), or call grade_all(sample)"
             )
         if name not in self._graders:
-            raise UnknownNameError.of("grader", name, self._graders)
+            raise UnknownNameError.of("grader", str(name), self._graders)
         return self._graders[name]
 
     def _count(self, grader: Grader[Any], meter: Meter) -> float | None:

@@ -173,14 +173,6 @@ class RunSettings:
             if value is not None and not (value >= least and 0 < value < math.inf):
                 raise ConfigurationError(f"{name} is {value!r}; expected at least 1")
         workers = _checked_workers(options.get("workers", 1), concurrency)
-        wanted = options.get("cache")
-        path = (
-            None
-            if wanted is None or wanted is False
-            else default_path()
-            if wanted is True
-            else Path(wanted)
-        )
         return cls(
             SessionSettings(
                 min(concurrency, MAX_CONCURRENCY),
@@ -195,7 +187,7 @@ class RunSettings:
                 ),
             ),
             FailureLimit.parse(options.get("max_failures", DEFAULT_MAX_FAILURES)),
-            path,
+            _cache_path(options.get("cache")),
             options.get("limit"),
             options.get("restart", False),
             workers,
@@ -204,6 +196,16 @@ class RunSettings:
     def open_cache(self) -> Database | None:
         """Open the cache, if there is to be one."""
         return None if self.cache is None else open_calls(self.cache)
+
+
+def _cache_path(wanted: bool | str | Path | None) -> Path | None:
+    if wanted is None or wanted is False:
+        return None
+    if wanted is True:
+        return default_path()
+    if not isinstance(wanted, str | os.PathLike):
+        raise ConfigurationError(f"cache is {wanted!r}; expected True, False, None or a path")
+    return Path(wanted)
 
 
 def _checked_workers(workers: int, concurrency: int) -> int:

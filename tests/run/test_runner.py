@@ -250,6 +250,7 @@ def test_a_bug_in_a_grader_is_one_failed_row() -> None:
         ({"max_failures": "a lot"}, ConfigurationError, "neither a number nor a percentage"),
         ({"model": "m"}, ConfigurationError, "the judge 'embedded' asks no model"),
         ({"graders": ["chunk_precision"]}, ConfigurationError, "has no form for 'embedded'"),
+        ({"cache": 3}, ConfigurationError, "cache is 3; expected True, False, None or a path"),
         ({"client": 3}, ConfigurationError, "client is int; expected"),
     ],
 )

@@ -101,6 +101,8 @@ def test_several_graders_are_named_or_all_asked(scripted: Start) -> None:
             session.grade(EIFFEL)
         with pytest.raises(UnknownNameError, match="did you mean 'faithfulness'"):
             session.grade(EIFFEL, "faithfullness")
+        with pytest.raises(UnknownNameError, match="no grader '3'; there are: answer_relevance"):
+            session.grade(EIFFEL, 3)  # type: ignore[arg-type]  # a user without a type checker
 
     assert [o.grader for o in both] == session.graders == ["faithfulness", "answer_relevance"]
     assert one.score == both[1].score
