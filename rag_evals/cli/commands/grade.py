@@ -251,8 +251,7 @@ def grade(
     )
     file = DataFile(data, sheet, encoding, delimiter)
     columns = ColumnMap.parse(column or [], preset)
-    by_labels = TunedOptions(tuned, max_error, labels)
-    tunings = asked_tunings(by_labels, asked, graders, file, columns)
+    tunings = asked_tunings(TunedOptions(tuned, max_error, labels), asked, graders, file, columns)
     with_files: RunOptions = {**options, "tuned": tunings}
     planned = partial(make_plan, file, graders, columns=columns, concurrency=concurrency)
     plan = planned(asked, options=with_files)
