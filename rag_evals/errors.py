@@ -14,6 +14,7 @@ RagEvalsError
 │   └── DuplicateIdError
 ├── TooManyFailuresError          more rows failed than the run allows
 ├── RunInterruptedError           a signal ended the run
+├── PendingError                  a reply that a batch has not brought yet
 ├── NotScorableError              nothing to grade: no answer, no context, no statements
 ├── InvalidScoresError            a number that cannot be a score, or none at all
 ├── UnpairedScoresError           two lists do not describe the same samples
@@ -129,6 +130,20 @@ class RunInterruptedError(RagEvalsError):
     """
 
     signal_number: int = 0
+
+
+class PendingError(RagEvalsError):
+    """A request waits in a batch for its reply, or for the next batch; its row is graded later.
+
+    Attributes:
+        endpoint: The judge that is asked, such as `openai/gpt-4o-mini`.
+        key: Names the request in the batch.
+        body: What is asked.
+    """
+
+    endpoint: str = ""
+    key: str = ""
+    body: Any = None
 
 
 class NotScorableError(RagEvalsError):

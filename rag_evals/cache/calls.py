@@ -85,26 +85,36 @@ class CachedJudge:
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Return the answer that is there, at no cost, or ask; see `AsyncJudge.ask`."""
-        model = self._model or call.model or self._default_model
-        if model is None:
-            return await self._judge.ask(call, meter)
-        key = self._key(call, model)
-        found = self._read(key, call)
+        found = self.find(call)
         if found is not None:
             meter.add(found.usage, endpoint=call.endpoint, model=call.model)
             return found
         reply = await self._judge.ask(call, meter)
-        if isinstance(reply.parsed, Decisions) and reply.parsed.faults:
+        self.keep(call, reply)
+        return reply
+
+    def find(self, call: JudgeCall[Any]) -> JudgeReply | None:
+        """Return the answer that is there; None where the judge has to be asked."""
+        model = self._model_of(call)
+        return None if model is None else self._read(self._key(call, model), call)
+
+    def keep(self, call: JudgeCall[Any], reply: JudgeReply) -> None:
+        """Keep an answer of the judge for the next such call."""
+        model = self._model_of(call)
+        if model is None or (isinstance(reply.parsed, Decisions) and reply.parsed.faults):
             # What is wrong today may be right tomorrow.
-            return reply
+            return
         tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
+        key = self._key(call, model)
         row = (key, reply.parsed.model_dump_json(), tokens, time.time(), model)
         self._database.write(
             f"INSERT OR REPLACE INTO {CALLS_TABLE} (key, reply, tokens, created, model) "
             "VALUES (?, ?, ?, ?, ?)",
             [row],
         )
-        return reply
+
+    def _model_of(self, call: JudgeCall[Any]) -> str | None:
+        return self._model or call.model or self._default_model
 
     def _read(self, key: str, call: JudgeCall[Any]) -> JudgeReply | None:
         rows = self._database.read(f"SELECT reply FROM {CALLS_TABLE} WHERE key = ?", (key,))

@@ -34,6 +34,7 @@ COMMANDS = {
     "doctor": "Check a classifier: what it is, how it is asked, and whether it gives its "
     "makers' scores.",
     "attack": "Attack your own judge and prompt, and see how often text in the data wins.",
+    "batch": "Send, watch and take the batches of a run that grade --batch began.",
     "prompts": "List, show, copy, check and compare prompts.",
     "cache": "See, thin out and clear the cache of judges' answers and of verdicts.",
 }

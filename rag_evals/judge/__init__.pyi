@@ -6,6 +6,14 @@ from rag_evals.judge.ask import AsyncJudge as AsyncJudge
 from rag_evals.judge.ask import Judge as Judge
 from rag_evals.judge.ask import Transport as Transport
 from rag_evals.judge.ask import model_in as model_in
+from rag_evals.judge.batches import ENDED as ENDED
+from rag_evals.judge.batches import BatchApi as BatchApi
+from rag_evals.judge.batches import BatchHost as BatchHost
+from rag_evals.judge.batches import BatchResult as BatchResult
+from rag_evals.judge.batches import BatchState as BatchState
+from rag_evals.judge.batches import batch_host as batch_host
+from rag_evals.judge.batches import batch_price_share as batch_price_share
+from rag_evals.judge.batches import read_result as read_result
 from rag_evals.judge.call_settings import wanted_settings as wanted_settings
 from rag_evals.judge.clients import Client as Client
 from rag_evals.judge.clients import address_of as address_of
@@ -32,6 +40,10 @@ from rag_evals.judge.providers import read_endpoint as read_endpoint
 from rag_evals.judge.raw_clients import as_instructor as as_instructor
 from rag_evals.judge.repeated import AsyncRepeatedJudge as AsyncRepeatedJudge
 from rag_evals.judge.repeated import RepeatedJudge as RepeatedJudge
+from rag_evals.judge.replay import ArrivedReplies as ArrivedReplies
+from rag_evals.judge.replay import Attempt as Attempt
+from rag_evals.judge.replay import ReplayedJudge as ReplayedJudge
+from rag_evals.judge.replay import replayed_judge as replayed_judge
 from rag_evals.judge.session import LimitedJudge as LimitedJudge
 from rag_evals.judge.session import SessionSettings as SessionSettings
 from rag_evals.judge.session import judge_session as judge_session

@@ -10,7 +10,12 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from rag_evals.core import DEFAULT_TEMPERATURE
-from rag_evals.errors import ConfigurationError, JudgeRejectedError, JudgeRequestError
+from rag_evals.errors import (
+    ConfigurationError,
+    JudgeRejectedError,
+    JudgeRequestError,
+    PendingError,
+)
 from rag_evals.judge.own_settings import client_settings
 from rag_evals.judge.sdks import litellm_takes
 
@@ -137,7 +142,7 @@ class CallSettings:
             self._tried.append(what)
             lessons.add((what, self._model))
             return True
-        if error is not None:
+        if error is not None and not isinstance(error, PendingError):
             # It did not help, so it was no lesson.
             lessons.difference_update((tried, self._model) for tried in self._tried)
         return False

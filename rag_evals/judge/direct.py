@@ -43,6 +43,10 @@ class AsyncDirectJudge(AsyncInstructorJudge):
         super().__init__(client, settings)
         self._post = post
 
+    def posting(self, post: Post) -> "AsyncDirectJudge":
+        """Return a judge that asks alike, over something else that sends."""
+        return AsyncDirectJudge(self._client, self._settings, post)
+
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask, and ask again while the reply is invalid; as `AsyncInstructorJudge` otherwise."""
         of_call = settings_for(self._client, call, self._settings)

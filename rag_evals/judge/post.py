@@ -148,27 +148,13 @@ class DirectPost:
     def _checked(self, response: "ClientResponse", content: bytes) -> Posted:
         if 200 <= response.status < 300:
             return Posted(response.status, response.raw_headers, content)
-        import httpx2  # noqa: PLC0415 - as above
-        import openai  # noqa: PLC0415 - as above
-
-        said: Any
-        try:
-            said = from_json(content)
-            message = f"Error code: {response.status} - {said}"
-        except ValueError:
-            said = content.decode("utf-8", "replace").strip()
-            message = said or f"Error code: {response.status}"
-        body = said.get("error", said) if isinstance(said, dict) else said
         # The body has been unpacked: what the headers say of its length is true no more.
         headers = [
             (name, value)
             for name, value in response.raw_headers
             if not name.lower().startswith(b"content-")
         ]
-        as_sdk = httpx2.Response(
-            response.status, headers=headers, content=content, request=self._request
-        )
-        raise openai.APIStatusError(message, response=as_sdk, body=body)
+        raise status_error(response.status, content, headers, self._request)
 
     def _as_sdk(self, error: Exception) -> Exception:
         """Put a fault of a connection into the exceptions in which the SDK reports it."""
@@ -197,6 +183,36 @@ class DirectPost:
         raised: Exception = kind(request=request)
         raised.__cause__ = inner
         return raised
+
+
+def status_error(
+    status: int,
+    content: bytes,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+    request: "httpx2.Request | None" = None,
+) -> Exception:
+    """Make the exception in which the SDK reports a status of HTTP that is no success.
+
+    Args:
+        status: Such as 429.
+        content: The body that came with it.
+        headers: What else came with it.
+        request: What was sent; None where nobody knows it any more.
+    """
+    import httpx2  # noqa: PLC0415 - loaded by now
+    import openai  # noqa: PLC0415 - as above
+
+    said: Any
+    try:
+        said = from_json(content)
+        message = f"Error code: {status} - {said}"
+    except ValueError:
+        said = content.decode("utf-8", "replace").strip()
+        message = said or f"Error code: {status}"
+    body = said.get("error", said) if isinstance(said, dict) else said
+    asked = request or httpx2.Request("POST", "http://batch")
+    as_sdk = httpx2.Response(status, headers=list(headers), content=content, request=asked)
+    return openai.APIStatusError(message, response=as_sdk, body=body)
 
 
 async def _read(response: "ClientResponse") -> bytes:

@@ -48,7 +48,7 @@ class RequestRetries:
         """
         fault = read_fault(error)
         status, asked = fault.status, fault.wait_seconds
-        if not _may_pass(error, fault) or not self._has_another(status):
+        if not may_pass(error, fault) or not self._has_another(status):
             raise error
         if asked is None:
             import random  # noqa: PLC0415 - only after a failure
@@ -81,7 +81,7 @@ class RequestRetries:
         return error
 
 
-def _may_pass(error: Exception, fault: SdkFault) -> bool:
+def may_pass(error: Exception, fault: SdkFault) -> bool:
     """Say whether the same request may be answered the next time."""
     status = fault.status
     told = fault.headers.get("x-should-retry")

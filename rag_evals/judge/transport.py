@@ -101,7 +101,7 @@ def build_async_openai(
         content = _packed(body, endpoint.model)
         posted = await direct.post(content) or await by_sdk(content)
         _teach(limiter, posted)
-        return _usable(read_reply(posted.content))
+        return usable(read_reply(posted.content))
 
     direct = DirectPost(sdk, _PATH, connect_seconds=CONNECT_SECONDS, reply_seconds=reply_seconds)
     http.closes_with(direct.close)
@@ -111,6 +111,19 @@ def build_async_openai(
     made: AsyncInstructor = _instructor(sdk, create, endpoint.provider)
     past = None if is_responses else repeating_async(send_past, limiter, teaches=True)
     return made, past
+
+
+def client_for_files(endpoint: Endpoint) -> Any:
+    """Make the SDK's client for what is no chat: files and batches; its endpoint has a key."""
+    import openai  # noqa: PLC0415 - 1.4 s of CPU
+
+    where = _where(endpoint)
+    kind: Any = openai.OpenAI
+    if endpoint.provider == "azure_openai":
+        kind = openai.AzureOpenAI
+        # Files belong to no deployment.
+        del where["azure_deployment"]
+    return kind(max_retries=TRANSPORT_RETRIES, **where)
 
 
 # An SDK's client is of one of four kinds, and instructor's of two.
@@ -184,10 +197,10 @@ def _completion(content: bytes) -> Any:
     except ValidationError:
         # Some hosts leave fields out; the SDK's own way takes what is there.
         completion = ChatCompletion.construct(**read_reply(content))
-    return _usable(completion)
+    return usable(completion)
 
 
-def _usable(reply: T) -> T:
+def usable(reply: T) -> T:
     """Return a reply that a judge has given.
 
     Raises:

@@ -7,6 +7,14 @@ from rag_evals.run.anchors import (
     load_anchors,
     require_same_instrument,
 )
+from rag_evals.run.batch_table import BatchTable, has_batches, open_batches, parts_under_way
+from rag_evals.run.batches import (
+    BatchSteps,
+    aexecute_batches,
+    ask_states,
+    batch_words,
+    pending_in,
+)
 from rag_evals.run.collector import collector_paused
 from rag_evals.run.counting import counted_words, worst_mean
 from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, GraderDecision, require_gate
@@ -69,6 +77,8 @@ __all__ = [
     "DEFAULT_MIN_SCORED",
     "FEWEST_SAMPLED",
     "AsyncGradingSession",
+    "BatchSteps",
+    "BatchTable",
     "Design",
     "ErrorRecord",
     "Estimate",
@@ -100,10 +110,13 @@ __all__ = [
     "TableGrader",
     "aevaluate",
     "aexecute",
+    "aexecute_batches",
     "aexecute_sampled",
     "anchor_samples",
+    "ask_states",
     "astream",
     "band_label",
+    "batch_words",
     "collector_paused",
     "counted_words",
     "estimate",
@@ -111,6 +124,7 @@ __all__ = [
     "execute",
     "findings_in",
     "guesses",
+    "has_batches",
     "is_worth_it",
     "keep_anchors",
     "load_anchors",
@@ -119,9 +133,12 @@ __all__ = [
     "merge",
     "missed_coverage",
     "missed_loss",
+    "open_batches",
     "open_session",
     "outcome_schema",
     "parse_share",
+    "parts_under_way",
+    "pending_in",
     "plot_calibration",
     "plot_differences",
     "reason_of",

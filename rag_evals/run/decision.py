@@ -64,13 +64,17 @@ class GateDecision:
 
     Attributes:
         graders: One entry for each grader.
+        pending: Gradings without an outcome yet; while there are any, nothing is decided.
     """
 
     graders: tuple[GraderDecision, ...]
+    pending: int = 0
 
     @property
     def verdict(self) -> GateVerdict:
         """Failed if one grader fails, passed if all pass, else not decided."""
+        if self.pending:
+            return "not decided"
         verdicts = {each.verdict for each in self.graders}
         if "failed" in verdicts or not verdicts:
             return "failed"
@@ -83,6 +87,8 @@ class GateDecision:
 
     def __str__(self) -> str:
         """One line for each grader."""
+        if self.pending:
+            return f"not decided: {self.pending} gradings are pending"
         return "\n".join(map(str, self.graders)) or "failed: nothing was graded"
 
 

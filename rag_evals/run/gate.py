@@ -15,7 +15,7 @@ from rag_evals.stats import Interval
 DEFAULT_MIN_SCORED = 0.9
 
 GateAt = Literal["mean", "lower"]
-Rule = Literal["fail-under", "min-scored", "fail-if-worse"]
+Rule = Literal["fail-under", "min-scored", "fail-if-worse", "pending"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,8 @@ class Gate:
         Args:
             summary: The numbers of the run; one without a single outcome misses the gate.
         """
+        if summary.pending:
+            return [Missed("", "pending", f"{summary.pending} gradings have no outcome yet")]
         if not summary.graders:
             asked = f"{self.min_scored:.4g}"
             return [Missed("", "min-scored", f"{asked}: nothing was graded")]

@@ -10,11 +10,14 @@ from rag_evals.judge import (
     AsyncJudge,
     Client,
     LimitedJudge,
+    ReplayedJudge,
     client_settings,
     endpoint_of,
     judge_session,
     model_of,
+    replayed_judge,
 )
+from rag_evals.run.batch_answers import RoundAnswers
 from rag_evals.run.plan import Plan
 
 TellOfPause = Callable[[str, float | None, bool], None]
@@ -28,17 +31,24 @@ class RunJudges:
         plan: The run.
         stack: Closes the judges with the run.
         on_pause: Is told when an endpoint asks for a pause; None where one process grades alone.
+        answers: What has come of a run's batches; None asks the judges.
     """
 
     def __init__(
-        self, plan: Plan, stack: AsyncExitStack, *, on_pause: TellOfPause | None = None
+        self,
+        plan: Plan,
+        stack: AsyncExitStack,
+        *,
+        on_pause: TellOfPause | None = None,
+        answers: RoundAnswers | None = None,
     ) -> None:
         self._plan = plan
+        self._answers = answers
         self._stack = stack
         self._on_pause = on_pause
         self._named: dict[str, AsyncJudge] = {}
         self._lock = asyncio.Lock()
-        self._limited: list[LimitedJudge] = []
+        self._limited: list[LimitedJudge | ReplayedJudge] = []
         self._of_endpoint: dict[str, list[LimitedJudge]] = {}
 
     @property
@@ -81,14 +91,32 @@ class RunJudges:
             return self._named[endpoint]
 
     async def _open(self, client: Client, model: str | None) -> AsyncJudge | None:
-        settings = self._plan.settings
+        if self._answers is not None:
+            return await self._replayed(client, model, self._answers)
         judge = await self._stack.enter_async_context(
-            judge_session(client, model, settings.session)
+            judge_session(client, model, self._plan.settings.session)
         )
-        if judge is not None:
-            self._watch(judge, str(client))
-        if judge is None or (cache := settings.open_cache()) is None:
-            return judge
+        if judge is None:
+            return None
+        self._watch(judge, str(client))
+        return self._cached(judge, client, model) or judge
+
+    async def _replayed(
+        self, client: Client, model: str | None, answers: RoundAnswers
+    ) -> AsyncJudge | None:
+        options = self._plan.settings.session.options
+        judge = await self._stack.enter_async_context(
+            replayed_judge(client, model, options, answers)
+        )
+        if judge is None:
+            return None
+        self._limited.append(judge)
+        return answers.over(judge, self._cached(judge, client, model))
+
+    def _cached(self, judge: AsyncJudge, client: Client, model: str | None) -> CachedJudge | None:
+        settings = self._plan.settings
+        if (cache := settings.open_cache()) is None:
+            return None
         self._stack.enter_context(closing(cache))
         return CachedJudge(
             judge,

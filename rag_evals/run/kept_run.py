@@ -187,6 +187,7 @@ class KeptRun:
         return Summary(
             left_out=self.left_out,
             unfinished=unfinished,
+            pending=self.manifest.get("pending", 0) if unfinished else 0,
             judge=self.identity.get("judge"),
             presets=tuple(self.manifest.get("presets", ())),
             stages=self.manifest.get("stages", {}),

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rag_evals.dataset import FileData, NumberedSample
-from rag_evals.errors import TooManyFailuresError
+from rag_evals.errors import PendingError, TooManyFailuresError
 from rag_evals.grading import Grader
+from rag_evals.run.batch_answers import RoundAnswers, grading_now
 from rag_evals.run.collector import settled_heap
 from rag_evals.run.draw import drawn_rows, early_stop_of
 from rag_evals.run.earlier_outcomes import read_earlier_outcomes
@@ -33,6 +34,7 @@ async def runner_of(
     progress: Report | bool | None,
     keep: bool,
     results: bool,
+    answers: RoundAnswers | None = None,
 ) -> "AsyncIterator[Runner]":
     """Open all that a run needs, its folder last; arguments as for `evaluate`.
 
@@ -42,11 +44,12 @@ async def runner_of(
         progress: As for `evaluate`.
         keep: As for `evaluate`.
         results: Read the results of an earlier run too.
+        answers: What has come of batches, where judges are asked in them.
     """
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
         # First: a judge that cannot be opened must leave no folder that refuses the right one.
-        session = await stack.enter_async_context(row_grader_of(plan))
+        session = await stack.enter_async_context(row_grader_of(plan, answers))
         store = None
         if folder is not None:
             store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
@@ -98,8 +101,11 @@ class Runner:
                 async for outcome in ended:
                     if outcome is not None:
                         yield self._counted.pop(id(outcome))
-            self._complete()
-            self._check_failures(at_the_end=True)
+            if self._summary.pending:
+                self._wait()
+            else:
+                self._complete()
+                self._check_failures(at_the_end=True)
         except TooManyFailuresError as error:
             # What ended beside the last straw is part of that run too.
             for outcome in self._counted.values():
@@ -109,6 +115,11 @@ class Runner:
         finally:
             waits.cancel()
             await asyncio.gather(waits, return_exceptions=True)
+
+    def _wait(self) -> None:
+        """Note how many gradings have no outcome yet."""
+        if self._store is not None:
+            self._store.wait(self._summary.pending)
 
     def _complete(self) -> None:
         """Note that all rows were graded, once it is sure which rows the data has.
@@ -174,10 +185,15 @@ class Runner:
     async def _grade(
         self, row: NumberedSample, grader: Grader[Any], together: Any
     ) -> Outcome | None:
-        """Grade a row; None where enough were graded while it waited for its turn."""
+        """Grade a row; None where enough were graded meanwhile, or where its reply has not come."""
         if self._stop is not None and not await self._stop.admits(row.position):
             return None
-        outcome = await self._session.grade_row(row, grader, together)
+        grading_now.set(f"{row.name}\n{grader.name}")
+        try:
+            outcome = await self._session.grade_row(row, grader, together)
+        except PendingError:
+            self._summary.pending += 1
+            return None
         # Kept first, so that the next start knows this row and gets past it.
         if self._store is not None:
             self._store.append(outcome)

@@ -19,6 +19,7 @@ from rag_evals.judge import (
     Price,
     address_of,
     as_instructor,
+    batch_price_share,
     check_endpoint,
     client_settings,
     is_async,
@@ -52,6 +53,7 @@ class Plan:
         identity: What makes this run this run; a store goes on only with an equal one.
         drawn: How many rows are graded, in random order; None for all, in theirs.
         stop: The gate that ends the run when it is decided; None for none.
+        batched: Judges are asked in batches, which cost less.
     """
 
     data: FileData | RowData
@@ -63,6 +65,7 @@ class Plan:
     identity: dict[str, Any]
     drawn: int | None = None
     stop: StopRule | None = None
+    batched: bool = False
 
     @property
     def total(self) -> int | None:
@@ -116,8 +119,12 @@ class Plan:
             price = price_of(asked if endpoint is None else model_of(endpoint))
             if price is None or usage.uncounted:
                 return None
-            cost += price.cost_usd(usage)
+            cost += self._price_share(endpoint) * price.cost_usd(usage)
         return cost
+
+    def _price_share(self, endpoint: str | None) -> float:
+        spec = self.client if endpoint is None else endpoint
+        return batch_price_share(spec) if self.batched and isinstance(spec, str) else 1.0
 
     def manifest(self) -> dict[str, Any]:
         """Return what `manifest.json` holds."""

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from rag_evals.dataset import NumberedSample
 from rag_evals.grading import Grader
+from rag_evals.run.batch_answers import RoundAnswers
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Plan
 from rag_evals.run.session import session_of
@@ -33,10 +34,17 @@ class RowGrader(Protocol):
 
 
 @asynccontextmanager
-async def row_grader_of(plan: Plan) -> AsyncIterator[RowGrader]:
-    """Open what grades the rows of a plan, in the running event loop."""
-    if plan.settings.workers == 1:
-        async with session_of(plan) as session:
+async def row_grader_of(
+    plan: Plan, answers: RoundAnswers | None = None
+) -> AsyncIterator[RowGrader]:
+    """Open what grades the rows of a plan, in the running event loop.
+
+    Args:
+        plan: What is graded.
+        answers: What has come of batches, where judges are asked in them: nothing to share out.
+    """
+    if answers is not None or plan.settings.workers == 1:
+        async with session_of(plan, answers) as session:
             yield session
         return
     # Most runs have none, and need not load them.

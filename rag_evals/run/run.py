@@ -1,6 +1,7 @@
 """What did a run find? Fresh from `evaluate` or read from its folder, it answers the same."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from operator import index
 from pathlib import Path
 from typing import Any, overload
@@ -228,7 +229,7 @@ class Run(KeptRun, ScoreNumbers):
             DataError: The column is not in the data.
         """
         summary = self.summary()
-        return decide_gate(
+        decided = decide_gate(
             {name: self.of_grader(name) for name in summary.graders},
             mean,
             error=error,
@@ -237,6 +238,7 @@ class Run(KeptRun, ScoreNumbers):
             clusters=None if cluster is None else self.column(cluster),
             designs=summary.designs,
         )
+        return replace(decided, pending=summary.pending)
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
         """Say in lines what a reader must know beside the numbers, in the language of `say`."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from rag_evals.core import Meter, Sample, Usage, named_arguments
 from rag_evals.dataset import Columns, NumberedSample, RowData
-from rag_evals.errors import ConfigurationError, EventLoopError, UnknownNameError
+from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, UnknownNameError
 from rag_evals.grading import Grader, drive_async
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
@@ -26,6 +26,7 @@ from rag_evals.judge import (
     Client,
     Transport,
 )
+from rag_evals.run.batch_answers import RoundAnswers
 from rag_evals.run.judges import RunJudges
 from rag_evals.run.loop_thread import LoopThread
 from rag_evals.run.outcome import (
@@ -109,8 +110,7 @@ class AsyncGradingSession:
                 no such grader.
         """
         self._check_usable()
-        row = self._row(sample)
-        return await self.grade_row(row, self._grader(grader))
+        return await self.grade_row(self._row(sample), self._grader(grader))
 
     async def grade_all(self, sample: object) -> list[Outcome]:
         """Grade one row with all graders of the session, side by side; as `grade` otherwise.
@@ -119,11 +119,9 @@ class AsyncGradingSession:
             One outcome for each grader, in the order of the graders.
         """
         self._check_usable()
-        row = self._row(sample)
-        graders = list(self._graders.values())
+        row, graders = self._row(sample), list(self._graders.values())
         pairs = zip(graders, self.together(graders), strict=True)
-        work = (self.grade_row(row, grader, shared) for grader, shared in pairs)
-        return list(await asyncio.gather(*work))
+        return list(await asyncio.gather(*(self.grade_row(row, *pair) for pair in pairs)))
 
     def together(self, graders: Sequence[Grader[Any]]) -> list[RowMember | None]:
         """Say with whom each grading of a row asks its questions to a decision model.
@@ -189,7 +187,7 @@ class AsyncGradingSession:
             named = self._judges.named if together is None else together.named
             result = await drive_async(grader.flow(row.sample), self._judge, meter, named=named)
             return outcome_from_result(grading, result, time.monotonic() - began, meter.total)
-        except ConfigurationError:
+        except (ConfigurationError, PendingError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure
             return outcome_from_error(grading, error, time.monotonic() - began, meter.total)
@@ -324,14 +322,17 @@ class SessionOpener:
 
 
 @asynccontextmanager
-async def session_of(plan: Plan) -> AsyncIterator[AsyncGradingSession]:
+async def session_of(
+    plan: Plan, answers: RoundAnswers | None = None
+) -> AsyncIterator[AsyncGradingSession]:
     """Open the session of a plan in the running event loop.
 
     Args:
         plan: As `make_plan` makes it; over `()` where the rows are given to `grade`.
+        answers: What has come of batches, where judges are asked in them.
     """
     async with AsyncExitStack() as stack:
-        judges = RunJudges(plan, stack)
+        judges = RunJudges(plan, stack, answers=answers)
         session = AsyncGradingSession(plan, judges, await judges.open())
         try:
             yield session
@@ -396,5 +397,4 @@ def open_session(
 
 
 def _plan_words(plan: Plan) -> str:
-    names = ", ".join(grader.name for grader in plan.graders)
-    return f"{names}; judge: {plan.identity['judge']}"
+    return f"{', '.join(each.name for each in plan.graders)}; judge: {plan.identity['judge']}"

@@ -18,6 +18,7 @@ from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12
 
 from rag_evals.core import Finding
 from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.run.batch_table import BATCH
 from rag_evals.run.lines import PRIVATE, LineLog, fault_of, read_lines
 from rag_evals.run.outcome import Outcome, Status
 from rag_evals.run.samples import SAMPLES, SampleLog
@@ -143,6 +144,7 @@ class _StoredManifest(TypedDict):
     stages: NotRequired[dict[str, list[_StoredStage]]]
     stopped: NotRequired[_StoredStop | None]
     anchors: NotRequired[_StoredAnchors]
+    pending: NotRequired[Annotated[int, Field(ge=0)]]
 
 
 _OUTCOME = TypeAdapter(Annotated[_StoredOutcome, AfterValidator(_consistent)])
@@ -228,6 +230,11 @@ class RunStore:
         self._manifest["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
         self._write_manifest()
 
+    def wait(self, pending: int) -> None:
+        """Note how many gradings have no outcome yet, because their replies have not come."""
+        self._manifest["pending"] = pending
+        self._write_manifest()
+
     def _check_manifest(self) -> None:
         if not (self.folder / MANIFEST).exists():
             if (self.folder / RESULTS).exists():
@@ -255,7 +262,7 @@ class RunStore:
 
     def _set_aside(self) -> None:
         """Move the files of an earlier run into a folder beside the new ones."""
-        files = [self.folder / name for name in (MANIFEST, RESULTS, SAMPLES)]
+        files = [self.folder / name for name in (MANIFEST, RESULTS, SAMPLES, BATCH)]
         if not any(file.exists() for file in files):
             return
         number = 1

@@ -245,6 +245,7 @@ class Summary:
         changed: Rows that were graded again because they are not what they were.
         left_out: Rows that were graded earlier and are not counted: the data has them no more.
         unfinished: The run ended before all of its data was graded.
+        pending: Gradings without an outcome, because a batch has not brought their replies.
         judge: Who graded; None where a stored run does not say.
         presets: Tools by whose column names the data was read.
         stages: Who decides statements for each grader, and by which labels, as `Plan.stages`.
@@ -261,6 +262,7 @@ class Summary:
     changed: int = 0
     left_out: int = 0
     unfinished: bool = False
+    pending: int = 0
     judge: str | None = None
     presets: tuple[str, ...] = ()
     stages: Stages = field(default_factory=dict)
@@ -296,7 +298,8 @@ class Summary:
         say = say or phrases()
         models, untuned = ", ".join(self.without_temperature), ", ".join(self.untuned)
         noted = {
-            say("summary.unfinished"): self.unfinished,
+            say("summary.pending", count=self.pending): self.pending,
+            say("summary.unfinished"): self.unfinished and not self.pending,
             say("summary.changed", count=self.changed): self.changed,
             say("summary.without_temperature", models=models): models,
             say("summary.untuned", names=untuned): untuned,

@@ -19,12 +19,14 @@ The real client and the real network stack stand between: a test sees what a pro
 """
 
 from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Raw, Reply, Reset, Stall
+from rag_evals.testing.batches import BatchEnd
 from rag_evals.testing.fill import fill_by_words, vector_by_words
 from rag_evals.testing.request import JudgeRequest
 from rag_evals.testing.server import Script, ScriptedJudge
 
 __all__ = [
     "Answer",
+    "BatchEnd",
     "EmptyBody",
     "HttpError",
     "JudgeRequest",

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Raw, Reply, Reset, Stall
+from rag_evals.testing.batches import BatchDesk, BatchEnd, is_for_batches
 from rag_evals.testing.decisions import as_sent, is_for_decisions, tokens_of
 from rag_evals.testing.fill import fill_by_words, vector_by_words
 from rag_evals.testing.request import JudgeRequest
@@ -23,7 +24,8 @@ class ScriptedJudge:
     """A chat endpoint on loopback that answers from a script, and a decision model beside it.
 
     `/v1/decisions` and `/v1/systemone` are answered with `{name: value}`: see
-    `rag_evals.testing.decisions`.
+    `rag_evals.testing.decisions`. `/v1/files` and `/v1/batches` take batches, whose lines are
+    requests to the same script.
 
     Args:
         script: One answer, given every time; a list, used up in order (one request more is answered
@@ -33,11 +35,13 @@ class ScriptedJudge:
         embed: Makes the vector of a text for `/v1/embeddings`; None counts its words.
         dialect: Whose wire it speaks: `openai`, `responses`, `azure`, `anthropic`, `gemini`,
             `vertex`, `bedrock`, `mistral`, `groq`, `cohere`, `ollama`, `vllm`, `litellm` or `xai`.
+        batches: How batches end, in the order in which they are created; the rest complete.
 
     Attributes:
         requests: All that arrived, in order.
         max_in_flight: The most requests that were being answered at one time.
         connections: How many connections were opened.
+        desk: Files and batches that were made.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class ScriptedJudge:
         *,
         embed: Callable[[str], Sequence[float]] | None = None,
         dialect: str = "openai",
+        batches: Sequence[BatchEnd] = (),
     ) -> None:
         if dialect not in WIRES:
             raise ValueError(f"no dialect {dialect!r}; there are: {', '.join(WIRES)}")
@@ -53,6 +58,7 @@ class ScriptedJudge:
         self._wire = WIRES[dialect]
         self._script: Script = fill_by_words if script is None else script
         self._embed = embed
+        self.desk = BatchDesk(self._wire, batches, self._answer_line)
         self.requests: list[JudgeRequest] = []
         self.max_in_flight = 0
         self.connections = 0
@@ -104,6 +110,13 @@ class ScriptedJudge:
             with self._lock:
                 self._in_flight -= 1
 
+    def _answer_line(self, path: str, body: Mapping[str, Any]) -> Answer:
+        """Answer one line of a batch."""
+        with self._lock:
+            request = JudgeRequest(len(self.requests), path, {}, body, self._dialect)
+            self.requests.append(request)
+        return self._answer(request)
+
     def _answer(self, request: JudgeRequest) -> Answer:
         if request.path.endswith("/embeddings"):
             embed = self._embed or vector_by_words
@@ -145,14 +158,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Record the request and play the script."""
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+        content = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
+        if is_for_batches(self.path):
+            self._send(self.server.judge.desk.post(self.path, headers, content), {})
+            return
+        body = json.loads(content or b"{}")
         with self.server.judge._answering(self.path, headers, body) as answer:
             self._send(answer, body)
 
     def do_GET(self) -> None:
-        """Answer anything but a chat request with 404."""
-        self._send(HttpError(404, f"no such path: {self.path}"), {})
+        """Show files and batches; there is nothing else to see."""
+        self._send(self.server.judge.desk.get(self.path), {})
 
     def log_message(self, format: str, *args: Any) -> None:
         """Keep the test's output clean."""

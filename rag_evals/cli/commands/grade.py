@@ -1,7 +1,7 @@
 """`rag-evals grade`: grade every row of a file."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple, cast
@@ -10,6 +10,13 @@ import typer
 
 from rag_evals.cli.shared.after_run import check_group_column, show_more
 from rag_evals.cli.shared.anchors import Anchors, PlannedAnchors, planned_anchors
+from rag_evals.cli.shared.batching import (
+    AskedBatches,
+    Batched,
+    Wait,
+    asked_batches,
+    refuse_batches_under_way,
+)
 from rag_evals.cli.shared.carrying import run_or_exit
 from rag_evals.cli.shared.complete import judges, languages
 from rag_evals.cli.shared.draws import BudgetText, SampleRows, StopEarly, asked_draw
@@ -79,6 +86,7 @@ _ROWS_SHOWN = 20
 
 
 def grade(
+    context: typer.Context,
     data: Annotated[
         str,
         typer.Argument(
@@ -147,6 +155,8 @@ def grade(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")
     ] = False,
+    batch: Batched = False,
+    wait: Wait = False,
     stop_early: StopEarly = False,
     sample: SampleRows = None,
     budget: BudgetText = None,
@@ -219,6 +229,7 @@ def grade(
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --prompt my_strict.jinja
       rag-evals grade answers.jsonl --judge "embedded>openai/gpt-4o-mini"
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --dry-run
+      rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --batch
       rag-evals grade answers.jsonl --gate 0.85 --stop-early
       rag-evals grade answers.jsonl --fail-under 0.9 --json
       rag-evals grade answers.jsonl --fail-under 0.8 --at lower --count empty_context=0
@@ -227,6 +238,7 @@ def grade(
     gates = asked_gates(gate, error, fail_under, at, min_scored, parsed_counts(count))
     draw = asked_draw(stop_early, sample, budget, gates)
     _check_dry_run(dry_run, a_gate=gates, anchors=anchors, by=by, report=report, restart=restart)
+    batches = asked_batches(context, data, batch, wait, whole=not (draw.drawn or anchors))
     options: RunOptions = {
         "limit": limit,
         "timeout": timeout,
@@ -260,10 +272,10 @@ def grade(
     plans = draw.planned(plan, partial(planned, options=options))
     _announce(plans[0], data, view := View(by, language=grading_language(language)), quiet=quiet)
     if dry_run:
-        _show_estimate(plans[0], json_output=json_output)
+        _show_estimate(replace(plans[0], batched=batch), json_output=json_output)
         return
     shown = _HowShown(view, report, json_output, quiet)
-    _grade(plans, again, out or plans[0].default_folder(), gates, shown)
+    _grade(plans, again, batches, out or plans[0].default_folder(), gates, shown)
 
 
 class _HowShown(NamedTuple):
@@ -278,14 +290,15 @@ class _HowShown(NamedTuple):
 def _grade(
     plans: tuple[Plan, Plan | None],
     anchors: PlannedAnchors | None,
+    batches: AskedBatches | None,
     folder: Path,
     gates: AskedGates,
     shown: _HowShown,
 ) -> None:
     view, progress = shown.view, not shown.quiet
     checked = None if anchors is None else anchors.check(folder, view, progress=progress)
-    run, worst, too_many = _carry_out(plans, folder, view, progress=progress)
-    if not run.graded and not shown.quiet:
+    run, worst, too_many = _carry_out(plans, folder, view, batches, progress=progress)
+    if not (run.graded or run.summary().pending or shown.quiet):
         echo(view.say("terminal.nothing_left"), err=True)
     if shown.json_output:
         show_json(run, count=gates.count, anchors=checked)
@@ -330,15 +343,24 @@ def _check_dry_run(dry_run: bool, *, a_gate: object, **asked: object) -> None:
 
 
 def _carry_out(
-    plans: tuple[Plan, Plan | None], folder: Path, view: View, *, progress: bool
+    plans: tuple[Plan, Plan | None],
+    folder: Path,
+    view: View,
+    batches: AskedBatches | None,
+    *,
+    progress: bool,
 ) -> tuple[Run, WorstRows, TooManyFailuresError | None]:
     """Grade; a run with too many failures is shown like any other before the command fails."""
     plan, free = plans
     worst = WorstRows(_ROWS_SHOWN, [grader.name for grader in plan.graders])
     too_many: TooManyFailuresError | None = None
+    if batches is None and not plan.settings.restart:
+        refuse_batches_under_way(folder)
     try:
         with reporting(progress, language=view.language) as report:
-            if free is not None:
+            if batches is not None:
+                work = batches.work(plan, folder, report, worst)
+            elif free is not None:
                 work = aexecute_sampled(plan, free, out=folder, progress=report)
             else:
                 work = aexecute(plan, out=folder, progress=report, keep=False, on_outcome=worst.add)

@@ -62,6 +62,11 @@ class AskedDraw:
     sample: int | None
     budget: float | None
 
+    @property
+    def drawn(self) -> bool:
+        """Whether not all rows are graded alike."""
+        return not (self.stop is None and self.sample is None and self.budget is None)
+
     def planned(self, plan: Plan, free: Callable[[str], Plan]) -> tuple[Plan, Plan | None]:
         """Return the plan of the rows that are drawn, and that of the free judge if there is one.
 

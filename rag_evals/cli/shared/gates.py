@@ -131,6 +131,9 @@ class AskedGates:
 
     def exit_unless_passed(self, run: Run) -> None:
         """Say what is missed or not decided, and exit with 1 or 4 then."""
+        if self and (pending := run.summary().pending):
+            echo(f"gate not decided: {pending} gradings are pending", err=True)
+            raise typer.Exit(NOT_DECIDED)
         if self.warned:
             echo(
                 "--fail-under compares the mean of these rows, whatever chance made of it; "

@@ -2,7 +2,7 @@
 
 import json
 from bisect import insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
 from rich.table import Table
@@ -39,6 +39,11 @@ class WorstRows:
         """Take an outcome in, as far as it is worse than others; they come in any order."""
         insort(self.outcomes, outcome, key=self._rank)
         del self.outcomes[self._most :]
+
+    def begin(self) -> Callable[[Outcome], None]:
+        """Begin anew, with none, and return what takes outcomes in."""
+        self.outcomes.clear()
+        return self.add
 
     def _rank(self, outcome: Outcome) -> tuple[int, float, int, int]:
         kind = {"failed": 0, "scored": 1, "not_scorable": 2}[outcome.status]
@@ -108,6 +113,7 @@ def show_json(
         "cost_usd": summary.cost_usd,
         "changed": summary.changed,
         "left_out": summary.left_out,
+        "pending": summary.pending,
         "folder": None if run.folder is None else str(run.folder),
         "stages": stage_numbers(summary.stages),
         "notes": (notes := summary.notes()),

@@ -1,0 +1,189 @@
+"""How is a judge asked whose replies come in a file, hours later? As always, over what has come.
+
+A flow runs against the replies that are there. The first request without one ends it with a
+`PendingError`; once its reply has come, the flow runs again from its beginning, and gets further.
+So what is asked, what is wrong with a reply, and how it is asked again are those of every call.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, fingerprint
+from rag_evals.errors import JudgeUnavailableError, PendingError
+from rag_evals.judge.ask import AskOptions
+from rag_evals.judge.batches import batch_host
+from rag_evals.judge.call_settings import check_taken
+from rag_evals.judge.chat import ChatReply, read_reply
+from rag_evals.judge.clients import Client, endpoint_of, own_async_judge
+from rag_evals.judge.direct import AsyncDirectJudge
+from rag_evals.judge.limits import RequestLimiter
+from rag_evals.judge.post import status_error
+from rag_evals.judge.request_retries import TRANSPORT_RETRIES, may_pass
+from rag_evals.judge.sdk_errors import read_fault
+from rag_evals.judge.transport import usable
+
+MOST_TRIES = TRANSPORT_RETRIES + 1
+"""So often a request is sent whose reply is an error that may pass."""
+
+_KEY_VERSION = 1
+_SECONDS = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of sending a request for the last time.
+
+    Attributes:
+        number: How often it was sent so far, from 1.
+        reply: The body that came with status 200; None where none did.
+        status: The status of HTTP of an error; None where the request was not worked off.
+        fault: The body of an error, or why the request was not worked off.
+    """
+
+    number: int
+    reply: str | None = None
+    status: int | None = None
+    fault: str = ""
+
+    def read(self) -> ChatReply:
+        """Return the reply.
+
+        Raises:
+            Exception: What a client would have raised.
+        """
+        if self.reply is not None:
+            return usable(read_reply(self.reply.encode()))
+        if self.status is not None:
+            raise status_error(self.status, self.fault.encode())
+        raise JudgeUnavailableError(f"no reply after {self.number} batches: {self.fault}")
+
+
+class ArrivedReplies(Protocol):
+    """What has come so far."""
+
+    def attempt(self, key: str) -> Attempt | None:
+        """Return what came of a request; None for one that waits, or was never sent."""
+        ...
+
+    def is_paid_here(self, key: str) -> bool:
+        """Say whether the grading that runs is the one that a request was sent for."""
+        ...
+
+
+class ReplayedJudge:
+    """Asks a judge of which only replies that have come are known.
+
+    Args:
+        judge: Knows how the endpoint is asked.
+        client: The client under it.
+        spec: The judge string.
+        answers: What has come.
+    """
+
+    waiting_seconds = 0.0
+
+    def __init__(
+        self, judge: AsyncDirectJudge, client: object, spec: str, answers: ArrivedReplies
+    ) -> None:
+        self._judge = judge
+        self._client = client
+        self._spec = spec
+        self._answers = answers
+
+    @property
+    def identity(self) -> str | None:
+        """Which model of which endpoint answers; None when the judge below does not say."""
+        return self._judge.identity
+
+    @property
+    def models_without_temperature(self) -> list[str]:
+        """Models that refused a temperature of 0, and were asked at their own."""
+        return self._judge.models_without_temperature
+
+    def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
+        """Refuse settings that the provider of this judge does not take."""
+        check_taken(self._client, settings, model)
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Read the replies to a call.
+
+        Raises:
+            PendingError: One has not come; it has the request.
+            GradingError: No valid reply, as of any judge.
+        """
+        requests = _Requests(self._spec, self._answers, call.sample_index)
+        used = Meter()
+        try:
+            return await self._judge.posting(requests.post).ask(call, used)
+        finally:
+            # Equal calls of several rows are sent once: one of the rows has paid.
+            mine = requests.first is None or self._answers.is_paid_here(requests.first)
+            counted = used.total if mine else Usage(cache_hits=1)
+            meter.add(
+                counted,
+                endpoint=call.endpoint,
+                model=call.model,
+                answered_by=used.answered_by,
+            )
+
+
+class _Requests:
+    """The requests of one call, in a run over what has come."""
+
+    def __init__(self, spec: str, answers: ArrivedReplies, sample_index: int) -> None:
+        self._spec = spec
+        self._answers = answers
+        self._sample_index = sample_index
+        self.first: str | None = None
+
+    async def post(self, **body: Any) -> ChatReply:
+        body |= body.pop("extra_body", {})
+        key = fingerprint(_KEY_VERSION, endpoint_of(self._spec), body, self._sample_index)
+        self.first = self.first or key
+        found = self._answers.attempt(key)
+        if found is None:
+            raise _pending(self._spec, key, body)
+        try:
+            return found.read()
+        except Exception as error:
+            passes = isinstance(error, JudgeUnavailableError) or may_pass(error, read_fault(error))
+            if passes and found.number < MOST_TRIES:
+                raise _pending(self._spec, key, body) from None
+            raise
+
+
+def _pending(spec: str, key: str, body: dict[str, Any]) -> PendingError:
+    error = PendingError("the reply has not come yet")
+    # A copy: re-asks go on with the same list of messages.
+    error.endpoint, error.key, error.body = spec, key, dict(body)
+    return error
+
+
+@asynccontextmanager
+async def replayed_judge(
+    client: Client, model: str | None, options: AskOptions, answers: ArrivedReplies
+) -> AsyncIterator[ReplayedJudge | None]:
+    """Make the judge of a run by batches; its client is closed behind it.
+
+    Args:
+        client: A judge string; None for a run that asks no judge.
+        model: Model to ask; None takes the grader's, else the string's.
+        options: Settings of its calls, and how often it is asked again.
+        answers: What has come.
+
+    Raises:
+        ConfigurationError: The judge takes no batches.
+    """
+    if client is None:
+        yield None
+        return
+    assert isinstance(client, str), "whoever replays has looked for a string"
+    batch_host(client)
+    opened = own_async_judge(
+        client, model, limiter=RequestLimiter(1), reply_seconds=_SECONDS, options=options
+    )
+    async with opened as (judge, made):
+        assert isinstance(judge, AsyncDirectJudge), "hosts of batches are asked directly"
+        yield ReplayedJudge(judge, made, client, answers)

@@ -1,0 +1,262 @@
+"""How is a data set graded by batches? In rounds: send what is missing, take what came, go on.
+
+A round grades every row that has no outcome over the replies that have come. What it finds missing
+is sent; once that has come, the next round gets further, until no row is pending.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, aclosing, closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rag_evals.errors import ConfigurationError
+from rag_evals.judge import ENDED, BatchApi, BatchResult, BatchState, batch_host, read_result
+from rag_evals.run.batch_answers import RoundAnswers
+from rag_evals.run.batch_table import GIVEN, SENDING, WRITTEN, BatchPart, BatchTable
+from rag_evals.run.loop import runner_of
+from rag_evals.run.plan import Plan
+from rag_evals.run.progress import Report
+from rag_evals.run.run import Run
+from rag_evals.run.runner import OnOutcome
+from rag_evals.run.store import RunStore, read_manifest
+
+_FIRST_WAIT_SECONDS = 0.2
+_LONGEST_WAIT_SECONDS = 60.0
+_WAIT_FACTOR = 1.5
+
+Tell = Callable[[str], object]
+"""Is told in a line where the batches stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSteps:
+    """What is done with the batches of a run.
+
+    Attributes:
+        take: Take the results that are there.
+        send: Send what is missing.
+        wait: Do both until no row is pending.
+        max_requests: Requests of one batch, at most; None takes what the provider says.
+    """
+
+    take: bool = True
+    send: bool = True
+    wait: bool = False
+    max_requests: int | None = None
+
+
+async def aexecute_batches(
+    plan: Plan,
+    steps: BatchSteps,
+    *,
+    out: Path,
+    tell: Tell,
+    progress: Report | bool | None = None,
+    on_outcome: Callable[[], OnOutcome] | None = None,
+    command: str | None = None,
+) -> Run:
+    """Carry out a plan by batches, as far as replies have come.
+
+    Args:
+        plan: What is graded.
+        steps: What is done.
+        out: The run folder; a run that is there is gone on with.
+        tell: Is told where the batches stand.
+        progress: As for `evaluate`.
+        on_outcome: Returns, for each round, what is called with its outcomes, those of earlier
+            rounds among them.
+        command: Options of the command that begins the batches, as JSON; None leaves them.
+
+    Raises:
+        ConfigurationError: The judge takes no batches, or the provider refused one as a whole.
+    """
+    _check_judges(plan)
+    if plan.settings.restart:
+        with RunStore(out, plan.manifest(), restart=True):
+            pass
+    plan = replace(plan, batched=True, settings=replace(plan.settings, restart=False))
+    with BatchTable(out) as table:
+        if command is not None:
+            table.command = command
+        if steps.take:
+            take_results(table, tell)
+        while True:
+            run = await _round(plan, table, steps, out, progress, on_outcome)
+            if steps.send:
+                send_parts(table, tell)
+            if not (steps.wait and run.summary().pending):
+                return run
+            await _ended(table, tell)
+            take_results(table, tell)
+
+
+def _check_judges(plan: Plan) -> None:
+    """Refuse what no batch can ask, before anything is written."""
+    own = [] if plan.client is None else [plan.client]
+    asked = own + [endpoint for grader in plan.graders for endpoint in grader.endpoints]
+    if not asked:
+        raise ConfigurationError(
+            "this run asks no judge, so there is nothing to send in a batch; name one, as in "
+            "--judge openai/gpt-4o-mini"
+        )
+    for judge in asked:
+        if not isinstance(judge, str):
+            raise ConfigurationError(
+                "batches are sent to a judge that a string names, such as 'openai/gpt-4o-mini'; "
+                f"this client is {type(judge).__name__}"
+            )
+        batch_host(judge)
+
+
+async def _round(
+    plan: Plan,
+    table: BatchTable,
+    steps: BatchSteps,
+    out: Path,
+    progress: Report | bool | None,
+    on_outcome: Callable[[], OnOutcome] | None,
+) -> Run:
+    table.drop_written()
+    answers = RoundAnswers(table, max_requests=steps.max_requests)
+    opened = runner_of(plan, out=out, progress=progress, keep=False, results=False, answers=answers)
+    take = (lambda _: None) if on_outcome is None else on_outcome()
+    with answers.writing():
+        async with opened as runner, aclosing(runner.outcomes()) as outcomes:
+            async for outcome in outcomes:
+                take(outcome)
+            return runner.finished()
+
+
+def send_parts(table: BatchTable, tell: Tell) -> None:
+    """Send the parts that were written; one that a killed program was sending is looked for."""
+    with _Apis() as apis:
+        for part in table.parts():
+            if part.batch is not None:
+                continue
+            if batch_host(part.endpoint).is_local:
+                path, out = table.path_of(part.number), table.path_of(part.number, ".out")
+                table.note(part.number, status=GIVEN)
+                tell(f"to do: vllm run-batch -i {path} -o {out} --model {part.model}")
+                continue
+            again = part.status == SENDING
+            # Before anything is sent: whoever comes after a kill looks for what is there.
+            table.note(part.number, status=SENDING)
+            api = apis.of(part.endpoint)
+            file = part.file
+            if file is None:
+                file = api.upload(table.path_of(part.number), part.name, again=again)
+                table.note(part.number, file=file)
+            made = api.create(file, part.name, again=again)
+            table.note(part.number, batch=made.name, status=made.status)
+            tell(f"sent: batch {made.name} with {part.requests} requests to {part.model}")
+
+
+def take_results(table: BatchTable, tell: Tell) -> None:
+    """Take the results of batches that have ended; of each, all or nothing.
+
+    Raises:
+        ConfigurationError: The provider refused a batch as a whole, or does not know it.
+    """
+    with _Apis() as apis:
+        for part in table.parts():
+            if batch_host(part.endpoint).is_local:
+                _take_file(table, part, tell)
+            elif part.batch is not None:
+                _take_batch(table, part, apis.of(part.endpoint), tell)
+
+
+def _take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
+    path = table.path_of(part.number, ".out")
+    if not path.exists():
+        return
+    with path.open("rb") as lines:
+        table.take(part, "completed", _read_all(lines))
+    tell(f"taken: {path}")
+
+
+def _take_batch(table: BatchTable, part: BatchPart, api: BatchApi, tell: Tell) -> None:
+    state = _noted(table, part, api)
+    if state.status not in ENDED:
+        return
+    if state.status == "failed" and not state.results:
+        table.release(part, state.status)
+        raise ConfigurationError(
+            f"the provider worked off nothing of batch {state.name}: "
+            f"{state.message or 'it says no reason'}; when that is mended, `rag-evals batch "
+            f"submit {table.folder.parent}` sends its {part.requests} requests again"
+        )
+    results = (result for file in state.results for result in api.results(file))
+    table.take(part, state.status, results)
+    tell(f"taken: batch {state.name}, {state.status}, {state.ended} of {part.requests} requests")
+
+
+def _noted(table: BatchTable, part: BatchPart, api: BatchApi) -> BatchState:
+    state = api.state(str(part.batch))
+    table.note(part.number, status=state.status, ended=state.ended)
+    return state
+
+
+def _read_all(lines: Iterable[bytes]) -> Iterator[BatchResult]:
+    return (found for line in lines if (found := read_result(line)) is not None)
+
+
+def ask_states(table: BatchTable) -> list[BatchPart]:
+    """Ask where the batches under way stand, and return all parts that are not taken."""
+    with _Apis() as apis:
+        for part in table.parts():
+            if part.batch is not None:
+                _noted(table, part, apis.of(part.endpoint))
+    return table.parts()
+
+
+async def _ended(table: BatchTable, tell: Tell) -> None:
+    """Wait until all batches under way have ended, ever more patiently."""
+    seconds = _FIRST_WAIT_SECONDS
+    told = ""
+    while True:
+        parts = ask_states(table)
+        if any(part.batch is None for part in parts):
+            raise ConfigurationError(
+                "the requests are to be worked off by a program of yours, so there is nothing to "
+                f"wait for; then `rag-evals batch collect {table.folder.parent}`"
+            )
+        if (words := batch_words(parts)) != told:
+            tell(words)
+            told = words
+        if all(part.status in ENDED for part in parts):
+            return
+        await asyncio.sleep(seconds)
+        seconds = min(seconds * _WAIT_FACTOR, _LONGEST_WAIT_SECONDS)
+
+
+def pending_in(folder: Path) -> int:
+    """Return how many gradings of a run folder had no outcome after its last round."""
+    return int(read_manifest(folder).get("pending", 0))
+
+
+def batch_words(parts: Iterable[BatchPart]) -> str:
+    """Say where the batches under way stand, in one line."""
+    sent = [part for part in parts if part.status != WRITTEN]
+    ended = sum(part.status in ENDED for part in sent)
+    requests, done = sum(part.requests for part in sent), sum(part.ended for part in sent)
+    return f"batches: {ended} of {len(sent)} ended, {done} of {requests} requests worked off"
+
+
+class _Apis:
+    """The batches of each endpoint, with one client for all its parts."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, BatchApi] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "_Apis":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def of(self, endpoint: str) -> BatchApi:
+        if endpoint not in self._opened:
+            self._opened[endpoint] = self._stack.enter_context(closing(BatchApi(endpoint)))
+        return self._opened[endpoint]

@@ -1,0 +1,124 @@
+"""`grade --batch` and `rag-evals batch`: a run in steps that may be days apart."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rag_evals.cli.main import app
+from rag_evals.cli.shared.exits import exit_code_of
+from rag_evals.testing import ScriptedJudge
+from tests.conftest import EIFFEL
+
+Start = Callable[..., ScriptedJudge]
+GRADE = "grade rows.jsonl --judge openai/gpt-4o-mini --batch --no-cache --quiet --out run".split()
+
+
+@pytest.fixture
+def data() -> None:
+    """Write the rows."""
+    rows = [{"id": "a", **EIFFEL}, {"id": "b", **EIFFEL, "answer": "The tower stands in Paris."}]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def run(*words: str) -> tuple[int, str]:
+    """Give a command, and return its exit code and all that it said."""
+    runner = CliRunner()
+    with runner.isolation() as streams:
+        try:
+            code = exit_code_of(lambda: app(list(words), standalone_mode=False))
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 0
+        said = streams[2].getvalue().decode()
+    return code, said
+
+
+@pytest.mark.usefixtures("data")
+def test_a_run_goes_on_from_command_to_command(scripted: Start) -> None:
+    """Pending rows are counted and hold the gate open; then all is as in a run that waits."""
+    judge = scripted()
+    code, said = run(*GRADE, "--grader", "faithfulness_two_step", "--fail-under", "0.1")
+    assert code == 4, said
+    assert "gate not decided: 2 gradings are pending" in said
+    assert "2 gradings pending: their replies have not come" in said
+    assert not Path("run/results.jsonl").read_text()
+    Path("elsewhere").mkdir()
+    os.chdir("elsewhere")
+
+    assert "batch_0: completed, 2 of 2 requests worked off" in run("batch", "status", "../run")[1]
+    code, said = run("batch", "collect", "../run")
+    assert (code, len(judge.requests)) == (4, 2), said
+    code, said = run("batch", "submit", "../run")
+    assert (code, len(judge.requests)) == (4, 4), said
+    code, said = run("batch", "collect", "../run")
+    assert code == 0, said
+    assert "over 2 scored of 2" in said
+    assert "pending" not in said
+    assert Path("../run/results.jsonl").read_text().count("\n") == 2
+    assert "0 gradings pending" in run("batch", "status", "../run")[1]
+
+
+@pytest.mark.usefixtures("data")
+def test_one_command_waits_for_all(scripted: Start) -> None:
+    """`--wait` sends, waits and takes until no row is pending; then the gate is asked."""
+    scripted()
+
+    code, said = run(*GRADE, "--wait", "--grader", "faithfulness_two_step", "--fail-under", "0.1")
+
+    assert code == 0, said
+    assert said.count("sent: batch") == 2
+    assert "batches: 1 of 1 ended, 2 of 2 requests worked off" in said
+
+
+BAD: list[tuple[str, str]] = [
+    ("grade rows.jsonl --wait", "--wait does nothing without --batch"),
+    ("grade rows.jsonl --batch", "this run asks no judge"),
+    ("grade rows.jsonl --batch --judge cohere/m", "judge 'cohere/m' takes no batches here"),
+    ("grade rows.jsonl --batch --judge decisions:openai/m", "takes no batches here"),
+    ("grade - --batch --judge openai/m", "standard input can be read once"),
+    ("grade rows.jsonl --batch --judge openai/m --sample 2", "--batch sends all rows at once"),
+    ("batch collect nowhere", "'nowhere' has no batch; `rag-evals grade DATA"),
+    ("batch submit nowhere", "'nowhere' has no batch"),
+    ("batch status rows.jsonl", "'rows.jsonl' has no batch"),
+    ("grade rows.jsonl --judge openai/gpt-4o-mini --out run", "would be paid for twice"),
+    ("grade rows.jsonl --judge openai/other --out run --batch", "holds another run"),
+]
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize(("command", "message"), BAD)
+def test_what_cannot_work_is_said_in_one_line(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, command: str, message: str
+) -> None:
+    """Exit code 2, one line, and nothing is sent."""
+    judge = scripted()
+    monkeypatch.setenv("CO_API_KEY", "k")
+    assert run(*GRADE)[0] == 0
+    sent = len(judge.desk.files)
+
+    code, said = run(*command.split())
+
+    assert code == 2, said
+    assert message in said.splitlines()[-1]
+    assert len(judge.desk.files) == sent
+
+
+@pytest.mark.usefixtures("data")
+def test_a_batch_that_the_endpoint_does_not_know_is_named(scripted: Start) -> None:
+    """Another key or address: one line, and nothing is lost."""
+    scripted()
+    assert run(*GRADE)[0] == 0
+    first = os.environ["OPENAI_BASE_URL"]
+    other = scripted()
+    # The same address, so that it is the same run, and another account behind it.
+    Path("run/manifest.json").write_text(
+        Path("run/manifest.json").read_text().replace(first, other.base_url)
+    )
+
+    code, said = run("batch", "collect", "run")
+
+    assert code == 2, said
+    assert "has no batch 'batch_0': it was made with another key" in said.splitlines()[-1]
