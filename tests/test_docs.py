@@ -295,7 +295,7 @@ def test_docstring_examples_run(module: Path, workplace: Path, eval_example: Eva
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_names_its_language(page: Path) -> None:
     """No block escapes the tests by a language that they do not know."""
-    known = {"mermaid", "python", "bash", "console", "text", "jinja", "json", "csv", "yaml"}
+    known = {"diff", "mermaid", "python", "bash", "console", "text", "jinja", "json", "csv", "yaml"}
 
     assert {block.language for block in _blocks(page.read_text(encoding="utf-8"))} <= known
 

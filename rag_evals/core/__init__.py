@@ -69,7 +69,7 @@ from rag_evals.core.result import (
     Tallies,
 )
 from rag_evals.core.sample import Sample, TextInput
-from rag_evals.core.shown import findings_line, result_html
+from rag_evals.core.shown import findings_line, findings_lines, result_html
 from rag_evals.core.text_reply import TextReply
 from rag_evals.core.verdict import Evidence, Verdict
 from rag_evals.core.verifier import CacheMode, Verifier
@@ -136,6 +136,7 @@ __all__ = [
     "facts_of",
     "fault_of",
     "findings_line",
+    "findings_lines",
     "findings_of",
     "fingerprint",
     "is_last_attempt",
