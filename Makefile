@@ -7,7 +7,7 @@ export UV_SYSTEM_CERTS ?= 1
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --no-sync
 
-.PHONY: all demo test test-real test-peers install format lint typecheck imports docs clean
+.PHONY: all demo test test-real test-peers test-trackers install format lint typecheck imports docs clean
 
 all: lint typecheck imports test docs
 
@@ -25,6 +25,10 @@ test-real: .venv-real/installed  ## Judge with a small real model on a real serv
 
 test-peers: .venv-ragas/installed .venv-deepeval/installed  ## Grade the same rows with ragas and deepeval
 	$(RUN) pytest tests/peers
+
+test-trackers: .venv-trackers/installed  ## Send scores through the packages of other tools, offline
+	RAG_EVALS_REQUIRE_TRACKERS=1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \
+		.venv-trackers/bin/python -m pytest -q tests/trackers
 
 install: .venv/installed
 
@@ -71,6 +75,12 @@ clean:
 .venv-deepeval/installed: .venv/installed
 	$(UV) venv --quiet --clear --python .venv/bin/python .venv-deepeval
 	$(UV) pip install --quiet --python .venv-deepeval/bin/python deepeval==4.3.1 openai
+	@touch $@
+
+.venv-trackers/installed: .venv/installed
+	$(UV) venv --quiet --clear --python .venv/bin/python .venv-trackers
+	$(UV) pip install --quiet --python .venv-trackers/bin/python langfuse langsmith \
+		arize-phoenix-client inspect-ai pydantic-evals dspy mlflow-skinny deepeval pytest -e .
 	@touch $@
 
 # uv, where the machine has none: in a folder of its own, with nothing but pip. A Python without

@@ -73,6 +73,7 @@ from rag_evals.core.shown import findings_line, findings_lines, result_html
 from rag_evals.core.text_reply import TextReply
 from rag_evals.core.verdict import Evidence, Verdict
 from rag_evals.core.verifier import CacheMode, Verifier
+from rag_evals.core.watching import Watcher, Work, watch, watched, watching
 from rag_evals.core.wrapped_verifier import WrappedVerifier
 
 __all__ = [
@@ -126,6 +127,8 @@ __all__ = [
     "Verifier",
     "VerifyCall",
     "VerifyReply",
+    "Watcher",
+    "Work",
     "WrappedVerifier",
     "as_claims",
     "check_each_once",
@@ -152,6 +155,9 @@ __all__ = [
     "result_html",
     "state_text",
     "text_before",
+    "watch",
+    "watched",
+    "watching",
     "written_out",
     "yes_or_no",
 ]

@@ -3,7 +3,18 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from rag_evals.core import Flow, LocalCall, Meter, Step, StepReply, VerifyCall
+from rag_evals.core import (
+    Flow,
+    JudgeReply,
+    LocalCall,
+    Meter,
+    Step,
+    StepReply,
+    VerifyCall,
+    Work,
+    watched,
+    watching,
+)
 from rag_evals.errors import ConfigurationError, GradingError
 from rag_evals.judge import AsyncJudge, Judge, async_judge_for, judge_for
 
@@ -76,7 +87,10 @@ def _do(step: Step, judge: Judge | None, meter: Meter, named: Callable[[str], Ju
         judge = named(step.endpoint)
     if judge is None:
         raise _no_judge()
-    return judge.ask(step, meter)
+    with watched(Work("call", "", step, judge)) as work:
+        work.result = judge.ask(step, meter)
+        reply: JudgeReply = work.result
+    return reply
 
 
 async def _do_all(
@@ -108,7 +122,7 @@ async def _do_async(
         judge = await named(step.endpoint)
     if judge is None:
         raise _no_judge()
-    return await judge.ask(step, meter)
+    return await watching(Work("call", "", step, judge), judge.ask(step, meter))
 
 
 def _identity(judge: Judge | AsyncJudge | None) -> str | None:

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from contextvars import copy_context
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
-from rag_evals.core import named_arguments
+from rag_evals.core import Work, named_arguments, watched
 from rag_evals.dataset import Columns, Data
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
@@ -207,7 +208,7 @@ def execute(
         return asyncio.run(work)
     # A loop cannot be entered twice; the run gets a thread with a loop of its own.
     with ThreadPoolExecutor(1, "rag-evals") as pool:
-        return pool.submit(_run_alone, work).result()
+        return pool.submit(copy_context().run, _run_alone, work).result()
 
 
 def _run_alone(work: Coroutine[Any, Any, Run]) -> Run:
@@ -233,9 +234,13 @@ async def aexecute(
     """Carry out a plan in the running event loop; arguments as for `evaluate`."""
     results = keep or on_outcome is not None  # of an earlier run
     opened = runner_of(plan, out=out, progress=progress, keep=keep, results=results)
-    async with opened as runner:
-        async with aclosing(runner.outcomes()) as outcomes:
-            async for outcome in outcomes:
-                if on_outcome is not None and isawaitable(said := on_outcome(outcome)):
-                    await said
-        return runner.finished()
+    names = ", ".join(grader.name for grader in plan.graders)
+    with watched(Work("run", names, plan.identity)) as work:
+        async with opened as runner:
+            async with aclosing(runner.outcomes()) as outcomes:
+                async for outcome in outcomes:
+                    if on_outcome is not None and isawaitable(said := on_outcome(outcome)):
+                        await said
+            work.result = runner.finished()
+        run: Run = work.result
+    return run

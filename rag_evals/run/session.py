@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from rag_evals.core import Meter, Sample, Usage, named_arguments
+from rag_evals.core import Meter, Sample, Usage, Work, named_arguments, watching
 from rag_evals.dataset import Columns, NumberedSample, RowData
 from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, UnknownNameError
 from rag_evals.grading import Grader, drive_async
@@ -147,7 +147,9 @@ class AsyncGradingSession:
             together: What it shares with other gradings of the row, from `together`.
         """
         try:
-            return await self._graded(row, grader, together)
+            return await watching(
+                Work("row", grader.name, row), self._graded(row, grader, together)
+            )
         finally:
             if together is not None:
                 together.leave()

@@ -1,0 +1,190 @@
+"""How are runs seen in a trace? Spans for run, row and judge call, and an event for each score.
+
+Only the API of OpenTelemetry is used: where spans and events go is set up by the program, or by
+`opentelemetry-instrument rag-evals grade ...`, which finds `RagEvalsInstrumentor` by itself.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from rag_evals.core import JudgeReply, Work, watch
+from rag_evals.dataset import required_module
+from rag_evals.integrations.rows import explanation
+from rag_evals.judge import model_in
+from rag_evals.run import Outcome, Run
+
+CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""OpenTelemetry's own variable: `true` lets explanations, which quote the answer, into events."""
+
+_HEX = 16
+_PROVIDERS = {"api.openai.com": "openai", "api.anthropic.com": "anthropic"}
+
+
+def instrument(
+    *,
+    explanations: bool | None = None,
+    tracer_provider: Any = None,
+    logger_provider: Any = None,
+) -> Callable[[], None]:
+    """Write spans and events for all grading of this process from now on.
+
+    Args:
+        explanations: Whether events have the statements and reasons, which quote the answer; None
+            asks the variable `CONTENT_VARIABLE`, and takes False without it.
+        tracer_provider: Where spans go; None takes the program's.
+        logger_provider: Where events go; None takes the program's.
+
+    Returns:
+        A function that ends it.
+
+    Raises:
+        MissingExtraError: `opentelemetry-api` is not installed.
+    """
+    purpose = "write spans"
+    trace = required_module("opentelemetry.trace", "otel", purpose)
+    logs = required_module("opentelemetry._logs", "otel", purpose)
+    if explanations is None:
+        explanations = os.environ.get(CONTENT_VARIABLE, "").lower() in ("true", "1")
+    watcher = _Spans(
+        trace,
+        logs,
+        trace.get_tracer("rag_evals", tracer_provider=tracer_provider),
+        logs.get_logger("rag_evals", logger_provider=logger_provider),
+        explanations,
+    )
+    return watch(watcher)
+
+
+class RagEvalsInstrumentor:
+    """What `opentelemetry-instrument` calls; in a program, `instrument()` does the same."""
+
+    _stop: Callable[[], None] | None = None
+
+    def instrument(self, **options: Any) -> None:
+        """Begin; options that this has no use for are passed over."""
+        known = ("explanations", "tracer_provider", "logger_provider")
+        type(self)._stop = instrument(**{name: options[name] for name in known if name in options})
+
+    def uninstrument(self, **_: Any) -> None:
+        """End."""
+        if self._stop is not None:
+            self._stop()
+
+
+class _Spans:
+    """Makes a span of each piece of work."""
+
+    def __init__(self, trace: Any, logs: Any, tracer: Any, logger: Any, explanations: bool) -> None:
+        self._trace = trace
+        self._logs = logs
+        self._tracer = tracer
+        self._logger = logger
+        self._explanations = explanations
+
+    def __call__(self, work: Work) -> AbstractContextManager[object]:
+        """Begin the span of a piece of work."""
+        return {"run": self._run, "row": self._row, "call": self._call}[work.kind](work)
+
+    @contextmanager
+    def _run(self, work: Work) -> Iterator[None]:
+        given = {"rag_evals.graders": work.name, "rag_evals.judge": str(work.subject.get("judge"))}
+        with self._tracer.start_as_current_span("rag_evals run", attributes=given) as span:
+            yield
+            if isinstance(work.result, Run):
+                for name, each in work.result.summary().graders.items():
+                    span.set_attribute(f"rag_evals.{name}.scored", each.scored)
+                    if (mean := each.mean()) is not None:
+                        span.set_attribute(f"rag_evals.{name}.mean", mean)
+
+    @contextmanager
+    def _row(self, work: Work) -> Iterator[None]:
+        judged = self._judged_span(work.subject.columns)
+        links = [] if judged is None else [self._trace.Link(judged)]
+        given = {"rag_evals.grader": work.name, "rag_evals.sample_id": work.subject.name}
+        name = f"rag_evals row {work.name}"
+        with self._tracer.start_as_current_span(name, attributes=given, links=links) as span:
+            yield
+            if isinstance(work.result, Outcome):
+                outcome = work.result
+                span.set_attribute("rag_evals.status", outcome.status)
+                if outcome.error is not None:
+                    span.set_attribute("error.type", outcome.error.type)
+                    span.set_status(self._trace.Status(self._trace.StatusCode.ERROR))
+                self._emit(outcome, judged)
+
+    @contextmanager
+    def _call(self, work: Work) -> Iterator[None]:
+        identity = getattr(work.by, "identity", None) or ""
+        model = work.subject.model or model_in(identity)
+        host = urlsplit(identity.partition("\n")[0]).hostname or "unknown"
+        given = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": _PROVIDERS.get(host, host),
+            "gen_ai.request.model": model,
+            "server.address": host,
+        }
+        with self._tracer.start_as_current_span(
+            f"chat {model}", kind=self._trace.SpanKind.CLIENT, attributes=given
+        ) as span:
+            yield
+            if isinstance(work.result, JudgeReply):
+                usage = work.result.usage
+                span.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
+                span.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
+                span.set_attribute("rag_evals.reasks", usage.reasks)
+                span.set_attribute("rag_evals.cache_hits", usage.cache_hits)
+
+    def _emit(self, outcome: Outcome, judged: Any) -> None:
+        # The convention wants the event in the span that is judged, not in the one that judges.
+        context = None
+        if judged is not None:
+            context = self._trace.set_span_in_context(self._trace.NonRecordingSpan(judged))
+        self._logger.emit(
+            self._logs.LogRecord(
+                context=context,
+                event_name="gen_ai.evaluation.result",
+                severity_number=self._logs.SeverityNumber.INFO,
+                attributes=evaluation_attributes(outcome, explained=self._explanations),
+            )
+        )
+
+    def _judged_span(self, columns: Mapping[str, Any]) -> Any:
+        trace_id, span_id = (_number(columns.get(name)) for name in ("trace_id", "span_id"))
+        found = self._trace.SpanContext(
+            trace_id, span_id, is_remote=True, trace_flags=self._trace.TraceFlags(1)
+        )
+        return found if found.is_valid else None
+
+
+def evaluation_attributes(outcome: Outcome, *, explained: bool) -> dict[str, str | float]:
+    """Return an outcome in the words of OpenTelemetry's convention.
+
+    Args:
+        outcome: What came of a row.
+        explained: Whether statements and reasons are in it.
+    """
+    found: dict[str, str | float] = {"gen_ai.evaluation.name": outcome.grader}
+    if outcome.score is not None:
+        found["gen_ai.evaluation.score.value"] = outcome.score
+    # A score says all by itself; without one the label says why.
+    label = outcome.reason or ("failed" if outcome.status == "failed" else None)
+    if label is not None:
+        found["gen_ai.evaluation.score.label"] = label
+    if outcome.error is not None:
+        found["error.type"] = outcome.error.type
+    if explained:
+        found["gen_ai.evaluation.explanation"] = explanation(outcome)
+    return found
+
+
+def _number(given: Any) -> int:
+    """Read an id as tools write it: hexadecimal text, or a number; 0, which is none, otherwise."""
+    if isinstance(given, int):
+        return given
+    try:
+        return int(str(given), _HEX)
+    except ValueError:
+        return 0
