@@ -7,11 +7,10 @@ outcome. One that ends by itself is replaced, and its rows are graded again.
 
 import asyncio
 import logging
-import signal
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -38,12 +37,12 @@ from rag_evals.run.worker_messages import (
     Pause,
     Ready,
     ToWorker,
-    Unpacker,
     Waiting,
     WithoutTemperature,
     packed,
     packed_plan,
 )
+from rag_evals.run.worker_process import WorkerProcess, start_process
 from rag_evals.text import one_line
 
 _log = logging.getLogger(__name__)
@@ -186,53 +185,6 @@ class WorkerPool:
             slot.fail(error)
 
 
-class _Process(asyncio.SubprocessProtocol):
-    """One worker process, and the pipes to it."""
-
-    def __init__(self, take: Callable[[FromWorker], None], ended: Callable[["_Process"], None]):
-        self._take = take
-        self._has_ended = ended
-        self._unpacker = Unpacker()
-        self._transport: asyncio.SubprocessTransport
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the pipes."""
-        assert isinstance(transport, asyncio.SubprocessTransport), "asyncio starts a process"
-        self._transport = transport
-
-    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        """Take what the worker sends."""
-        del fd
-        assert isinstance(data, bytes), "pipes are not text"
-        for message in self._unpacker.messages(data):
-            self._take(message)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """The process has ended, and all that it sent was taken."""
-        del error
-        self._transport.close()
-        self.ended.set_result(None)
-        self._has_ended(self)
-
-    def send(self, data: bytes) -> None:
-        """Send bytes; to a process that has ended, nothing is sent."""
-        pipe = self._transport.get_pipe_transport(0)
-        assert isinstance(pipe, asyncio.WriteTransport), "standard input is a pipe"
-        pipe.write(data)
-
-    def end(self) -> None:
-        """Kill the process, if it has not ended."""
-        self._transport.close()
-
-    def how_it_ended(self) -> str:
-        """Say it in words."""
-        code = self._transport.get_returncode()
-        if code is not None and code < 0:
-            return f"was ended by {signal.Signals(-code).name}"
-        return f"ended by itself, with exit code {code}"
-
-
 class _Slot:
     """The place of one worker: its rows, and its process, which may be replaced."""
 
@@ -241,7 +193,7 @@ class _Slot:
         self._places = plan.settings.session.concurrency
         self._number = plan.settings.session.share.place + 1
         self._plan = packed_plan(plan)
-        self._process: _Process | None = None
+        self._process: WorkerProcess | None = None
         self._sent: dict[int, DealtRow] = {}
         self._left: deque[DealtRow] = deque()
         self._closing = False
@@ -256,14 +208,7 @@ class _Slot:
 
     async def start(self) -> None:
         """Start a process; once it is ready, it gets the rows that are there."""
-        # As the same Python with the same modules; never by running the user's script again.
-        code = (
-            f"import sys; sys.path[:] = {sys.path!r}; from rag_evals.run.worker import main; main()"
-        )
-        loop = asyncio.get_running_loop()
-        _, process = await loop.subprocess_exec(
-            lambda: _Process(self._take, self._ended), sys.executable, "-c", code, stderr=None
-        )
+        process = await start_process(self._take, self._ended)
         self._process = process
         process.send(self._plan)
 
@@ -336,7 +281,7 @@ class _Slot:
             case _:
                 self._pool.take(message, self)
 
-    def _ended(self, process: _Process) -> None:
+    def _ended(self, process: WorkerProcess) -> None:
         self._process = None
         if self._closing:
             return
