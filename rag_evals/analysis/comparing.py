@@ -17,7 +17,7 @@ from rag_evals.analysis.comparison import (
     GraderComparison,
 )
 from rag_evals.analysis.differences import named_differences
-from rag_evals.analysis.pairing import paired_runs
+from rag_evals.analysis.pairing import guessed_differences, paired_runs
 from rag_evals.core import named_arguments
 from rag_evals.errors import ConfigurationError, UnpairedScoresError
 from rag_evals.run import (
@@ -34,6 +34,7 @@ from rag_evals.stats import (
     GateTest,
     Interval,
     PairedComparison,
+    SampledDifference,
     compare_paired,
     gate_test,
     holm_adjusted,
@@ -41,13 +42,14 @@ from rag_evals.stats import (
     mcnemar_exact,
     mean_interval,
     of_differences,
+    sampled_difference,
 )
 
 RunInput = str | Path | Run
 """A run folder, or a run in memory."""
 
 _CHANGES_KEPT = 20
-_Compare = Callable[[Sequence[str], "_Pair"], PairedComparison]
+_Compare = Callable[[Sequence[str], Sequence[str], "_Pair"], PairedComparison]
 
 
 @named_arguments
@@ -111,7 +113,7 @@ def compare(
     if not pairs_with_rows:
         raise UnpairedScoresError(_no_pair(first, second))
     paired = partial(_paired, confidence=confidence, resamples=resamples, seed=seed)
-    overall = [paired(pair.rows, pair) for pair in pairs_with_rows]
+    overall = [paired(pair.rows, pair.others, pair) for pair in pairs_with_rows]
     adjusted = holm_adjusted([each.significance.p_value for each in overall])
     return Comparison(
         _name(first),
@@ -130,7 +132,13 @@ def compare(
 
 
 def _paired(
-    rows: Sequence[str], pair: "_Pair", *, confidence: float, resamples: int, seed: int
+    rows: Sequence[str],
+    others: Sequence[str],
+    pair: "_Pair",
+    *,
+    confidence: float,
+    resamples: int,
+    seed: int,
 ) -> PairedComparison:
     compared = compare_paired(
         pair.scores(0, rows),
@@ -143,8 +151,8 @@ def _paired(
     if pair.same:
         # What a run says about itself is no sample of anything: the difference is 0, surely.
         itself = Interval(0.0, 0.0, 0.0, confidence, "the same outcomes")
-        compared = replace(compared, difference=itself)
-    return compared
+        return replace(compared, difference=itself)
+    return compared.over_all_rows(pair.sampled(rows, others, confidence))
 
 
 class _Pair:
@@ -166,17 +174,50 @@ class _Pair:
         self._scores = tuple(
             {row: score_of(record, count) for row, record in run.items()} for run in self._runs
         )
+        self._whole = (first, second)
+        self._count = count
+        self._guessed = guessed_differences(grader, first, second, count)
         self._clusters = clusters
         one, other = self._scores
         self.same = self._runs[0] == self._runs[1]
         self._common = [row for row in one if row in other]
         self.rows = [row for row in self._common if one[row] is not None and other[row] is not None]
+        graded = set(self._common)
+        self.others = [row for row in self._guessed if row not in graded]
 
     def scores(self, run: int, rows: Sequence[str]) -> list[float]:
         return [score for row in rows if (score := self._scores[run][row]) is not None]
 
     def clusters_of(self, rows: Sequence[str]) -> list[str | None] | None:
         return [self._clusters.get(row) for row in rows] if self._clusters else None
+
+    def sampled(
+        self, rows: Sequence[str], others: Sequence[str], confidence: float
+    ) -> SampledDifference | None:
+        """Say what free judges of all rows add, where dear ones graded a sample of them."""
+        both = [row for row in rows if row in self._guessed]
+        old, new = self.scores(0, both), self.scores(1, both)
+        return sampled_difference(
+            [after - before for before, after in zip(old, new, strict=True)],
+            [self._guessed[row] for row in both],
+            [self._guessed[row] for row in others],
+            clusters=self.clusters_of(both),
+            other_clusters=self.clusters_of(others),
+            confidence=confidence,
+        )
+
+    def mean(self, run: int, paired: PairedComparison) -> Interval:
+        """Return the mean of one run over the rows that the comparison is about."""
+        confidence = paired.difference.confidence
+        design = self._whole[run].summary().designs.get(self.grader)
+        if paired.sampled is not None and design is not None:
+            over_all = design.interval(confidence, self._count)
+            if over_all is not None:
+                return over_all
+        rows = self.rows
+        return mean_interval(
+            self.scores(run, rows), clusters=self.clusters_of(rows), confidence=confidence
+        )
 
     def coverage(self) -> PairCoverage:
         one, other = self._scores
@@ -212,16 +253,11 @@ class _Pair:
         old, new = self.scores(0, self.rows), self.scores(1, self.rows)
         old_passed = [score >= threshold for score in old]
         new_passed = [score >= threshold for score in new]
-        estimated = partial(
-            mean_interval,
-            clusters=self.clusters_of(self.rows),
-            confidence=paired.difference.confidence,
-        )
         return GraderComparison(
             grader=self.grader,
             coverage=self.coverage(),
-            baseline=estimated(old),
-            candidate=estimated(new),
+            baseline=self.mean(0, paired),
+            candidate=self.mean(1, paired),
             paired=paired,
             adjusted_p=adjusted_p,
             passes=mcnemar_exact(old_passed, new_passed),
@@ -268,7 +304,10 @@ def _by_group(
     members: dict[str | None, list[str]] = {}
     for row in pair.rows:
         members.setdefault(groups.get(row), []).append(row)
-    compared = [paired(rows, pair) for rows in members.values()]
+    others: dict[str | None, list[str]] = {}
+    for row in pair.others:
+        others.setdefault(groups.get(row), []).append(row)
+    compared = [paired(rows, others.get(group, ()), pair) for group, rows in members.items()]
     adjusted = holm_adjusted([each.significance.p_value for each in compared])
     return tuple(
         GroupComparison(group, each, p_value)

@@ -23,7 +23,14 @@ from rag_evals.run import (
     plot_differences,
     require_share,
 )
-from rag_evals.stats import GateTest, Interval, PairedComparison, PairedVerdict, PassFailTest
+from rag_evals.stats import (
+    GateTest,
+    Interval,
+    PairedComparison,
+    PairedVerdict,
+    PassFailTest,
+    SampledDifference,
+)
 from rag_evals.text import html_head
 
 _ROWS_SHOWN = 10
@@ -36,7 +43,8 @@ class GraderComparison:
     Attributes:
         grader: Its name; "strict -> mild" for two graders that were paired.
         coverage: How many rows have a score in both runs, and why the others have none.
-        baseline: Mean score of the first run over the rows that both scored.
+        baseline: Mean score of the first run over the rows that both scored; over all rows where
+            dear judges graded samples of them, and free ones all (`paired.sampled`).
         candidate: The same of the second run.
         paired: Difference, interval, p-value, wins and losses over those rows.
         adjusted_p: The p-value, adjusted over the graders (Holm).
@@ -296,6 +304,8 @@ def _grader_lines(grader: GraderComparison, threshold: float, graders: int) -> I
     paired, passes = grader.paired, grader.passes
     yield f"{grader.grader}: {verdict_words(grader)}"
     yield f"  scored in both  {_coverage_words(grader.coverage)}{_clusters(paired)}"
+    if paired.sampled is not None:
+        yield f"  over            {_sampled_words(paired.sampled)}"
     yield f"  baseline        {interval_words(grader.baseline)}"
     yield f"  candidate       {interval_words(grader.candidate)}"
     yield f"  difference      {difference_words(paired)}"
@@ -312,6 +322,13 @@ def _grader_lines(grader: GraderComparison, threshold: float, graders: int) -> I
             f"{group.paired.samples} rows, {group_verdict_words(group)}"
         )
     yield from _row_lines(grader)
+
+
+def _sampled_words(found: SampledDifference) -> str:
+    return (
+        f"all {found.rows} rows, which the free judge graded: {found.sampled} rows graded by both "
+        f"are worth {found.effective_rows:.0f}"
+    )
 
 
 def _row_lines(grader: GraderComparison) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from rag_evals.errors import ConfigurationError, UnknownNameError
-from rag_evals.run import Run
+from rag_evals.run import Run, guesses
 
 _Names = list[tuple[str, str]]
 
@@ -61,12 +61,33 @@ def _renamed(run: Run, names: _Names, alone: bool, graders: Sequence[str]) -> Ru
     for key in ("graders", "models"):
         known = identity.get(key) or {}
         identity[key] = {new: known[old] for old, new in names if old in known}
-    return Run(
+    renamed = Run(
         [{**record, "grader": new} for old, new in names for record in run.of_grader(old)],
         folder=run.folder,
         manifest={**run.manifest, "identity": identity},
         samples=run.samples,
     )
+    return renamed if run.free is None else renamed.beside(_renamed(run.free, names, True, ()))
+
+
+def guessed_differences(
+    grader: str, first: Run, second: Run, count: Mapping[str, float]
+) -> dict[str, float]:
+    """Return by how much the candidate is better, as judges of every row say, by sample id.
+
+    Args:
+        grader: Its name in both runs.
+        first: The baseline.
+        second: The candidate.
+        count: Numbers for reasons of rows without a score.
+
+    Returns:
+        Nothing where neither run is of a sample. A run that is of none speaks for itself.
+    """
+    if first.free is None and second.free is None:
+        return {}
+    old, new = (guesses((run.free or run).of_grader(grader), count) for run in (first, second))
+    return {row: new[row] - guess for row, guess in old.items() if row in new}
 
 
 def parse_pairs(texts: Sequence[str]) -> dict[str, str]:

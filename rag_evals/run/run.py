@@ -206,6 +206,11 @@ class Run(KeptRun, ScoreNumbers):
             self._free = load_run(free_folder(self.folder))
         return self._free
 
+    def beside(self, free: "Run") -> "Run":
+        """Note the free judge's run of every row, of which this one graded a sample."""
+        self._free = free
+        return self
+
     def gate(
         self,
         mean: float,

@@ -44,6 +44,7 @@ from rag_evals.stats.power import rows_to_detect
 from rag_evals.stats.prediction_powered import CorrectedMean, prediction_powered_mean
 from rag_evals.stats.repeats import majority, within_variance
 from rag_evals.stats.rogan_gladen import CorrectedRate, rogan_gladen_rate
+from rag_evals.stats.sampled_difference import SampledDifference, sampled_difference
 from rag_evals.stats.significance import (
     PassFailTest,
     SignificanceTest,
@@ -89,6 +90,7 @@ __all__ = [
     "PairedVerdict",
     "PassFailTest",
     "PlattMap",
+    "SampledDifference",
     "SequentialGate",
     "Side",
     "SignificanceTest",
@@ -129,6 +131,7 @@ __all__ = [
     "rogan_gladen_rate",
     "row_likeness",
     "rows_to_detect",
+    "sampled_difference",
     "sign_flip_test",
     "summarize_groups",
     "sure_side",

@@ -15,7 +15,11 @@ from rag_evals.stats.checks import require_aligned, require_fraction, require_sc
 from rag_evals.stats.clusters import MeanError, cluster_totals, mean_error
 from rag_evals.stats.distributions import student_t_quantile
 from rag_evals.stats.intervals import Interval, no_spread_interval
+from rag_evals.stats.sampled_difference import SampledDifference
 from rag_evals.stats.significance import SignificanceTest, sign_flip_test, t_test
+
+# Below, chance alone may make a free judge look useful.
+_WORTH = 1.1
 
 PairedVerdict = Literal["better", "worse", "not distinguishable"]
 
@@ -35,6 +39,8 @@ class PairedComparison:
         losses: Samples where the candidate scores lower.
         detectable: Smallest true difference that as many samples would find in 80 of 100
             comparisons; None when no spread was seen that could tell.
+        sampled: What a free judge of all rows adds, where these are a sample of them: then
+            difference and significance are of all rows. Else None.
     """
 
     difference: Interval
@@ -45,6 +51,20 @@ class PairedComparison:
     ties: int
     losses: int
     detectable: float | None
+    sampled: SampledDifference | None = None
+
+    def over_all_rows(self, sampled: SampledDifference | None) -> "PairedComparison":
+        """Return the comparison over all rows, where a free judge of them narrows it enough."""
+        if sampled is None or sampled.effective_rows < _WORTH * sampled.sampled:
+            return self
+        narrower = math.sqrt(sampled.sampled / sampled.effective_rows)
+        return replace(
+            self,
+            difference=sampled.difference,
+            significance=sampled.significance,
+            detectable=None if self.detectable is None else self.detectable * narrower,
+            sampled=sampled,
+        )
 
     @property
     def verdict(self) -> PairedVerdict:
