@@ -77,6 +77,7 @@ NAMES = {
     "score_relevance": ("AnswerRelevance", "AnswerRelevanceResult"),
     "score_utility": ("ChunkUtility", "ChunkUtilityResult"),
     "testing": ("testing",),
+    "verify": ("Guarded", "GuardedSentence", "guard", "guard_stream", "guard_sync"),
 }
 """Every public name, by the room that has it; a room itself stands under its own name."""
 

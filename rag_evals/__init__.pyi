@@ -60,6 +60,11 @@ from rag_evals.score_relevance import AnswerRelevance as AnswerRelevance
 from rag_evals.score_relevance import AnswerRelevanceResult as AnswerRelevanceResult
 from rag_evals.score_utility import ChunkUtility as ChunkUtility
 from rag_evals.score_utility import ChunkUtilityResult as ChunkUtilityResult
+from rag_evals.verify import Guarded as Guarded
+from rag_evals.verify import GuardedSentence as GuardedSentence
+from rag_evals.verify import guard as guard
+from rag_evals.verify import guard_stream as guard_stream
+from rag_evals.verify import guard_sync as guard_sync
 
 NAMES: Mapping[str, Sequence[str]]
 __version__: str

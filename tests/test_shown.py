@@ -29,6 +29,7 @@ from rag_evals import (
     compare,
     correct,
     evaluate,
+    guard_sync,
 )
 from rag_evals.analysis import AnchorCheck, JudgeQuality, PeopleAgreement
 from rag_evals.cache import StatementCache
@@ -134,6 +135,8 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "FaithfulnessResult": lambda: FaithfulnessResult(statements=many_statements()),
     "Finding": lambda: Finding(LONG, True, "supported"),
     "Gate": lambda: rag_evals.Gate(fail_under=0.5),
+    "Guarded": lambda: guard_sync(LONG[:5000], ["x"]),
+    "GuardedSentence": lambda: guard_sync(LONG[:5000], ["x"]).sentences[0],
     "Grader": lambda: Faithfulness.with_language("ru").with_settings(temperature=0.5),
     "GradingSession": session,
     "Outcome": lambda: graded().outcomes[1],
@@ -163,8 +166,8 @@ OBJECTS: dict[str, Callable[[], object]] = {
 
 SHOWN_AS_TEXT = {
     "AsyncGradingSession", "AuditedStatement", "Chunk", "ColumnMap", "DataFile", "Finding",
-    "Gate", "GradingSession", "Progress", "Quote", "StatementEvaluation", "cache",
-    "session to be opened", "verifier",
+    "Gate", "GradingSession", "Guarded", "GuardedSentence", "Progress", "Quote",
+    "StatementEvaluation", "cache", "session to be opened", "verifier",
 }  # fmt: skip
 """What a notebook shows as its one line."""
 

@@ -6,6 +6,14 @@ NAMES = {
     "cascade": ("CascadeVerifier",),
     "classifier": ("ClassifierVerifier", "HHEM"),
     "decisions": ("STATE_TAGS", "DecisionVerifier", "rubric_part", "sample_state"),
+    "guarding": (
+        "Guarded",
+        "GuardedSentence",
+        "MinSupport",
+        "guard",
+        "guard_stream",
+        "guard_sync",
+    ),
     "judge_string": (
         "EMBEDDED",
         "EMBEDDED_GRADERS",

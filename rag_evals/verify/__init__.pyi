@@ -6,6 +6,12 @@ from rag_evals.verify.decisions import STATE_TAGS as STATE_TAGS
 from rag_evals.verify.decisions import DecisionVerifier as DecisionVerifier
 from rag_evals.verify.decisions import rubric_part as rubric_part
 from rag_evals.verify.decisions import sample_state as sample_state
+from rag_evals.verify.guarding import Guarded as Guarded
+from rag_evals.verify.guarding import GuardedSentence as GuardedSentence
+from rag_evals.verify.guarding import MinSupport as MinSupport
+from rag_evals.verify.guarding import guard as guard
+from rag_evals.verify.guarding import guard_stream as guard_stream
+from rag_evals.verify.guarding import guard_sync as guard_sync
 from rag_evals.verify.judge_string import EMBEDDED as EMBEDDED
 from rag_evals.verify.judge_string import EMBEDDED_GRADERS as EMBEDDED_GRADERS
 from rag_evals.verify.judge_string import JudgeSpec as JudgeSpec

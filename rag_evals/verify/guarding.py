@@ -1,0 +1,230 @@
+"""May an answer be shown? Its sentences are decided by the embedded judge, within milliseconds.
+
+No model is asked and nothing is sent, so that a server can look at each answer before a user does.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from rag_evals.core import Claim, ContextInput, Sample
+from rag_evals.embedded import EmbeddedVerifier, PreparedStatement
+from rag_evals.text import shortened
+
+MinSupport = float | Literal["balanced", "screen", "strict"]
+"""Support from which a sentence counts as supported: 0 to 1, or a name of the embedded judge."""
+
+# A sentence may have ended: a stop or a line end, then more.
+_MAY_HAVE_ENDED = re.compile(r"[。！？｡]|[.!?…:;\n][^\w\n]*\s")
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedSentence:
+    """One sentence of an answer, decided.
+
+    Attributes:
+        text: Its words, `answer[start:end]`.
+        start: Where it begins in the answer, in characters from 0.
+        end: Behind its last character.
+        is_supported: Whether the context supports it; None where it claims nothing, such as
+            "Hello!".
+        support: How far, 0 to 1; None as above.
+        reason: Why, in words; empty as above.
+        chunk_ids: The chunks that carry it, from 0.
+    """
+
+    text: str
+    start: int
+    end: int
+    is_supported: bool | None
+    support: float | None = None
+    reason: str = ""
+    chunk_ids: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        """One line: the sentence, and what was decided."""
+        words = {True: "supported", False: "not supported", None: "claims nothing"}
+        return f"GuardedSentence({shortened(self.text, 60)!r}, {words[self.is_supported]})"
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """An answer whose sentences are decided.
+
+    Attributes:
+        sentences: All of them, in order; none for an empty answer.
+    """
+
+    sentences: tuple[GuardedSentence, ...]
+
+    @property
+    def unsupported(self) -> tuple[GuardedSentence, ...]:
+        """The sentences that claim what the context does not support."""
+        return tuple(one for one in self.sentences if one.is_supported is False)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no sentence is unsupported; an answer that claims nothing passes."""
+        return not self.unsupported
+
+    @property
+    def support(self) -> float | None:
+        """The least support of a sentence, 0 to 1; None where nothing is claimed."""
+        return min((one.support for one in self.sentences if one.support is not None), default=None)
+
+    def __repr__(self) -> str:
+        """One line: whether it passed, and what was counted."""
+        claims = sum(one.is_supported is not None for one in self.sentences)
+        verdict = "passed" if self.passed else "not passed"
+        return f"Guarded({verdict}: {len(self.unsupported)} of {claims} claims not supported)"
+
+
+async def guard(
+    answer: str,
+    context: ContextInput,
+    *,
+    question: str | None = None,
+    min_support: MinSupport = "balanced",
+) -> Guarded:
+    """Decide the sentences of an answer, in a thread, so that the event loop stays free.
+
+    Args:
+        answer: What the program is about to say.
+        context: The chunks that it was given, as in a `Sample`.
+        question: What it answers; short answers and pronouns are read with it.
+        min_support: Support from which a sentence counts as supported, 0 to 1; or "balanced",
+            "screen" (lets more pass) or "strict" of the embedded judge.
+
+    Raises:
+        ConfigurationError: `min_support` is neither.
+        DataError: A text is none, or holds a lone surrogate.
+    """
+    return await asyncio.to_thread(
+        guard_sync, answer, context, question=question, min_support=min_support
+    )
+
+
+def guard_sync(
+    answer: str,
+    context: ContextInput,
+    *,
+    question: str | None = None,
+    min_support: MinSupport = "balanced",
+) -> Guarded:
+    """Decide the sentences of an answer in this thread; otherwise as `guard`.
+
+    Args:
+        answer: As for `guard`.
+        context: As for `guard`.
+        question: As for `guard`.
+        min_support: As for `guard`.
+    """
+    guarding = _Guarding.of(context, question, min_support)
+    return Guarded(tuple(guarding.decided(_said(answer), 0)))
+
+
+async def guard_stream(
+    tokens: AsyncIterable[str | None],
+    context: ContextInput,
+    *,
+    question: str | None = None,
+    min_support: MinSupport = "balanced",
+) -> AsyncIterator[GuardedSentence]:
+    """Decide each sentence of an answer as soon as it has ended, while the rest is written.
+
+    A sentence has ended when the first word behind it is there: only then is "Dr." or "3." told
+    from an end. Together the sentences are those of `guard`, as far as no later text changes how
+    an earlier one is read, as it does in tables.
+
+    Args:
+        tokens: Pieces of the answer, of any length; None and empty ones are passed over.
+        context: As for `guard`.
+        question: As for `guard`.
+        min_support: As for `guard`.
+
+    Yields:
+        Sentences, in order.
+    """
+    guarding = _Guarding.of(context, question, min_support)
+    text, seen = "", 0
+    async for token in tokens:
+        if not token:
+            continue
+        text += token
+        if _MAY_HAVE_ENDED.search(text, seen) is None:
+            continue
+        for sentence in await asyncio.to_thread(guarding.ended, text, seen):
+            seen = max(seen, sentence.end)
+            yield sentence
+    for sentence in await asyncio.to_thread(guarding.decided, _said(text), seen):
+        yield sentence
+
+
+def _said(answer: str) -> str:
+    """Check an answer as that of a sample."""
+    return Sample(answer=answer).answer or ""
+
+
+class _Guarding(NamedTuple):
+    """Against what the sentences of an answer are decided."""
+
+    verifier: EmbeddedVerifier
+    chunks: Sequence[str]
+    question: str | None
+
+    @classmethod
+    def of(
+        cls, context: ContextInput, question: str | None, min_support: MinSupport
+    ) -> "_Guarding":
+        sample = Sample(question=question, context=context)
+        chunks = [chunk.text for chunk in sample.context]
+        return cls(EmbeddedVerifier(min_support), chunks, sample.question)
+
+    def ended(self, text: str, seen: int) -> list[GuardedSentence]:
+        """Decide the sentences that have ended and end behind `seen`."""
+        # The patterns take a while to build; most programs never guard.
+        from rag_evals.embedded import prepare_answer  # noqa: PLC0415
+
+        prepared = prepare_answer(text)
+        # What follows must have a first word: it says whether the stop before it ended anything.
+        starts = [one.start for one in prepared if re.search(r"\w\W", text[one.start :])]
+        last = max(starts, default=0)
+        return self._decided([one for one in prepared if one.end <= last], seen)
+
+    def decided(self, text: str, seen: int) -> list[GuardedSentence]:
+        """Decide all sentences that end behind `seen`."""
+        # As above.
+        from rag_evals.embedded import prepare_answer  # noqa: PLC0415
+
+        return self._decided(prepare_answer(text), seen)
+
+    def _decided(self, prepared: Sequence[PreparedStatement], seen: int) -> list[GuardedSentence]:
+        # As above.
+        from rag_evals.embedded import claims_in_setting  # noqa: PLC0415
+
+        pairs = zip(prepared, claims_in_setting(prepared, self.question), strict=True)
+        asked = [(one, claim) for one, claim in pairs if one.end > seen]
+        return list(self._sentences(asked))
+
+    def _sentences(
+        self, asked: Sequence[tuple[PreparedStatement, Claim | None]]
+    ) -> Iterator[GuardedSentence]:
+        claims = [claim for _, claim in asked if claim is not None]
+        verdicts = iter(self.verifier.verify(claims, self.chunks))
+        for one, claim in asked:
+            if claim is None:
+                yield GuardedSentence(one.text, one.start, one.end, None)
+                continue
+            verdict = next(verdicts)
+            yield GuardedSentence(
+                one.text,
+                one.start,
+                one.end,
+                # Without a chunk nothing carries it, whatever was asked.
+                verdict.is_supported and bool(self.chunks),
+                verdict.support,
+                verdict.reason,
+                verdict.chunk_ids,
+            )

@@ -1,0 +1,139 @@
+"""A guardrail decides the sentences of an answer, whole or while it is written."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from rag_evals import Faithfulness, guard, guard_stream, guard_sync
+from rag_evals.errors import DataError, RagEvalsError
+from rag_evals.verify import GuardedSentence, MinSupport
+
+CONTEXT = ["The Eiffel Tower stands in Paris.", "It was completed in 1889. It is 330 m high."]
+ANSWER = (
+    "Hello! The Eiffel Tower stands in Paris. Dr. Smith says it was completed in 1923.\n\n"
+    "- It is 330.0 m high, e.g. in winter.\n- Bananas are blue… Really?\n\nAsk us for more"
+)
+ANSWERS = {
+    "prose and a list": ANSWER,
+    "Russian": "Башня стоит в Париже. Она построена в 1923 г. в Париже, т. е. давно. Это всё.",
+    "Chinese": "塔在巴黎。它建于1923年。它很高。",
+    "a code block": "It stands in Paris.\n\n```python\nprint('a. B. C')\n```\n\nIt is high.",
+    "nothing": "",
+    "only spaces": " \n ",
+    "no end": "The tower stands in Paris",
+    "emoji and joined letters": "It is high 👍🏽. नमस्ते दुनिया. It stands in Paris.",
+}
+
+
+async def pieces(text: str, size: int) -> AsyncIterator[str | None]:
+    """Write a text in pieces, as a model does."""
+    yield None
+    for start in range(0, len(text), size):
+        yield text[start : start + size]
+
+
+def streamed(text: str, size: int) -> list[GuardedSentence]:
+    """Return what the stream of a text yields."""
+
+    async def collect() -> list[GuardedSentence]:
+        return [one async for one in guard_stream(pieces(text, size), CONTEXT)]
+
+    return asyncio.run(collect())
+
+
+def test_every_sentence_gets_its_verdict() -> None:
+    """Supported, not supported, or claims nothing; places are those of the answer."""
+    guarded = asyncio.run(guard(ANSWER, CONTEXT))
+
+    assert [(one.text, one.is_supported) for one in guarded.sentences[:3]] == [
+        ("Hello!", None),
+        ("The Eiffel Tower stands in Paris.", True),
+        ("Dr. Smith says it was completed in 1923.", False),
+    ]
+    assert all(ANSWER[one.start : one.end] == one.text for one in guarded.sentences)
+    assert "'1923' is not in any chunk" in guarded.unsupported[0].reason
+    assert guarded.sentences[1].chunk_ids == (0,)
+    assert not guarded.passed
+    assert guarded.support == min(one.support for one in guarded.sentences if one.support)
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_a_guardrail_decides_as_the_grader(answer: str) -> None:
+    """Its verdicts are those of faithfulness with the embedded judge."""
+    guarded = guard_sync(answer, CONTEXT)
+    decided = [one for one in guarded.sentences if one.is_supported is not None]
+    if decided:
+        result = Faithfulness.grade(answer=answer, context=CONTEXT, client="embedded")
+        assert [one.is_supported for one in result.statements] == [
+            one.is_supported for one in decided
+        ]
+    else:
+        assert guarded.passed
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 20, 1000])
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_a_stream_decides_as_the_whole(answer: str, size: int) -> None:
+    """Whatever the pieces, the same sentences with the same verdicts."""
+    assert streamed(answer, size) == list(guard_sync(answer, CONTEXT).sentences)
+
+
+def test_a_sentence_is_decided_before_the_answer_has_ended() -> None:
+    """The first verdict is there once the second sentence has its first word."""
+    given: list[str] = []
+
+    async def tokens() -> AsyncIterator[str]:
+        for word in "It stands in Paris. It was completed in 1923.".split():
+            given.append(word)
+            yield f"{word} "
+
+    async def first() -> GuardedSentence:
+        async for one in guard_stream(tokens(), CONTEXT):
+            return one
+        raise AssertionError("nothing was decided")
+
+    assert asyncio.run(first()).text == "It stands in Paris."
+    assert given[-1] == "It"
+
+
+def test_a_short_answer_is_read_with_its_question() -> None:
+    """A date claims something only with what was asked."""
+    asked, context = (
+        "When was the Eiffel Tower completed?",
+        ["The Eiffel Tower, completed in 1889."],
+    )
+
+    assert guard_sync("In 1889.", context, question=asked).passed
+    assert not guard_sync("In 1923.", context, question=asked).passed
+
+
+@pytest.mark.parametrize("min_support", [0.0, 0.5, "strict"])
+def test_without_context_no_claim_passes(min_support: MinSupport) -> None:
+    """Nothing carries a claim then, whatever was asked."""
+    assert not guard_sync("The tower is high.", [], min_support=min_support).passed
+    assert guard_sync("Hello!", []).passed
+
+
+WRONG = [
+    (5, CONTEXT, 0.5, "answer"),
+    ("It.", CONTEXT, 90, "90"),
+    ("It.", CONTEXT, "careful", "careful"),
+    ("It \ud800.", CONTEXT, 0.5, "surrogate"),
+    ("It.", [None], 0.5, "None"),
+]
+
+
+@pytest.mark.parametrize(("answer", "context", "min_support", "said"), WRONG)
+def test_what_cannot_be_guarded_is_refused(
+    answer: str, context: list[str], min_support: MinSupport, said: str
+) -> None:
+    """With the value that is wrong."""
+    with pytest.raises(RagEvalsError, match=said):
+        guard_sync(answer, context, min_support=min_support)
+
+
+def test_a_stream_of_halves_of_pairs_is_refused() -> None:
+    """As the whole answer would be."""
+    with pytest.raises(DataError, match="surrogate"):
+        streamed("It is \ud800 high", 3)
