@@ -52,6 +52,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "RAG_EVALS_STATEMENT_CACHE",
         "RAG_EVALS_SIMILARITY_THRESHOLD",
         "RAG_EVALS_EMBEDDING_MODEL",
+        "CI_COMMIT_SHA",
+        "GITHUB_ACTIONS",
+        "GITHUB_SHA",
         "GITHUB_STEP_SUMMARY",
     ):
         monkeypatch.delenv(name, raising=False)

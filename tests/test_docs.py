@@ -247,7 +247,8 @@ def _run_shell(command: CommandLine, place: str) -> None:
 
 def _run_our_own(arguments: list[str], place: str) -> str:
     result = CliRunner().invoke(app, arguments, prog_name="rag-evals")
-    gated = result.exit_code in {1, 4} and {"--fail-under", "--gate"} & set(arguments)
+    gates = {"--fail-under", "--gate", "--fail-if-worse"}
+    gated = result.exit_code in {1, 4} and gates & set(arguments)
     assert result.exit_code == 0 or gated, f"{place}: {result.output}{result.exception!r}"
     return result.output
 
@@ -296,6 +297,7 @@ def test_docstring_examples_run(module: Path, workplace: Path, eval_example: Eva
 def test_every_block_names_its_language(page: Path) -> None:
     """No block escapes the tests by a language that they do not know."""
     known = {"diff", "mermaid", "python", "bash", "console", "text", "jinja", "json", "csv", "yaml"}
+    known |= {"make"}
 
     assert {block.language for block in _blocks(page.read_text(encoding="utf-8"))} <= known
 

@@ -3,6 +3,7 @@
 from rag_evals import lazy_names
 
 NAMES = {
+    "build": ("build_warnings", "junit_xml"),
     "failures": ("Fault", "faults_of", "outcome_lines", "record_lines"),
     "numbers": ("GraderNumbers", "View", "grader_numbers"),
     "page.render": ("comparison_html", "report_html", "write_private", "write_report"),
@@ -14,6 +15,7 @@ NAMES = {
         "report_json",
         "report_markdown",
     ),
+    "trend": ("TrendPoint", "add_to_trend", "read_trend", "trend_lines", "trend_markdown"),
 }
 """Every name of this room that others may use, by the file that has it."""
 

@@ -1,4 +1,6 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
+from rag_evals.report.build import build_warnings as build_warnings
+from rag_evals.report.build import junit_xml as junit_xml
 from rag_evals.report.failures import Fault as Fault
 from rag_evals.report.failures import faults_of as faults_of
 from rag_evals.report.failures import outcome_lines as outcome_lines
@@ -16,5 +18,10 @@ from rag_evals.report.tables import group_cells as group_cells
 from rag_evals.report.tables import report_csv as report_csv
 from rag_evals.report.tables import report_json as report_json
 from rag_evals.report.tables import report_markdown as report_markdown
+from rag_evals.report.trend import TrendPoint as TrendPoint
+from rag_evals.report.trend import add_to_trend as add_to_trend
+from rag_evals.report.trend import read_trend as read_trend
+from rag_evals.report.trend import trend_lines as trend_lines
+from rag_evals.report.trend import trend_markdown as trend_markdown
 
 __all__: list[str]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rag_evals.core import Finding
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.run import Outcome, Record, findings_in, reason_of
+from rag_evals.run import Outcome, Record, Run, findings_in, reason_of
 from rag_evals.text import shortened
 
 _MOST_FINDINGS = 10
@@ -56,6 +56,18 @@ def faults_of(findings: Sequence[Finding], chunks: Sequence[str]) -> list[Fault]
     """
     against = [finding for finding in findings if finding.counts_against][:_MOST_FINDINGS]
     return [Fault(one.label, one.text, one.reasoning, _nearest(one, chunks)) for one in against]
+
+
+def worst_records(run: Run, under: float = 1.0) -> list[Record]:
+    """Return the outcomes to look at: failed ones, then scores under a number, the lowest first.
+
+    Args:
+        run: A run.
+        under: Scores from this on are good enough.
+    """
+    low = [one for one in run.records if one["score"] is not None and one["score"] < under]
+    low.sort(key=lambda record: record["score"])
+    return [*(one for one in run.records if one["status"] == "failed"), *low]
 
 
 def outcome_lines(outcome: Outcome, chunks: Sequence[str] = ()) -> list[str]:

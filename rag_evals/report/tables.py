@@ -17,6 +17,7 @@ from rag_evals.analysis import (
     verdict_words,
 )
 from rag_evals.core import Finding, Phrases
+from rag_evals.report.failures import worst_records
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
 from rag_evals.run import Record, Run, band_label, findings_in, load_run, reason_of, safe_cell
 from rag_evals.stats import GroupScores, Interval
@@ -52,7 +53,7 @@ def comparison_markdown(comparison: Comparison) -> str:
     ]
     for grader in comparison.graders:
         lines.append(
-            _row(
+            markdown_row(
                 grader.grader,
                 interval_words(grader.baseline),
                 interval_words(grader.candidate),
@@ -141,12 +142,12 @@ def report_csv(run: RunInput, *, view: View | None = None) -> str:
 def _grader_table(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]:
     say = view.say
     names = ("grader", "score", "interval", "scored", "not_scored", "bands")
-    yield _row(*(say(f"table.{name}") for name in names))
+    yield markdown_row(*(say(f"table.{name}") for name in names))
     yield "|---|---|---|---|---|---|"
     for each in numbers:
         mean, worst = each.mean, each.worst_mean
         failed_as_zero = "" if worst is None else say("table.worst", mean=view.number(worst))
-        yield _row(
+        yield markdown_row(
             say.named("graders", each.grader),
             say("page.no_score")
             if mean is None
@@ -174,9 +175,9 @@ def _group_tables(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]
             yield ""
             yield say("table.by", grader=grader, column=_escaped(view.by))
             yield ""
-            yield _row(*(say(f"table.{name}") for name in names))
+            yield markdown_row(*(say(f"table.{name}") for name in names))
             yield "|---|---|---|---|---|"
-            yield from (_row(*group_cells(group, view)) for group in each.groups)
+            yield from (markdown_row(*group_cells(group, view)) for group in each.groups)
 
 
 def group_cells(group: GroupScores, view: View) -> list[str]:
@@ -211,17 +212,13 @@ def _why(record: Record, say: Phrases) -> str | None:
 
 def _worst_rows(run: Run, view: View) -> Iterator[str]:
     say = view.say
-    low = sorted(
-        (r for r in run.records if r["score"] is not None and r["score"] < 1),
-        key=lambda record: record["score"],
-    )
-    failed = [record for record in run.records if record["status"] == "failed"]
-    if not low and not failed:
+    worst = worst_records(run)
+    if not worst:
         return
     yield ""
-    yield _row(*(say(f"table.{name}") for name in ("row", "grader", "score", "against")))
+    yield markdown_row(*(say(f"table.{name}") for name in ("row", "grader", "score", "against")))
     yield "|---|---|---|---|"
-    for record in [*failed, *low][:_WORST_ROWS]:
+    for record in worst[:_WORST_ROWS]:
         score = record["score"]
         faults = _listed((one for one in findings_in(record) if one.counts_against), say)
         shown = (
@@ -229,14 +226,17 @@ def _worst_rows(run: Run, view: View) -> Iterator[str]:
             if score is None
             else say("terminal.score_cell", score=say.number(score), percent=say.percent(score))
         )
-        yield _row(record["sample_id"], say.named("graders", record["grader"]), shown, faults)
+        yield markdown_row(
+            record["sample_id"], say.named("graders", record["grader"]), shown, faults
+        )
 
 
 def _listed(findings: Iterable[Finding], say: Phrases) -> str:
     return "; ".join(f"{say.label(one.label)}: {say.text(one.text)}" for one in findings)
 
 
-def _row(*cells: object) -> str:
+def markdown_row(*cells: object) -> str:
+    """Write one line of a table; no cell is obeyed as Markdown."""
     return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
 
 

@@ -17,6 +17,13 @@ from rag_evals.cli.shared.batching import (
     asked_batches,
     refuse_batches_under_way,
 )
+from rag_evals.cli.shared.builds import (
+    BuildOutputs,
+    JunitFile,
+    RowUnder,
+    TrendFile,
+    asked_of_build,
+)
 from rag_evals.cli.shared.carrying import run_or_exit
 from rag_evals.cli.shared.complete import judges, languages
 from rag_evals.cli.shared.draws import BudgetText, SampleRows, StopEarly, asked_draw
@@ -170,6 +177,9 @@ def grade(
     report: Annotated[
         bool, typer.Option("--report", help="Also write report.html into the run folder.")
     ] = False,
+    junit: JunitFile = None,
+    row_under: RowUnder = None,
+    trend: TrendFile = None,
     json_output: JsonForTable = False,
     quiet: Quiet = False,
     concurrency: Annotated[
@@ -233,10 +243,12 @@ def grade(
       rag-evals grade answers.jsonl --gate 0.85 --stop-early
       rag-evals grade answers.jsonl --fail-under 0.9 --json
       rag-evals grade answers.jsonl --fail-under 0.8 --at lower --count empty_context=0
+      rag-evals grade answers.jsonl --junit out.xml --row-under 0.5 --trend trend.jsonl
       rag-evals grade answers.xlsx --sheet Answers --report
     """
     gates = asked_gates(gate, error, fail_under, at, min_scored, parsed_counts(count))
     draw = asked_draw(stop_early, sample, budget, gates)
+    build = asked_of_build(junit, row_under, trend, gates.count, dry_run=dry_run)
     _check_dry_run(dry_run, a_gate=gates, anchors=anchors, by=by, report=report, restart=restart)
     batches = asked_batches(context, data, batch, wait, whole=not (draw.drawn or anchors))
     options: RunOptions = {
@@ -266,23 +278,23 @@ def grade(
     tunings = asked_tunings(TunedOptions(tuned, max_error, labels), asked, graders, file, columns)
     with_files: RunOptions = {**options, "tuned": tunings}
     planned = partial(make_plan, file, graders, columns=columns, concurrency=concurrency)
-    plan = planned(asked, options=with_files)
-    require_tuned(plan, must_be_tuned)
+    require_tuned(plan := planned(asked, options=with_files), must_be_tuned)
     again = planned_anchors(anchors, graders, asked, concurrency, with_files)
     plans = draw.planned(plan, partial(planned, options=options))
-    _announce(plans[0], data, view := View(by, language=grading_language(language)), quiet=quiet)
+    shown = _Looks(View(by, language=grading_language(language)), report, build, json_output, quiet)
+    _announce(plans[0], data, shown.view, quiet=quiet)
     if dry_run:
         _show_estimate(replace(plans[0], batched=batch), json_output=json_output)
-        return
-    shown = _HowShown(view, report, json_output, quiet)
-    _grade(plans, again, batches, out or plans[0].default_folder(), gates, shown)
+    else:
+        _grade(plans, again, batches, out or plans[0].default_folder(), gates, shown)
 
 
-class _HowShown(NamedTuple):
+class _Looks(NamedTuple):
     """How a run is shown: the options of that name."""
 
     view: View
     report: bool
+    build: BuildOutputs
     json_output: bool
     quiet: bool
 
@@ -293,7 +305,7 @@ def _grade(
     batches: AskedBatches | None,
     folder: Path,
     gates: AskedGates,
-    shown: _HowShown,
+    shown: _Looks,
 ) -> None:
     view, progress = shown.view, not shown.quiet
     checked = None if anchors is None else anchors.check(folder, view, progress=progress)
@@ -306,7 +318,8 @@ def _grade(
         show_run(run, worst.outcomes, count=gates.count, language=view.language)
     if failed := run.summary().failed:
         echo(view.say("terminal.failed", count=failed), err=True)
-    show_more(run, view, report=shown.report, quiet=shown.quiet, json_output=shown.json_output)
+    more = {"report": shown.report, "quiet": shown.quiet, "json_output": shown.json_output}
+    show_more(run, view, shown.build, **more)
     _check(run, too_many, gates)
 
 

@@ -4,6 +4,7 @@ import os
 
 from rich.table import Column, Table
 
+from rag_evals.cli.shared.builds import BuildOutputs
 from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.step_summary import VARIABLE, append_step_summary
 from rag_evals.errors import MissingColumnError
@@ -29,26 +30,31 @@ def check_group_column(plan: Plan, by: str | None) -> None:
         )
 
 
-def show_more(run: Run, view: View, *, report: bool, quiet: bool, json_output: bool) -> None:
+def show_more(
+    run: Run, view: View, build: BuildOutputs, *, report: bool, quiet: bool, json_output: bool
+) -> None:
     """Show groups, write the report, add to the summary of a build step, and offer what is next.
 
     Args:
         run: A finished run that was kept.
         view: Column to show groups by, and the language.
+        build: What else a build is to get.
         report: Whether to write `report.html` into its folder.
         quiet: Whether no next command is offered.
         json_output: Whether standard output holds JSON that must stay alone.
     """
-    if view.by or report or os.environ.get(VARIABLE):
-        _show_stored(load_run(run), view, report=report, on_stderr=json_output)
+    if view.by or report or build or os.environ.get(VARIABLE):
+        _show_stored(load_run(run), view, build, report=report, on_stderr=json_output)
     following = "label" if report else "report"
     offer_next(following, run.folder, quiet=quiet, json_output=json_output, language=view.language)
 
 
-def _show_stored(stored: Run, view: View, *, report: bool, on_stderr: bool) -> None:
+def _show_stored(
+    stored: Run, view: View, build: BuildOutputs, *, report: bool, on_stderr: bool
+) -> None:
     if view.by is not None:
         show_groups(stored, view, on_stderr=on_stderr)
-    append_step_summary(stored, view)
+    append_step_summary(stored, view, build.leave(stored, on_stderr=on_stderr))
     if report and stored.folder is not None:
         path = write_private(stored.folder / "report.html", report_html(stored, view=view))
         echo(view.say("terminal.report", path=path), err=on_stderr)

@@ -1,0 +1,138 @@
+"""What does `grade` leave for a build? A JUnit file, a trend, and warnings on GitHub's page."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag_evals.errors import ConfigurationError
+from rag_evals.report import (
+    TrendPoint,
+    add_to_trend,
+    build_warnings,
+    junit_xml,
+    read_trend,
+    trend_lines,
+)
+from rag_evals.report.terminal.screen import echo
+from rag_evals.run import Run, parse_share
+
+ON_GITHUB = "GITHUB_ACTIONS"
+_PANEL = "For a build"
+_ANYTHING_WRONG = 1.0
+
+JunitFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--junit",
+        metavar="FILE",
+        help="Write a JUnit file, with a test case for each row.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+RowUnder = Annotated[
+    str | None,
+    typer.Option(
+        "--row-under",
+        metavar="SCORE",
+        help="Rows that score less are failures in the JUnit file, and warnings on GitHub. "
+        "Default: 1, whatever has anything against it.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+TrendFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--trend",
+        metavar="FILE",
+        help="Add the means to this file of earlier runs, and show the last ones.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOutputs:
+    """What a build is to get.
+
+    Attributes:
+        junit: The JUnit file, or None.
+        under: Scores under this are failures and warnings.
+        trend: The file of earlier runs, or None.
+        count: Numbers for reasons of rows without a score.
+        warns: Whether this is a build of GitHub, which shows warnings.
+    """
+
+    junit: Path | None
+    under: float
+    trend: Path | None
+    count: Mapping[str, float]
+    warns: bool
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to do."""
+        return self.junit is not None or self.trend is not None or self.warns
+
+    def leave(self, run: Run, *, on_stderr: bool) -> list[TrendPoint]:
+        """Write the files, print the warnings, and return the points of the trend.
+
+        Args:
+            run: A finished run that was kept.
+            on_stderr: Whether standard output holds JSON that must stay alone.
+        """
+        if self.junit is not None:
+            _write(self.junit, junit_xml(run, self.under, self.count))
+            echo(f"JUnit file: {self.junit}", err=on_stderr)
+        points = [] if self.trend is None else add_to_trend(self.trend, run)
+        for line in trend_lines(points):
+            echo(line, err=on_stderr)
+        # GitHub reads commands from both streams.
+        for line in build_warnings(run, self.under) if self.warns else ():
+            echo(line, err=True)
+        return points
+
+
+def asked_of_build(
+    junit: Path | None,
+    row_under: str | None,
+    trend: Path | None,
+    count: Mapping[str, float],
+    *,
+    dry_run: bool,
+) -> BuildOutputs:
+    """Check the options of a build before any row is paid for.
+
+    Raises:
+        ConfigurationError: A file cannot be written there, `--row-under` is no share, or it would
+            do nothing; a dry run has no numbers to leave.
+        DataError: The file of the trend is none.
+    """
+    warns = os.environ.get(ON_GITHUB) == "true"
+    if row_under is not None and junit is None and not warns:
+        raise ConfigurationError(f"--row-under {row_under} does nothing without --junit")
+    for name, path in (("--junit", junit), ("--trend", trend)):
+        if path is not None and dry_run:
+            raise ConfigurationError(
+                f"--dry-run grades nothing, so it cannot be used with {name}; leave one of them out"
+            )
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise ConfigurationError(
+                f"{name} {str(path)!r} cannot be written; expected a file in a folder that exists"
+            )
+    if trend is not None:
+        read_trend(trend)
+    try:
+        under = _ANYTHING_WRONG if row_under is None else parse_share(row_under)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"--row-under {error}") from None
+    return BuildOutputs(junit, under, trend, count, warns)
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)

@@ -1,0 +1,203 @@
+"""What `grade` leaves for a build: a JUnit file, a trend, warnings, and a summary that fits."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from rag_evals.testing import Answer, HttpError, JudgeRequest, Script, ScriptedJudge
+from tests.conftest import EIFFEL, Command, statement
+
+ODD = "two\nlines, 50 % <b>&\x1b[31m::error::😀"
+RIGHT = {**EIFFEL, "id": "right", "answer": "The Eiffel Tower stands in Paris."}
+WRONG = {**EIFFEL, "id": ODD}
+EMPTY = {**EIFFEL, "id": "empty", "answer": ""}
+BROKEN = {**EIFFEL, "id": "broken", "answer": "This breaks."}
+ASKED = ("--judge", "openai/gpt-4o-mini", "--no-cache")
+FAULT = [
+    "  not supported: It was completed in 1923.",
+    "    why: Chunk 0 says so.",
+    "    nearest chunk 1: It was completed in 1889.",
+]
+StartJudge = Callable[[Script], ScriptedJudge]
+
+
+def judged(request: JudgeRequest) -> Answer:
+    """Refuse one answer; of the others, the year 1923 has no support."""
+    if "breaks" in (request.answer or ""):
+        return HttpError(400, "this one breaks")
+    said = [f"{one.rstrip('.')}." for one in (request.answer or "").split(". ")]
+    return {
+        "statements": [
+            statement(one, supported="1923" not in one, ids=() if "1923" in one else (0,))
+            for one in said
+        ]
+    }
+
+
+def write(rows: Sequence[dict[str, Any]]) -> None:
+    """Write the rows to grade."""
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+
+
+def cases() -> dict[str, list[str]]:
+    """Return what each test case of the JUnit file has in it."""
+    tree = ElementTree.parse("out.xml")
+    return {str(case.get("name")): [part.tag for part in case] for case in tree.iter("testcase")}
+
+
+def test_each_row_is_a_test_case(command: Command, scripted: StartJudge) -> None:
+    """Low scores are failures, failed gradings errors, and rows without a score are skipped."""
+    write([RIGHT, WRONG, EMPTY, BROKEN])
+
+    scripted(judged)
+
+    ended = command("grade", "rows.jsonl", "-q", "--junit", "out.xml", *ASKED)
+
+    assert "JUnit file: out.xml" in ended.out
+    odd = ODD.replace("\x1b", "\ufffd")
+    assert cases() == {"right": [], odd: ["failure"], "empty": ["skipped"], "broken": ["error"]}
+    (suite,) = ElementTree.parse("out.xml").iter("testsuite")
+    counts = [suite.get(name) for name in ("name", "tests", "failures", "errors", "skipped")]
+    assert counts == ["faithfulness", "4", "1", "1", "1"]
+    (failure,) = suite.iter("failure")
+    assert failure.get("message") == "faithfulness: scored 0.50, under 1"
+    assert str(failure.text).splitlines()[1:] == FAULT
+    assert [one.get("message") for one in suite.iter("skipped")] == ["empty_answer"]
+
+
+@pytest.mark.parametrize(
+    ("options", "failed"),
+    [
+        (["--row-under", "0.5"], []),
+        (["--row-under", "51%"], [ODD]),
+        (["--count", "empty_answer=0", "--row-under", "0.5"], ["empty"]),
+        (["--count", "empty_answer=1", "--row-under", "0.5"], []),
+    ],
+)
+def test_the_threshold_of_a_row_is_an_option(
+    command: Command, options: list[str], failed: list[str]
+) -> None:
+    """A row fails under it; what `--count` makes a number is compared as well."""
+    write([RIGHT, {**WRONG, "id": ODD.replace("\x1b", "")}, EMPTY])
+    command("grade", "rows.jsonl", "-q", "--junit", "out.xml", *options)
+
+    found = [name for name, parts in cases().items() if parts == ["failure"]]
+    assert found == [name.replace("\x1b", "") for name in failed]
+
+
+def test_a_gate_that_is_missed_leaves_the_files(command: Command) -> None:
+    """The exit code is the gate's; with --json, standard output is JSON alone."""
+    write([WRONG])
+    files = ("--junit", "out.xml", "--trend", "trend.jsonl")
+
+    ended = command("grade", "rows.jsonl", "-q", "--json", *files, "--fail-under", "0.9")
+
+    assert ended.code == 1
+    assert json.loads(ended.out)["graders"]["faithfulness"]["mean"] == 0.5
+    assert "JUnit file: out.xml" in ended.err
+    assert "trend of faithfulness: ▅ 0.50, first run" in ended.err
+    assert list(cases().values()) == [["failure"]]
+
+
+WRONG_OPTIONS = [
+    (["--row-under", "0.5"], "--row-under 0.5 does nothing without --junit"),
+    (["--junit", "out.xml", "--row-under", "9"], "--row-under '9' is neither a share"),
+    (["--junit", "no/out.xml"], "--junit 'no/out.xml' cannot be written"),
+    (["--trend", "."], "--trend '.' cannot be written"),
+    (["--trend", "rows.jsonl"], "'rows.jsonl', line 1: no point of a trend"),
+    (["--junit", "out.xml", "--dry-run"], "cannot be used with --junit"),
+]
+
+
+@pytest.mark.parametrize(("options", "said"), WRONG_OPTIONS)
+def test_wrong_options_are_told_before_anything_is_graded(
+    command: Command, options: list[str], said: str
+) -> None:
+    """Nothing is paid for that cannot be kept."""
+    write([RIGHT])
+
+    ended = command("grade", "rows.jsonl", *options)
+
+    assert ended.code == 2
+    assert said in ended.err
+    assert not Path("runs").exists()
+
+
+BROKEN_TRENDS = ["[]", '{"mean": 1}', "{", "NaN", '"\ud800"']
+
+
+@pytest.mark.parametrize("line", BROKEN_TRENDS)
+def test_a_broken_trend_names_its_line(command: Command, line: str) -> None:
+    """It is not overwritten."""
+    write([RIGHT])
+    command("grade", "rows.jsonl", "-q", "--trend", "trend.jsonl")
+    with Path("trend.jsonl").open("a", encoding="utf-8", errors="replace") as file:
+        file.write(line)
+
+    ended = command("grade", "rows.jsonl", "-q", "--trend", "trend.jsonl")
+
+    assert (ended.code, "'trend.jsonl', line 2: no point of a trend" in ended.err) == (2, True)
+
+
+def test_a_trend_says_what_changed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run adds a point; another judge or other rows are said."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    monkeypatch.setenv("GITHUB_SHA", "abc")
+    options = ("-q", "--trend", "trend.jsonl", "--out")
+    write([RIGHT])
+    command("grade", "rows.jsonl", *options, "one")
+    again = command("grade", "rows.jsonl", *options, "two").out
+    write([RIGHT, WRONG])
+    other = command("grade", "rows.jsonl", *options, "three", "--judge", "embedded@strict").out
+
+    assert "trend of faithfulness: ▅▅ 1.00, +0.00 from 1.00\n" in again
+    assert "trend of faithfulness: ██▁ 0.75, -0.25 from 1.00; another judge; other rows" in other
+    points = [json.loads(line) for line in Path("trend.jsonl").read_text("utf-8").splitlines()]
+    assert [(one["commit"], one["mean"], one["total"]) for one in points] == [
+        ("abc", 1.0, 1), ("abc", 1.0, 1), ("abc", 0.75, 2),
+    ]  # fmt: skip
+    summary = Path("summary.md").read_text(encoding="utf-8")
+    assert "| faithfulness | ██▁ | 0.75 | -0.25 from 1.00; another judge; other rows" in summary
+
+
+def test_github_shows_the_worst_rows(
+    command: Command, scripted: StartJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most ten, each one line that no data can end or turn into another command."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    scripted(judged)
+    write([RIGHT, BROKEN, WRONG, *({**EIFFEL, "id": f"row {n}"} for n in range(20))])
+
+    ended = command("grade", "rows.jsonl", "-q", "--json", *ASKED)
+    lines = [line for line in ended.err.splitlines() if line.startswith("::")]
+
+    assert len(lines) == 10
+    assert lines[0].startswith("::warning title=rag-evals%3A faithfulness%2C row broken::")
+    odd = "two%0Alines%2C 50 %25 <b>&\ufffd[31m%3A%3Aerror%3A%3A😀"
+    said = "%0A".join(["faithfulness: scored 0.50", *FAULT])
+    assert lines[1] == f"::warning title=rag-evals%3A faithfulness%2C row {odd}::{said}"
+    assert json.loads(ended.out)
+    again = command("grade", "rows.jsonl", "-q", "--row-under", "0.5", *ASKED).err
+    assert again.count("::warning") == 1
+
+
+def test_a_summary_fits_into_what_github_takes(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a table that is too long the beginning is kept, and what stood there before."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    Path("summary.md").write_text("é" * 499_000 + "\n", encoding="utf-8")
+    write([{**RIGHT, "id": f"{n}", "topic": f"Тема {n}"} for n in range(60)])
+
+    for _ in range(2):
+        command("grade", "rows.jsonl", "-q", "--by", "topic")
+
+    text = Path("summary.md").read_bytes()
+    assert len(text) <= 1_000_000
+    said = text.decode().removeprefix("é" * 499_000)
+    assert said.count("### rag-evals: Scores") == 1
+    assert said.endswith("|\n\n*The rest does not fit here; it is in the run folder.*\n")

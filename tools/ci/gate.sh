@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Grade DATA into the folder KEPT (run, junit.xml, trend.jsonl), and compare it with the same folder
+# of an earlier build, BASELINE. Ends with the code of `rag-evals grade`, else of `compare`.
+# JUDGE, GRADERS (with spaces), FAIL_UNDER, AT, MIN_SCORED and ROW_UNDER are options of `grade`,
+# MARGIN is that of `compare --fail-if-worse`; an empty one is left out.
+set -euo pipefail
+: "${DATA:?DATA names the file to grade}"
+kept=${KEPT:-rag-evals}
+baseline=${BASELINE:-rag-evals-baseline}
+mkdir -p "$kept"
+if [[ -f "$baseline/trend.jsonl" ]]; then
+    cp "$baseline/trend.jsonl" "$kept/trend.jsonl"
+fi
+
+options=()
+option() { # NAME VALUE
+    if [[ -n "$2" ]]; then
+        options+=("$1" "$2")
+    fi
+}
+option --judge "${JUDGE:-}"
+for grader in ${GRADERS:-}; do
+    option --grader "$grader"
+done
+option --fail-under "${FAIL_UNDER:-}"
+option --at "${AT:-}"
+option --min-scored "${MIN_SCORED:-}"
+option --row-under "${ROW_UNDER:-}"
+
+code=0
+rag-evals grade "$DATA" --quiet --restart --out "$kept/run" --junit "$kept/junit.xml" \
+    --trend "$kept/trend.jsonl" ${options[@]+"${options[@]}"} || code=$?
+if [[ ! -f "$kept/run/manifest.json" ]]; then
+    exit "$code"
+fi
+if [[ ! -f "$baseline/run/manifest.json" ]]; then
+    echo "no baseline in $baseline: nothing to compare with"
+    exit "$code"
+fi
+worse=0
+rag-evals compare "$baseline/run" "$kept/run" --fail-if-worse "${MARGIN:-0}" || worse=$?
+if ((code == 0)); then
+    code=$worse
+fi
+exit "$code"
