@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from rag_evals.integrations.rows import RowGrader, explanation, tool
+from rag_evals.integrations.rows import ToolGrader, explanation, tool
 from rag_evals.judge import Client
 from rag_evals.run import Graders
 
@@ -19,7 +19,7 @@ def deepeval_metric(
         threshold: Least score that passes.
     """
     metrics = tool("deepeval.metrics")
-    rows = RowGrader(grader, client)
+    rows = ToolGrader(grader, client)
 
     class RagEvalsMetric(metrics.BaseMetric):  # type: ignore[misc,name-defined]  # as it is installed
         """A grader of rag_evals."""

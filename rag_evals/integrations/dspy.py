@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from rag_evals.integrations.rows import RowGrader
+from rag_evals.integrations.rows import ToolGrader
 from rag_evals.judge import Client
 from rag_evals.run import Graders
 
@@ -21,7 +21,7 @@ def dspy_metric(
         client: Who judges.
         at_least: What passes while an optimiser collects demonstrations, where DSPy wants a bool.
     """
-    rows = RowGrader(grader, client)
+    rows = ToolGrader(grader, client)
 
     def rag_evals_metric(example: Any, pred: Any, trace: Any = None, *_: Any) -> float | bool:
         row: dict[str, Any] = {**dict(example.items()), **dict(pred.items())}

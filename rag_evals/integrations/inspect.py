@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from rag_evals.integrations.rows import RowGrader, explanation, tool
+from rag_evals.integrations.rows import ToolGrader, explanation, tool
 from rag_evals.judge import Client
 from rag_evals.run import Graders
 
@@ -19,7 +19,7 @@ def rag_evals_scorer(
         context: Where the sample's metadata have the chunks.
     """
     scorers = tool("inspect_ai.scorer")
-    rows = RowGrader(grader, client)
+    rows = ToolGrader(grader, client)
 
     async def score(state: Any, target: Any) -> Any:
         row = {

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from rag_evals.integrations.rows import RowGrader, explanation, marked
+from rag_evals.integrations.rows import ToolGrader, explanation, marked
 from rag_evals.judge import Client
 from rag_evals.run import Graders, Run
 
@@ -39,7 +39,7 @@ def evaluator(
         grader: As for `rag_evals.open_session`.
         client: Who judges.
     """
-    rows = RowGrader(grader, client)
+    rows = ToolGrader(grader, client)
 
     def rag_evals_evaluator(
         inputs: Any, outputs: Any, reference_outputs: Any = None

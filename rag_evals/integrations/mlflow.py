@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rag_evals.integrations.rows import RowGrader, explanation, marked, tool
+from rag_evals.integrations.rows import ToolGrader, explanation, marked, tool
 from rag_evals.judge import Client
 from rag_evals.run import Graders, Outcome, Run
 
@@ -37,7 +37,7 @@ def scorer(grader: Graders = "faithfulness", client: Client = None) -> Any:
         client: Who judges.
     """
     entities = tool("mlflow.entities")
-    rows = RowGrader(grader, client)
+    rows = ToolGrader(grader, client)
 
     def rag_evals_scorer(inputs: Any = None, outputs: Any = None, expectations: Any = None) -> Any:
         row = {"inputs": inputs, "outputs": outputs, "expectations": expectations}

@@ -7,7 +7,7 @@ Only the API of OpenTelemetry is used: where spans and events go is set up by th
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from rag_evals.core import JudgeReply, Work, watch
@@ -61,17 +61,19 @@ def instrument(
 class RagEvalsInstrumentor:
     """What `opentelemetry-instrument` calls; in a program, `instrument()` does the same."""
 
-    _stop: Callable[[], None] | None = None
+    # Of the class: OpenTelemetry may end it through another instance.
+    _stops: ClassVar[list[Callable[[], None]]] = []
 
     def instrument(self, **options: Any) -> None:
         """Begin; options that this has no use for are passed over."""
         known = ("explanations", "tracer_provider", "logger_provider")
-        type(self)._stop = instrument(**{name: options[name] for name in known if name in options})
+        given = {name: options[name] for name in known if name in options}
+        self._stops.append(instrument(**given))
 
     def uninstrument(self, **_: Any) -> None:
         """End."""
-        if self._stop is not None:
-            self._stop()
+        while self._stops:
+            self._stops.pop()()
 
 
 class _Spans:

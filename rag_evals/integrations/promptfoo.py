@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from rag_evals.core import Finding
-from rag_evals.integrations.rows import RowGrader, explanation
+from rag_evals.integrations.rows import ToolGrader, explanation
 
 
 def get_assert(output: str, context: dict[str, Any]) -> dict[str, Any]:
@@ -40,8 +40,8 @@ def get_assert(output: str, context: dict[str, Any]) -> dict[str, Any]:
 
 # One judge and one session for all assertions of a process.
 @cache
-def _rows(grader: str, judge: str | None) -> RowGrader:
-    return RowGrader(grader, judge)
+def _rows(grader: str, judge: str | None) -> ToolGrader:
+    return ToolGrader(grader, judge)
 
 
 def _part(finding: Finding) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rag_evals.integrations.rows import RowGrader, explanation, tool
+from rag_evals.integrations.rows import ToolGrader, explanation, tool
 from rag_evals.judge import Client
 from rag_evals.run import Graders
 
@@ -36,7 +36,7 @@ def evaluator(
         read: Makes a row of the evaluator's context.
     """
     evals = tool("pydantic_evals.evaluators")
-    rows = RowGrader(grader, client)
+    rows = ToolGrader(grader, client)
 
     @dataclass
     class RagEvals(evals.Evaluator):  # type: ignore[misc,name-defined]  # known when it is installed

@@ -10,7 +10,7 @@ from rag_evals.judge import Client
 from rag_evals.run import Graders, GradingSession, Outcome, Run, open_session
 
 
-class RowGrader:
+class ToolGrader:
     """Grades rows one by one for as long as a program runs, in one session.
 
     Attributes:
