@@ -13,11 +13,13 @@ from rag_evals.analysis.compared import (
 )
 from rag_evals.analysis.tables_html import bounded_table, notes_html
 from rag_evals.analysis.wording import detectable_words, difference_words, interval_words
+from rag_evals.core import Phrases, phrases
 from rag_evals.run import (
     DEFAULT_MIN_SCORED,
     GateDecision,
     GraderDecision,
     Missed,
+    counted_words,
     missed_coverage,
     missed_loss,
     plot_differences,
@@ -158,8 +160,8 @@ class Comparison:
                 found.scored,
                 found.rows,
                 min_scored,
-                why=found.why,
-                what="a score from both runs",
+                why=found.missing,
+                of_both=True,
             )
         ]
         if margin is not None:
@@ -194,8 +196,12 @@ class Comparison:
         )
 
     def __str__(self) -> str:
-        """What a terminal shows."""
-        return "\n".join(_comparison_lines(self))
+        """What a terminal shows, in English."""
+        return self.lines(phrases())
+
+    def lines(self, say: Phrases) -> str:
+        """Say what a terminal shows, in a reader's language."""
+        return "\n".join(_comparison_lines(self, say))
 
     def __repr__(self) -> str:
         """One line: what is compared, and each grader's verdict."""
@@ -231,7 +237,7 @@ def _graders_html(graders: Sequence[GraderComparison]) -> str:
         (
             grader.grader,
             verdict_words(grader),
-            _coverage_words(grader.coverage),
+            coverage_words(grader.coverage),
             interval_words(grader.baseline),
             interval_words(grader.candidate),
             difference_words(grader.paired),
@@ -246,107 +252,135 @@ def _short_words(grader: GraderComparison) -> str:
     return f"{grader.grader}: {grader.verdict}, {difference_words(grader.paired)}"
 
 
-def verdict_words(grader: GraderComparison) -> str:
+def verdict_words(grader: GraderComparison, say: Phrases | None = None) -> str:
     """Say whether the candidate is better, worse, or cannot be told from the baseline."""
+    say = say or phrases()
     if grader.verdict != "not distinguishable":
-        return f"the candidate is {grader.verdict}"
-    return _adjusted_words(grader.paired, grader.adjusted_p, "all graders")
+        return say("compare.is", verdict=say.named("verdicts", grader.verdict))
+    return _adjusted_words(grader.paired, grader.adjusted_p, "graders", say)
 
 
-def group_verdict_words(group: GroupComparison) -> str:
+def group_verdict_words(group: GroupComparison, say: Phrases | None = None) -> str:
     """Say the verdict on one group."""
+    say = say or phrases()
     if group.verdict != "not distinguishable":
-        return group.verdict
-    return _adjusted_words(group.paired, group.adjusted_p, "all groups")
+        return say.named("verdicts", group.verdict)
+    return _adjusted_words(group.paired, group.adjusted_p, "groups", say)
 
 
-def _adjusted_words(paired: PairedComparison, adjusted_p: float, together: str) -> str:
+def _adjusted_words(
+    paired: PairedComparison, adjusted_p: float, together: str, say: Phrases
+) -> str:
     """Say that nothing can be told, and why where the interval alone says otherwise."""
+    verdict = say.named("verdicts", paired.verdict)
     if paired.verdict == "not distinguishable":
-        return paired.verdict
-    return (
-        f"not distinguishable: {paired.verdict} by itself, but p = {adjusted_p:.2g} with "
-        f"{together} taken together (Holm)"
-    )
+        return verdict
+    p_value = say.written(f"{adjusted_p:.2g}")
+    return say(f"compare.adjusted_{together}", verdict=verdict, p=p_value)
 
 
-def _coverage_words(found: PairCoverage) -> str:
+def coverage_words(found: PairCoverage, say: Phrases | None = None) -> str:
     """Say on how many rows a comparison rests: "5 of 100 rows (95 empty_context in both)"."""
+    say = say or phrases()
     if found.scored == found.rows:
-        return f"{found.rows} rows"
-    return f"{found.scored} of {found.rows} rows ({found.why})"
+        return say("compare.coverage", rows=found.rows)
+    why = counted_words({say.reason(name): count for name, count in found.missing.items()})
+    return say("compare.coverage_of", scored=found.scored, rows=found.rows, why=why)
 
 
-def p_words(grader: GraderComparison, graders: int) -> str:
+def p_words(grader: GraderComparison, graders: int, say: Phrases | None = None) -> str:
     """Say the p-value, the test behind it, and the adjustment where there are several graders."""
+    say = say or phrases()
     test = grader.paired.significance
-    drawn = "" if test.resamples is None else f", {test.resamples:,} patterns"
-    adjusted = f"; {grader.adjusted_p:.2g} after Holm over {graders} graders" if graders > 1 else ""
-    return f"{test.p_value:.2g} ({test.test}{drawn}){adjusted}"
+    values = {"p": say.written(f"{test.p_value:.2g}"), "test": say.named("tests", test.test)}
+    words = say("compare.p", **values)
+    if test.resamples is not None:
+        words = say("compare.p_drawn", patterns=f"{test.resamples:,}", **values)
+    if graders == 1:
+        return words
+    adjusted = say.written(f"{grader.adjusted_p:.2g}")
+    return say("compare.holm", p=words, adjusted=adjusted, graders=graders)
 
 
-def _comparison_lines(comparison: Comparison) -> Iterator[str]:
+def _comparison_lines(comparison: Comparison, say: Phrases) -> Iterator[str]:
     """Say what two runs say about each other."""
-    yield f"baseline:  {comparison.baseline}"
-    yield f"candidate: {comparison.candidate}"
+    yield say("compare.baseline", name=comparison.baseline)
+    yield say("compare.candidate", name=comparison.candidate)
     for warning in comparison.warnings:
-        yield f"note: {warning}"
+        yield say("compare.note", text=warning)
     for grader in comparison.graders:
         yield ""
-        yield from _grader_lines(grader, comparison.threshold, len(comparison.graders))
+        yield from _grader_lines(grader, comparison.threshold, len(comparison.graders), say)
     for found in comparison.unscored:
         yield ""
-        yield f"{found.grader}: nothing to compare"
-        yield f"  scored in both  {_coverage_words(found)}"
+        yield say("compare.nothing", grader=say.named("graders", found.grader))
+        yield say("compare.line_scored", words=coverage_words(found, say), clusters="")
 
 
-def _grader_lines(grader: GraderComparison, threshold: float, graders: int) -> Iterator[str]:
+def _grader_lines(
+    grader: GraderComparison, threshold: float, graders: int, say: Phrases
+) -> Iterator[str]:
     paired, passes = grader.paired, grader.passes
-    yield f"{grader.grader}: {verdict_words(grader)}"
-    yield f"  scored in both  {_coverage_words(grader.coverage)}{_clusters(paired)}"
+    name = say.named("graders", grader.grader)
+    yield say("compare.head", grader=name, verdict=verdict_words(grader, say))
+    clusters = ""
+    if paired.clusters != paired.samples:
+        clusters = say("compare.clusters", count=paired.clusters)
+    yield say("compare.line_scored", words=coverage_words(grader.coverage, say), clusters=clusters)
     if paired.sampled is not None:
-        yield f"  over            {_sampled_words(paired.sampled)}"
-    yield f"  baseline        {interval_words(grader.baseline)}"
-    yield f"  candidate       {interval_words(grader.candidate)}"
-    yield f"  difference      {difference_words(paired)}"
-    yield f"  p               {p_words(grader, graders)}"
-    yield f"  rows            {paired.wins} better, {paired.ties} the same, {paired.losses} worse"
-    yield (
-        f"  passed          {grader.passed[0]} and {grader.passed[1]} rows score {threshold:g} or "
-        f"more; p = {passes.p_value:.2g} (McNemar, exact)"
+        yield say("compare.line_over", words=_sampled_words(paired.sampled, say))
+    rows = say("compare.rows_words", wins=paired.wins, ties=paired.ties, losses=paired.losses)
+    passed = say(
+        "compare.passed_words",
+        baseline=grader.passed[0],
+        candidate=grader.passed[1],
+        threshold=say.written(f"{threshold:g}"),
+        p=say.written(f"{passes.p_value:.2g}"),
     )
-    yield f"  minimum detectable effect {detectable_words(paired)}"
+    for line, words in (
+        ("baseline", interval_words(grader.baseline, say=say)),
+        ("candidate", interval_words(grader.candidate, say=say)),
+        ("difference", difference_words(paired, say)),
+        ("p", p_words(grader, graders, say)),
+        ("rows", rows),
+        ("passed", passed),
+        ("detectable", detectable_words(paired, say)),
+    ):
+        yield say(f"compare.line_{line}", words=words)
     for group in grader.groups:
-        yield (
-            f"  {group.group or '(none)'}: {difference_words(group.paired)}, "
-            f"{group.paired.samples} rows, {group_verdict_words(group)}"
+        yield say(
+            "compare.group",
+            group=group.group or say("table.no_group"),
+            difference=difference_words(group.paired, say),
+            rows=group.paired.samples,
+            verdict=group_verdict_words(group, say),
         )
-    yield from _row_lines(grader)
+    yield from _row_lines(grader, say)
 
 
-def _sampled_words(found: SampledDifference) -> str:
-    return (
-        f"all {found.rows} rows, which the free judge graded: {found.sampled} rows graded by both "
-        f"are worth {found.effective_rows:.0f}"
+def _sampled_words(found: SampledDifference, say: Phrases) -> str:
+    return say(
+        "compare.sampled",
+        rows=found.rows,
+        sampled=found.sampled,
+        worth=f"{found.effective_rows:.0f}",
     )
 
 
-def _row_lines(grader: GraderComparison) -> Iterator[str]:
+def _row_lines(grader: GraderComparison, say: Phrases) -> Iterator[str]:
     if grader.changed:
-        yield "  changed most:"
+        yield say("compare.changed_most")
         for row in grader.changed[:_ROWS_SHOWN]:
-            yield f"    {row.sample_id}: {row.baseline:.2f} -> {row.candidate:.2f}"
-    for row_once in grader.scored_once[:_ROWS_SHOWN]:
-        yield f"  only the {row_once.run} scored {row_once.sample_id}; the other: {row_once.why}"
-    yield from _listed("only in the baseline", grader.only_baseline)
-    yield from _listed("only in the candidate", grader.only_candidate)
+            yield f"    {row.sample_id}: {say.number(row.baseline)} -> {say.number(row.candidate)}"
+    for once in grader.scored_once[:_ROWS_SHOWN]:
+        yield say(f"compare.once_{once.run}", row=once.sample_id, why=say.reason(once.why))
+    yield from _listed("baseline", grader.only_baseline, say)
+    yield from _listed("candidate", grader.only_candidate, say)
 
 
-def _clusters(paired: PairedComparison) -> str:
-    return "" if paired.clusters == paired.samples else f" in {paired.clusters} clusters"
-
-
-def _listed(label: str, ids: Sequence[str]) -> Iterator[str]:
+def _listed(run: str, ids: Sequence[str], say: Phrases) -> Iterator[str]:
     if ids:
-        more = f" and {len(ids) - _ROWS_SHOWN} more" if len(ids) > _ROWS_SHOWN else ""
-        yield f"  {label}: {len(ids)} rows: {', '.join(ids[:_ROWS_SHOWN])}{more}"
+        left = len(ids) - _ROWS_SHOWN
+        more = say("compare.and_more", count=left) if left > 0 else ""
+        shown = ", ".join(ids[:_ROWS_SHOWN]) + more
+        yield say(f"compare.listed_{run}", count=len(ids), ids=shown)

@@ -1,28 +1,35 @@
 """How are intervals and paired differences put into words? For lines of a terminal and cells."""
 
+from rag_evals.core import Phrases, phrases
 from rag_evals.stats import Interval, PairedComparison
 
 
-def detectable_words(paired: PairedComparison) -> str:
-    """Say which true difference this many rows would usually find: "0.08 (80 % power)"."""
+def detectable_words(paired: PairedComparison, say: Phrases | None = None) -> str:
+    """Say which true difference this many rows would usually find: "0.08 (80 % power)".
+
+    Args:
+        paired: What the rows say.
+        say: In which language; None is English, here and below.
+    """
+    say = say or phrases()
     if paired.detectable is None:
-        return "unknown: no spread was seen"
+        return say("compare.no_spread")
     if paired.detectable > 1:
-        return "above 1 (80 % power), so these rows can show none"
-    return f"{paired.detectable:.2g} (80 % power)"
+        return say("compare.above_one")
+    return say("compare.power", effect=say.written(f"{paired.detectable:.2g}"))
 
 
-def difference_words(paired: PairedComparison) -> str:
+def difference_words(paired: PairedComparison, say: Phrases | None = None) -> str:
     """Write the difference with its interval; without one where both sides are the same."""
     if not paired.difference.width:
-        return "+0.000: both are the same outcomes"
-    return interval_words(paired.difference, sign="+")
+        return (say or phrases())("compare.same_outcomes")
+    return interval_words(paired.difference, sign="+", say=say)
 
 
-def interval_words(interval: Interval, sign: str = "") -> str:
+def interval_words(interval: Interval, sign: str = "", say: Phrases | None = None) -> str:
     """Write an estimate with its interval: "0.683 [0.624, 0.723]"."""
     low, high = _end(interval.low, sign), _end(interval.high, sign)
-    return f"{interval.estimate:{sign}.3f} [{low}, {high}]"
+    return (say or phrases()).written(f"{interval.estimate:{sign}.3f} [{low}, {high}]")
 
 
 def _end(value: float, sign: str) -> str:

@@ -60,6 +60,7 @@ from rag_evals.core.judge_settings import (
 )
 from rag_evals.core.meter import Meter
 from rag_evals.core.phrases import LANGUAGES, Phrase, Phrases, phrases
+from rag_evals.core.places import Keys, Places, key_of
 from rag_evals.core.result import (
     JudgeModel,
     OptionalList,
@@ -99,6 +100,7 @@ __all__ = [
     "JudgeModel",
     "JudgeReply",
     "JudgeSettings",
+    "Keys",
     "LocalCall",
     "LocalReply",
     "LocalVerifier",
@@ -107,6 +109,7 @@ __all__ = [
     "OptionalList",
     "Phrase",
     "Phrases",
+    "Places",
     "Question",
     "QuestionKind",
     "Quote",
@@ -143,6 +146,7 @@ __all__ = [
     "findings_of",
     "fingerprint",
     "is_last_attempt",
+    "key_of",
     "merged_state",
     "named_arguments",
     "parse_settings",

@@ -20,6 +20,7 @@ _FOLDER = Path(__file__).parent.parent / "_data" / "phrases"
 _FEW = range(2, 5)
 _CHUNK = re.compile(r"chunk (\d+)")
 _STEP = re.compile(r"(\d+) of (\d+)")
+_FRACTION = re.compile(r"(?<=\d)\.(?=\d)")
 _DECIDED_BY = "decided by "
 
 
@@ -75,6 +76,15 @@ class Phrases:
         """Say what a name of ours is called, such as a grader; another's stays as it is."""
         return str(self._table[section].get(name, name))
 
+    def reason(self, reason: str) -> str:
+        """Say why rows have no score, such as "empty_context in both" of a comparison."""
+        name, _, where = reason.partition(" in ")
+        key = f"in_{where.replace(' ', '_')}"
+        if name == "only":
+            return self.named("compare", f"only_{key}")
+        said = self.named("reasons", name)
+        return self(f"compare.{key}", reason=said) if key in self._table["compare"] else said
+
     def label(self, label: str) -> str:
         """Say the label of a finding; one of a user's own grader stays as it is."""
         step = _STEP.fullmatch(label)
@@ -97,6 +107,12 @@ class Phrases:
         """Write a number with the language's sign before the fraction."""
         written = f"{value:.{digits}f}"
         return written.replace(".", ",") if self.language == "ru" else written
+
+    def written(self, text: str) -> str:
+        """Write numbers that are text already, "0.68 [0.62, 0.72]", as the language does."""
+        if self.language != "ru":
+            return text
+        return _FRACTION.sub(",", text.replace(", ", "; "))
 
     def percent(self, share: float) -> str:
         """Write a share of 1 as percent, with one digit where it is not whole."""

@@ -1,7 +1,7 @@
 """Which column holds which field? A name, a path, a function, a tool's names, or the usual ones."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
@@ -191,10 +191,9 @@ class ColumnMap:
 
     def _recognised(self, row: Mapping[str, Any], name: str) -> str | None:
         """Return the column or path that holds a field by its tool's names, or the usual ones."""
-        preset = self._preset(row)
+        preset, columns = self._preset(row), tuple(row)
         paths = () if preset is None else preset.fields.get(name, ())
-        keys = _keys(tuple(row))
-        usual = [key for candidate in USUAL_NAMES[name] for key in keys.get(candidate, ())]
+        keys, usual = _keys(columns), _usual(columns, name)
         for path in paths:
             found = _path_in(row, keys, path)
             if found is not None:
@@ -203,10 +202,9 @@ class ColumnMap:
                 if doubtful and self.preset is None:
                     raise _doubt([found, *doubtful], name)
                 return found
-        taken = (
-            set() if preset is None else {path for own in preset.fields.values() for path in own}
-        )
-        usual = [key for key in usual if normalised(key) not in taken]
+        if preset is not None:
+            taken = {path for own in preset.fields.values() for path in own}
+            usual = [key for key in usual if normalised(key) not in taken]
         if len(usual) > 1:
             raise _doubt(usual, name)
         return usual[0] if usual else None
@@ -249,6 +247,13 @@ def _keys(columns: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
     return found
 
 
+@lru_cache(maxsize=256)
+def _usual(columns: tuple[str, ...], name: str) -> Sequence[str]:
+    """Return the columns that have one of the usual names of a field."""
+    keys = _keys(columns)
+    return tuple(key for candidate in USUAL_NAMES[name] for key in keys.get(candidate, ()))
+
+
 def _path_in(row: Mapping[str, Any], keys: Mapping[str, tuple[str, ...]], path: str) -> str | None:
     """Return a preset's path as the row spells it; None where the row has no value there."""
     if path in keys:
@@ -260,7 +265,7 @@ def _path_in(row: Mapping[str, Any], keys: Mapping[str, tuple[str, ...]], path: 
     return None
 
 
-def _doubt(columns: list[str], name: str) -> DataError:
+def _doubt(columns: Sequence[str], name: str) -> DataError:
     both = " and ".join(repr(column) for column in columns)
     return DataError(f"{both} could both be {name!r}; say which, as in {name}={columns[0]}")
 

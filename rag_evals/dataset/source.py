@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from rag_evals.core import Phrase, Sample
+from rag_evals.core import Keys, Phrase, Places, Sample
 from rag_evals.dataset.columns import ColumnMap
 from rag_evals.dataset.location import DataFile, locate
 from rag_evals.dataset.tables import ArrowTable, row_of, rows_of
@@ -91,19 +91,18 @@ class FileData:
             DataError: The first row that cannot be graded, with its line.
         """
         # Numbers, not texts: a million ids must fit into memory.
-        seen: dict[int, int] = {}
+        seen = Keys()
         taken: dict[str, set[str]] = {}
         columns: set[str] = set()
         presets: dict[str, None] = {}
         notes: list[Phrase] = []
         digest = hashlib.sha256()
-        for index, (place, row, sample) in enumerate(self._read(notes)):
+        for place, row, sample in self._read(notes):
             sample_id = sample.id or sample.content_hash()
-            first = seen.setdefault(_short_hash(sample_id), index)
-            if first != index:
+            if not seen.add(_short_hash(sample_id)):
                 why = "" if sample.id else " (made from their content: the rows are the same)"
                 raise DuplicateIdError(
-                    f"{str(self.path)!r}: {self._place(first)} and {place} "
+                    f"{str(self.path)!r}: {self._first_place(sample_id)} and {place} "
                     f"have the same id {sample_id!r}{why}"
                 )
             columns.update(row)
@@ -161,8 +160,13 @@ class FileData:
                 f"{error}; the file was whole when it was checked, so it changed since"
             ) from error
 
-    def _place(self, index: int) -> str:
-        return next(islice(self._located.rows(), index, None)).place
+    def _first_place(self, sample_id: str) -> str:
+        same = (
+            place
+            for place, _, sample in self._read()
+            if sample_id == (sample.id or sample.content_hash())
+        )
+        return next(same, "an earlier row")
 
     def _read(
         self, notes: list[Phrase] | None = None
@@ -200,13 +204,13 @@ class RowData:
 
     def __iter__(self) -> Iterator[NumberedSample]:
         """Number the rows; a bad one is yielded as the error that it is."""
-        seen: dict[int, int] = {}
+        seen = Places()
         for index, row in enumerate(islice(self._rows, self._limit)):
             numbered = self.number(index, row)
             if isinstance(numbered.sample, DataError):
                 yield numbered._replace(sample_id=_free_name(index, numbered.sample_id, seen))
                 continue
-            first = seen.setdefault(_short_hash(numbered.name), index)
+            first = seen.first(_short_hash(numbered.name), index)
             if first != index:
                 twice = f"rows {first} and {index} have the same id {numbered.sample_id!r}"
                 name, fault = _free_name(index, None, seen), DuplicateIdError(twice)
@@ -302,13 +306,13 @@ def _count_of(data: object, limit: int | None) -> int | None:
     return count if limit is None else min(count, limit)
 
 
-def _free_name(index: int, own: str | None, seen: dict[int, int]) -> str:
+def _free_name(index: int, own: str | None, seen: Places) -> str:
     """Name a row that cannot be graded: by its own id, else by its place; no other has it."""
     by_place = (f"row-{index}{mark}" for mark in chain([""], map("-{}".format, count(2))))
     return next(
         name
         for name in chain([own], by_place)
-        if name and seen.setdefault(_short_hash(name), index) == index
+        if name and seen.first(_short_hash(name), index) == index
     )
 
 

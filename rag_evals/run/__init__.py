@@ -35,6 +35,7 @@ from rag_evals.run.gate import (
 )
 from rag_evals.run.interrupt import run_until_signal
 from rag_evals.run.merging import merge
+from rag_evals.run.opening import SessionOpener, open_session
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status, findings_in, reason_of, score_of
 from rag_evals.run.outcome_rows import outcome_schema
 from rag_evals.run.plan import Graders, Plan, make_plan
@@ -53,13 +54,7 @@ from rag_evals.run.sampled import (
     sample_of,
 )
 from rag_evals.run.samples import StoredSample
-from rag_evals.run.session import (
-    AsyncGradingSession,
-    GradingSession,
-    SessionOpener,
-    open_session,
-    session_of,
-)
+from rag_evals.run.session import AsyncGradingSession, GradingSession, session_of
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions, StopRule
 from rag_evals.run.stages import stage_numbers
 from rag_evals.run.store import Record

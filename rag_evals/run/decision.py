@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag_evals.core import Phrases, phrases
 from rag_evals.errors import ConfigurationError
-from rag_evals.run.counting import counted_words
 from rag_evals.run.design import Design
 from rag_evals.run.draw import DrawnRows
 from rag_evals.run.gate import (
@@ -48,14 +48,19 @@ class GraderDecision:
             return "failed"
         return self.test.verdict
 
+    def lines(self, say: Phrases) -> list[str]:
+        """Say the verdict and why, in a reader's language."""
+        told = [missed.line(say) for missed in self.missed]
+        if not told and self.test is None:
+            told.append(say("gate.nothing_scored", grader=say.named("graders", self.grader)))
+        if not told and self.test is not None:
+            told.append(_shown(self, self.test, say))
+        verdict = say.named("verdicts", self.verdict)
+        return [say("gate.decided", verdict=verdict, told=one) for one in told]
+
     def __str__(self) -> str:
         """The verdict and why, in one line."""
-        lines = [f"{self.verdict}: {missed}" for missed in self.missed]
-        if not lines and self.test is None:
-            lines.append(f"failed: {self.grader} has no score")
-        if not lines and self.test is not None:
-            lines.append(f"{self.test.verdict}: {_shown(self, self.test)}")
-        return "\n".join(lines)
+        return "\n".join(self.lines(phrases()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,29 +92,42 @@ class GateDecision:
 
     def __str__(self) -> str:
         """One line for each grader."""
+        return "\n".join(self.lines(phrases()))
+
+    def lines(self, say: Phrases) -> list[str]:
+        """Say the verdict on each grader, in a reader's language."""
         if self.pending:
-            return f"not decided: {self.pending} gradings are pending"
-        return "\n".join(map(str, self.graders)) or "failed: nothing was graded"
+            told = say("gate.pending", count=self.pending)
+            return [say("gate.decided", verdict=say.named("verdicts", "not decided"), told=told)]
+        lines = [line for each in self.graders for line in each.lines(say)]
+        verdict = say.named("verdicts", "failed")
+        return lines or [say("gate.decided", verdict=verdict, told=say("gate.nothing"))]
 
 
-def _shown(decision: GraderDecision, test: GateTest) -> str:
-    rows = (
-        f"{test.scored} rows"
-        if test.population is None
-        else (f"{test.scored} of {test.population} rows")
-    )
-    told = f"the {decision.subject} of {decision.grader} is {test.estimate:.4f} over {rows}"
-    sure = f"{100 * (1 - test.error):g} % sure"
-    if test.verdict == "passed":
-        return f"{told}, and above {max(test.low, test.gate):.4f} ({sure})"
-    if test.verdict == "failed":
-        return f"{told}, and below {min(test.high, test.gate):.4f} ({sure})"
-    between = f"{told}, and between {test.low:.4f} and {test.high:.4f} ({sure} of each)"
-    if test.more_rows is None:
-        return f"{between}; no number of rows like these would decide {test.gate:g}"
+def _shown(decision: GraderDecision, test: GateTest, say: Phrases) -> str:
+    rows = say("gate.rows", scored=test.scored)
     if test.population is not None:
-        return f"{between}; the other {test.more_rows} rows would decide {test.gate:g}"
-    return f"{between}; about {test.more_rows} more rows would decide {test.gate:g}"
+        rows = say("gate.rows_of", scored=test.scored, population=test.population)
+    told = say(
+        f"gate.{decision.subject}",
+        grader=say.named("graders", decision.grader),
+        estimate=say.written(f"{test.estimate:.4f}"),
+        rows=rows,
+    )
+    sure = say.written(f"{100 * (1 - test.error):g}")
+    if test.verdict == "passed":
+        limit = say.number(max(test.low, test.gate), 4)
+        return say("gate.above", told=told, limit=limit, sure=sure)
+    if test.verdict == "failed":
+        limit = say.number(min(test.high, test.gate), 4)
+        return say("gate.below", told=told, limit=limit, sure=sure)
+    low, high = say.number(test.low, 4), say.number(test.high, 4)
+    between = say("gate.between", told=told, low=low, high=high, sure=sure)
+    gate = say.written(f"{test.gate:g}")
+    if test.more_rows is None:
+        return say("gate.never", between=between, gate=gate)
+    key = "gate.more" if test.population is None else "gate.others"
+    return say(key, between=between, more=test.more_rows, gate=gate)
 
 
 def require_gate(name: str, gate: float, error: float) -> None:
@@ -210,11 +228,9 @@ def _of_design(
     )
 
 
-def _why(outcomes: Sequence[Mapping[str, Any]], count: Mapping[str, float]) -> str:
-    return counted_words(
-        Counter(
-            reason
-            for record in outcomes
-            if score_of(record, count) is None and (reason := reason_of(record))
-        )
+def _why(outcomes: Sequence[Mapping[str, Any]], count: Mapping[str, float]) -> Mapping[str, int]:
+    return Counter(
+        reason
+        for record in outcomes
+        if score_of(record, count) is None and (reason := reason_of(record))
     )

@@ -10,11 +10,13 @@ from rag_evals.core import (
     LocalCall,
     LocalReply,
     Meter,
+    Phrases,
     Sample,
     Step,
     StepReply,
     Usage,
     VerifyCall,
+    phrases,
     state_text,
 )
 from rag_evals.errors import GradingError, NotScorableError
@@ -55,18 +57,25 @@ class Estimate:
 
     def __str__(self) -> str:
         """One line."""
+        return self.line(phrases())
+
+    def line(self, say: Phrases) -> str:
+        """Say it in one line, in a reader's language."""
         if not self.calls and not self.at_least:
-            return f"{self.rows} rows, 0 calls: no model is asked, so it costs nothing"
-        money = "price of the model not known"
+            return say("estimate.nothing", rows=self.rows)
+        money = say("estimate.unknown")
         if self.cost_usd is not None:
-            about = "at least" if self.at_least else "about"
-            money = f"{about} ${self.cost_usd:.4f} at list prices of {self.price_as_of}"
-        more = "at least " if self.at_least else ""
-        sent = f"{self.prompt_tokens} tokens to send and about {self.completion_tokens} to receive"
-        return (
-            f"{self.rows} rows, {more}{self.calls} calls, {sent} ({self.counted_by}), {money}; "
-            "nothing was sent"
+            cost = say.number(self.cost_usd, 4)
+            price = "estimate.price_at_least" if self.at_least else "estimate.price"
+            money = say(price, cost=cost, month=self.price_as_of)
+        tokens = say(
+            "estimate.tokens",
+            sent=self.prompt_tokens,
+            received=self.completion_tokens,
+            counted_by=self.counted_by,
         )
+        line = "estimate.line_at_least" if self.at_least else "estimate.line"
+        return say(line, rows=self.rows, calls=self.calls, tokens=tokens, money=money)
 
 
 def estimate(plan: Plan) -> Estimate:

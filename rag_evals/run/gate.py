@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
 from rag_evals.run.counting import counted_words
 from rag_evals.run.summary import GraderSummary, Summary
@@ -25,16 +26,33 @@ class Missed:
     Attributes:
         grader: Whose numbers miss it; empty where there are none at all.
         rule: Which rule.
-        words: What was asked, what was found, and by how much it is missed.
+        asked: What it asks for.
+        found: What was found, and by how much the rule is missed.
+        why: Reasons of rows without a score, counted.
     """
 
     grader: str
     rule: Rule
-    words: str
+    asked: str
+    found: Phrase
+    why: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """What was asked, what was found, and by how much it is missed."""
+        return str(self).removeprefix(f"{self.rule} ")
+
+    def line(self, say: Phrases) -> str:
+        """Say the rule, then what was asked and found, in a reader's language."""
+        values = {name: say.written(value) for name, value in self.found.values}
+        told = say(self.found.key, grader=say.named("graders", self.grader), **values)
+        why = counted_words({say.reason(name): count for name, count in self.why.items()})
+        found = f"{told} ({why})" if why else told
+        return say("gate.rule", rule=self.rule, asked=say.written(self.asked), told=found)
 
     def __str__(self) -> str:
         """The rule, then what was asked and found."""
-        return f"{self.rule} {self.words}"
+        return self.line(phrases())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +91,9 @@ class Gate:
             summary: The numbers of the run; one without a single outcome misses the gate.
         """
         if summary.pending:
-            return [Missed("", "pending", f"{summary.pending} gradings have no outcome yet")]
+            return [Missed("", "pending", f"{summary.pending}", Phrase("gate.no_outcome"))]
         if not summary.graders:
-            asked = f"{self.min_scored:.4g}"
-            return [Missed("", "min-scored", f"{asked}: nothing was graded")]
+            return [Missed("", "min-scored", f"{self.min_scored:.4g}", Phrase("gate.nothing"))]
         return [
             missed for of_grader in summary.graders.values() for missed in self._missed(of_grader)
         ]
@@ -93,25 +110,31 @@ class Gate:
             len(values),
             of_grader.total,
             self.min_scored,
-            why=counted_words({**uncounted, **of_grader.failed}),
+            why={**uncounted, **of_grader.failed},
         )
         if self.fail_under is None:
             return
         mean, interval = of_grader.mean(self.count), of_grader.interval(count_as=self.count)
-        asked = f"{self.fail_under:g}:"
+        asked = f"{self.fail_under:g}"
         if mean is None or interval is None:
-            yield Missed(of_grader.grader, "fail-under", f"{asked} {of_grader.grader} has no score")
+            yield Missed(of_grader.grader, "fail-under", asked, Phrase("gate.no_score"))
             return
         reached = mean if self.at == "mean" else interval.low
-        name = "mean" if self.at == "mean" else "lower end of the 95 % interval"
         if reached < self.fail_under:
-            told = f"the {name} of {of_grader.grader} is {reached:.4f}"
-            words = f"{asked} {told}, {self.fail_under - reached:.4f} too low"
-            yield Missed(of_grader.grader, "fail-under", words)
+            lacking = f"{self.fail_under - reached:.4f}"
+            numbers = ("reached", f"{reached:.4f}"), ("lacking", lacking)
+            key = "gate.mean_low" if self.at == "mean" else "gate.lower_low"
+            yield Missed(of_grader.grader, "fail-under", asked, Phrase(key, numbers))
 
 
 def missed_coverage(
-    grader: str, scored: int, rows: int, least: float, *, why: str = "", what: str = "a score"
+    grader: str,
+    scored: int,
+    rows: int,
+    least: float,
+    *,
+    why: Mapping[str, int] | None = None,
+    of_both: bool = False,
 ) -> Iterator[Missed]:
     """Say whether too few rows have a score for a gate to trust the rest.
 
@@ -120,18 +143,21 @@ def missed_coverage(
         scored: Rows that have one.
         rows: All rows, at least 1.
         least: Share that must, 0 to 1.
-        why: Reasons of the others, in words.
-        what: What a row must have.
+        why: Reasons of the others, counted.
+        of_both: A row must have a score from both runs of a comparison.
     """
     # 54 of 60 are 0.9, whatever 0.9 * 60 is in binary.
     if scored >= least * rows - 1e-9:
         return
     share = scored / rows
-    words = (
-        f"{least:.4g}: {grader} has {what} in {scored} of {rows} rows ({share:.1%}), "
-        f"{100 * (least - share):.1f} points too few"
+    values = (
+        ("scored", f"{scored}"),
+        ("rows", f"{rows}"),
+        ("share", f"{100 * share:.1f}"),
+        ("points", f"{100 * (least - share):.1f}"),
     )
-    yield Missed(grader, "min-scored", f"{words} ({why})" if why else words)
+    found = Phrase("gate.pair_coverage" if of_both else "gate.coverage", values)
+    yield Missed(grader, "min-scored", f"{least:.4g}", found, why or {})
 
 
 def missed_loss(grader: str, difference: Interval, margin: float) -> Missed:
@@ -142,12 +168,12 @@ def missed_loss(grader: str, difference: Interval, margin: float) -> Missed:
         difference: Candidate minus baseline, the whole interval below the margin.
         margin: Loss that is acceptable, 0 to 1.
     """
-    return Missed(
-        grader,
-        "fail-if-worse",
-        f"{margin:g}: {grader} changed by {difference.estimate:+.4f}, and by "
-        f"{difference.high:+.4f} at best, {-difference.high - margin:.4f} too low",
+    values = (
+        ("estimate", f"{difference.estimate:+.4f}"),
+        ("high", f"{difference.high:+.4f}"),
+        ("lacking", f"{-difference.high - margin:.4f}"),
     )
+    return Missed(grader, "fail-if-worse", f"{margin:g}", Phrase("gate.loss", values))
 
 
 def parse_share(text: str) -> float:

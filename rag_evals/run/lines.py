@@ -60,13 +60,23 @@ def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
     Raises:
         DataError: A line holds something else, with the number of the line.
     """
+    return (value for _, value in placed_lines(path, read))
+
+
+def placed_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[tuple[int, T]]:
+    """Read the lines with the byte at which each begins; else as `read_lines`."""
     if not path.exists():
         return
+    begins = 0
     try:
         with path.open("rb") as file:
             for number, line in enumerate(_whole_lines(file, path), 1):
-                if line.strip():
-                    yield _checked(line, read, f"{str(path)!r}, line {number}")
+                if not line.isspace():
+                    try:
+                        yield begins, read(line)
+                    except ValueError as error:
+                        raise _not_read(path, number, error) from error
+                begins += len(line)
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
 
@@ -80,11 +90,41 @@ def fault_of(error: ValueError) -> str:
     return f"{place}: {fault['msg']}" if place else fault["msg"]
 
 
-def _checked(line: bytes, read: Callable[[bytes], T], where: str) -> T:
+def read_line_at(file: IO[bytes], path: Path, begins: int, read: Callable[[bytes], T]) -> T:
+    """Read one line again; else as `read_lines`.
+
+    Args:
+        file: The open file.
+        path: What messages call it.
+        begins: The byte at which the line begins.
+        read: As for `read_lines`.
+    """
+    file.seek(begins)
     try:
-        return read(line)
+        return read(file.readline(_MAX_LINE_BYTES))
     except ValueError as error:
-        raise DataError(f"{where}: {fault_of(error)}") from error
+        file.seek(0)
+        number = 1 + sum(_line_ends(file, begins))
+        raise _not_read(path, number, error) from error
+
+
+def lines_about(path: Path) -> int:
+    """Guess how many lines a file has, by its size and its first lines."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as file:
+        first = file.read(_BLOCK_BYTES)
+        return first.count(b"\n") * file.seek(0, os.SEEK_END) // max(len(first), 1)
+
+
+def _line_ends(file: IO[bytes], up_to: int) -> Iterator[int]:
+    while up_to > 0 and (block := file.read(min(up_to, _BLOCK_BYTES))):
+        up_to -= len(block)
+        yield block.count(b"\n")
+
+
+def _not_read(path: Path, number: int, error: ValueError) -> DataError:
+    return DataError(f"{str(path)!r}, line {number}: {fault_of(error)}")
 
 
 def _whole_lines(file: IO[bytes], path: Path) -> Iterator[bytes]:

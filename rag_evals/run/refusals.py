@@ -6,6 +6,7 @@ rows in succession are refused.
 """
 
 from rag_evals.errors import GradingError, JudgeRejectedError, JudgeUnreachableError
+from rag_evals.run.line_keys import LineKey
 from rag_evals.run.outcome import Outcome
 
 REFUSALS_IN_A_ROW = 10
@@ -28,12 +29,13 @@ class Refusals:
         self._answered = False
         self._in_a_row = 0
 
-    def remember(self, outcome: Outcome) -> None:
+    def remember(self, key: LineKey) -> None:
         """Take note of an outcome of an earlier start; the last one of a grading counts."""
-        self.refused_before.discard(outcome.key)
-        if outcome.error is not None and outcome.error.type == JudgeRejectedError.__name__:
-            self.refused_before.add(outcome.key)
-        self.answered_before |= _is_answered(outcome)
+        if self.refused_before:
+            self.refused_before.discard(key.grading)
+        if key.error == JudgeRejectedError.__name__:
+            self.refused_before.add(key.grading)
+        self.answered_before |= key.answered
 
     def count(self, outcome: Outcome) -> None:
         """Take note of an outcome of this start."""

@@ -5,6 +5,7 @@ results can be grouped and compared with labels without the data file.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +14,14 @@ from typing import Any, NotRequired, Self
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
 
-from rag_evals.core import Chunk, Sample
+from rag_evals.core import Chunk, Places, Sample, key_of
 from rag_evals.dataset import NumberedSample
 from rag_evals.errors import DataError
-from rag_evals.run.lines import LineLog, read_lines
+from rag_evals.run.lines import LineLog, lines_about, read_lines
 
 SAMPLES = "samples.jsonl"
+
+_ID_FIRST = re.compile(rb'\{"sample_id": "([^"\\]+)"[,}][^\x00]*\}\n')
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +101,14 @@ class SampleLog:
         self._log = LineLog(folder / SAMPLES)
         # Lines of an earlier run whose rows did not come yet; a new run has none. Hashes, because
         # the texts of a million rows would fill the memory.
-        self._lines: dict[int, int] = {}
+        self._lines = Places()
 
     def __enter__(self) -> Self:
         """Mend the file, and learn what is in it."""
         self._log.__enter__()
-        for stored in read_lines(self._log.path, _read_line):
-            line = _packed(stored)
-            self._lines[hash(stored["sample_id"])] = hash(line)
+        self._lines = Places(room=lines_about(self._log.path))
+        for key, line in read_lines(self._log.path, _key_and_hash):
+            self._lines.put(key, line)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -118,7 +121,7 @@ class SampleLog:
             self._write(_fields(row, row.sample))
         elif row.columns:
             self._write({"sample_id": row.name, "columns": dict(row.columns)})
-        elif hash(row.name) in self._lines:
+        elif key_of(row.name) in self._lines:
             self._write({"sample_id": row.name})
 
     def copy(self, line: bytes) -> None:
@@ -135,15 +138,26 @@ class SampleLog:
         if self._lines:
             stored = read_lines(self._log.path, _read_line)
             gone |= dict.fromkeys(
-                line["sample_id"] for line in stored if hash(line["sample_id"]) in self._lines
+                line["sample_id"] for line in stored if key_of(line["sample_id"]) in self._lines
             )
         for sample_id in gone:
             self._write({"sample_id": sample_id, "in_data": False})
 
     def _write(self, fields: Mapping[str, Any]) -> None:
         line = _packed(fields)
-        if self._lines.pop(hash(fields["sample_id"]), None) != hash(line):
+        if self._lines.pop(key_of(fields["sample_id"])) != _hash_of(line):
             self._log.append(line)
+
+
+def _key_and_hash(line: bytes) -> tuple[int, int]:
+    found = _ID_FIRST.match(line)
+    # What is not as this version writes it is read and checked whole.
+    sample_id = found[1].decode() if found else _read_line(line)["sample_id"]
+    return key_of(sample_id), _hash_of(line)
+
+
+def _hash_of(line: bytes) -> int:
+    return key_of(line) >> 1
 
 
 def read_samples(folder: Path) -> dict[str, StoredSample]:

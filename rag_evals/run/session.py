@@ -6,25 +6,18 @@ A run grades through a session as well, and so does everything else that grades 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from itertools import count
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from rag_evals.core import Meter, Sample, Usage, Work, named_arguments, watching
-from rag_evals.dataset import Columns, NumberedSample, RowData
+from rag_evals.core import Meter, Sample, Usage, Work, watching
+from rag_evals.dataset import NumberedSample, RowData
 from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, UnknownNameError
 from rag_evals.grading import Grader, drive_async
 from rag_evals.judge import (
-    DEFAULT_MAX_WAIT_SECONDS,
-    DEFAULT_REASKS,
-    DEFAULT_TIMEOUT_SECONDS,
     AsyncJudge,
-    Client,
-    Transport,
 )
 from rag_evals.run.batch_answers import RoundAnswers
 from rag_evals.run.judges import RunJudges
@@ -36,9 +29,8 @@ from rag_evals.run.outcome import (
     outcome_from_result,
     short_fingerprint,
 )
-from rag_evals.run.plan import Graders, Plan, make_plan
+from rag_evals.run.plan import Plan
 from rag_evals.run.row_questions import RowMember, questions_together
-from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
 
 
 class AsyncGradingSession:
@@ -64,7 +56,7 @@ class AsyncGradingSession:
 
     def __repr__(self) -> str:
         """One line: the graders, and the judge."""
-        return f"AsyncGradingSession({_plan_words(self._plan)})"
+        return f"AsyncGradingSession({plan_words(self._plan)})"
 
     @property
     def graders(self) -> list[str]:
@@ -271,58 +263,6 @@ class GradingSession:
         return self._loop.run(self._session.grade_all(sample))
 
 
-class SessionOpener:
-    """What `open_session` returns: enter it by `async with`, or by `with`."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None
-        self._loop: LoopThread | None = None
-
-    def __repr__(self) -> str:
-        """One line: the graders, and the judge."""
-        return f"SessionOpener({_plan_words(self._plan)})"
-
-    async def __aenter__(self) -> AsyncGradingSession:
-        """Open the session in the running event loop."""
-        self._opened = self._new()
-        return await self._opened.__aenter__()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the session and the connections that were made for it."""
-        assert self._opened is not None, "it was entered"
-        await self._opened.__aexit__(kind, error, trace)
-
-    def __enter__(self) -> GradingSession:
-        """Open the session in an event loop of its own."""
-        self._opened = self._new()
-        self._loop = LoopThread()
-        try:
-            return GradingSession(self._loop, self._loop.run(self._opened.__aenter__()))
-        except BaseException:
-            self._loop.close()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        """Close the session and the connections that were made for it."""
-        assert self._opened is not None, "it was entered"
-        assert self._loop is not None, "it was entered by `with`"
-        try:
-            self._loop.run(self._opened.__aexit__(None, None, None))
-        finally:
-            self._loop.close()
-
-    def _new(self) -> AbstractAsyncContextManager[AsyncGradingSession]:
-        if self._opened is not None:
-            raise ConfigurationError("a session is entered once; call open_session again")
-        return session_of(self._plan)
-
-
 @asynccontextmanager
 async def session_of(
     plan: Plan, answers: RoundAnswers | None = None
@@ -342,61 +282,7 @@ async def session_of(
             session.close()
 
 
-@named_arguments
-def open_session(
-    graders: Graders = "faithfulness",
-    client: Client = None,
-    *,
-    model: str | None = None,
-    columns: Columns = None,
-    concurrency: int = DEFAULT_CONCURRENCY,
-    timeout: float = DEFAULT_TIMEOUT_SECONDS,
-    rpm: float | None = None,
-    tpm: float | None = None,
-    max_wait: float = DEFAULT_MAX_WAIT_SECONDS,
-    cache: bool | str | Path | None = None,
-    settings: Mapping[str, Any] | None = None,
-    reasks: int = DEFAULT_REASKS,
-    transport: Transport = "direct",
-) -> SessionOpener:
-    """Open a session that grades rows as they come: in a server, a guardrail, a test or a worker.
-
-    `async with open_session(...) as session` gives an `AsyncGradingSession`, whose `grade` is
-    awaited; `with open_session(...) as session` gives a `GradingSession` for any thread.
-
-    Args:
-        graders: As for `evaluate`.
-        client: As for `evaluate`.
-        model: As for `evaluate`.
-        columns: As for `evaluate`.
-        concurrency: Gradings at a time, at most 4096; others wait for a place.
-        timeout: As for `evaluate`.
-        rpm: As for `evaluate`.
-        tpm: As for `evaluate`.
-        max_wait: As for `evaluate`.
-        cache: As for `evaluate`.
-        settings: As for `evaluate`.
-        reasks: As for `evaluate`.
-        transport: As for `evaluate`.
-
-    Raises:
-        ConfigurationError: A setting cannot work; nothing was sent.
-    """
-    options = RunOptions(
-        timeout=timeout,
-        rpm=rpm,
-        tpm=tpm,
-        max_wait=max_wait,
-        cache=cache,
-        settings=settings,
-        reasks=reasks,
-        transport=transport,
-    )
-    plan = make_plan(
-        (), graders, client, model=model, columns=columns, concurrency=concurrency, options=options
-    )
-    return SessionOpener(plan)
-
-
-def _plan_words(plan: Plan) -> str:
-    return f"{', '.join(each.name for each in plan.graders)}; judge: {plan.identity['judge']}"
+def plan_words(plan: Plan) -> str:
+    """Say in one line who grades, and who judges."""
+    names = ", ".join(grader.name for grader in plan.graders)
+    return f"{names}; judge: {plan.identity['judge']}"

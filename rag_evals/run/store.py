@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, NotRequired, Self
+from typing import IO, Annotated, Any, NotRequired, Self
 
 from filelock import FileLock, Timeout
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
@@ -19,7 +19,16 @@ from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12
 from rag_evals.core import Finding
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.batch_table import BATCH
-from rag_evals.run.lines import PRIVATE, LineLog, fault_of, read_lines
+from rag_evals.run.line_keys import LineKey, key_in_line, key_of_record
+from rag_evals.run.lines import (
+    PRIVATE,
+    LineLog,
+    fault_of,
+    lines_about,
+    placed_lines,
+    read_line_at,
+    read_lines,
+)
 from rag_evals.run.outcome import Outcome, Status
 from rag_evals.run.samples import SAMPLES, SampleLog
 
@@ -160,6 +169,7 @@ class RunStore:
         self._manifest = dict(manifest)
         self._restart = restart
         self._results = LineLog(folder / RESULTS)
+        self._reader: IO[bytes] | None = None
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
@@ -203,20 +213,35 @@ class RunStore:
         """Write one outcome that is a line already, with its end."""
         self._results.append(line)
 
-    def outcomes(self, known: Mapping[str, type[BaseModel]] | None) -> Iterator[Outcome]:
-        """Read the stored outcomes, in the order they ended; a key may occur again.
+    def lines_about(self) -> int:
+        """Guess how many outcomes are stored."""
+        return lines_about(self._results.path)
+
+    def line_keys(self) -> Iterator[tuple[int, LineKey]]:
+        """Read which outcomes are stored, and where, in the order they ended; some occur again.
+
+        Raises:
+            DataError: A line is no outcome, as far as can be seen from its ends.
+        """
+        return placed_lines(self._results.path, _read_key)
+
+    def outcome_at(self, place: int, known: Mapping[str, type[BaseModel]] | None) -> Outcome:
+        """Read one stored outcome.
 
         Args:
+            place: Where it stands, as `line_keys` says.
             known: As for `Outcome.from_record`.
 
         Raises:
-            DataError: A line is no outcome.
+            DataError: The line is no outcome.
         """
 
         def read(line: bytes) -> Outcome:
             return Outcome.from_record(_OUTCOME.validate_json(line), known, self.folder)
 
-        return read_lines(self._results.path, read)
+        if self._reader is None:
+            self._reader = self._held.enter_context(self._results.path.open("rb"))
+        return read_line_at(self._reader, self._results.path, place, read)
 
     def finish(self, gone: Iterable[str], *, stopped: Mapping[str, Any] | None = None) -> None:
         """Note that every row of the data has an outcome.
@@ -320,6 +345,11 @@ def checked_record(line: bytes, where: str) -> Record:
         return _OUTCOME.validate_json(line)
     except ValueError as error:
         raise DataError(f"{where}: {fault_of(error)}") from error
+
+
+def _read_key(line: bytes) -> LineKey:
+    # What is not as this version writes it is read and checked whole.
+    return key_in_line(line) or key_of_record(_OUTCOME.validate_json(line))
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:

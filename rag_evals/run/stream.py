@@ -45,6 +45,7 @@ def stream(
     reasks: int = DEFAULT_REASKS,
     transport: Transport = "direct",
     workers: int = 1,
+    repeat: int = 1,
 ) -> Generator[Outcome]:
     """Grade a data set, and yield each outcome as it ends; arguments as for `evaluate`.
 
@@ -71,6 +72,7 @@ def stream(
         reasks=reasks,
         transport=transport,
         workers=workers,
+        repeat=repeat,
     )
     plan = make_plan(
         data,
@@ -107,6 +109,7 @@ def astream(
     reasks: int = DEFAULT_REASKS,
     transport: Transport = "direct",
     workers: int = 1,
+    repeat: int = 1,
 ) -> AsyncGenerator[Outcome]:
     """Grade a data set in the running event loop, for `async for`; as `stream` otherwise.
 
@@ -126,6 +129,7 @@ def astream(
         reasks=reasks,
         transport=transport,
         workers=workers,
+        repeat=repeat,
     )
     plan = make_plan(
         data,

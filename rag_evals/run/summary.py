@@ -1,7 +1,6 @@
 """What are the numbers of a run? Means, their row counts, and why other rows have no score."""
 
 import math
-import statistics
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,14 @@ from rag_evals.run.design import Design
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.repeats import RepeatNumbers
 from rag_evals.run.stages import Stages, stage_lines
-from rag_evals.stats import DEFAULT_BANDS, Band, Interval, count_bands, mean_interval
+from rag_evals.stats import (
+    DEFAULT_BANDS,
+    Band,
+    Interval,
+    count_bands,
+    mean_interval,
+    spread_of,
+)
 from rag_evals.text import html_note, html_table
 
 _HEAD = ("grader", "score", "95 %", "median", "spread", "lowest", "highest", "scored", "bands")
@@ -135,14 +141,7 @@ class GraderSummary:
         Args:
             count_as: As for `values`.
         """
-        values = self.values(count_as)
-        return {
-            "median": statistics.median(values) if values else None,
-            "std": statistics.stdev(values) if len(values) > 1 else None,
-            "min": min(values, default=None),
-            "max": max(values, default=None),
-            "n": len(values),
-        }
+        return spread_of(self.values(count_as))
 
     def line(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None

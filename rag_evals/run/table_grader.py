@@ -12,9 +12,10 @@ from typing import Any
 from rag_evals.dataset import required_module
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.loop_thread import LoopThread
+from rag_evals.run.opening import SessionOpener
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.outcome_rows import COLUMNS, outcome_schema
-from rag_evals.run.session import AsyncGradingSession, SessionOpener
+from rag_evals.run.session import AsyncGradingSession
 
 
 class TableGrader:

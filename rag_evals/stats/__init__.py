@@ -52,6 +52,7 @@ from rag_evals.stats.significance import (
     mcnemar_exact,
     sign_flip_test,
 )
+from rag_evals.stats.spread import spread_of
 from rag_evals.stats.support_maps import (
     IsotonicMap,
     PlattMap,
@@ -133,6 +134,7 @@ __all__ = [
     "rows_to_detect",
     "sampled_difference",
     "sign_flip_test",
+    "spread_of",
     "summarize_groups",
     "sure_side",
     "threshold_curve",

@@ -4,6 +4,7 @@ A band has a lower limit that belongs to it and reaches up to the next band. Nam
 the user's to choose; `DEFAULT_BANDS` has English and Russian labels.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -138,7 +139,10 @@ def count_bands(
     Raises:
         InvalidScoresError: A score is not a number from 0 to 1.
     """
-    counts = {band.name: 0 for band in bands}
+    limits = [band.lower - _ROUNDING for band in reversed(bands)]
+    counts = [0] * len(bands)
     for score in scores:
-        counts[band_of(score, bands=bands).name] += 1
-    return counts
+        if not 0 <= score <= 1:
+            require_scores("score", [score])
+        counts[-bisect_right(limits, score)] += 1
+    return {band.name: count for band, count in zip(bands, counts, strict=True)}

@@ -46,8 +46,8 @@ _CANONICAL: dict[str, str] = {}
 for _key_of_forms, *_forms in map(str.split, lines_in("forms")):
     for _form in _forms:
         _CANONICAL.setdefault(_form, _key_of_forms)
-MOST_KNOWN = 1 << 16
-"""Entries of a table of words or pieces, at most."""
+MOST_KNOWN = 1 << 14
+"""Entries of a table of words or pieces, at most: a few megabytes, and most words of a language."""
 
 _VOWEL = re.compile("[aeiouy]")
 _UNITS_OF_SIGN = {

@@ -58,9 +58,9 @@ def data() -> Path:
 def english(text: str) -> set[str]:
     """Return the Latin words of a text that are no names; a letter is a key, hex a hash.
 
-    Commands that a reader may copy are no words either.
+    Commands and options that a reader may copy are no words either.
     """
-    text = re.sub(r"\brag-evals .*", " ", text)
+    text = re.sub(r"\brag-evals .*|--at lower|--[a-z][a-z-]+", " ", text)
     text = re.sub(r"\b[0-9a-f]{8,64}\b|\d{4}-\d\d-\d\dT[\d:+]+", " ", text)
     return set(re.findall(r"[A-Za-z_]{2,}", text)) - NAMES
 
@@ -240,3 +240,70 @@ def test_an_unknown_language_is_refused() -> None:
     assert isinstance(phrases("ru"), Phrases)
     with pytest.raises(Exception, match="'de' cannot be shown; there are en, ru"):
         phrases("de")
+
+
+@pytest.fixture
+def two_runs(data: Path, command: Command) -> None:
+    """Grade two versions of the data, of which the second has a better, a worse and a new row."""
+    command("grade", str(data), "--out", "runs/a", "--quiet")
+    better = [{**ROWS[0], "Ответ": "Эйфелева башня стоит в Париже."}, *ROWS[1:]]
+    more = [*better, {**ROWS[1], "id": "новая"}]
+    lines = (json.dumps(row, ensure_ascii=False) for row in more)
+    Path("answers.csv.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    command("grade", "answers.csv.jsonl", "--out", "runs/b", "--quiet")
+
+
+def of_comparison(text: str) -> set[str]:
+    """Return English words but those of warnings, which name settings as files have them."""
+    lines = [line for line in text.splitlines() if not line.lower().startswith("замечание")]
+    return english("\n".join(lines)) - {"fail", "if", "worse", "under", "min", "scored", "at"}
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_a_comparison_is_russian(command: Command) -> None:
+    """Terminal, groups and gates."""
+    told = command(
+        *("compare", "runs/a", "runs/b", "--language", "ru", "--by", "тема"),
+        *("--gate", "0.02", "--min-scored", "0.9"),
+    )
+
+    assert of_comparison(told.out + told.err) - {"lower", "mean"} == set()
+    for words in ("верность контексту: неотличимо", "только в кандидате, строк 1: новая"):
+        assert words in told.out
+    assert "пустой контекст в обоих" in told.out
+    assert "порог не достигнут: min-scored 0,9" in told.err
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_the_page_of_a_comparison_is_russian(command: Command, browser: Browser) -> None:
+    """Numbers and labels of both sides."""
+    told = command("compare", "runs/a", "runs/b", "--language", "ru", "-o", "compared.html")
+    browser.open(Path("compared.html").absolute())
+    seen = next(shown_on(browser))
+
+    assert "отчёт" in told.out
+    assert of_comparison(seen) == set()
+    assert "базовый" in seen
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--fail-under", "0.9"], 1, "порог не достигнут: fail-under 0,9: среднее"),
+        (["--fail-under", "0.9", "--at", "lower"], 1, "нижний конец 95-процентного интервала"),
+        (["--min-scored", "0.9"], 1, "не хватает 23,3"),
+        (["--gate", "0.9", "--min-scored", "0.5"], 4, "порог: не решён: среднее"),
+        (["--gate", "0.9"], 1, "порог: не пройден: min-scored 0,9"),
+        (["--dry-run"], 0, "строк: 3, вызовов: 0; модель не спрашивается"),
+    ],
+)
+def test_gates_and_dry_runs_are_russian(
+    data: Path, command: Command, options: list[str], code: int, said: str
+) -> None:
+    """Each rule that is missed, and what is not decided."""
+    told = command("grade", str(data), "--language", "ru", *options)
+
+    assert told.code == code
+    assert said in told.out + told.err
+    names = {"fail", "under", "min", "scored", "at", "lower", "gate"}
+    assert english(told.out + told.err) - names == set()

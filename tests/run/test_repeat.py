@@ -1,5 +1,6 @@
 """`repeat=k`: k verdicts a row, each asked anew; their mean, majority and spread within rows."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Faithfulness, FaithfulnessResult, Repeated, RepeatedResult, evaluate, load_run
+from rag_evals import (
+    Faithfulness,
+    FaithfulnessResult,
+    Outcome,
+    Repeated,
+    RepeatedResult,
+    astream,
+    evaluate,
+    load_run,
+    open_session,
+    stream,
+)
 from rag_evals.errors import ConfigurationError
 from rag_evals.stats import majority
 from rag_evals.testing import Script, ScriptedJudge
@@ -120,3 +132,35 @@ def test_one_grading(scripted: Start) -> None:
 def test_majority(scores: list[float], most: float) -> None:
     """The most frequent; of several the one nearest to the middle, and the lower of two."""
     assert majority(scores) == most
+
+
+@pytest.mark.parametrize("way", ["session", "stream", "astream"])
+def test_rows_that_come_one_by_one_are_repeated_too(scripted: Start, way: str) -> None:
+    """A session and both streams take `repeat` as `evaluate` does."""
+    judge = scripted(MIXED)
+
+    async def taken() -> Outcome:
+        taken_from = astream(ROWS, client="openai/m", concurrency=1, repeat=4)
+        outcomes = [one async for one in taken_from]
+        return outcomes[0]
+
+    if way == "session":
+        with open_session(client="openai/m", concurrency=1, repeat=4) as session:
+            outcome = session.grade(ROWS[0])
+    elif way == "stream":
+        (outcome,) = stream(ROWS, client="openai/m", concurrency=1, repeat=4)
+    else:
+        outcome = asyncio.run(taken())
+
+    assert sorted(score or 0.0 for score in outcome.repeats) == [0.0, 0.5, 1.0, 1.0]
+    assert (outcome.score, len(judge.requests)) == (0.625, 4)
+
+
+@pytest.mark.parametrize("times", [0, -1, 1.5, True])
+def test_an_odd_number_of_repeats_is_refused_at_once(times: Any) -> None:
+    """Before anything is asked for."""
+    for refuses in (stream, astream):
+        with pytest.raises(ConfigurationError, match="repeat"):
+            refuses(ROWS, client="embedded", repeat=times)
+    with pytest.raises(ConfigurationError, match="repeat"):
+        open_session(client="embedded", repeat=times)

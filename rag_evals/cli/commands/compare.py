@@ -21,12 +21,13 @@ from rag_evals.cli.shared.gates import (
     exit_when_missed,
     parsed_counts,
 )
+from rag_evals.cli.shared.language import reader_language
 from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.opened import opened_run
-from rag_evals.cli.shared.options import By, Cluster, Json, Quiet, Threshold
+from rag_evals.cli.shared.options import By, Cluster, Json, Quiet, ReaderLanguage, Threshold
 from rag_evals.cli.shared.step_summary import append_step_summary
 from rag_evals.errors import ConfigurationError
-from rag_evals.report import comparison_html, write_private
+from rag_evals.report import View, comparison_html, write_private
 from rag_evals.report.terminal.screen import echo, echo_json
 
 _FAIL_IF_WORSE = "--fail-if-worse"
@@ -109,6 +110,7 @@ def compare(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same p-values.")] = 0,
+    language: ReaderLanguage = None,
     json_output: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -126,6 +128,8 @@ def compare(
       rag-evals compare runs/both --grader faithfulness --grader faithfulness_two_step
       rag-evals compare runs/before runs/both --pair faithfulness=faithfulness_two_step
     """
+    view = View(language=reader_language(language))
+    say = view.say
     counted, share = parsed_counts(count), asked_share(min_scored)
     asked = asked_error(gate, error)
     first = opened_run(baseline)
@@ -146,18 +150,23 @@ def compare(
     if json_output:
         echo_json(comparison_json(compared))
     else:
-        echo(compared)
+        echo(compared.lines(say))
     append_step_summary(compared)
     if out is not None:
-        path = write_private(out, comparison_html(compared, first, second))
-        echo(f"report: {path}", err=json_output)
+        path = write_private(out, comparison_html(compared, first, second, view=view))
+        echo(say("terminal.report", path=path), err=json_output)
     elif candidate is not None:
         page = ("-o", "compared.html")
-        offer_next("compare", baseline, candidate, *page, quiet=quiet, json_output=json_output)
+        offer_next(
+            *("compare", baseline, candidate, *page),
+            quiet=quiet,
+            json_output=json_output,
+            language=view.language,
+        )
     if fail_if_worse is not None or min_scored is not None:
-        exit_when_missed(compared.missed(margin=fail_if_worse, min_scored=share))
+        exit_when_missed(compared.missed(margin=fail_if_worse, min_scored=share), say)
     if (decision := compared.decision(min_scored=share)) is not None:
-        exit_as_decided(decision)
+        exit_as_decided(decision, say)
 
 
 def _asked_pairs(

@@ -284,7 +284,7 @@ def grade(
     shown = _Looks(View(by, language=grading_language(language)), report, build, json_output, quiet)
     _announce(plans[0], data, shown.view, quiet=quiet)
     if dry_run:
-        _show_estimate(replace(plans[0], batched=batch), json_output=json_output)
+        _show_estimate(replace(plans[0], batched=batch), shown.view, json_output=json_output)
     else:
         _grade(plans, again, batches, out or plans[0].default_folder(), gates, shown)
 
@@ -320,7 +320,7 @@ def _grade(
         echo(view.say("terminal.failed", count=failed), err=True)
     more = {"report": shown.report, "quiet": shown.quiet, "json_output": shown.json_output}
     show_more(run, view, shown.build, **more)
-    _check(run, too_many, gates)
+    _check(run, too_many, gates, view)
 
 
 def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
@@ -329,19 +329,19 @@ def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
     check_group_column(plan, view.by)
 
 
-def _show_estimate(plan: Plan, *, json_output: bool) -> None:
+def _show_estimate(plan: Plan, view: View, *, json_output: bool) -> None:
     estimated = estimate(plan)
     if json_output:
         echo_json(json.dumps(asdict(estimated)))
     else:
-        echo(str(estimated))
+        echo(estimated.line(view.say))
 
 
-def _check(run: Run, too_many: TooManyFailuresError | None, gates: AskedGates) -> None:
+def _check(run: Run, too_many: TooManyFailuresError | None, gates: AskedGates, view: View) -> None:
     if too_many is not None:
         echo_error(too_many)
         raise typer.Exit(TOO_MANY_FAILURES)
-    gates.exit_unless_passed(run)
+    gates.exit_unless_passed(run, view.say)
 
 
 def _check_dry_run(dry_run: bool, *, a_gate: object, **asked: object) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.shared.exits import GATE_MISSED, NOT_DECIDED
+from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.terminal.screen import echo
 from rag_evals.run import (
@@ -129,23 +130,20 @@ class AskedGates:
         """Whether anything is asked."""
         return self.rules is not None or self.mean is not None
 
-    def exit_unless_passed(self, run: Run) -> None:
+    def exit_unless_passed(self, run: Run, say: Phrases) -> None:
         """Say what is missed or not decided, and exit with 1 or 4 then."""
         if self and (pending := run.summary().pending):
             echo(f"gate not decided: {pending} gradings are pending", err=True)
             raise typer.Exit(NOT_DECIDED)
         if self.warned:
-            echo(
-                "--fail-under compares the mean of these rows, whatever chance made of it; "
-                "--at lower looks at its interval, and --gate decides with a stated error",
-                err=True,
-            )
+            echo(say("gate.mean_warning"), err=True)
         if self.rules is not None and (self.mean is None or self.rules.fail_under is not None):
-            exit_when_missed(self.rules.missed(run.summary()))
+            exit_when_missed(self.rules.missed(run.summary()), say)
         if self.mean is not None:
-            exit_as_decided(
-                run.gate(self.mean, error=self.error, min_scored=self.min_scored, count=self.count)
+            decision = run.gate(
+                self.mean, error=self.error, min_scored=self.min_scored, count=self.count
             )
+            exit_as_decided(decision, say)
 
 
 def asked_gates(
@@ -217,19 +215,19 @@ def asked_share(text: str | None) -> float:
         raise ConfigurationError(f"--min-scored {error}") from None
 
 
-def exit_as_decided(decision: GateDecision) -> None:
+def exit_as_decided(decision: GateDecision, say: Phrases) -> None:
     """Say what a gate decided, and exit with 1 for failed, with 4 for not decided."""
-    for line in str(decision).splitlines():
-        echo(f"gate {line}", err=True)
+    for line in decision.lines(say):
+        echo(say("gate.line", told=line), err=True)
     if decision.verdict == "failed":
         raise typer.Exit(GATE_MISSED)
     if decision.verdict == "not decided":
         raise typer.Exit(NOT_DECIDED)
 
 
-def exit_when_missed(missed: Sequence[Missed]) -> None:
+def exit_when_missed(missed: Sequence[Missed], say: Phrases) -> None:
     """Say each rule that was missed, and exit with 1 when there is one."""
     for each in missed:
-        echo(f"gate missed: {each}", err=True)
+        echo(say("gate.missed", told=each.line(say)), err=True)
     if missed:
         raise typer.Exit(GATE_MISSED)

@@ -7,7 +7,7 @@ security policy allows this script and this style, by their hashes, and nothing 
 import base64
 import hashlib
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from rag_evals.analysis import (
     detectable_words,
     difference_words,
     group_verdict_words,
+    interval_words,
     p_words,
     verdict_words,
 )
@@ -77,22 +78,24 @@ def comparison_html(
         view: Bands; None takes the defaults.
     """
     runs, view = [load_run(baseline), load_run(candidate)], view or View()
+    say = view.say
     settings = {
-        "sides": ["baseline", "candidate"],
+        "sides": [say("compare.name_of_baseline"), say("compare.name_of_candidate")],
         "labelling": False,
         "key": "+".join(map(_key, runs)),
     }
     return _rendered(
         PageData(runs, _settings(view) | settings, view.say),
-        title=f"{comparison.baseline} and {comparison.candidate}",
+        title=say("compare.title", baseline=comparison.baseline, candidate=comparison.candidate),
         comparison=comparison,
         verdicts=[
-            (grader, verdict_words(grader), p_words(grader, len(comparison.graders)))
+            (grader, verdict_words(grader, say), p_words(grader, len(comparison.graders), say))
             for grader in comparison.graders
         ],
-        detectable=detectable_words,
-        difference=difference_words,
-        group_verdict=group_verdict_words,
+        detectable=partial(detectable_words, say=say),
+        difference=partial(difference_words, say=say),
+        interval=partial(interval_words, say=say),
+        group_verdict=partial(group_verdict_words, say=say),
         facts=[_facts(run, view.say) for run in runs],
         view=view,
     )

@@ -1,0 +1,99 @@
+"""Go on with a run whose rows have nearly all ended: how long, and in how much memory?
+
+python -m tests.benchmarks.resume [ROWS] [--cli]
+
+The run folder is written without grading: the outcome of one row of each kind is written for all
+rows of that kind, and the last ten rows have none. Told apart are the reading of the data, the
+opening of the folder, and the rest of the run.
+"""
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from tests.benchmarks.million_rows import resident_mb, write_parquet
+
+_LEFT = 10
+
+
+def write_run(path: Path, folder: Path, count: int) -> None:
+    """Write the data and a run of it in which the last rows have no outcome."""
+    from rag_evals import evaluate
+    from rag_evals.run.plan import make_plan
+    from rag_evals.run.store import RunStore
+
+    write_parquet(path, count)
+    plan = make_plan(path, "faithfulness", "embedded")
+    first = evaluate(path, client="embedded", limit=2, progress=False).outcomes
+    with RunStore(folder, plan.manifest()) as store:
+        for row in plan.data:
+            store.samples.keep(row)
+            if row.position < count - _LEFT:
+                like = first[row.position % 2]
+                outcome = replace(
+                    like,
+                    index=row.position,
+                    sample_id=row.name,
+                    sample_fingerprint=row.fingerprint,
+                )
+                store.append(outcome)
+
+
+def resumed_by_python(path: Path, folder: Path) -> None:
+    """Call what `evaluate` calls with `keep=False`, and tell the parts apart."""
+    from rag_evals.run.loop import runner_of
+    from rag_evals.run.plan import make_plan
+
+    async def work() -> None:
+        began = time.monotonic()
+        plan = make_plan(path, "faithfulness", "embedded")
+        print(f"data checked in {time.monotonic() - began:.1f} s, {resident_mb():.0f} MB")
+        began = time.monotonic()
+        async with runner_of(plan, out=folder, progress=False, keep=False, results=False) as runner:
+            print(f"folder opened in {time.monotonic() - began:.1f} s, {resident_mb():.0f} MB")
+            began = time.monotonic()
+            async for _ in runner.outcomes():
+                pass
+            run = runner.finished()
+        print(f"rows gone through in {time.monotonic() - began:.1f} s, {resident_mb():.0f} MB")
+        print(f"graded: {run.graded}")
+
+    asyncio.run(work())
+
+
+def main() -> None:
+    """Write a run and go on with it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", type=int, nargs="?", default=1_000_000)
+    parser.add_argument("--cli", action="store_true")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        os.chdir(temporary)
+        path, folder = Path("rows.parquet"), Path("out")
+        # A process of its own: what writing takes is not what going on takes.
+        writer = multiprocessing.get_context("spawn").Process(
+            target=write_run, args=(path, folder, asked.rows)
+        )
+        writer.start()
+        writer.join()
+        began = time.monotonic()
+        if asked.cli:
+            command = [sys.executable, "-m", "rag_evals", "grade", str(path), "--quiet"]
+            subprocess.run([*command, "--judge", "embedded", "--out", str(folder)], check=True)
+        else:
+            resumed_by_python(path, folder)
+        who = resource.RUSAGE_CHILDREN if asked.cli else resource.RUSAGE_SELF
+        peak = resource.getrusage(who).ru_maxrss / 1000
+        print(f"{asked.rows} rows in {time.monotonic() - began:.1f} s; peak {peak:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
