@@ -75,8 +75,8 @@ EVERY_RESULT: dict[str, tuple[str, ...]] = {
     "cache prune": ("--older-than", "1d"),
     "cache clear": (),
 }
-OTHERWISE_TESTED = {"tune", "doctor", "attack"}
-"""They need a judge or many labels; `--json` of each is in the test of its own."""
+OTHERWISE_TESTED = {"tune", "doctor", "attack", "batch submit", "batch status", "batch collect"}
+"""They need a judge, a provider or many labels; `--json` of each is in the test of its own."""
 
 NEXT = {
     "demo": "rag-evals report runs/demo-",

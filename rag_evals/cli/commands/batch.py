@@ -1,5 +1,6 @@
 """`rag-evals batch`: send, watch and take the batches of a run."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,8 @@ import typer
 
 from rag_evals.cli.commands.grade import grade
 from rag_evals.cli.shared.batching import grade_again
-from rag_evals.report.terminal.screen import echo
+from rag_evals.cli.shared.options import Json
+from rag_evals.report.terminal.screen import echo, echo_json
 from rag_evals.run import BatchSteps, ask_states, batch_words, open_batches, pending_in
 
 batch = typer.Typer(
@@ -21,18 +23,18 @@ BatchedRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run
 
 
 @batch.command()
-def submit(context: typer.Context, run: BatchedRun) -> None:
+def submit(context: typer.Context, run: BatchedRun, json_output: Json = False) -> None:
     """Send what is missing: calls that follow from replies, wrong replies, what a batch lost.
 
     [bold]Examples[/bold]
 
       rag-evals batch submit runs/batched
     """
-    grade_again(grade, context, run, BatchSteps(take=False))
+    grade_again(grade, context, run, BatchSteps(take=False), json_output=json_output)
 
 
 @batch.command()
-def status(run: BatchedRun) -> None:
+def status(run: BatchedRun, json_output: Json = False) -> None:
     """Ask the provider where the batches of a run stand.
 
     [bold]Examples[/bold]
@@ -41,6 +43,13 @@ def status(run: BatchedRun) -> None:
     """
     with open_batches(run) as table:
         parts = ask_states(table)
+    if json_output:
+        numbers = [
+            {"batch": one.batch, "status": one.status, "ended": one.ended, "requests": one.requests}
+            for one in parts
+        ]
+        echo_json(json.dumps({"batches": numbers, "pending": pending_in(run)}))
+        return
     for part in parts:
         name = part.batch or f"part {part.number}"
         echo(f"{name}: {part.status}, {part.ended} of {part.requests} requests worked off")
@@ -55,6 +64,7 @@ def collect(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait and send until no row is pending.")
     ] = False,
+    json_output: Json = False,
 ) -> None:
     """Take the replies of batches that have ended, and grade the rows that they complete.
 
@@ -66,4 +76,4 @@ def collect(
       rag-evals batch collect runs/batched
       rag-evals batch collect runs/batched --wait
     """
-    grade_again(grade, context, run, BatchSteps(send=wait, wait=wait))
+    grade_again(grade, context, run, BatchSteps(send=wait, wait=wait), json_output=json_output)

@@ -119,7 +119,12 @@ def refuse_batches_under_way(folder: Path) -> None:
 
 
 def grade_again(
-    grade: Callable[..., None], context: typer.Context, folder: Path, steps: BatchSteps
+    grade: Callable[..., None],
+    context: typer.Context,
+    folder: Path,
+    steps: BatchSteps,
+    *,
+    json_output: bool,
 ) -> None:
     """Give the command again that began the batches of a run folder.
 
@@ -128,6 +133,7 @@ def grade_again(
         context: Of the command that asks for it.
         folder: The run folder.
         steps: What is done with the batches.
+        json_output: Whether the numbers are printed as JSON, whatever that command said.
 
     Raises:
         ConfigurationError: The folder has no batches, or the command's own folder is gone.
@@ -141,6 +147,7 @@ def grade_again(
         )
     kept = json.loads(command, object_hook=_read)
     options = {**kept["options"], "out": folder.absolute(), "restart": False}
+    options["json_output"] = json_output or options["json_output"]
     token = _steps.set(steps)
     try:
         with contextlib.chdir(kept["folder"]):
