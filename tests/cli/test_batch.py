@@ -60,7 +60,7 @@ def test_a_run_goes_on_from_command_to_command(scripted: Start) -> None:
     assert Path("../run/results.jsonl").read_text().count("\n") == 2
     assert "0 gradings pending" in run("batch", "status", "../run")[1]
     numbers = json.loads(run("batch", "status", "../run", "--json")[1])
-    assert (numbers["batches"][0]["status"], numbers["pending"]) == ("completed", 0)
+    assert numbers == {"batches": [], "pending": 0}
 
 
 @pytest.mark.usefixtures("data")
