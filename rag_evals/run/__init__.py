@@ -7,6 +7,7 @@ from rag_evals.run.anchors import (
     load_anchors,
     require_same_instrument,
 )
+from rag_evals.run.asked_draw import plan_draw
 from rag_evals.run.batch_table import BatchTable, has_batches, open_batches, parts_under_way
 from rag_evals.run.batches import (
     BatchSteps,
@@ -62,7 +63,6 @@ from rag_evals.run.stream import astream, stream
 from rag_evals.run.summary import GraderSummary, Summary
 from rag_evals.run.table_grader import TableGrader
 from rag_evals.run.tables import Shape, band_label
-from rag_evals.run.two_judges import aexecute_sampled
 
 __all__ = [
     "DEFAULT_ANCHORS",
@@ -106,7 +106,6 @@ __all__ = [
     "aevaluate",
     "aexecute",
     "aexecute_batches",
-    "aexecute_sampled",
     "anchor_samples",
     "ask_states",
     "astream",
@@ -134,6 +133,7 @@ __all__ = [
     "parse_share",
     "parts_under_way",
     "pending_in",
+    "plan_draw",
     "plot_calibration",
     "plot_differences",
     "reason_of",

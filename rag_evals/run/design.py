@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from rag_evals.core import Phrases
 from rag_evals.stats import Interval
 
 
@@ -14,7 +15,7 @@ class Design(Protocol):
     ) -> Interval | None:
         """Return the mean over all rows of the data, and where it lies; None without a score."""
 
-    def words(self) -> str:
+    def words(self, say: Phrases) -> str:
         """Say which rows the numbers rest on, in one line."""
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rag_evals.core import Phrases
 from rag_evals.dataset import NumberedSample
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.outcome import Outcome
@@ -29,8 +30,8 @@ def drawn_rows(plan: Plan) -> Iterator[NumberedSample]:
     if plan.drawn is None:
         yield from plan.data
         return
-    assert plan.checked is not None, "only files are drawn from"
-    chosen = random_order(plan.checked.count)[: plan.drawn]
+    assert plan.rows is not None, "only rows that can be counted are drawn"
+    chosen = random_order(plan.rows)[: plan.drawn]
     wanted = set(chosen)
     # By their own places: rows of one document may come together, out of their order.
     kept = {row.position: row for row in plan.data if row.position in wanted}
@@ -44,16 +45,19 @@ def draw_of(plan: Plan, *, rows: int | None = None, note: Mapping[str, Any]) -> 
     """Let a plan grade rows in random order.
 
     Args:
-        plan: A plan over a file.
+        plan: A plan over rows that can be counted.
         rows: How many of them; None for all, until a gate is decided.
         note: What the manifest says about it.
 
     Raises:
-        ConfigurationError: The data is no file, so that nobody knows how many rows there are.
+        ConfigurationError: The data does not say how many rows it has.
     """
-    if plan.checked is None:
-        raise ConfigurationError("rows are drawn from a file; write these rows into one first")
-    drawn = plan.checked.count if rows is None else rows
+    if plan.rows is None:
+        raise ConfigurationError(
+            "rows are drawn from a file, a table or a list, which say how many there are; make a "
+            "list of these rows first"
+        )
+    drawn = plan.rows if rows is None else rows
     return replace(plan, drawn=drawn, identity={**plan.identity, **note})
 
 
@@ -93,13 +97,10 @@ class DrawnRows:
         """How many rows were drawn."""
         return len(self.ends)
 
-    def words(self) -> str:
+    def words(self, say: Phrases) -> str:
         """Say which rows the numbers rest on."""
-        return (
-            f"stopped early: {len(self.ends)} of {self.population} rows graded, in random order, "
-            f"{self.population - len(self.ends)} not; the interval is of the mean over all "
-            f"{self.population}, and holds although the run stopped when it was decided"
-        )
+        graded, rows = len(self.ends), self.population
+        return say("designs.stopped", graded=graded, rows=rows, others=rows - graded)
 
 
 class EarlyStop:
@@ -188,11 +189,11 @@ class EarlyStop:
 
 def early_stop_of(plan: Plan) -> EarlyStop | None:
     """Return what ends a plan's run early; None where nothing does."""
-    if plan.stop is None or plan.checked is None:
+    if plan.stop is None or plan.rows is None:
         return None
     return EarlyStop(
         plan.stop,
-        plan.checked.count,
+        plan.rows,
         [grader.name for grader in plan.graders],
         ahead=2 * plan.settings.session.concurrency,
     )
@@ -202,6 +203,6 @@ def until_decided(plan: Plan, rule: StopRule) -> Plan:
     """Let a plan grade rows in random order, until a gate is decided.
 
     Raises:
-        ConfigurationError: The data is no file.
+        ConfigurationError: The data does not say how many rows it has.
     """
     return replace(draw_of(plan, note={"order": f"random, seed {SEED}"}), stop=rule)

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.refusals import Refusals
 from rag_evals.run.row_grader import RowGrader, row_grader_of
 from rag_evals.run.run import Run
+from rag_evals.run.sampled import Spending
 from rag_evals.run.samples import StoredSample, stored_sample
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary
@@ -87,6 +89,7 @@ class Runner:
         self._samples: dict[str, StoredSample] = {}
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
         self._stop = early_stop_of(plan)
+        self._begun = 0
 
     async def outcomes(self) -> AsyncGenerator[Outcome]:
         """Grade, and yield each outcome once it is kept; those of an earlier run as they come up.
@@ -136,8 +139,26 @@ class Runner:
         if self._stop is not None and stopped is not None:
             for name, of_grader in self._summary.graders.items():
                 of_grader.design = self._stop.drawn(name)
+        budget = self.spending()
         if self._store is not None:
-            self._store.finish(gone, stopped=stopped)
+            self._store.finish(gone, stopped=stopped, budget=budget)
+
+    def spending(self) -> dict[str, Any] | None:
+        """Return what became of the budget, as the manifest has it; None where none was set."""
+        if self._plan.budget is None:
+            return None
+        rows = self._done // len(self._plan.graders)
+        return asdict(
+            Spending(self._plan.budget, self._summary.cost_usd, rows, self._plan.drawn or rows)
+        )
+
+    def _is_spent(self) -> bool:
+        """Say whether no more rows may be asked: what is in flight is paid for as well."""
+        cost = self._summary.cost_usd
+        if self._plan.budget is None or cost is None:
+            return False
+        in_flight = self._begun - self._graded
+        return cost * (1 + in_flight / self._done) >= self._plan.budget
 
     def finished(self) -> Run:
         """Return the run as far as it came."""
@@ -166,7 +187,7 @@ class Runner:
             self._summary.changed = self._earlier.changed
             decided = self._stop is not None and self._stop.decided
             # Rows that were in flight when an earlier run stopped belong to the draw as well.
-            if decided and not any(earlier.values()):
+            if (decided or self._is_spent()) and not any(earlier.values()):
                 return
             if self._store is not None:
                 self._store.samples.keep(row)
@@ -179,6 +200,7 @@ class Runner:
                 else:
                     self._count(found)
                     yield found
+            self._begun += len(left)
             for grader, together in zip(left, self._session.together(left), strict=True):
                 yield self._grade(row, grader, together)
 

@@ -54,6 +54,8 @@ class Plan:
         drawn: How many rows are graded, in random order; None for all, in theirs.
         stop: The gate that ends the run when it is decided; None for none.
         batched: Judges are asked in batches, which cost less.
+        free: The same rows for a judge that costs nothing, where these are a sample; else None.
+        budget: US dollars after which nothing more is asked; None for no limit.
     """
 
     data: FileData | RowData
@@ -66,14 +68,19 @@ class Plan:
     drawn: int | None = None
     stop: StopRule | None = None
     batched: bool = False
+    free: "Plan | None" = None
+    budget: float | None = None
+
+    @property
+    def rows(self) -> int | None:
+        """Rows of the data; None when the data does not say."""
+        counted = self.data if isinstance(self.data, RowData) else self.checked
+        return None if counted is None else counted.count
 
     @property
     def total(self) -> int | None:
         """Gradings in all; None when the data does not say."""
-        counted = self.data if isinstance(self.data, RowData) else self.checked
-        rows = self.drawn
-        if rows is None and counted is not None:
-            rows = counted.count
+        rows = self.rows if self.drawn is None else self.drawn
         return None if rows is None else rows * len(self.graders)
 
     @property

@@ -192,7 +192,10 @@ class Run(KeptRun, ScoreNumbers):
         summary = self._unfilled()
         for record in self.records:
             summary.add(Outcome.from_record(record))
-        choose_designs(summary, self.of_grader, self.manifest.get("stopped"), self.free)
+        manifest = self.manifest
+        choose_designs(
+            summary, self.of_grader, manifest.get("stopped"), self.free, manifest.get("budget")
+        )
         return summary
 
     def column(self, name: str) -> dict[str, str | None]:

@@ -18,11 +18,15 @@ from rag_evals.judge import (
     Client,
     Transport,
 )
+from rag_evals.run.asked_draw import plan_draw
+from rag_evals.run.decision import DEFAULT_ERROR
+from rag_evals.run.designs import choose_designs
 from rag_evals.run.loop import runner_of
 from rag_evals.run.outcome import Outcome
-from rag_evals.run.plan import Graders, Plan, make_plan
+from rag_evals.run.plan import Graders, Plan
 from rag_evals.run.progress import Report
 from rag_evals.run.run import Run
+from rag_evals.run.sampled import free_folder
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.verify import Tuned
 
@@ -56,6 +60,12 @@ def evaluate(
     repeat: int = 1,
     tuned: Tuned = None,
     workers: int = 1,
+    stop_early: bool = False,
+    gate: float | None = None,
+    error: float = DEFAULT_ERROR,
+    count: Mapping[str, float] | None = None,
+    sample: int | None = None,
+    budget: float | str | None = None,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
@@ -94,6 +104,14 @@ def evaluate(
         repeat: How often each row is graded; `Repeated` says what comes of it.
         tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
         workers: Processes that grade, at most one for each processor core; 1 is this one.
+        stop_early: Grade rows in random order, and stop when `gate` is decided for all of them.
+        gate: The mean that `stop_early` asks for, 0 to 1; without it `run.gate(0.85)` says it.
+        error: Chance that the gate is decided wrongly.
+        count: Numbers for reasons of rows without a score, for the gate.
+        sample: Let the judge grade so many rows, drawn at random, and the embedded one all; mean
+            and interval are those of all rows.
+        budget: The same, with as many rows as these US dollars pay for, such as `"5usd"` or 5.0;
+            when they are spent, nothing more is asked.
         on_outcome: A function that is called with each outcome once it is kept, those of an earlier
             run among them; an exception in it ends the run.
 
@@ -124,8 +142,14 @@ def evaluate(
         repeat=repeat,
         tuned=tuned,
         workers=workers,
+        stop_early=stop_early,
+        gate=gate,
+        error=error,
+        count=count,
+        sample=sample,
+        budget=budget,
     )
-    plan = make_plan(
+    plan = plan_draw(
         data,
         graders,
         client,
@@ -163,6 +187,12 @@ async def aevaluate(
     repeat: int = 1,
     tuned: Tuned = None,
     workers: int = 1,
+    stop_early: bool = False,
+    gate: float | None = None,
+    error: float = DEFAULT_ERROR,
+    count: Mapping[str, float] | None = None,
+    sample: int | None = None,
+    budget: float | str | None = None,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
@@ -181,8 +211,14 @@ async def aevaluate(
         repeat=repeat,
         tuned=tuned,
         workers=workers,
+        stop_early=stop_early,
+        gate=gate,
+        error=error,
+        count=count,
+        sample=sample,
+        budget=budget,
     )
-    plan = make_plan(
+    plan = plan_draw(
         data,
         graders,
         client,
@@ -232,6 +268,25 @@ async def aexecute(
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Carry out a plan in the running event loop; arguments as for `evaluate`."""
+    run, spending = await _carried_out(
+        plan, out, progress, keep or plan.free is not None, on_outcome
+    )
+    if plan.free is None:
+        return run
+    # Second: a judge that cannot be opened must leave no folder that refuses the right one.
+    inner = None if out is None else free_folder(Path(out))
+    every, _ = await _carried_out(plan.free, inner, progress, True, None)
+    choose_designs(run.summary(), run.of_grader, None, every, spending)
+    return run.beside(every)
+
+
+async def _carried_out(
+    plan: Plan,
+    out: str | Path | None,
+    progress: Report | bool | None,
+    keep: bool,
+    on_outcome: OnOutcome | None,
+) -> tuple[Run, dict[str, Any] | None]:
     results = keep or on_outcome is not None  # of an earlier run
     opened = runner_of(plan, out=out, progress=progress, keep=keep, results=results)
     names = ", ".join(grader.name for grader in plan.graders)
@@ -242,5 +297,6 @@ async def aexecute(
                     if on_outcome is not None and isawaitable(said := on_outcome(outcome)):
                         await said
             work.result = runner.finished()
+            spending = runner.spending()
         run: Run = work.result
-    return run
+    return run, spending

@@ -4,11 +4,12 @@ PPI++ the other way round: the scores of the dear judge stand where labels of pe
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.draw import SEED, draw_of
 from rag_evals.run.estimate import estimate
@@ -25,6 +26,32 @@ _LEAST_FACTOR = 1.1
 _Records = Sequence[Mapping[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What became of a budget.
+
+    Attributes:
+        budget_usd: US dollars that were allowed.
+        spent_usd: List price of what was asked; None where no reply said how long it was.
+        rows: Rows that were graded.
+        drawn: Rows that the budget was expected to pay for.
+    """
+
+    budget_usd: float
+    spent_usd: float | None
+    rows: int
+    drawn: int
+
+    def words(self, say: Phrases) -> str:
+        """Say that the budget ended the run, or that nobody could watch it; empty otherwise."""
+        budget = say.number(self.budget_usd)
+        if self.rows < self.drawn and self.spent_usd is not None:
+            spent = say.number(self.spent_usd, 4)
+            rows = {"graded": self.rows, "drawn": self.drawn}
+            return say("designs.spent", budget=budget, spent=spent, **rows)
+        return "" if self.spent_usd is not None else say("designs.not_watched", budget=budget)
+
+
 @dataclass(frozen=True)
 class SampledMean:
     """The mean over all rows, from a sample of the dear judge and all rows of the free one.
@@ -34,12 +61,14 @@ class SampledMean:
         free: Outcomes of every row.
         judge: Name of the dear judge.
         free_judge: Name of the free one.
+        spending: What became of the budget; None where none was set.
     """
 
     dear: _Records
     free: _Records
     judge: str
     free_judge: str
+    spending: "Spending | None" = None
 
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
@@ -79,7 +108,7 @@ class SampledMean:
             [record for record in records if record["sample_id"] in rows]
             for records in (self.dear, self.free)
         )
-        return SampledMean(dear, free, self.judge, self.free_judge)
+        return replace(self, dear=dear, free=free)
 
     @cached_property
     def _shown(self) -> CorrectedMean | None:
@@ -90,28 +119,30 @@ class SampledMean:
         """How many rows the dear judge graded."""
         return len(self.dear)
 
-    def words(self) -> str:
+    def words(self, say: Phrases) -> str:
         """Say which rows the numbers rest on, and what the free judge saved."""
-        told = (
-            f"a random sample of {len(self.dear)} of {len(self.free)} rows graded by {self.judge} "
-            f"(each row with probability {len(self.dear) / len(self.free):.3g}), every row by "
-            f"{self.free_judge}"
+        dear, rows = len(self.dear), len(self.free)
+        told = say(
+            "designs.sample",
+            graded=dear,
+            rows=rows,
+            judge=self.judge,
+            free=self.free_judge,
+            probability=f"{dear / rows:.3g}",
         )
+        if self.spending is not None:
+            told += self.spending.words(say)
         found = self._shown
         if found is None:
-            return f"{told}; too few rows have both scores, so the mean is that of the sample"
-        factor = found.effective_labels / found.labels
+            return told + say("designs.too_few")
+        worth = found.effective_labels / found.labels
         if not is_worth_it(found):
-            return (
-                f"{told}; {self.free_judge} says nothing about {self.judge} here (each grade is "
-                f"worth {factor:.2f}): the mean is that of the sample; for a narrower interval "
-                "grade them all, it costs the same"
-            )
-        saved = found.effective_labels - found.labels
-        return (
-            f"{told}; mean and interval are those of all {len(self.free)} rows; each grade is "
-            f"worth {factor:.1f}, as {found.effective_labels:.0f} grades alone: {saved:.0f} saved"
-        )
+            named = {"judge": self.judge, "free": self.free_judge}
+            return told + say("designs.says_nothing", worth=say.number(worth), **named)
+        alone = round(found.effective_labels)
+        saved = round(found.effective_labels - found.labels)
+        worth_words = say.number(worth, 1)
+        return told + say("designs.worth", rows=rows, worth=worth_words, alone=alone, saved=saved)
 
 
 def is_worth_it(corrected: CorrectedMean) -> bool:
@@ -139,24 +170,53 @@ def sample_of(plan: Plan, rows: int) -> Plan:
     """Let a plan grade a random sample of its rows.
 
     Args:
-        plan: A plan over a file, whose judge costs money.
+        plan: A plan over rows that can be counted, whose judge costs money.
         rows: How many rows; all of them leave the plan as it is.
 
     Raises:
         ConfigurationError: Not so many rows, too few of them, or a judge that is free.
     """
-    if not any(grader.endpoints for grader in plan.graders) and plan.client is None:
-        raise ConfigurationError(
-            f"judge {plan.identity['judge']!r} costs nothing: grade all rows, without a sample"
-        )
-    total = 0 if plan.checked is None else plan.checked.count
-    if plan.checked is not None and rows > total:
+    if not _costs_money(plan):
+        raise _is_free(plan)
+    total = plan.rows or 0
+    if plan.rows is not None and rows > total:
         raise ConfigurationError(
             f"a sample of {rows} rows is more than the {total} rows of the data"
         )
-    if rows == total:
-        return plan
-    if rows < FEWEST_SAMPLED:
+    return plan if rows == total else _sample(plan, rows)
+
+
+def bought_by(plan: Plan, dollars: float, counted: Plan) -> Plan:
+    """Let a plan grade a random sample of its rows, as large as a budget pays for.
+
+    Args:
+        plan: A plan over rows that can be counted, whose judge costs money.
+        dollars: The budget, above 0. The run is watched, and stops when it is spent.
+        counted: The same plan, whose rows are read to count what they cost.
+
+    Raises:
+        ConfigurationError: As for `sample_of`, or the price of a model is not known.
+    """
+    if not _costs_money(plan):
+        raise _is_free(plan)
+    if plan.rows is None:
+        return draw_of(plan, note={})
+    return replace(_sample(plan, rows_for_budget(counted, dollars)), budget=dollars)
+
+
+def _costs_money(plan: Plan) -> bool:
+    return any(grader.endpoints for grader in plan.graders) or plan.client is not None
+
+
+def _is_free(plan: Plan) -> ConfigurationError:
+    return ConfigurationError(
+        f"judge {plan.identity['judge']!r} costs nothing: grade all rows, without a sample"
+    )
+
+
+def _sample(plan: Plan, rows: int) -> Plan:
+    total = plan.rows or 0
+    if rows < min(FEWEST_SAMPLED, total or FEWEST_SAMPLED):
         raise ConfigurationError(
             f"a sample of {rows} rows is too small; with fewer than {FEWEST_SAMPLED} nobody knows "
             "how far the free judge is off"

@@ -49,6 +49,12 @@ class RunOptions(TypedDict, total=False):
         repeat: How often each row is graded; default once.
         tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
         workers: Processes that grade, at most one for each processor core; default 1.
+        stop_early: Grade rows in random order, and stop when `gate` is decided for all of them.
+        gate: The mean that `stop_early` asks for, 0 to 1.
+        error: Chance that the gate is decided wrongly; default 0.05.
+        count: Numbers for reasons of rows without a score, for the gate.
+        sample: Let the judge grade so many rows, drawn at random, and the embedded one all.
+        budget: The same, with as many rows as these US dollars pay for, such as `"5usd"`.
     """
 
     limit: int | None
@@ -65,6 +71,12 @@ class RunOptions(TypedDict, total=False):
     repeat: int
     tuned: Tuned
     workers: int
+    stop_early: bool
+    gate: float | None
+    error: float
+    count: Mapping[str, float] | None
+    sample: int | None
+    budget: float | str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,13 @@ def _consistent(record: _StoredOutcome) -> _StoredOutcome:
     return record
 
 
+class _StoredSampling(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    rows: int
+    of: int
+
+
 class _Identity(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
 
@@ -91,6 +98,8 @@ class _Identity(TypedDict):
     columns: NotRequired[dict[str, str]]
     limit: NotRequired[int | None]
     settings: NotRequired[dict[str, Any] | None]
+    sample: NotRequired[_StoredSampling]
+    order: NotRequired[str]
 
 
 class _StoredPromise(TypedDict):
@@ -139,6 +148,13 @@ class _StoredAnchors(TypedDict):
     seed: int
 
 
+class _StoredBudget(TypedDict):
+    budget_usd: float
+    spent_usd: float | None
+    rows: int
+    drawn: int
+
+
 class _StoredManifest(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
 
@@ -152,6 +168,7 @@ class _StoredManifest(TypedDict):
     presets: NotRequired[list[str]]
     stages: NotRequired[dict[str, list[_StoredStage]]]
     stopped: NotRequired[_StoredStop | None]
+    budget: NotRequired[_StoredBudget | None]
     anchors: NotRequired[_StoredAnchors]
     pending: NotRequired[Annotated[int, Field(ge=0)]]
 
@@ -243,15 +260,22 @@ class RunStore:
             self._reader = self._held.enter_context(self._results.path.open("rb"))
         return read_line_at(self._reader, self._results.path, place, read)
 
-    def finish(self, gone: Iterable[str], *, stopped: Mapping[str, Any] | None = None) -> None:
+    def finish(
+        self,
+        gone: Iterable[str],
+        *,
+        stopped: Mapping[str, Any] | None = None,
+        budget: Mapping[str, Any] | None = None,
+    ) -> None:
         """Note that every row of the data has an outcome.
 
         Args:
             gone: Rows that have outcomes too, and are in the data no more.
             stopped: How many rows were drawn, where a decided gate ended the run.
+            budget: What became of the budget; None where none was set.
         """
         self.samples.leave_out(gone)
-        self._manifest["stopped"] = stopped
+        self._manifest |= {"stopped": stopped} | ({} if budget is None else {"budget": budget})
         self._manifest["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
         self._write_manifest()
 

@@ -304,7 +304,10 @@ class Summary:
             say("summary.untuned", names=untuned): untuned,
             say("summary.left_out", count=self.left_out): self.left_out,
         }
-        chosen = [f"{grader}: {design.words()}" for grader, design in self.designs.items()]
+        chosen = [
+            f"{say.named('graders', grader)}: {design.words(say)}"
+            for grader, design in self.designs.items()
+        ]
         told = stage_lines(self.stages, say) + [note for note, holds in noted.items() if holds]
         return chosen + told
 

@@ -1,13 +1,15 @@
 """Rows that are drawn: a gate that stops early, and a dear judge on a sample of all rows."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rag_evals import Run, compare
-from rag_evals.errors import ConfigurationError
+from rag_evals import Run, compare, evaluate
+from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run import (
     StopRule,
     execute,
@@ -17,7 +19,7 @@ from rag_evals.run import (
     sample_of,
     until_decided,
 )
-from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
+from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
 
 Start = Callable[[Script], ScriptedJudge]
@@ -139,7 +141,10 @@ def test_a_free_judge_that_says_nothing_is_left_out(command: Command, scripted: 
     [
         (("--sample", "500"), "a sample of 500 rows is more than the 30 rows of the data"),
         (("--sample", "10"), "a sample of 10 rows is too small"),
-        (("--sample", "0"), "--sample 0 is no number of rows"),
+        (("--sample", "0"), "--sample is 0; expected at least 1"),
+        (("--budget", "nan"), "--budget 'nan' is no sum of US dollars"),
+        (("--budget", "0.0000001", "--judge", "openai/gpt-4o-mini"), "0 rows is too small"),
+        (("--sample", "20", "--judge", "openai/m", "--grader", "utility"), "no grader 'utility'"),
         (("--budget", "5usd"), "a budget needs a price"),
         (("--budget", "much"), "--budget 'much' is no sum of US dollars"),
         (("--budget", "0"), "--budget '0' is no sum of US dollars"),
@@ -213,3 +218,147 @@ def test_a_sampled_run_is_compared_with_a_whole_one(command: Command, scripted: 
 
     assert found.paired.difference.contains(100 / 240)
     assert found.coverage.scored == 60
+
+
+def dear(wrong_from: int, tokens: int = 100) -> Script:
+    """Answer as `truth`, with replies that say how long they were."""
+    answer = truth(wrong_from)
+    assert callable(answer)
+    return lambda request: Reply(answer(request), prompt_tokens=tokens)  # type: ignore[arg-type]  # a mapping
+
+
+def test_a_budget_ends_the_run_when_it_is_spent(command: Command, scripted: Start) -> None:
+    """Calls cost ten times what was expected: most drawn rows are not asked, and that is said."""
+    judge = scripted(dear(140, tokens=10_000))
+    data = rows_file(200, 140)
+    asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache", "--concurrency", "4")
+    words = ("grade", data, *asked, "--budget", "0.06", "--out", "run")
+    ended = command(*words)
+    run = load_run("run")
+    budget = run.manifest["budget"]
+
+    assert ended.code == 0
+    assert "--budget $0.06 pays for 200 rows by list price" in ended.err
+    assert 20 <= len(run) == len(judge.requests) == budget["rows"] < 45
+    assert 0.05 < budget["spent_usd"] <= 0.07
+    assert f"{len(run)} of 200 drawn rows, the others were not asked" in ended.out
+    assert f"{len(run)} of 200 drawn rows" in run.notes()[0]
+    interval = run["faithfulness"].interval()
+    assert interval is not None
+    assert interval.contains(0.7)
+    assert command(*words).code == 0
+    assert len(judge.requests) == len(run)
+
+
+def test_a_budget_that_pays_for_all_rows_leaves_nothing_to_say(
+    command: Command, scripted: Start
+) -> None:
+    """All rows are no sample."""
+    scripted(dear(30))
+    asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache")
+    ended = command("grade", rows_file(40, 30), *asked, "--budget", "5usd", "--out", "run")
+
+    assert "random sample" not in ended.out
+    assert load_run("run").notes() == []
+    assert len(load_run("run")) == 40
+
+
+def test_a_budget_that_nobody_can_watch_is_said(command: Command, scripted: Start) -> None:
+    """Replies without a count of tokens cost an unknown sum."""
+
+    def answer(request: JudgeRequest) -> Raw:
+        number = int(str(request.answer).split()[1])
+        told = {"statements": [statement(str(request.answer), supported=number < 30)]}
+        message = {"role": "assistant", "content": json.dumps(told)}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return Raw({"id": "a", "object": "chat.completion", "created": 0, "choices": [choice]})
+
+    scripted(answer)
+    asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache")
+    ended = command("grade", rows_file(400, 30), *asked, "--budget", "0.005")
+
+    assert "no reply said how long it was, so nobody watched the budget of $0.01" in ended.out
+
+
+@pytest.mark.parametrize("in_a_folder", [True, False])
+def test_rows_are_drawn_in_python(scripted: Start, in_a_folder: bool) -> None:
+    """`sample=` takes a list as well, in memory or in a folder; mean and groups are of all rows."""
+    judge = scripted(truth(140))
+    rows = [json.loads(line) for line in Path(rows_file(200, 140)).read_text().splitlines()]
+    run = evaluate(rows, client="openai/m", sample=40, out="run" if in_a_folder else None)
+    interval = run["faithfulness"].interval()
+
+    assert len(judge.requests) == len(run) == 40
+    assert run.free is not None
+    assert len(run.free) == 200
+    assert interval is not None
+    assert interval.contains(0.7)
+    assert "a random sample of 40 of 200 rows" in run.notes()[0]
+    assert run.gate(0.3).passed
+
+
+def test_a_gate_stops_early_in_python() -> None:
+    """`stop_early=` with `gate=` stops a list as the command stops a file."""
+    rows = [json.loads(line) for line in Path(rows_file(300, 300)).read_text().splitlines()]
+    run = evaluate(rows, gate=0.7, stop_early=True)
+
+    assert len(run) < 150
+    assert run.gate(0.7).passed
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"gate": 0.7}, "gate does nothing without stop_early; ask run.gate(0.7)"),
+        ({"stop_early": True}, "stop_early does nothing without gate"),
+        ({"stop_early": True, "gate": 7}, "gate=7 is outside 0..1"),
+        ({"stop_early": True, "gate": 0.5, "error": 0}, "error=0 is not above 0"),
+        ({"stop_early": True, "gate": 0.5, "count": {"tired": 1}}, "reason of rows"),
+        ({"stop_early": True, "gate": 0.5, "sample": 20}, "both choose the rows"),
+        ({"sample": 20.0}, "sample is 20.0; expected a whole number"),
+        ({"sample": True}, "sample is True; expected a whole number"),
+        ({"sample": 31}, "a sample of 31 rows is more than the 30 rows of the data"),
+        ({"budget": -1}, "budget -1 is no sum of US dollars"),
+        ({"budget": float("nan")}, "budget nan is no sum of US dollars"),
+        ({"budget": "viel"}, "budget 'viel' is no sum of US dollars"),
+        ({"budget": 5}, "a budget needs a price"),
+        ({"sample": 20, "client": "embedded"}, "costs nothing: grade all rows"),
+        ({"budget": 5, "client": "embedded"}, "costs nothing: grade all rows"),
+        ({"sample": 20, "data": iter([])}, "rows are drawn from a file, a table or a list"),
+        ({"budget": 5, "data": iter([])}, "rows are drawn from a file, a table or a list"),
+    ],
+)
+def test_what_python_cannot_draw_is_refused(options: dict[str, Any], said: str) -> None:
+    """Each is an error of the call, before anything is asked."""
+    rows = [{"answer": f"{n}", "context": [f"{n}"]} for n in range(30)]
+
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        evaluate(**{"data": rows, "client": "openai/m", **options})
+
+
+def test_a_draw_is_told_in_russian(command: Command, scripted: Start) -> None:
+    """A stopped run and a sample say so in the reader's language."""
+    scripted(truth(140))
+    data = rows_file(200, 140)
+    asked = ("--judge", "openai/m", "--quiet", "--no-cache", "--language", "ru")
+    sampled = command("grade", data, *asked, "--sample", "40").out
+    stopped = command("grade", data, "--language", "ru", "--gate", "0.1", "--stop-early").out
+
+    assert "случайная выборка: 40 строк из 200 оценил openai/m" in sampled
+    assert "остановлено раньше: оценено" in stopped
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("sample", {"rows": "many", "of": 3}), ("sample", 7), ("order", 3)],
+)
+def test_a_damaged_draw_is_named(key: str, value: object) -> None:
+    """What the manifest says of a draw is checked when it is read."""
+    evaluate(rows_file(3, 3), client="embedded", out="run")
+    path = Path("run/manifest.json")
+    manifest = json.loads(path.read_text())
+    manifest["identity"][key] = value
+    path.write_text(json.dumps(manifest))
+
+    with pytest.raises(DataError, match=f"is not the manifest of a run: identity.{key}"):
+        load_run("run")

@@ -26,7 +26,14 @@ from rag_evals.cli.shared.builds import (
 )
 from rag_evals.cli.shared.carrying import run_or_exit
 from rag_evals.cli.shared.complete import judges, languages
-from rag_evals.cli.shared.draws import BudgetText, SampleRows, StopEarly, asked_draw
+from rag_evals.cli.shared.draws import (
+    BudgetText,
+    SampleRows,
+    StopEarly,
+    announce_draw,
+    draw_options,
+    option_name,
+)
 from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
     AskedGates,
@@ -83,9 +90,8 @@ from rag_evals.run import (
     Run,
     RunOptions,
     aexecute,
-    aexecute_sampled,
     estimate,
-    make_plan,
+    plan_draw,
     reporting,
 )
 
@@ -247,10 +253,10 @@ def grade(
       rag-evals grade answers.xlsx --sheet Answers --report
     """
     gates = asked_gates(gate, error, fail_under, at, min_scored, parsed_counts(count))
-    draw = asked_draw(stop_early, sample, budget, gates)
     build = asked_of_build(junit, row_under, trend, gates.count, dry_run=dry_run)
     _check_dry_run(dry_run, a_gate=gates, anchors=anchors, by=by, report=report, restart=restart)
-    batches = asked_batches(context, data, batch, wait, whole=not (draw.drawn or anchors))
+    whole = not (stop_early or sample or budget or anchors)
+    batches = asked_batches(context, data, batch, wait, whole=whole)
     options: RunOptions = {
         "limit": limit,
         "timeout": timeout,
@@ -265,6 +271,7 @@ def grade(
         "repeat": repeat,
         "workers": workers,
         "transport": cast("Transport", transport),
+        **draw_options(stop_early, sample, budget, gates),
     }
     graders, asked = with_verifier_options(
         chosen_graders(grader or [], prompt, prompts or [], language),
@@ -277,16 +284,15 @@ def grade(
     columns = ColumnMap.parse(column or [], preset)
     tunings = asked_tunings(TunedOptions(tuned, max_error, labels), asked, graders, file, columns)
     with_files: RunOptions = {**options, "tuned": tunings}
-    planned = partial(make_plan, file, graders, columns=columns, concurrency=concurrency)
-    require_tuned(plan := planned(asked, options=with_files), must_be_tuned)
+    planned = partial(plan_draw, columns=columns, concurrency=concurrency, named=option_name)
+    require_tuned(plan := planned(file, graders, asked, options=with_files), must_be_tuned)
     again = planned_anchors(anchors, graders, asked, concurrency, with_files)
-    plans = draw.planned(plan, partial(planned, options=options))
     shown = _Looks(View(by, language=grading_language(language)), report, build, json_output, quiet)
-    _announce(plans[0], data, shown.view, quiet=quiet)
+    _announce(plan, data, shown.view, quiet=quiet)
     if dry_run:
-        _show_estimate(replace(plans[0], batched=batch), shown.view, json_output=json_output)
+        _show_estimate(replace(plan, batched=batch), shown.view, json_output=json_output)
     else:
-        _grade(plans, again, batches, out or plans[0].default_folder(), gates, shown)
+        _grade(plan, again, batches, out or plan.default_folder(), gates, shown)
 
 
 class _Looks(NamedTuple):
@@ -300,7 +306,7 @@ class _Looks(NamedTuple):
 
 
 def _grade(
-    plans: tuple[Plan, Plan | None],
+    plan: Plan,
     anchors: PlannedAnchors | None,
     batches: AskedBatches | None,
     folder: Path,
@@ -309,7 +315,7 @@ def _grade(
 ) -> None:
     view, progress = shown.view, not shown.quiet
     checked = None if anchors is None else anchors.check(folder, view, progress=progress)
-    run, worst, too_many = _carry_out(plans, folder, view, batches, progress=progress)
+    run, worst, too_many = _carry_out(plan, folder, view, batches, progress=progress)
     if not (run.graded or run.summary().pending or shown.quiet):
         echo(view.say("terminal.nothing_left"), err=True)
     if shown.json_output:
@@ -326,6 +332,7 @@ def _grade(
 def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
     if plan.checked is not None and not quiet:
         announce_columns(plan.checked, data, language=view.language)
+    announce_draw(plan)
     check_group_column(plan, view.by)
 
 
@@ -356,7 +363,7 @@ def _check_dry_run(dry_run: bool, *, a_gate: object, **asked: object) -> None:
 
 
 def _carry_out(
-    plans: tuple[Plan, Plan | None],
+    plan: Plan,
     folder: Path,
     view: View,
     batches: AskedBatches | None,
@@ -364,7 +371,6 @@ def _carry_out(
     progress: bool,
 ) -> tuple[Run, WorstRows, TooManyFailuresError | None]:
     """Grade; a run with too many failures is shown like any other before the command fails."""
-    plan, free = plans
     worst = WorstRows(_ROWS_SHOWN, [grader.name for grader in plan.graders])
     too_many: TooManyFailuresError | None = None
     if batches is None and not plan.settings.restart:
@@ -373,14 +379,9 @@ def _carry_out(
         with reporting(progress, language=view.language) as report:
             if batches is not None:
                 work = batches.work(plan, folder, report, worst)
-            elif free is not None:
-                work = aexecute_sampled(plan, free, out=folder, progress=report)
             else:
                 work = aexecute(plan, out=folder, progress=report, keep=False, on_outcome=worst.add)
             run = run_or_exit(work, folder)
     except TooManyFailuresError as error:
         run, too_many = error.run, error
-    # A sample is small, and its run keeps what it graded.
-    for outcome in run.outcomes if free is not None else ():
-        worst.add(outcome)
     return run, worst, too_many
