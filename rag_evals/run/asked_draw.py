@@ -18,7 +18,7 @@ from rag_evals.run.sampled import bought_by, sample_of
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, StopRule
 from rag_evals.verify import EMBEDDED
 
-Named = Callable[[str], str]
+OptionName = Callable[[str], str]
 """Says what a user calls an option, such as `--stop-early`."""
 
 _MONEY = re.compile(r"\$?(\d+(?:\.\d+)?) ?(?:usd)?", re.IGNORECASE | re.ASCII)
@@ -39,7 +39,7 @@ class AskedDraw:
     budget: float | None
 
     @classmethod
-    def of(cls, options: RunOptions, named: Named = str) -> "AskedDraw":
+    def of(cls, options: RunOptions, named: OptionName = str) -> "AskedDraw":
         """Check the options that draw rows.
 
         Raises:
@@ -94,7 +94,7 @@ def plan_draw(
     columns: Columns = None,
     concurrency: int = DEFAULT_CONCURRENCY,
     options: RunOptions | None = None,
-    named: Named = str,
+    named: OptionName = str,
 ) -> Plan:
     """Plan a run as `make_plan` does, of the rows that the options draw.
 
@@ -125,7 +125,7 @@ def plan_draw(
     return asked.planned(make, client)
 
 
-def _stop_rule(options: RunOptions, named: Named) -> StopRule | None:
+def _stop_rule(options: RunOptions, named: OptionName) -> StopRule | None:
     gate, error = options.get("gate"), options.get("error", DEFAULT_ERROR)
     count: Mapping[str, float] = options.get("count") or {}
     if not options.get("stop_early"):

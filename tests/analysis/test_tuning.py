@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from rag_evals.errors import (
 )
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.run import Run
-from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
 from rag_evals.verify import CascadeVerifier, TunedVerifier, Tuning
 from tests.labelled import labelled_rows
 
@@ -288,3 +289,28 @@ def test_a_tuned_verifier_is_itself_one_stage() -> None:
     assert tuned.name == "numbered"
     assert tuned.fingerprint() != Numbered().fingerprint()
     assert tuned.threshold == tuning.threshold_shown
+
+
+def test_a_decision_model_is_tuned_as_any_other(scripted: Start, tmp_path: Path) -> None:
+    """Its probabilities are supports: labels map them, and the file is bound to the model."""
+
+    def answer(request: JudgeRequest) -> dict[str, float]:
+        found = [
+            (one.name, re.search(r"support (0\.\d+)", one.instructions))
+            for one in request.questions
+        ]
+        return {name: float(support[1]) for name, support in found if support is not None}
+
+    scripted(answer)
+    luna, data = "decisions:openai/gpt-6-luna?chunks=none", rows(60)
+    tuning = tune(evaluate(data, client=luna))
+    tuning.write(tmp_path / "luna.json")
+    again = evaluate(data, client=luna, tuned=tmp_path / "luna.json")
+    finding = again.outcomes[0].findings[0]
+    raw = float(finding.text.rstrip(".").split()[-1])
+
+    assert (tuning.stage, tuning.labels) == ("decisions:openai/gpt-6-luna", 120)
+    assert tuning.threshold < 0.4
+    assert finding.support == pytest.approx(tuning.support_map(raw))
+    with pytest.raises(ConfigurationError, match="gpt-6-sol"):
+        evaluate(data, client=luna.replace("luna", "sol"), tuned=tuning)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from rag_evals import Faithfulness, TwoStepFaithfulness
+from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, tune
 from rag_evals.cli.main import app
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
@@ -80,6 +80,48 @@ def test_a_cascade_from_the_command_line(scripted: Start, tmp_path: Path) -> Non
     assert ended.exit_code == 0, ended.output
     assert f"decided by openai/m {unsure} of 2" in " ".join(ended.output.split())
     assert sum(len(request.statements) for request in judge.requests) == unsure
+
+
+def test_a_cascade_of_three(scripted: Start, tmp_path: Path) -> None:
+    """`embedded>hf:FOLDER>openai/m` asks the model what words and the classifier leave open."""
+    judge = scripted(None)
+    name = f"hf:{pair(tmp_path, 'bert')}"
+    result: Any = Faithfulness.grade(**ROW, client=f"embedded>{name}>openai/m")
+    two: Any = Faithfulness.grade(**ROW, client=f"embedded>{name}")
+    left = [s.statement for s in two.statements if s.decided_by == name and s.support <= 0.8]
+    asked = [s.statement for s in result.statements if s.decided_by == "openai/m"]
+
+    assert asked == left
+    assert sum(len(request.statements) for request in judge.requests) == len(left)
+
+
+def test_a_classifier_is_tuned(tmp_path: Path) -> None:
+    """Labels map its scores; the file is bound to its weights."""
+    name = f"hf:{pair(tmp_path / 'one', 'bert')}"
+    rows = [
+        {"id": f"r{n}", "answer": f"The tower {n} stands in {city}.", "context": ROW["context"]}
+        for n, city in enumerate(["Paris", "Rome", "a home", "1889"] * 10)
+    ]
+    run = evaluate(rows, client=name)
+    found = {outcome.sample_id: outcome.findings[0] for outcome in run}
+    middle = sorted(one.support or 0.0 for one in found.values())[20]
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text(
+        "".join(
+            json.dumps({"sample_id": row, "text": one.text, "label": (one.support or 0) >= middle})
+            + "\n"
+            for row, one in found.items()
+        )
+    )
+    tuning = tune(run, labels)
+    again = evaluate(rows, client=name, tuned=tuning)
+
+    assert (tuning.stage, tuning.labels) == (name, 40)
+    assert [outcome.findings[0].verdict for outcome in again] == [
+        (found[outcome.sample_id].support or 0) >= tuning.threshold for outcome in again
+    ]
+    with pytest.raises(ConfigurationError):
+        evaluate(rows, client=f"hf:{pair(tmp_path / 'two', 'roberta')}", tuned=tuning)
 
 
 def test_a_label_is_named_in_the_string(tmp_path: Path) -> None:
