@@ -65,14 +65,15 @@ def main() -> None:
     parser.add_argument("--max-error", type=float, default=0.05)
     parser.add_argument("--counts", type=int, nargs="+", default=[200, 500])
     options = parser.parse_args()
-    sets = list(_sets(options.data))
+    sets = list(labelled_sets(options.data))
     _print_untuned(sets)
     for count in options.counts:
         _print_tuned(sets, count, options.splits)
         _print_promises(sets, count, options.splits, options.max_error)
 
 
-def _sets(folder: Path) -> Iterator[Labelled]:
+def labelled_sets(folder: Path) -> Iterator[Labelled]:
+    """Yield each set with supports of a judge that was trained without it."""
     statements = read_statements(folder)
     _, measured = train(statements, seed=0)
     for name, rows in statements.items():
