@@ -255,8 +255,7 @@ def grade(
     gates = asked_gates(gate, error, fail_under, at, min_scored, parsed_counts(count))
     build = asked_of_build(junit, row_under, trend, gates.count, dry_run=dry_run)
     _check_dry_run(dry_run, a_gate=gates, anchors=anchors, by=by, report=report, restart=restart)
-    whole = not (stop_early or sample or budget or anchors)
-    batches = asked_batches(context, data, batch, wait, whole=whole)
+    batches = asked_batches(context, data, batch, wait, (stop_early, sample, budget, anchors))
     options: RunOptions = {
         "limit": limit,
         "timeout": timeout,

@@ -6,7 +6,7 @@ same command again, in the folder where it was given, with other steps.
 
 import contextlib
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +69,7 @@ class AskedBatches:
 
 
 def asked_batches(
-    context: typer.Context, data: str, batch: bool, wait: bool, *, whole: bool
+    context: typer.Context, data: str, batch: bool, wait: bool, others: Sequence[object]
 ) -> AskedBatches | None:
     """Return what `--batch` and `--wait` ask for; None for calls as always.
 
@@ -78,7 +78,7 @@ def asked_batches(
         data: The file of rows.
         batch: Whether calls go out in batches.
         wait: Whether to wait for them.
-        whole: Whether all rows are graded alike, and nothing else is asked.
+        others: Options that it does not go with; those that were not given are None or false.
 
     Raises:
         ConfigurationError: They do not go with the rest.
@@ -87,7 +87,7 @@ def asked_batches(
         if wait:
             raise ConfigurationError("--wait does nothing without --batch")
         return None
-    if not whole:
+    if any(others):
         raise ConfigurationError(
             "--batch sends all rows at once, so it cannot be used with --stop-early, --sample, "
             "--budget or --anchors; --limit grades the first rows"
