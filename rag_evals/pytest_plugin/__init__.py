@@ -6,11 +6,11 @@ else is loaded with the first grading.
 
 import pytest
 
-from rag_evals.pytest_plugin.assertions import Graded, assert_faithful, assert_scores
+from rag_evals.pytest_plugin.assertions import GradedFixture, assert_faithful, assert_scores
 from rag_evals.pytest_plugin.hooks import GradingHooks
 from rag_evals.pytest_plugin.options import OPTIONS, PluginOptions
 
-__all__ = ["Graded", "assert_faithful", "assert_scores", "graded"]
+__all__ = ["GradedFixture", "assert_faithful", "assert_scores", "graded"]
 
 _MARKER = (
     "rag_evals(judge=None, graders=None, at_least=None): the test grades answers, by this judge "
@@ -35,6 +35,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def graded() -> Graded:
+def graded() -> GradedFixture:
     """Grade rows in a test: `graded(answer=..., context=[...])` returns a scored outcome."""
-    return Graded()
+    return GradedFixture()

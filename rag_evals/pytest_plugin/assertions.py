@@ -14,7 +14,7 @@ _FAITHFUL = 0.9
 _WORST_SHOWN = 5
 
 
-class Graded:
+class GradedFixture:
     """What the fixture `graded` is: call it with a row to grade it.
 
     The judge and the graders are those of the test's marker, else those of the options, else the
@@ -23,7 +23,7 @@ class Graded:
 
     def __repr__(self) -> str:
         """One line."""
-        return "Graded()"
+        return "GradedFixture()"
 
     # `Any`: fields of a row, checked as those of any other row.
     def __call__(
