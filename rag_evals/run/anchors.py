@@ -72,13 +72,18 @@ def load_anchors(anchors: str | Path | Run) -> Run:
 
     Raises:
         ConfigurationError: The folder holds another run: all of its rows would be graded again.
-        DataError: The folder holds no run, or a broken one.
+        DataError: The folder holds no run, a broken one, or one without rows or verdicts.
     """
     kept = load_run(anchors)
     if kept.folder is None or "anchors" not in kept.manifest:
         raise ConfigurationError(
             f"{str(kept.folder or 'a run in memory')!r} holds a run, not anchors; keep some of its "
             "rows with `rag-evals anchors RUN`"
+        )
+    if not kept.samples or not kept.records:
+        raise DataError(
+            f"{str(kept.folder)!r} has lost its rows or their verdicts; keep new anchors with "
+            "`rag-evals anchors RUN`"
         )
     return kept
 

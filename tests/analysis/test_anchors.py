@@ -190,6 +190,16 @@ def test_what_cannot_work_is_one_line(
     assert ended.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["samples.jsonl", "results.jsonl"])
+def test_anchors_that_lost_a_file_are_refused(anchors: str, command: Command, name: str) -> None:
+    """Nothing is asked for rows, or against verdicts, that are not there."""
+    Path(anchors, name).write_text("")
+    ended = command("grade", "d.jsonl", "--judge", "openai/m", "--anchors", anchors)
+
+    assert ended.code == 2
+    assert "'first-anchors' has lost its rows or their verdicts" in ended.err
+
+
 def test_anchors_that_fail_end_the_command(anchors: str, command: Command, scripted: Start) -> None:
     """A judge that writes no JSON is no drift: exit code 3, and the rows are not graded."""
     judge = scripted("no JSON")
