@@ -10,13 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Annotated, Any, NotRequired, Self
+from typing import IO, Any, Self
 
 from filelock import FileLock, Timeout
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
-from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
+from pydantic import BaseModel
 
-from rag_evals.core import Finding
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.batch_table import BATCH
 from rag_evals.run.line_keys import LineKey, key_in_line, key_of_record
@@ -29,8 +27,9 @@ from rag_evals.run.lines import (
     read_line_at,
     read_lines,
 )
-from rag_evals.run.outcome import Outcome, Status
+from rag_evals.run.outcome import Outcome
 from rag_evals.run.samples import SAMPLES, SampleLog
+from rag_evals.run.stored_types import OUTCOME, RUN_MANIFEST
 
 MANIFEST = "manifest.json"
 RESULTS = "results.jsonl"
@@ -39,142 +38,6 @@ FORMAT = 2
 
 Record = Mapping[str, Any]
 """One outcome as its line in `results.jsonl` has it; `result` is a mapping or None."""
-
-
-class _StoredError(TypedDict):
-    type: str
-    message: str
-
-
-class _StoredOutcome(TypedDict):
-    # Fields of newer versions are kept.
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic looks for it
-
-    index: Annotated[int, Field(ge=0)]
-    sample_id: str
-    grader: str
-    status: Status
-    score: Annotated[float, Field(ge=0, le=1)] | None
-    ranking_score: NotRequired[Annotated[float, Field(ge=0, le=1)] | None]
-    reason: NotRequired[str | None]
-    result: NotRequired[dict[str, Any] | None]
-    result_type: NotRequired[str | None]
-    findings: NotRequired[tuple[Finding, ...] | None]
-    error: NotRequired[_StoredError | None]
-    attempts: NotRequired[int]
-    seconds: NotRequired[float]
-    usage: NotRequired[dict[str, int]]
-    cost_usd: NotRequired[float | None]
-    warnings: NotRequired[list[str]]
-    tallies: NotRequired[dict[str, tuple[int, int]]]
-    repeats: NotRequired[list[Annotated[float, Field(ge=0, le=1)] | None]]
-    answered_by: NotRequired[list[str]]
-    sample_fingerprint: NotRequired[str]
-    grader_fingerprint: NotRequired[str]
-
-
-def _consistent(record: _StoredOutcome) -> _StoredOutcome:
-    if (record["status"] == "scored") is (record["score"] is None):
-        raise ValueError(f"status is {record['status']!r} and score is {record['score']!r}")
-    return record
-
-
-class _StoredSampling(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
-    rows: int
-    of: int
-
-
-class _Identity(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
-    graders: dict[str, str]
-    data: NotRequired[str]
-    file: NotRequired[str | None]
-    judge: NotRequired[str]
-    address: NotRequired[str | None]
-    models: NotRequired[dict[str, str]]
-    columns: NotRequired[dict[str, str]]
-    limit: NotRequired[int | None]
-    settings: NotRequired[dict[str, Any] | None]
-    sample: NotRequired[_StoredSampling]
-    order: NotRequired[str]
-
-
-class _StoredPromise(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
-    supported_from: float | None
-    unsupported_up_to: float | None
-    expected_error: float
-    max_error: float
-    confidence: float
-
-
-class _StoredTuning(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
-    labels: int
-    level: str
-    labels_from: list[str]
-    map: str
-    threshold: float
-    promise: _StoredPromise | None
-
-
-class _StoredStage(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
-    name: str
-    fingerprint: str
-    as_used: str
-    has_support: bool
-    prompt: str
-    unsure: NotRequired[tuple[float, float]]
-    tuned: _StoredTuning | None
-
-
-class _StoredStop(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
-    rows: int
-    of: int
-
-
-class _StoredAnchors(TypedDict):
-    run: str
-    rows: int
-    seed: int
-
-
-class _StoredBudget(TypedDict):
-    budget_usd: float
-    spent_usd: float | None
-    rows: int
-    drawn: int
-
-
-class _StoredManifest(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
-    identity: _Identity
-    format: NotRequired[int]
-    rag_evals: NotRequired[str]
-    created: NotRequired[str]
-    finished: NotRequired[str | None]
-    rows: NotRequired[int | None]
-    columns: NotRequired[dict[str, str]]
-    presets: NotRequired[list[str]]
-    stages: NotRequired[dict[str, list[_StoredStage]]]
-    stopped: NotRequired[_StoredStop | None]
-    budget: NotRequired[_StoredBudget | None]
-    anchors: NotRequired[_StoredAnchors]
-    pending: NotRequired[Annotated[int, Field(ge=0)]]
-
-
-_OUTCOME = TypeAdapter(Annotated[_StoredOutcome, AfterValidator(_consistent)])
-_MANIFEST = TypeAdapter(_StoredManifest)
 
 
 class RunStore:
@@ -254,7 +117,7 @@ class RunStore:
         """
 
         def read(line: bytes) -> Outcome:
-            return Outcome.from_record(_OUTCOME.validate_json(line), known, self.folder)
+            return Outcome.from_record(OUTCOME.validate_json(line), known, self.folder)
 
         if self._reader is None:
             self._reader = self._held.enter_context(self._results.path.open("rb"))
@@ -335,7 +198,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise DataError(f"{str(folder)!r} holds no run: {MANIFEST}: {error.strerror}") from error
     try:
-        manifest: dict[str, Any] = {"format": 1, **_MANIFEST.validate_json(text)}
+        manifest: dict[str, Any] = {"format": 1, **RUN_MANIFEST.validate_json(text)}
     except ValueError as error:
         raise DataError(f"{str(path)!r} is not the manifest of a run: {fault_of(error)}") from error
     if manifest["format"] > FORMAT:
@@ -352,7 +215,7 @@ def read_records(folder: Path) -> Iterator[Record]:
     Raises:
         DataError: A line is no outcome; a torn last one is passed over.
     """
-    return read_lines(folder / RESULTS, _OUTCOME.validate_json)
+    return read_lines(folder / RESULTS, OUTCOME.validate_json)
 
 
 def checked_record(line: bytes, where: str) -> Record:
@@ -366,14 +229,14 @@ def checked_record(line: bytes, where: str) -> Record:
         DataError: It is none.
     """
     try:
-        return _OUTCOME.validate_json(line)
+        return OUTCOME.validate_json(line)
     except ValueError as error:
         raise DataError(f"{where}: {fault_of(error)}") from error
 
 
 def _read_key(line: bytes) -> LineKey:
     # What is not as this version writes it is read and checked whole.
-    return key_in_line(line) or key_of_record(_OUTCOME.validate_json(line))
+    return key_in_line(line) or key_of_record(OUTCOME.validate_json(line))
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
