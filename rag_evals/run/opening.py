@@ -20,6 +20,7 @@ from rag_evals.run.loop_thread import LoopThread
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.session import AsyncGradingSession, GradingSession, plan_words, session_of
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
+from rag_evals.verify import Tuned
 
 
 class SessionOpener:
@@ -91,6 +92,7 @@ def open_session(
     reasks: int = DEFAULT_REASKS,
     transport: Transport = "direct",
     repeat: int = 1,
+    tuned: Tuned = None,
 ) -> SessionOpener:
     """Open a session that grades rows as they come: in a server, a guardrail, a test or a worker.
 
@@ -112,6 +114,7 @@ def open_session(
         reasks: As for `evaluate`.
         transport: As for `evaluate`.
         repeat: As for `evaluate`.
+        tuned: As for `evaluate`.
 
     Raises:
         ConfigurationError: A setting cannot work; nothing was sent.
@@ -126,6 +129,7 @@ def open_session(
         reasks=reasks,
         transport=transport,
         repeat=repeat,
+        tuned=tuned,
     )
     plan = make_plan(
         (), graders, client, model=model, columns=columns, concurrency=concurrency, options=options

@@ -20,6 +20,7 @@ from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.progress import Report
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
+from rag_evals.verify import Tuned
 
 
 @named_arguments
@@ -46,6 +47,7 @@ def stream(
     transport: Transport = "direct",
     workers: int = 1,
     repeat: int = 1,
+    tuned: Tuned = None,
 ) -> Generator[Outcome]:
     """Grade a data set, and yield each outcome as it ends; arguments as for `evaluate`.
 
@@ -73,6 +75,7 @@ def stream(
         transport=transport,
         workers=workers,
         repeat=repeat,
+        tuned=tuned,
     )
     plan = make_plan(
         data,
@@ -110,6 +113,7 @@ def astream(
     transport: Transport = "direct",
     workers: int = 1,
     repeat: int = 1,
+    tuned: Tuned = None,
 ) -> AsyncGenerator[Outcome]:
     """Grade a data set in the running event loop, for `async for`; as `stream` otherwise.
 
@@ -130,6 +134,7 @@ def astream(
         transport=transport,
         workers=workers,
         repeat=repeat,
+        tuned=tuned,
     )
     plan = make_plan(
         data,

@@ -1,5 +1,6 @@
 """Tuning: what labels say of a verifier, who follows it, and who is refused."""
 
+import asyncio
 import json
 import random
 import re
@@ -9,7 +10,18 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run, tune, tune_cascade
+from rag_evals import (
+    Faithfulness,
+    Outcome,
+    TwoStepFaithfulness,
+    astream,
+    evaluate,
+    load_run,
+    open_session,
+    stream,
+    tune,
+    tune_cascade,
+)
 from rag_evals.core import Claim, Flow, Verdict, Verifier
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS
 from rag_evals.errors import (
@@ -105,6 +117,34 @@ def test_a_tuned_run_shows_shares_and_says_by_which_labels(tmp_path: Path) -> No
     line = "numbered: supports calibrated by 240 labels (platt), supported from"
     assert line in str(again.summary())
     assert line in load_run(tmp_path / "run").notes()[0]
+
+
+def in_a_stream(row: dict[str, Any], **more: Any) -> Outcome:
+    return next(stream([row], **more))
+
+
+def in_an_astream(row: dict[str, Any], **more: Any) -> Outcome:
+    async def first() -> Outcome:
+        return await anext(astream([row], **more))
+
+    return asyncio.run(first())
+
+
+def in_a_session(row: dict[str, Any], **more: Any) -> Outcome:
+    with open_session(**more) as session:
+        return session.grade(row)
+
+
+@pytest.mark.parametrize("door", [in_a_stream, in_an_astream, in_a_session])
+def test_every_door_takes_a_tuned_file(door: Callable[..., Outcome], tmp_path: Path) -> None:
+    """The supports are those of the map, as in a run of `evaluate`."""
+    tuning = tune(graded(rows()))
+    tuning.write(tmp_path / "judge.json")
+    grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=Numbered())
+    found = door(rows(1, seed=1)[0], graders=grader, tuned=tmp_path / "judge.json")
+
+    raw = [float(one.text.rstrip(".").split()[-1]) for one in found.findings]
+    assert [one.support for one in found.findings] == [tuning.support_map(one) for one in raw]
 
 
 @pytest.mark.parametrize(
