@@ -185,7 +185,9 @@ def checked_anchors(kept: Run, fresh: Run) -> AnchorCheck:
     """
     if not any(record["score"] is not None for record in fresh.records):
         raise UnpairedScoresError(f"none of the {len(kept.samples)} anchors has a score now")
-    return AnchorCheck(len(kept.samples), moved_judge(kept, fresh), compare(kept, fresh))
+    moved = moved_judge(kept, fresh)
+    said = None if moved is None else str(moved)
+    return AnchorCheck(len(kept.samples), said, compare(kept, fresh))
 
 
 def _line(found: GraderComparison, drifted: bool) -> str:

@@ -13,7 +13,7 @@ from rag_evals.analysis.compared import (
 )
 from rag_evals.analysis.tables_html import bounded_table, notes_html
 from rag_evals.analysis.wording import detectable_words, difference_words, interval_words
-from rag_evals.core import Phrases, phrases
+from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.run import (
     DEFAULT_MIN_SCORED,
     GateDecision,
@@ -124,7 +124,7 @@ class Comparison:
         candidate: What the second is called.
         graders: One entry for each grader that both runs have.
         unscored: Graders of both runs without a single row that has a score in both.
-        warnings: In what the runs differ besides their scores: judge, prompt, data.
+        differences: In what the runs differ besides their scores: judge, prompt, data.
         threshold: Score from which a row passes.
     """
 
@@ -132,8 +132,17 @@ class Comparison:
     candidate: str
     graders: tuple[GraderComparison, ...]
     unscored: tuple[PairCoverage, ...]
-    warnings: tuple[str, ...]
+    differences: tuple[Phrase, ...]
     threshold: float
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """In what the runs differ besides their scores, in English."""
+        return tuple(self.notes())
+
+    def notes(self, *, say: Phrases | None = None) -> list[str]:
+        """Say in what the runs differ besides their scores, in the language of `say`."""
+        return [each.said(say or phrases()) for each in self.differences]
 
     def is_worse(self, *, margin: float = 0.0) -> bool:
         """Whether the second run is worse by more than `margin` for any grader."""
@@ -306,8 +315,8 @@ def _comparison_lines(comparison: Comparison, say: Phrases) -> Iterator[str]:
     """Say what two runs say about each other."""
     yield say("compare.baseline", name=comparison.baseline)
     yield say("compare.candidate", name=comparison.candidate)
-    for warning in comparison.warnings:
-        yield say("compare.note", text=warning)
+    for note in comparison.notes(say=say):
+        yield say("compare.note", text=note)
     for grader in comparison.graders:
         yield ""
         yield from _grader_lines(grader, comparison.threshold, len(comparison.graders), say)

@@ -1,19 +1,15 @@
 """How do two runs differ besides their scores? Judge, prompts, settings and data, in words."""
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 
+from rag_evals.core import Phrase
 from rag_evals.run import Run
 
-_SETTINGS = {
-    "judge": "the judge",
-    "address": "the judge's address",
-    "columns": "the columns",
-    "limit": "the limit",
-    "settings": "the judge's settings",
-}
+_SETTINGS = ("judge", "address", "columns", "limit", "settings")
 
 
-def named_differences(first: Run, second: Run) -> list[str]:
+def named_differences(first: Run, second: Run) -> list[Phrase]:
     """Say each difference in one sentence; an empty list for runs that differ in nothing known."""
     moved = moved_judge(first, second)
     told = [] if moved is None else [moved]
@@ -23,7 +19,7 @@ def named_differences(first: Run, second: Run) -> list[str]:
     return [*told, *_graders(first, second), *_data(first, second)]
 
 
-def moved_judge(first: Run, second: Run) -> str | None:
+def moved_judge(first: Run, second: Run) -> Phrase | None:
     """Say that another model answered behind the name of the same judge; None where none is known.
 
     Args:
@@ -36,13 +32,13 @@ def moved_judge(first: Run, second: Run) -> str | None:
     old, new = _answering(first), _answering(second)
     if not old or not new:
         return None
-    named, behind = f"the judge {second.judge!r}", f"{_listed(old)} then, {_listed(new)} now"
+    judge = repr(second.judge)
     if set(old) != set(new):
-        return f"another model answers behind the name of {named}: {behind}"
+        return Phrase.of("differs.model_behind", judge=judge, old=_listed(old), new=_listed(new))
     systems = [{one for each in said.values() for one in each} for said in (old, new)]
     if all(systems) and not systems[0] & systems[1]:
         was, now = (", ".join(sorted(each)) for each in systems)
-        return f"{named} answers from another system: fingerprint {was} then, {now} now"
+        return Phrase.of("differs.system_behind", judge=judge, old=was, new=now)
     return None
 
 
@@ -56,47 +52,51 @@ def _answering(run: Run) -> dict[str, set[str]]:
     return found
 
 
-def _listed(models: Iterable[str]) -> str:
-    return " and ".join(repr(model) for model in sorted(models))
+def _listed(models: Iterable[str]) -> Phrase | str:
+    names: list[Phrase | str] = [repr(model) for model in sorted(models)]
+    return reduce(lambda one, other: Phrase.of("differs.both", one=one, other=other), names)
 
 
-def _settings(first: Run, second: Run) -> Iterator[str]:
-    for key, label in _SETTINGS.items():
+def _settings(first: Run, second: Run) -> Iterator[Phrase]:
+    for key in _SETTINGS:
         old, new = first.identity.get(key), second.identity.get(key)
         if old != new:
-            yield f"{label} differs: {old!r} and {new!r}"
+            yield Phrase.of(f"differs.{key}", old=_value(old), new=_value(new))
 
 
-def _graders(first: Run, second: Run) -> Iterator[str]:
+def _value(value: object) -> Phrase | str:
+    return Phrase("differs.none") if value is None else repr(value)
+
+
+def _graders(first: Run, second: Run) -> Iterator[Phrase]:
     old, new = (run.identity.get("graders", {}) for run in (first, second))
     models = [run.identity.get("models", {}) for run in (first, second)]
     for grader in first.graders:
         if grader not in second.graders:
-            yield f"{grader} is in the first run only"
+            yield Phrase.of("differs.first_only", grader=grader)
             continue
         if old and new and old.get(grader) != new.get(grader):
-            yield f"the prompt or the way of grading of {grader} differs"
-        if old and new and models[0].get(grader) != models[1].get(grader):
-            yield (
-                f"the model of {grader} differs: "
-                f"{models[0].get(grader)!r} and {models[1].get(grader)!r}"
-            )
+            yield Phrase.of("differs.prompt", grader=grader)
+        named = [each.get(grader) for each in models]
+        if old and new and named[0] != named[1]:
+            asked = {"old": _value(named[0]), "new": _value(named[1])}
+            yield Phrase.of("differs.model", grader=grader, **asked)
     for grader in second.graders:
         if grader not in first.graders:
-            yield f"{grader} is in the second run only"
+            yield Phrase.of("differs.second_only", grader=grader)
     lonely = [
         [grader for grader in run.graders if grader not in other.graders]
         for run, other in ((first, second), (second, first))
     ]
     if all(lonely):
-        yield f"--pair {lonely[0][0]}={lonely[1][0]} compares graders of different names"
+        yield Phrase.of("differs.pair", pair=f"{lonely[0][0]}={lonely[1][0]}")
 
 
-def _data(first: Run, second: Run) -> Iterator[str]:
+def _data(first: Run, second: Run) -> Iterator[Phrase]:
     common = [sample_id for sample_id in first.samples if sample_id in second.samples]
     if not common:
         if first.identity.get("data") != second.identity.get("data"):
-            yield "the data differs"
+            yield Phrase("differs.data")
         return
     changed = {
         name: sum(
@@ -105,6 +105,9 @@ def _data(first: Run, second: Run) -> Iterator[str]:
         )
         for name in ("question", "answer", "chunks")
     }
-    told = [f"another {name} in {count}" for name, count in changed.items() if count]
-    if told:
-        yield f"the data differs: of {len(common)} rows with the same id, {', '.join(told)}"
+    if any(changed.values()):
+        told: dict[str, Phrase | str] = {
+            name: Phrase.of(f"differs.another_{name}", count=str(count)) if count else ""
+            for name, count in changed.items()
+        }
+        yield Phrase.of("differs.rows", rows=str(len(common)), **told)

@@ -29,15 +29,31 @@ class Phrase(NamedTuple):
 
     Attributes:
         key: Section and name, as for `Phrases`.
-        values: What it is said of, by name.
+        values: What it is said of, by name; `grader` is a grader's name, which has words of its own
+            in each language.
     """
 
     key: str
-    values: tuple[tuple[str, str], ...] = ()
+    values: tuple[tuple[str, "str | Phrase"], ...] = ()
+
+    @classmethod
+    def of(cls, key: str, **values: "str | Phrase") -> "Phrase":
+        """Make one of a key and what it is said of."""
+        return cls(key, tuple(values.items()))
 
     def said(self, say: "Phrases") -> str:
         """Say it in a language."""
-        return say(self.key, **dict(self.values))
+        return say(self.key, **self.said_values(say))
+
+    def said_values(self, say: "Phrases") -> dict[str, str]:
+        """Say in a language what stands in its braces."""
+        said = {
+            name: value.said(say) if isinstance(value, Phrase) else value
+            for name, value in self.values
+        }
+        if "grader" in said:
+            said["grader"] = say.named("graders", said["grader"])
+        return said
 
     def __str__(self) -> str:
         """In English."""

@@ -45,31 +45,35 @@ def report_markdown(run: RunInput, *, view: View | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def comparison_markdown(comparison: Comparison) -> str:
-    """Write a comparison as Markdown."""
-    lines = [
-        "| grader | baseline | candidate | difference | p | verdict | rows |",
-        "|---|---|---|---|---|---|---|",
-    ]
+def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> str:
+    """Write a comparison as Markdown.
+
+    Args:
+        comparison: What `compare` found.
+        view: The reader's language; None takes English.
+    """
+    say = (view or View()).say
+    names = (
+        *("table.grader", "compare.name_of_baseline", "compare.name_of_candidate"),
+        *("compare.difference", "table.p", "compare.verdict", "compare.rows"),
+    )
+    lines = [markdown_row(*map(say, names)), "|---|---|---|---|---|---|---|"]
     for grader in comparison.graders:
         lines.append(
             markdown_row(
-                grader.grader,
-                interval_words(grader.baseline),
-                interval_words(grader.candidate),
-                difference_words(grader.paired),
-                p_words(grader, len(comparison.graders)),
-                verdict_words(grader),
+                say.named("graders", grader.grader),
+                interval_words(grader.baseline, say=say),
+                interval_words(grader.candidate, say=say),
+                difference_words(grader.paired, say),
+                p_words(grader, len(comparison.graders), say),
+                verdict_words(grader, say),
                 grader.paired.samples,
             )
         )
         if grader.verdict == "not distinguishable":
-            lines += [
-                "",
-                f"Minimum detectable effect: {_escaped(detectable_words(grader.paired))}.",
-                "",
-            ]
-    lines += [f"- {_escaped(warning)}" for warning in comparison.warnings]
+            least = say("table.detectable", words=detectable_words(grader.paired, say))
+            lines += ["", _escaped(least), ""]
+    lines += [f"- {_escaped(note)}" for note in comparison.notes(say=say)]
     return "\n".join(lines) + "\n"
 
 

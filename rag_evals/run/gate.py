@@ -44,7 +44,7 @@ class Missed:
 
     def line(self, say: Phrases) -> str:
         """Say the rule, then what was asked and found, in a reader's language."""
-        values = {name: say.written(value) for name, value in self.found.values}
+        values = {name: say.written(text) for name, text in self.found.said_values(say).items()}
         told = say(self.found.key, grader=say.named("graders", self.grader), **values)
         why = counted_words({say.reason(name): count for name, count in self.why.items()})
         found = f"{told} ({why})" if why else told

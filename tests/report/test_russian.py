@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from rag_evals import compare
 from rag_evals.catalog import GRADERS
-from rag_evals.core import LANGUAGES, Phrases, phrases
+from rag_evals.core import LANGUAGES, Phrase, Phrases, phrases
+from rag_evals.run import Run, StoredSample
+from tests.analysis.runs import record, scores_run
 from tests.conftest import Command
 from tests.report.browser import Browser
 
@@ -254,9 +257,8 @@ def two_runs(data: Path, command: Command) -> None:
 
 
 def of_comparison(text: str) -> set[str]:
-    """Return English words but those of warnings, which name settings as files have them."""
-    lines = [line for line in text.splitlines() if not line.lower().startswith("замечание")]
-    return english("\n".join(lines)) - {"fail", "if", "worse", "under", "min", "scored", "at"}
+    """Return English words but those of gates, which are options."""
+    return english(text) - {"fail", "if", "worse", "under", "min", "scored", "at"}
 
 
 @pytest.mark.usefixtures("two_runs")
@@ -271,7 +273,66 @@ def test_a_comparison_is_russian(command: Command) -> None:
     for words in ("верность контексту: неотличимо", "только в кандидате, строк 1: новая"):
         assert words in told.out
     assert "пустой контекст в обоих" in told.out
+    assert "замечание: данные другие: строк с тем же id – 3, другой ответ – в 1" in told.out
     assert "порог не достигнут: min-scored 0,9" in told.err
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_the_summary_of_a_build_is_russian(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GitHub's page of a comparison: headings, numbers, verdicts and notes."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    command("compare", "runs/a", "runs/b", "--language", "ru", "--quiet")
+    summary = Path("summary.md").read_text(encoding="utf-8")
+
+    assert of_comparison(summary.replace("rag-evals", "")) == set()
+    for words in ("Сравнение", "| верность контексту |", "Наименьшая заметная", "данные другие"):
+        assert words in summary
+
+
+def test_every_difference_of_two_runs_is_russian() -> None:
+    """Judge, settings, prompt, model, rows, graders, and the model behind a name."""
+    pairs = [
+        (run_of(1, "а", "а 1"), run_of(2, "б", "а 1")),
+        (run_of(1, "а", "а 1"), run_of(1, "а", "а 2")),
+        (run_of(1, "а", "а 1"), run_of(1, "а", "б 1", "в")),
+        (scores_run([1.0], identity={"data": 1}), scores_run([1.0], identity={"data": 2})),
+    ]
+    found = [each for one, two in pairs for each in compare(one, two).differences]
+    said = [each.said(phrases("ru")) for each in found]
+
+    assert english("\n".join(said)) == set()
+    assert {key for each in found for key in keys(each)} == {
+        f"differs.{name}" for name in TABLES["en"]["differs"]
+    }
+    for words in (
+        "предел числа строк другой: не задано и 2",
+        "верность контексту: другой промпт или другой способ оценки",
+        "за именем судьи 'м' отвечает другая модель: тогда 'а', теперь 'б' и 'в'",
+    ):
+        assert words in said
+
+
+def run_of(number: int, grader: str, *answered_by: str) -> Run:
+    """Make a run whose settings and texts are those of a number."""
+    setting = dict.fromkeys(("judge", "address", "columns", "settings", "data"), number)
+    models = {"faithfulness": number}
+    asked = {"limit": None if number == 1 else number, "graders": models, "models": models}
+    return Run(
+        [
+            record(0, "r", 1.0, answered_by=list(answered_by)),
+            record(0, "r", 1.0, grader=grader),
+        ],
+        manifest={"identity": {**setting, **asked, "judge": "м" if number == 1 else "к"}},
+        samples={"r": StoredSample("r", f"{number}", f"{number}", (f"{number}",))},
+    )
+
+
+def keys(phrase: Phrase) -> set[str]:
+    """Return the key of a phrase, and of those in it."""
+    inner = (value for _, value in phrase.values if isinstance(value, Phrase))
+    return {phrase.key}.union(*map(keys, inner))
 
 
 @pytest.mark.usefixtures("two_runs")

@@ -151,7 +151,7 @@ def compare(
         echo_json(comparison_json(compared))
     else:
         echo(compared.lines(say))
-    append_step_summary(compared)
+    append_step_summary(compared, view)
     if out is not None:
         path = write_private(out, comparison_html(compared, first, second, view=view))
         echo(say("terminal.report", path=path), err=json_output)
@@ -188,6 +188,8 @@ def _asked_pairs(
 def comparison_json(compared: Comparison) -> str:
     """Write a comparison as JSON, with the verdicts that code derives."""
     numbers = from_json(to_json(compared))
+    del numbers["differences"]
+    numbers["warnings"] = compared.warnings
     for written, grader in zip(numbers["graders"], compared.graders, strict=True):
         written["verdict"] = grader.verdict
         for written_group, group in zip(written["groups"], grader.groups, strict=True):

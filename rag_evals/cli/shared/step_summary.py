@@ -18,7 +18,6 @@ from rag_evals.run import Run
 VARIABLE = "GITHUB_STEP_SUMMARY"
 # GitHub refuses the summary of a step that is longer than 1 MiB, all of it.
 _MOST_BYTES = 1_000_000
-_CUT = "\n*The rest does not fit here; it is in the run folder.*\n"
 
 
 def append_step_summary(
@@ -28,7 +27,7 @@ def append_step_summary(
 
     Args:
         shown: What to add.
-        view: Groups and bands of a run.
+        view: Groups and bands of a run, and the reader's language.
         trend: Earlier runs, and this one.
 
     Raises:
@@ -37,27 +36,29 @@ def append_step_summary(
     target = os.environ.get(VARIABLE)
     if not target:
         return
+    say = (view or View()).say
     if isinstance(shown, Run):
-        title, text = "Scores", report_markdown(shown, view=view)
+        title, text = say("table.scores"), report_markdown(shown, view=view)
         if trend:
             text = f"{trend_markdown(trend)}\n{text}"
     else:
-        title, text = "Comparison", comparison_markdown(shown)
+        title, text = say("table.comparison"), comparison_markdown(shown, view=view)
     try:
         with Path(target).open("a", encoding="utf-8") as file:
-            file.write(_bounded(f"### rag-evals: {title}\n\n{text}\n", file.tell()))
+            cut = f"\n*{say('table.cut')}*\n"
+            file.write(_bounded(f"### rag-evals: {title}\n\n{text}\n", file.tell(), cut))
     except OSError as error:
         raise ConfigurationError(
             f"{VARIABLE}={target!r} cannot be written: {error.strerror}"
         ) from error
 
 
-def _bounded(text: str, written: int) -> str:
+def _bounded(text: str, written: int, cut: str) -> str:
     """Cut a text at a line end where it does not fit behind what was written before."""
     room = _MOST_BYTES - written
     # A character takes at least one byte, so that no more of them can fit.
     if len(text) <= room and len(text.encode()) <= room:
         return text
-    kept = text.encode()[: max(0, room - len(_CUT))].decode(errors="ignore")
+    kept = text.encode()[: max(0, room - len(cut.encode()))].decode(errors="ignore")
     kept = kept[: kept.rfind("\n") + 1]
-    return f"{kept}{_CUT}" if room > len(_CUT) else ""
+    return f"{kept}{cut}" if room > len(cut.encode()) else ""
