@@ -332,6 +332,21 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert {name for name in raised if name.endswith("Error")} - entries == set()
 
 
+def test_what_other_tools_call_is_in_the_reference() -> None:
+    """The API page has an entry for each public function of integrations; no entry comes twice."""
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^::: (\S+)$", page, re.M)
+    offered = {
+        f"rag_evals.integrations.{file.stem}.{name}"
+        for file in (ROOT / "rag_evals" / "integrations").glob("*.py")
+        if file.stem != "rows"  # what the files beside it share
+        for name in re.findall(r"^(?:def|class) ([a-zA-Z]\w*)", file.read_text("utf-8"), re.M)
+    }
+
+    assert offered - set(entries) == set()
+    assert len(entries) == len(set(entries))
+
+
 def test_the_layer_picture_is_the_import_contract() -> None:
     """The architecture page shows the layers that import-linter holds, in the same order."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
