@@ -107,11 +107,12 @@ class PeopleAgreement:
         whole = [table for table in self.tables if table.group is None]
         return f"PeopleAgreement({'; '.join(map(_measured_words, whole))})"
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: Any = None, *, language: str = "en") -> Any:
         """Draw how often people call rows right, by the judge's score, with matplotlib.
 
         Args:
             axes: Matplotlib's axes to draw into; None makes a figure.
+            language: Of the words on the plot: `en` or `ru`.
 
         Returns:
             The axes.
@@ -120,7 +121,8 @@ class PeopleAgreement:
             ConfigurationError: matplotlib is not installed, or no row has a label.
         """
         rows = [table for table in self.tables if table.level == "row" and table.group is None]
-        return plot_calibration({table.grader: _labels_and_scores(table) for table in rows}, axes)
+        found = {table.grader: _labels_and_scores(table) for table in rows}
+        return plot_calibration(found, axes, language=language)
 
     def _repr_html_(self) -> str:
         left_out = [f"left out: {count} {label}" for label, count in _left_out(self).items()]

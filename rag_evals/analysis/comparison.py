@@ -217,11 +217,12 @@ class Comparison:
         found = "; ".join(_short_words(grader) for grader in self.graders) or "nothing to compare"
         return f"Comparison({self.baseline!r} to {self.candidate!r}; {found})"
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: Any = None, *, language: str = "en") -> Any:
         """Draw the difference that each grader sees, with its interval, with matplotlib.
 
         Args:
             axes: Matplotlib's axes to draw into; None makes a figure.
+            language: Of the words on the plot: `en` or `ru`.
 
         Returns:
             The axes.
@@ -230,7 +231,7 @@ class Comparison:
             ConfigurationError: matplotlib is not installed, or there is nothing to compare.
         """
         found = {grader.grader: grader.paired.difference for grader in self.graders}
-        return plot_differences(found, axes)
+        return plot_differences(found, axes, language=language)
 
     def _repr_html_(self) -> str:
         names = f"{self.baseline} to {self.candidate}"

@@ -6,6 +6,7 @@ Each function draws into axes that it is given, or makes a figure, and returns t
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rag_evals.core import phrases
 from rag_evals.dataset import required_module
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.store import Record
@@ -21,6 +22,8 @@ def plot_records(
     graders: Mapping[str, Sequence[Record]],
     groups: Mapping[str, str | None] | None = None,
     axes: Any = None,
+    *,
+    language: str = "en",
 ) -> Any:
     """Draw the scores of each grader, or the mean of each group.
 
@@ -28,29 +31,38 @@ def plot_records(
         graders: Records by grader.
         groups: The group of each row, by sample id; None draws how the scores lie.
         axes: Where to draw; None makes a figure.
+        language: Of the words on the plot: `en` or `ru`.
 
     Raises:
         ConfigurationError: matplotlib is not installed, or there is nothing to draw.
     """
+    say = phrases(language)
     scores: dict[str, list[float]] = {}
     for grader, records in graders.items():
+        shown = say.named("graders", grader)
         for record in records:
-            name = grader if groups is None else groups.get(record["sample_id"]) or "(none)"
-            if groups is not None and len(graders) > 1:
-                name = f"{name}: {grader}"
+            name = shown
+            if groups is not None:
+                name = groups.get(record["sample_id"]) or say("table.no_group")
+                if len(graders) > 1:
+                    name = say("plots.group_of", group=name, grader=shown)
             if record["score"] is not None:
                 scores.setdefault(name, []).append(record["score"])
     if groups is None:
-        return plot_distribution(scores, axes)
-    return plot_means({name: mean_interval(values) for name, values in scores.items()}, axes)
+        return plot_distribution(scores, axes, language=language)
+    means = {name: mean_interval(values) for name, values in scores.items()}
+    return plot_means(means, axes, language=language)
 
 
-def plot_distribution(scores: Mapping[str, Sequence[float]], axes: Any = None) -> Any:
+def plot_distribution(
+    scores: Mapping[str, Sequence[float]], axes: Any = None, *, language: str = "en"
+) -> Any:
     """Draw a histogram of scores for each name.
 
     Args:
         scores: By name, each 0 to 1.
         axes: Where to draw; None makes a figure.
+        language: Of the words on the plot: `en` or `ru`.
 
     Raises:
         ConfigurationError: matplotlib is not installed, or there is no score.
@@ -59,19 +71,24 @@ def plot_distribution(scores: Mapping[str, Sequence[float]], axes: Any = None) -
     _require_any(shown, "scores")
     axes = _axes(axes)
     edges = [number / _BINS for number in range(_BINS + 1)]
-    labels = [f"{_label(name)} (n = {len(values)})" for name, values in shown.items()]
+    say = phrases(language)
+    labels = [
+        say("plots.scores_of", grader=_label(name), count=len(values))
+        for name, values in shown.items()
+    ]
     axes.hist(list(shown.values()), bins=edges, label=labels)
-    axes.set(xlabel="score", ylabel="rows", xlim=(0, 1))
+    axes.set(xlabel=say("plots.score"), ylabel=say("plots.rows"), xlim=(0, 1))
     axes.legend()
     return axes
 
 
-def plot_means(means: Mapping[str, Interval], axes: Any = None) -> Any:
+def plot_means(means: Mapping[str, Interval], axes: Any = None, *, language: str = "en") -> Any:
     """Draw the mean of each group, with its interval.
 
     Args:
         means: By group, the first on top.
         axes: Where to draw; None makes a figure.
+        language: Of the words on the plot: `en` or `ru`.
 
     Raises:
         ConfigurationError: matplotlib is not installed, there is no group, or there are too many
@@ -84,16 +101,19 @@ def plot_means(means: Mapping[str, Interval], axes: Any = None) -> Any:
         )
     axes = _axes(axes)
     _draw_intervals(axes, means)
-    axes.set(xlabel="mean score, 95 % interval", xlim=(-0.02, 1.02))
+    axes.set(xlabel=phrases(language)("plots.means"), xlim=(-0.02, 1.02))
     return axes
 
 
-def plot_differences(differences: Mapping[str, Interval], axes: Any = None) -> Any:
+def plot_differences(
+    differences: Mapping[str, Interval], axes: Any = None, *, language: str = "en"
+) -> Any:
     """Draw candidate minus baseline for each grader, with its interval and a line at 0.
 
     Args:
         differences: By grader, the first on top.
         axes: Where to draw; None makes a figure.
+        language: Of the words on the plot: `en` or `ru`.
 
     Raises:
         ConfigurationError: matplotlib is not installed, or there is nothing to compare.
@@ -101,19 +121,25 @@ def plot_differences(differences: Mapping[str, Interval], axes: Any = None) -> A
     _require_any(differences, "differences")
     axes = _axes(axes)
     axes.axvline(0, color="grey", linestyle="--")
-    _draw_intervals(axes, differences)
-    axes.set(xlabel="candidate minus baseline, 95 % interval")
+    say = phrases(language)
+    named = {say.named("graders", name): each for name, each in differences.items()}
+    _draw_intervals(axes, named)
+    axes.set(xlabel=say("plots.differences"))
     return axes
 
 
 def plot_calibration(
-    labelled: Mapping[str, tuple[Sequence[bool], Sequence[float]]], axes: Any = None
+    labelled: Mapping[str, tuple[Sequence[bool], Sequence[float]]],
+    axes: Any = None,
+    *,
+    language: str = "en",
 ) -> Any:
     """Draw how often people call rows right, by the judge's score, in ten ranges of scores.
 
     Args:
         labelled: By grader, what people say and the scores, aligned.
         axes: Where to draw; None makes a figure.
+        language: Of the words on the plot: `en` or `ru`.
 
     Raises:
         ConfigurationError: matplotlib is not installed, or no labelled row has a score.
@@ -121,7 +147,8 @@ def plot_calibration(
     points = {name: _calibrated(*pair) for name, pair in labelled.items() if pair[1]}
     _require_any(points, "labelled rows with a score")
     axes = _axes(axes)
-    axes.plot([0, 1], [0, 1], color="grey", linestyle="--", label="score and people agree")
+    say = phrases(language)
+    axes.plot([0, 1], [0, 1], color="grey", linestyle="--", label=say("plots.agree"))
     for name, pairs in points.items():
         shares = [share for _, share in pairs]
         axes.errorbar(
@@ -130,9 +157,9 @@ def plot_calibration(
             yerr=_whiskers(shares),
             marker="o",
             capsize=3,
-            label=_label(name),
+            label=_label(say.named("graders", name)),
         )
-    axes.set(xlabel="score", ylabel="share that people call right", xlim=(-0.02, 1.02))
+    axes.set(xlabel=say("plots.score"), ylabel=say("plots.people"), xlim=(-0.02, 1.02))
     axes.set_ylim(-0.02, 1.02)
     axes.legend()
     return axes

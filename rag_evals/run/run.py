@@ -172,18 +172,20 @@ class Run(KeptRun, ScoreNumbers):
         layout = Layout(decimal, delimiter)
         return write_run(self.rows(shape, language=language), Path(path), layout)
 
-    def plot(self, by: str | None = None, axes: Any = None) -> Any:
+    def plot(self, by: str | None = None, axes: Any = None, *, language: str = "en") -> Any:
         """Draw the scores of each grader, or the mean of each group, with matplotlib.
 
         Args:
             by: Column to group by; None draws how the scores lie.
             axes: Matplotlib's axes to draw into, and to return; None makes a figure.
+            language: Of the words on the plot: `en` or `ru`.
 
         Raises:
             ConfigurationError: matplotlib is not installed, or there is nothing to draw.
         """
         found = {grader: self.of_grader(grader) for grader in self.graders}
-        return plot_records(found, None if by is None else self.column(by), axes)
+        groups = None if by is None else self.column(by)
+        return plot_records(found, groups, axes, language=language)
 
     def summary(self) -> Summary:
         """Return means, counts, usage and cost."""

@@ -1,5 +1,6 @@
 """Scores are drawn when somebody asks: how they lie, by group, two runs, judge against people."""
 
+import re
 import sys
 from functools import cache
 from typing import Any
@@ -67,6 +68,29 @@ def test_calibration_is_drawn_from_the_labels() -> None:
 
     assert list(line.get_xdata()) == list(shares)
     assert list(line.get_ydata()) == [sum(of) / len(of) for of in shares.values()]
+
+
+def test_plots_are_russian() -> None:
+    """Axes, legends and graders of every plot; values of the data stay as they are."""
+    run, graders = labelled(), ("faithfulness", "faithfulness_two_step")
+    drawn = [
+        run.plot(axes=axes(), language="ru"),
+        labelled(*graders).plot(by="topic", axes=axes(), language="ru"),
+        compare(run, run).plot(axes=axes(), language="ru"),
+        agreement(run, resamples=20).plot(axes=axes(), language="ru"),
+    ]
+    seen = []
+    for one in drawn:
+        legend = one.get_legend()
+        texts = [*one.get_yticklabels(), *([] if legend is None else legend.get_texts())]
+        seen += [one.get_xlabel(), one.get_ylabel(), *(text.get_text() for text in texts)]
+    topics = {word for row in labelled_rows(20) for word in row["topic"].split()}
+
+    assert set(re.findall("[A-Za-z]+", " ".join(seen))) == topics
+    for words in ("верность контексту (строк: 20)", "средняя оценка, 95 % интервал"):
+        assert words in seen
+    with pytest.raises(ConfigurationError, match="'de' cannot be shown; there are en, ru"):
+        run.plot(language="de")
 
 
 def test_names_of_the_data_are_text() -> None:
