@@ -234,7 +234,10 @@ class BatchTable:
 
 def has_batches(folder: Path) -> bool:
     """Say whether a run folder has batches."""
-    return (folder / BATCH / _FILE).exists()
+    try:
+        return (folder / BATCH / _FILE).exists()
+    except OSError:
+        return False  # Such as a name that is too long: whoever makes the folder says so.
 
 
 def parts_under_way(folder: Path) -> Sequence[BatchPart]:

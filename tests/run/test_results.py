@@ -193,7 +193,7 @@ def test_commands_import_no_class() -> None:
     )
     ended = [
         subprocess.run(
-            [sys.executable, "-m", "rag_evals", *command.split()],
+            [sys.executable, "-m", "rag_evals", *command.split(), "--quiet"],
             capture_output=True, text=True, check=False,
             cwd=Path.cwd(), env={"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""},
         )
