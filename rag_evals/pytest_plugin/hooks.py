@@ -79,7 +79,7 @@ class GradingHooks:
         if rows:
             self._rows.setdefault(report.nodeid, []).extend(rows)
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show the table: what has no score first, then the lowest scores."""
         rows = [(test, row) for test, own in self._rows.items() for row in own]
         if not rows or not self._options.rows:
