@@ -80,6 +80,7 @@ def test_assert_test_fails_with_score_and_reason() -> None:
     assert str(raised.value).startswith(
         "Metrics: Faithfulness (score: 0.5, threshold: 0.9, strict: False, error: None, reason: -"
     )
+    assert {str(entry.path) for entry in raised.traceback.filter(raised)} == {__file__}
     with pytest.raises(AssertionError, match="error: not scorable: empty_context"):
         assert_test(EMPTY, [FaithfulnessMetric()])
 

@@ -169,6 +169,7 @@ def assert_test(
         AssertionError: It does not; the message has score, threshold and reason.
         ConfigurationError: An argument or a metric has no counterpart; nothing was sent.
     """
+    __tracebackhide__ = True  # pytest shows the line of the test, not this one
     del run_async
     check_arguments("assert_test", others, idle=_IDLE)
     result = _graded([test_case], _checked(metrics), 1, False)
