@@ -59,7 +59,14 @@ from rag_evals.core.judge_settings import (
     parse_settings,
 )
 from rag_evals.core.meter import Meter
-from rag_evals.core.phrases import LANGUAGES, Phrase, Phrases, phrases
+from rag_evals.core.phrases import (
+    LANGUAGE_VARIABLE,
+    LANGUAGES,
+    Phrase,
+    Phrases,
+    notebook_phrases,
+    phrases,
+)
 from rag_evals.core.places import Keys, Places, key_of
 from rag_evals.core.result import (
     JudgeModel,
@@ -70,7 +77,7 @@ from rag_evals.core.result import (
     Tallies,
 )
 from rag_evals.core.sample import Sample, TextInput
-from rag_evals.core.shown import findings_line, findings_lines, result_html
+from rag_evals.core.shown import findings_line, findings_lines, more_said, result_html
 from rag_evals.core.text_reply import TextReply
 from rag_evals.core.verdict import Evidence, Verdict
 from rag_evals.core.verifier import CacheMode, Verifier
@@ -81,6 +88,7 @@ __all__ = [
     "CONTRADICTED",
     "DEFAULT_TEMPERATURE",
     "LANGUAGES",
+    "LANGUAGE_VARIABLE",
     "MISSING",
     "SETTING_NAMES",
     "About",
@@ -148,7 +156,9 @@ __all__ = [
     "is_last_attempt",
     "key_of",
     "merged_state",
+    "more_said",
     "named_arguments",
+    "notebook_phrases",
     "parse_settings",
     "phrases",
     "private_file",

@@ -5,6 +5,7 @@ counts something has a form for each plural of its language.
 """
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -15,6 +16,9 @@ from rag_evals.errors import ConfigurationError
 
 LANGUAGES = ("en", "ru")
 """What can be shown: the languages that have a table."""
+
+LANGUAGE_VARIABLE = "RAG_EVALS_LANGUAGE"
+"""The variable of the environment that names the reader's language."""
 
 _FOLDER = Path(__file__).parent.parent / "_data" / "phrases"
 _FEW = range(2, 5)
@@ -159,3 +163,10 @@ def phrases(language: str = "en") -> Phrases:
         )
     file = _FOLDER / f"{language}.json"
     return Phrases(language, json.loads(file.read_text(encoding="utf-8")))
+
+
+def notebook_phrases() -> Phrases:
+    """Return what a notebook shows: in the language that the environment names, else English."""
+    named = os.environ.get(LANGUAGE_VARIABLE)
+    # A value that shows itself must not fail: commands are where a wrong language is refused.
+    return phrases(named if named in LANGUAGES else "en")

@@ -20,6 +20,7 @@ from pydantic_core import core_schema
 from rag_evals.core.arguments import require_known
 from rag_evals.core.facts import facts_of
 from rag_evals.core.finding import Finding, default_findings
+from rag_evals.core.phrases import notebook_phrases
 from rag_evals.core.shown import findings_line, findings_lines, result_html
 from rag_evals.errors import ConfigurationError, NotScorableReason
 
@@ -228,7 +229,12 @@ class Result(JudgeModel):
     def _repr_html_(self) -> str | None:
         """What a notebook shows: the findings in colours; None where they cannot be read."""
         try:
-            counted = f"score {self.score:.2f}; {findings_line(self.findings)}"
+            say = notebook_phrases()
+            counted = say(
+                "notebook.score",
+                score=say.number(self.score),
+                findings=findings_line(self.findings, say),
+            )
             return result_html(type(self).__name__, counted, self.findings, self.warnings)
         except Exception:  # noqa: BLE001 - as above
             return None

@@ -4,13 +4,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rag_evals.core.finding import CONTRADICTED, Finding
-from rag_evals.text import MOST_ITEMS, Tone, and_more, html_head, html_item, html_note, shortened
+from rag_evals.core.phrases import Phrases, notebook_phrases, phrases
+from rag_evals.text import MOST_ITEMS, Tone, html_head, html_item, html_note, shortened
 
 
-def findings_line(findings: Iterable[Finding]) -> str:
+def findings_line(findings: Iterable[Finding], say: Phrases | None = None) -> str:
     """Count findings by their labels: "2 supported, 1 not supported"."""
+    say = say or phrases()
     counts = Counter(finding.label for finding in findings)
-    return ", ".join(f"{count} {label}" for label, count in counts.items())
+    return ", ".join(
+        say("notebook.counted", count=count, label=say.label(label))
+        for label, count in counts.items()
+    )
 
 
 def findings_lines(findings: Iterable[Finding]) -> list[str]:
@@ -18,7 +23,7 @@ def findings_lines(findings: Iterable[Finding]) -> list[str]:
     return [
         "  ".join(
             part
-            for part in (_sign(one), shortened(one.text), f"[{_label(one)}]", _why(one))
+            for part in (_sign(one), shortened(one.text), f"[{_label(one, phrases())}]", _why(one))
             if part
         )
         for one in findings
@@ -33,8 +38,24 @@ def findings_html(findings: Sequence[Finding]) -> str:
     """
     places = sorted(range(len(findings)), key=lambda place: not findings[place].counts_against)
     shown = [findings[place] for place in sorted(places[:MOST_ITEMS])]
-    items = "".join(html_item(_tone(one), one.text, _label(one), _notes(one)) for one in shown)
-    return items + html_note(and_more(len(findings), len(shown), "findings"))
+    say = notebook_phrases()
+    items = "".join(
+        html_item(_tone(one), say.text(one.text), _label(one, say), _notes(one, say))
+        for one in shown
+    )
+    return items + html_note(more_said("findings", len(findings), len(shown), say))
+
+
+def more_said(what: str, total: int, shown: int, say: Phrases) -> str:
+    """Say how many are not shown; nothing where all are.
+
+    Args:
+        what: Which phrase of notebooks says it.
+        total: All of them.
+        shown: Those that are shown.
+        say: In which language.
+    """
+    return say(f"notebook.more_{what}", count=f"{total - shown:,}") if total > shown else ""
 
 
 def result_html(
@@ -48,8 +69,9 @@ def result_html(
         findings: All of them.
         warnings: Oddities, in words.
     """
-    shown = "".join(html_note(f"warning: {one}") for one in warnings[:MOST_ITEMS])
-    more = html_note(and_more(len(warnings), MOST_ITEMS, "warnings"))
+    say = notebook_phrases()
+    shown = "".join(html_note(say("notebook.warning", text=one)) for one in warnings[:MOST_ITEMS])
+    more = html_note(more_said("warnings", len(warnings), MOST_ITEMS, say))
     return f"<div>{html_head(name, rest)}{findings_html(findings)}{shown}{more}</div>"
 
 
@@ -65,18 +87,23 @@ def _sign(finding: Finding) -> str:
     return {"good": "+", "bad": "-", "wrong": "x", "plain": "·"}[_tone(finding)]
 
 
-def _label(finding: Finding) -> str:
+def _label(finding: Finding, say: Phrases) -> str:
+    label = say.label(finding.label)
     if not finding.chunk_ids or finding.about == "chunk":
-        return finding.label
+        return label
     ids = ", ".join(map(str, finding.chunk_ids[:MOST_ITEMS]))
-    noun = "chunk" if len(finding.chunk_ids) == 1 else "chunks"
-    return f"{finding.label}, {noun} {ids}"
+    one = len(finding.chunk_ids) == 1
+    chunks = say("items.chunk", id=ids) if one else say("notebook.chunks", ids=ids)
+    return say("notebook.label", label=label, chunks=chunks)
 
 
 def _why(finding: Finding) -> str:
     return shortened(finding.reasoning or "")
 
 
-def _notes(finding: Finding) -> list[str]:
-    quotes = [f"chunk {one.chunk_id}: “{shortened(one.text, 120)}”" for one in finding.quotes[:2]]
+def _notes(finding: Finding, say: Phrases) -> list[str]:
+    quotes = [
+        say("notebook.quote", id=one.chunk_id, text=shortened(one.text, 120))
+        for one in finding.quotes[:2]
+    ]
     return [_why(finding), *quotes]

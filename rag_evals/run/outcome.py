@@ -9,7 +9,16 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 from typing_extensions import TypeVar
 
-from rag_evals.core import Finding, Usage, findings_of, read_findings, result_html
+from rag_evals.core import (
+    Finding,
+    Phrases,
+    Usage,
+    findings_of,
+    notebook_phrases,
+    phrases,
+    read_findings,
+    result_html,
+)
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
 from rag_evals.run.lines import fault_of
 from rag_evals.run.outcome_rows import flat_row
@@ -93,20 +102,22 @@ class Outcome(Generic[R_co]):
         """What names the grading in a store: sample and grader, and what each of them was."""
         return self.sample_id, self.grader, self.sample_fingerprint, self.grader_fingerprint
 
-    def words(self) -> str:
+    def words(self, say: Phrases | None = None) -> str:
         """Say in one line how it ended, such as "scored 0.50" or "not scorable: empty_context"."""
+        say = say or phrases()
         if self.score is not None:
-            return f"scored {self.score:.2f}"
+            return say("notebook.scored", score=say.number(self.score))
         error = self.error
-        why = self.reason if error is None else f"{error.type}: {shortened(error.message)}"
-        return f"{self.status.replace('_', ' ')}: {why}"
+        why = f"{error.type}: {shortened(error.message)}" if error else say.reason(f"{self.reason}")
+        return say("notebook.ended", status=say.named("statuses", self.status), why=why)
 
     def __repr__(self) -> str:
         """One line: the row, the grader, and how it ended."""
         return f"Outcome({shortened(self.sample_id, 60)!r}, {self.grader}: {self.words()})"
 
     def _repr_html_(self) -> str:
-        rest = f"{self.grader}: {self.words()}"
+        say = notebook_phrases()
+        rest = f"{say.named('graders', self.grader)}: {self.words(say)}"
         return result_html(self.sample_id, rest, self.findings, self.warnings)
 
     def to_line(self) -> bytes:

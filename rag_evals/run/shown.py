@@ -3,8 +3,9 @@
 import heapq
 from collections.abc import Sequence
 
+from rag_evals.core import more_said, notebook_phrases
 from rag_evals.run.outcome import Outcome
-from rag_evals.text import and_more, html_table
+from rag_evals.text import html_table
 
 _MOST_ROWS = 5
 
@@ -20,10 +21,16 @@ def lowest_html(outcomes: Sequence[Outcome]) -> str:
     if not low:
         return ""
     first = heapq.nsmallest(_MOST_ROWS, low, key=lambda one: -1 if one.score is None else one.score)
-    rows = [(one.sample_id, one.grader, one.words(), against(one)) for one in first]
-    head = ("row", "grader", "outcome", "what counts against it")
-    more = and_more(len(low), len(first), "with less than the full score; .to_pandas() has all")
-    return html_table(head, rows, caption="lowest", left_out=more)
+    say = notebook_phrases()
+    rows = [
+        (one.sample_id, say.named("graders", one.grader), one.words(say), against(one))
+        for one in first
+    ]
+    names = ("table.row", "table.grader", "notebook.outcome", "notebook.against")
+    more = more_said("rows", len(low), len(first), say)
+    return html_table(
+        list(map(say, names)), rows, caption=say("notebook.lowest_rows"), left_out=more
+    )
 
 
 def against(outcome: Outcome) -> str:

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rag_evals.core import Phrases, Usage, phrases
+from rag_evals.core import Phrases, Usage, notebook_phrases, phrases
 from rag_evals.response_models import DRIFT_NAMES
 from rag_evals.run.counting import counted_words, worst_mean
 from rag_evals.run.design import Design
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.repeats import RepeatNumbers
 from rag_evals.run.stages import Stages, stage_lines
+from rag_evals.run.summary_html import graders_html
 from rag_evals.stats import (
     DEFAULT_BANDS,
     Band,
@@ -22,9 +23,7 @@ from rag_evals.stats import (
     mean_interval,
     spread_of,
 )
-from rag_evals.text import html_note, html_table
-
-_HEAD = ("grader", "score", "95 %", "median", "spread", "lowest", "highest", "scored", "bands")
+from rag_evals.text import html_note
 
 
 @dataclass(slots=True)
@@ -117,7 +116,7 @@ class GraderSummary:
         return f"GraderSummary({self.line()})"
 
     def _repr_html_(self) -> str:
-        return html_table(_HEAD, [_html_row(self)])
+        return graders_html([self])
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
@@ -370,30 +369,11 @@ class Summary:
 
 def summary_html(summary: Summary, folder: Path | None) -> str:
     """Show a run in a notebook: one small table, everything escaped."""
-    rows = [_html_row(of_grader) for of_grader in summary.graders.values()]
-    judge = "" if summary.judge is None else f"judge: {summary.judge}"
-    kept = [] if folder is None else [f"run folder: {folder}"]
-    notes = "".join(html_note(line) for line in [*summary.notes(), *kept])
-    return f"{html_table(_HEAD, rows, caption=judge)}{notes}"
-
-
-def _html_row(of_grader: GraderSummary) -> list[str]:
-    interval = of_grader.interval()
-    spread = of_grader.spread()
-    numbers = (spread[name] for name in ("median", "std", "min", "max"))
-    return [
-        of_grader.grader,
-        "no score" if interval is None else f"{interval.estimate:.3f}{_html_worst(of_grader)}",
-        "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}",
-        *("" if number is None else f"{number:.3f}" for number in numbers),
-        f"{of_grader.scored} of {of_grader.total}",
-        ", ".join(f"{count} {name}" for name, count in of_grader.bands().items()),
-    ]
-
-
-def _html_worst(of_grader: GraderSummary) -> str:
-    worst = of_grader.worst_mean()
-    return "" if worst is None else f" ({worst:.3f} with failed rows as 0)"
+    say = notebook_phrases()
+    judge = "" if summary.judge is None else say("summary.judge", judge=summary.judge)
+    kept = [] if folder is None else [say("terminal.folder", folder=folder)]
+    notes = "".join(html_note(line) for line in [*summary.notes(say=say), *kept])
+    return f"{graders_html(summary.graders.values(), judge)}{notes}"
 
 
 def _mean(say: Phrases, key: str, mean: float) -> str:

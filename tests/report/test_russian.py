@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rag_evals import compare
+from rag_evals import compare, evaluate
 from rag_evals.catalog import GRADERS
 from rag_evals.core import LANGUAGES, Phrase, Phrases, phrases
 from rag_evals.run import Run, StoredSample
@@ -45,6 +45,7 @@ NAMES = {
     *("answers", "jsonl", "csv", "runs", "report", "html", "scores", "run"),  # files and folders
     *("embedded", "HHEM"),  # judges
     *("JavaScript", "labels", "Enter", "Esc"),  # what the page and the keyboard call things
+    "to_pandas",  # a method
     *("temperature", "rag_evals", "russian", "id"),  # settings, presets, columns of the data
 }
 """Latin words that a Russian reader sees: they are names, the same in every language."""
@@ -275,6 +276,23 @@ def test_a_comparison_is_russian(command: Command) -> None:
     assert "пустой контекст в обоих" in told.out
     assert "замечание: данные другие: строк с тем же id – 3, другой ответ – в 1" in told.out
     assert "порог не достигнут: min-scored 0,9" in told.err
+
+
+def test_a_notebook_is_russian(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The small HTML of runs, graders, outcomes and results; a wrong language is English."""
+    run = evaluate(ROWS, client="embedded")
+    result: Any = run.outcomes[0].result
+    monkeypatch.setenv("RAG_EVALS_LANGUAGE", "ru")
+    shown: list[Any] = [run, run["faithfulness"], run.summary(), *run.outcomes]
+    html = " ".join(one._repr_html_() for one in shown)
+    of_result = result._repr_html_()
+    monkeypatch.setenv("RAG_EVALS_LANGUAGE", "de")
+
+    assert english(re.sub("<[^>]*>", " ", html)) == set()
+    for words in ("верность контексту", "медиана", "самые низкие", "не подтверждено", "уровни"):
+        assert words in html
+    assert english(re.sub("<[^>]*>", " ", of_result)) == {type(result).__name__}
+    assert "<th>median</th>" in run._repr_html_()
 
 
 @pytest.mark.usefixtures("two_runs")

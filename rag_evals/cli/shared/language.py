@@ -7,10 +7,8 @@ they are spoken to in it, unless RAG_EVALS_LANGUAGE names the reader's own.
 
 import os
 
-from rag_evals.core import LANGUAGES
+from rag_evals.core import LANGUAGE_VARIABLE, LANGUAGES
 from rag_evals.errors import ConfigurationError
-
-VARIABLE = "RAG_EVALS_LANGUAGE"
 
 
 def reader_language(asked: str | None = None) -> str:
@@ -39,9 +37,9 @@ def grading_language(rows: str | None) -> str:
 
 
 def _own() -> str | None:
-    named = os.environ.get(VARIABLE)
+    named = os.environ.get(LANGUAGE_VARIABLE)
     if named and named not in LANGUAGES:
         raise ConfigurationError(
-            f"{VARIABLE}={named!r} cannot be shown; there are {', '.join(LANGUAGES)}"
+            f"{LANGUAGE_VARIABLE}={named!r} cannot be shown; there are {', '.join(LANGUAGES)}"
         )
     return named or None
