@@ -9,7 +9,7 @@ from rag_evals.analysis.comparison import Comparison, GraderComparison
 from rag_evals.analysis.differences import moved_judge
 from rag_evals.analysis.tables_html import bounded_table, notes_html
 from rag_evals.analysis.wording import difference_words
-from rag_evals.core import named_arguments
+from rag_evals.core import Phrases, named_arguments, phrases
 from rag_evals.dataset import ColumnMap
 from rag_evals.errors import UnpairedScoresError
 from rag_evals.judge import Client
@@ -21,6 +21,7 @@ from rag_evals.run import (
     Run,
     RunOptions,
     anchor_samples,
+    counted_words,
     execute,
     load_anchors,
     make_plan,
@@ -74,14 +75,22 @@ class AnchorCheck:
         }
         return {"rows": self.rows, "moved": self.moved, "graders": graders}
 
-    def lines(self) -> list[str]:
-        """Say what changed: another model first, then each grader."""
-        drifted = self.drifted
+    def lines(self, say: Phrases | None = None) -> list[str]:
+        """Say what changed: another model first, then each grader.
+
+        Args:
+            say: In which language; None is English.
+        """
+        say, drifted = say or phrases(), self.drifted
         return [
-            *self.comparison.warnings,
-            *(_line(each, each.grader in drifted) for each in self.comparison.graders),
+            *self.comparison.notes(say=say),
+            *(_line(each, each.grader in drifted, say) for each in self.comparison.graders),
             *(
-                f"{each.grader}: no anchor has a score then and now ({each.why})"
+                say(
+                    "anchors.unscored",
+                    grader=say.named("graders", each.grader),
+                    why=counted_words({say.reason(one): n for one, n in each.missing.items()}),
+                )
                 for each in self.comparison.unscored
             ),
         ]
@@ -190,12 +199,16 @@ def checked_anchors(kept: Run, fresh: Run) -> AnchorCheck:
     return AnchorCheck(len(kept.samples), said, compare(kept, fresh))
 
 
-def _line(found: GraderComparison, drifted: bool) -> str:
+def _line(found: GraderComparison, drifted: bool, say: Phrases) -> str:
     passes = found.passes
-    verdict = "the judge drifted" if drifted else "no drift is shown"
-    return (
-        f"{found.grader}: of {found.coverage.scored} anchors {passes.only_baseline} passed then "
-        f"and not now, {passes.only_candidate} pass only now (p = {passes.p_value:.2g}, McNemar, "
-        f"exact), and the mean changed by {difference_words(found.paired)} "
-        f"(p = {found.paired.significance.p_value:.2g}): {verdict}"
+    return say(
+        "anchors.grader",
+        grader=say.named("graders", found.grader),
+        rows=found.coverage.scored,
+        then=passes.only_baseline,
+        now=passes.only_candidate,
+        p=say.written(f"{passes.p_value:.2g}"),
+        change=difference_words(found.paired, say),
+        p_of_mean=say.written(f"{found.paired.significance.p_value:.2g}"),
+        verdict=say("anchors.drifted" if drifted else "anchors.no_drift"),
     )

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from rag_evals.core import Phrases, phrases
 from rag_evals.errors import DataError
 from rag_evals.report.tables import markdown_row
 from rag_evals.run import Run
@@ -43,7 +44,8 @@ class TrendPoint:
 
     def __repr__(self) -> str:
         """One line."""
-        return f"TrendPoint({self.grader}: {_mean(self.mean)} over {self.scored} of {self.total})"
+        mean = _mean(self.mean, phrases())
+        return f"TrendPoint({self.grader}: {mean} over {self.scored} of {self.total})"
 
 
 def read_trend(path: Path) -> list[TrendPoint]:
@@ -97,22 +99,36 @@ def points_of(run: Run) -> list[TrendPoint]:
     ]
 
 
-def trend_markdown(points: Sequence[TrendPoint]) -> str:
-    """Show the last runs of each grader as Markdown: a small drawing, now, and before."""
-    lines = ["| grader | last runs | now | change |", "|---|---|---|---|"]
+def trend_markdown(points: Sequence[TrendPoint], say: Phrases | None = None) -> str:
+    """Show the last runs of each grader as Markdown: a small drawing, now, and before.
+
+    Args:
+        points: Of all runs, the oldest first.
+        say: In which language; None is English, here and below.
+    """
+    say = say or phrases()
+    heads = [say(f"trend.head_{name}") for name in ("grader", "runs", "now", "change")]
+    lines = [markdown_row(*heads), "|---|---|---|---|"]
     for own in _by_grader(points):
         bars = drawn([point.mean for point in own])
-        lines.append(markdown_row(own[-1].grader, bars, _mean(own[-1].mean), _change(own)))
+        grader = say.named("graders", own[-1].grader)
+        lines.append(markdown_row(grader, bars, _mean(own[-1].mean, say), _change(own, say)))
     return "\n".join(lines) + "\n"
 
 
-def trend_lines(points: Sequence[TrendPoint]) -> list[str]:
+def trend_lines(points: Sequence[TrendPoint], say: Phrases | None = None) -> list[str]:
     """Show the same in one line for each grader."""
-    lines = []
-    for own in _by_grader(points):
-        bars = drawn([point.mean for point in own])
-        lines.append(f"trend of {own[-1].grader}: {bars} {_mean(own[-1].mean)}, {_change(own)}")
-    return lines
+    say = say or phrases()
+    return [
+        say(
+            "trend.line",
+            grader=say.named("graders", own[-1].grader),
+            bars=drawn([point.mean for point in own]),
+            mean=_mean(own[-1].mean, say),
+            change=_change(own, say),
+        )
+        for own in _by_grader(points)
+    ]
 
 
 def drawn(means: Sequence[float | None]) -> str:
@@ -133,26 +149,27 @@ def _by_grader(points: Sequence[TrendPoint]) -> list[list[TrendPoint]]:
     return [[point for point in points if point.grader == name][-_SHOWN:] for name in names]
 
 
-def _change(points: Sequence[TrendPoint]) -> str:
+def _change(points: Sequence[TrendPoint], say: Phrases) -> str:
     if len(points) < 2:
-        return "first run"
+        return say("trend.first_run")
     before, now = points[-2:]
     others = [
-        words
-        for words, is_other in (
-            ("another judge", now.judge != before.judge),
-            ("other rows or another prompt", now.asked != before.asked),
+        say(phrase)
+        for phrase, is_other in (
+            ("trend.another_judge", now.judge != before.judge),
+            ("trend.other_rows", now.asked != before.asked),
         )
         if is_other
     ]
-    change = f"from {_mean(before.mean)}"
-    if now.mean is not None and before.mean is not None:
-        change = f"{now.mean - before.mean:+.2f} {change}"
-    return "; ".join([change, *others])
+    mean = _mean(before.mean, say)
+    if now.mean is None or before.mean is None:
+        return "; ".join([say("trend.from", mean=mean), *others])
+    difference = say.written(f"{now.mean - before.mean:+.2f}")
+    return "; ".join([say("trend.by", difference=difference, mean=mean), *others])
 
 
-def _mean(mean: float | None) -> str:
-    return "no score" if mean is None else f"{mean:.2f}"
+def _mean(mean: float | None, say: Phrases) -> str:
+    return say("trend.no_score") if mean is None else say.number(mean)
 
 
 def _point(line: str, number: int, path: Path) -> TrendPoint:

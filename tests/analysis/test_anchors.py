@@ -113,6 +113,19 @@ def test_a_moved_name_is_said_first(anchors: str, scripted: Start, grade: Ask) -
     assert compare("first", "second").warnings[0] == first.removeprefix("anchors: ")
 
 
+def test_a_russian_reader_is_told_of_the_drift(
+    anchors: str, scripted: Start, grade: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another model and a drifted judge, in the words of who reads; the prompts stay English."""
+    monkeypatch.setenv("RAG_EVALS_LANGUAGE", "ru")
+    scripted(judging(20, "m-2026-09"))
+    said = grade("second", "--anchors", anchors, "--no-cache")
+
+    assert "якоря: верность контексту: якорей 40, тогда прошли, а теперь нет" in said
+    assert "судья изменился" in said
+    assert "anchors:" not in said
+
+
 def test_another_system_is_no_other_model(scripted: Start, grade: Ask) -> None:
     """Where the model keeps its name, a new fingerprint of the provider's system is said."""
     rows_file(30)

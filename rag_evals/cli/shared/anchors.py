@@ -53,8 +53,8 @@ class PlannedAnchors:
         with reporting(progress, language=view.language) as report:
             fresh = run_or_exit(aexecute(self.plan, out=inner, progress=report), folder)
         checked = checked_anchors(self.kept, fresh)
-        for line in checked.lines():
-            echo(f"anchors: {line}", err=True)
+        for line in checked.lines(view.say):
+            echo(view.say("anchors.line", text=line), err=True)
         return checked
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import (
     TrendPoint,
@@ -78,18 +79,19 @@ class BuildOutputs:
         """Whether there is anything to do."""
         return self.junit is not None or self.trend is not None or self.warns
 
-    def leave(self, run: Run, *, on_stderr: bool) -> list[TrendPoint]:
+    def leave(self, run: Run, say: Phrases, *, on_stderr: bool) -> list[TrendPoint]:
         """Write the files, print the warnings, and return the points of the trend.
 
         Args:
             run: A finished run that was kept.
+            say: The reader's language.
             on_stderr: Whether standard output holds JSON that must stay alone.
         """
         if self.junit is not None:
             _write(self.junit, junit_xml(run, self.under, self.count))
-            echo(f"JUnit file: {self.junit}", err=on_stderr)
+            echo(say("terminal.junit", path=self.junit), err=on_stderr)
         points = [] if self.trend is None else add_to_trend(self.trend, run)
-        for line in trend_lines(points):
+        for line in trend_lines(points, say):
             echo(line, err=on_stderr)
         # GitHub reads commands from both streams.
         for line in build_warnings(run, self.under) if self.warns else ():

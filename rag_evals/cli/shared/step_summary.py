@@ -40,7 +40,7 @@ def append_step_summary(
     if isinstance(shown, Run):
         title, text = say("table.scores"), report_markdown(shown, view=view)
         if trend:
-            text = f"{trend_markdown(trend)}\n{text}"
+            text = f"{trend_markdown(trend, say)}\n{text}"
     else:
         title, text = say("table.comparison"), comparison_markdown(shown, view=view)
     try:
