@@ -119,7 +119,14 @@ async def _round(
 ) -> Run:
     table.drop_written()
     answers = RoundAnswers(table, max_requests=steps.max_requests)
-    opened = runner_of(plan, out=out, progress=progress, keep=False, results=False, answers=answers)
+    opened = runner_of(
+        plan,
+        out=out,
+        progress=progress,
+        keep=False,
+        results=on_outcome is not None,  # of an earlier round
+        answers=answers,
+    )
     take = (lambda _: None) if on_outcome is None else on_outcome()
     with answers.writing():
         async with opened as runner, aclosing(runner.outcomes()) as outcomes:

@@ -75,6 +75,17 @@ def test_one_command_waits_for_all(scripted: Start) -> None:
     assert "batches: 1 of 1 ended, 2 of 2 requests worked off" in said
 
 
+def test_a_row_of_an_earlier_round_keeps_what_counts_against_it(scripted: Start) -> None:
+    """The table of a second `batch collect` names the statement as the first one did."""
+    Path("rows.jsonl").write_text(json.dumps({**EIFFEL, "answer": "Bananas grow quickly."}))
+    scripted()
+    run(*GRADE)
+
+    said = [run("batch", "collect", "run")[1] for _ in range(2)]
+
+    assert ["not supported: Bananas grow quickly." in each for each in said] == [True, True], said
+
+
 BAD: list[tuple[str, str]] = [
     ("grade rows.jsonl --wait", "--wait does nothing without --batch"),
     ("grade rows.jsonl --batch", "this run asks no judge"),
