@@ -119,7 +119,7 @@ def plan_draw(
     def make(judge: Client, as_asked: bool) -> Plan:
         if as_asked:
             return planned(judge, model=model, options=given)
-        free: RunOptions = {**given, "tuned": None}
+        free: RunOptions = {**given, "tuned": None, "repeat": 1}
         return planned(judge, options=free)
 
     return asked.planned(make, client)

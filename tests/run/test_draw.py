@@ -121,6 +121,21 @@ def test_a_dear_judge_grades_a_sample(command: Command, scripted: Start) -> None
     assert len(judge.requests) == 40
 
 
+def test_only_the_dear_judge_of_a_sample_is_asked_repeatedly(
+    command: Command, scripted: Start
+) -> None:
+    """The free judge says the same each time: it grades every row once."""
+    judge = scripted(truth(140))
+    data = rows_file(200, 140)
+    asked = ("grade", data, "--judge", "openai/m", "--quiet", "--no-cache", "--out", "run")
+    ended = command(*asked, "--sample", "40", "--repeat", "3")
+
+    assert ended.code == 0, ended.err
+    assert len(judge.requests) == 120
+    assert "a random sample of 40 of 200 rows graded by openai/m" in ended.err + ended.out
+    assert load_run("run").free is not None
+
+
 def test_a_free_judge_that_says_nothing_is_left_out(command: Command, scripted: Start) -> None:
     """Where the dear judge has other reasons, the mean is that of the sample, and that is said."""
 
