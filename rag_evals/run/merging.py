@@ -62,7 +62,7 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
 
     Raises:
         ConfigurationError: There are no parts, `out` holds a run, or the parts were graded by
-            different graders or judges, which are named.
+            different graders or judges, which are named, or not all rows of one were graded.
         DataError: A part cannot be read, or two parts have different rows of one id.
     """
     if not parts:
@@ -95,6 +95,7 @@ def _files_of(part: Path) -> list[Path]:
 def _opened(path: Path) -> _Part:
     if path.is_dir():
         manifest = read_manifest(path)
+        _require_all_rows(path, manifest)
         # Runs of the first format do not say whether they came to their end.
         is_finished = manifest["format"] == 1 or manifest.get("finished") is not None
         return _Part(path, manifest["identity"], is_finished, lambda: read_records(path))
@@ -113,6 +114,21 @@ def _opened(path: Path) -> _Part:
                 "or a setting changed between them"
             )
     return _Part(path, {"graders": graders}, True, records)
+
+
+def _require_all_rows(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a run of drawn rows: what it says of the others would be lost, and its mean be wrong.
+
+    Raises:
+        ConfigurationError: It names how the rows were drawn.
+    """
+    sampled = manifest["identity"].get("sample")
+    if drawn := sampled or manifest.get("stopped"):
+        how = "a random sample" if sampled else "in random order, and stopped early"
+        raise ConfigurationError(
+            f"{str(path)!r} graded {drawn['rows']} of {drawn['of']} rows, {how}; merge runs in "
+            "which every row was graded"
+        )
 
 
 def _require_alike(first: _Part, other: _Part) -> None:

@@ -91,6 +91,23 @@ def test_parts_of_different_runs_are_refused() -> None:
         merge(["row"], "a")
 
 
+def test_a_part_whose_rows_were_drawn_is_refused() -> None:
+    """Its numbers are of rows that were not graded, and would be lost; nothing is written."""
+    rows = [
+        {"answer": f"Tower {n} is here.", "context": [f"Tower {n} is here."]} for n in range(60)
+    ]
+    evaluate(rows, client="embedded", out="stopped", gate=0.7, stop_early=True)
+    evaluate(ROWS, client="embedded", out="sampled")
+    manifest = json.loads(Path("sampled/manifest.json").read_text())
+    manifest["identity"]["sample"] = {"rows": 7, "of": 70, "probability": 0.1, "seed": 0}
+    Path("sampled/manifest.json").write_text(json.dumps(manifest))
+
+    for part, how in (("stopped", "stopped early"), ("sampled", "a random sample")):
+        with pytest.raises(ConfigurationError, match=f"'{part}' graded .*{how}"):
+            merge([part], "merged")
+    assert not Path("merged").exists()
+
+
 def test_the_command_merges_too() -> None:
     """It prints the numbers of the whole, and ends with 2 where parts do not fit."""
     evaluate(ROWS[:3], client="embedded", out="a")
