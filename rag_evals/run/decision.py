@@ -15,6 +15,7 @@ from rag_evals.run.gate import (
     Missed,
     missed_coverage,
     require_counts,
+    require_number,
     require_share,
 )
 from rag_evals.run.outcome import reason_of, score_of
@@ -137,6 +138,7 @@ def require_gate(name: str, gate: float, error: float) -> None:
         ConfigurationError: With the name and the number.
     """
     require_share(name, gate)
+    require_number("error", error)
     if not 0 < error <= _MOST_ERROR:
         raise ConfigurationError(f"error={error!r} is not above 0 and up to 0.5; 5 % is 0.05")
 

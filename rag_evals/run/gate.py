@@ -5,6 +5,7 @@ Pure functions on numbers: the command line, Python and tests ask the same rules
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Literal, get_args
 
 from rag_evals.core import Phrase, Phrases, phrases
@@ -194,12 +195,23 @@ def parse_share(text: str) -> float:
     return share
 
 
+def require_number(name: str, value: object) -> None:
+    """Refuse what is no number, such as the text of one.
+
+    Raises:
+        ConfigurationError: With the name and the value.
+    """
+    if not isinstance(value, Real):
+        raise ConfigurationError(f"{name}={value!r} is no number; expected one such as 0.9")
+
+
 def require_share(name: str, share: float) -> None:
     """Refuse a value that is not a number from 0 to 1; percent are the usual mistake.
 
     Raises:
         ConfigurationError: With the name and the number.
     """
+    require_number(name, share)
     if not 0 <= share <= 1:
         raise ConfigurationError(f"{name}={share!r} is outside 0..1; 90 % is written 0.9")
 

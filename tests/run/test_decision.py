@@ -1,5 +1,7 @@
 """A run says whether its mean is shown to reach a gate: passed, failed, or not decided."""
 
+from typing import Any
+
 import pytest
 
 from rag_evals.analysis import compare, plan
@@ -66,6 +68,13 @@ def test_rows_of_one_document_count_less() -> None:
 def test_numbers_out_of_range_are_refused(gate: float, error: float) -> None:
     """Percent and nonsense are refused, with the number."""
     with pytest.raises(ConfigurationError, match=r"outside 0..1|error="):
+        scores_run([1.0]).gate(gate, error=error)
+
+
+@pytest.mark.parametrize(("gate", "error"), [("0.85", 0.05), (None, 0.05), (0.85, "0.05")])
+def test_what_is_no_number_is_refused(gate: Any, error: Any) -> None:
+    """The text of a number, or nothing, is a line with the value and no TypeError."""
+    with pytest.raises(ConfigurationError, match=r"(gate|error)=.* is no number; expected"):
         scores_run([1.0]).gate(gate, error=error)
 
 
