@@ -109,6 +109,9 @@ WRONG_OPTIONS = [
     (["--junit", "no/out.xml"], "--junit 'no/out.xml' cannot be written"),
     (["--trend", "."], "--trend '.' cannot be written"),
     (["--trend", "rows.jsonl"], "'rows.jsonl', line 1: no point of a trend"),
+    (["--junit", "rows.jsonl"], "--junit 'rows.jsonl' would be written over the data"),
+    (["--junit", "./rows.jsonl", "--json"], "would be written over the data; name another file"),
+    (["--junit", "out", "--trend", "out"], "--junit 'out' would be written over the trend"),
     (["--junit", "out.xml", "--dry-run"], "cannot be used with --junit"),
 ]
 

@@ -253,7 +253,7 @@ def grade(
       rag-evals grade answers.xlsx --sheet Answers --report
     """
     gates = asked_gates(gate, error, fail_under, at, min_scored, parsed_counts(count))
-    build = asked_of_build(junit, row_under, trend, gates.count, dry_run=dry_run)
+    build = asked_of_build(junit, row_under, trend, gates.count, data, dry_run=dry_run)
     _check_dry_run(dry_run, a_gate=gates, anchors=anchors, by=by, report=report, restart=restart)
     batches = asked_batches(context, data, batch, wait, (stop_early, sample, budget, anchors))
     options: RunOptions = {

@@ -104,6 +104,7 @@ def asked_of_build(
     row_under: str | None,
     trend: Path | None,
     count: Mapping[str, float],
+    data: str,
     *,
     dry_run: bool,
 ) -> BuildOutputs:
@@ -126,6 +127,8 @@ def asked_of_build(
             raise ConfigurationError(
                 f"{name} {str(path)!r} cannot be written; expected a file in a folder that exists"
             )
+    if junit is not None:
+        _require_own_file(junit, {"the data": data, "the trend": trend})
     if trend is not None:
         read_trend(trend)
     try:
@@ -133,6 +136,15 @@ def asked_of_build(
     except ConfigurationError as error:
         raise ConfigurationError(f"--row-under {error}") from None
     return BuildOutputs(junit, under, trend, count, warns)
+
+
+def _require_own_file(junit: Path, others: Mapping[str, str | Path | None]) -> None:
+    """Refuse to write the JUnit file over what the same command reads."""
+    for what, other in others.items():
+        if other is not None and os.path.realpath(junit) == os.path.realpath(other):
+            raise ConfigurationError(
+                f"--junit {str(junit)!r} would be written over {what}; name another file"
+            )
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
