@@ -305,7 +305,7 @@ def p_words(grader: GraderComparison, graders: int, say: Phrases | None = None) 
     values = {"p": say.written(f"{test.p_value:.2g}"), "test": say.named("tests", test.test)}
     words = say("compare.p", **values)
     if test.resamples is not None:
-        words = say("compare.p_drawn", patterns=f"{test.resamples:,}", **values)
+        words = say("compare.p_drawn", patterns=say.whole(test.resamples), **values)
     if graders == 1:
         return words
     adjusted = say.written(f"{grader.adjusted_p:.2g}")

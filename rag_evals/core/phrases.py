@@ -128,6 +128,10 @@ class Phrases:
         written = f"{value:.{digits}f}"
         return written.replace(".", ",") if self.language == "ru" else written
 
+    def whole(self, value: int) -> str:
+        """Write a whole number with the language's sign between thousands."""
+        return f"{value:,}".replace(",", "\u00a0" if self.language == "ru" else ",")
+
     def written(self, text: str) -> str:
         """Write numbers that are text already, "0.68 [0.62, 0.72]", as the language does."""
         if self.language != "ru":

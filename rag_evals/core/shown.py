@@ -55,7 +55,7 @@ def more_said(what: str, total: int, shown: int, say: Phrases) -> str:
         shown: Those that are shown.
         say: In which language.
     """
-    return say(f"notebook.more_{what}", count=f"{total - shown:,}") if total > shown else ""
+    return say(f"notebook.more_{what}", count=say.whole(total - shown)) if total > shown else ""
 
 
 def result_html(

@@ -398,3 +398,12 @@ def test_gates_and_dry_runs_are_russian(
     assert said in told.out + told.err
     names = {"fail", "under", "min", "scored", "at", "lower", "gate"}
     assert english(told.out + told.err) - names == set()
+
+
+@pytest.mark.parametrize(("language", "written"), [("en", "10,000"), ("ru", "10\u00a0000")])
+def test_thousands_are_no_fractions(language: str, written: str) -> None:
+    """A comma begins the fraction in Russian, so that 10,000 permutations would read as ten."""
+    before = scores_run([0.5] * 80)
+    after = scores_run([n * 37 % 80 / 80 for n in range(80)])
+
+    assert written in compare(before, after).lines(phrases(language))
