@@ -117,8 +117,12 @@ def test_a_classifier_is_tuned(tmp_path: Path) -> None:
     again = evaluate(rows, client=name, tuned=tuning)
 
     assert (tuning.stage, tuning.labels) == (name, 40)
-    assert [outcome.findings[0].verdict for outcome in again] == [
-        (found[outcome.sample_id].support or 0) >= tuning.threshold for outcome in again
+    before = {outcome.sample_id: found[outcome.sample_id].support or 0.0 for outcome in again}
+    # Sums of one text differ in their last digits with the batch that it is in.
+    clear = [one for one in again if abs(before[one.sample_id] - tuning.threshold) > 1e-6]
+    assert len(clear) >= 30
+    assert [one.findings[0].verdict for one in clear] == [
+        before[one.sample_id] >= tuning.threshold for one in clear
     ]
     with pytest.raises(ConfigurationError):
         evaluate(rows, client=f"hf:{pair(tmp_path / 'two', 'roberta')}", tuned=tuning)
