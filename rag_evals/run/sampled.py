@@ -201,7 +201,13 @@ def bought_by(plan: Plan, dollars: float, counted: Plan) -> Plan:
         raise _is_free(plan)
     if plan.rows is None:
         return draw_of(plan, note={})
-    return replace(_sample(plan, rows_for_budget(counted, dollars)), budget=dollars)
+    rows = rows_for_budget(counted, dollars)
+    if rows < min(FEWEST_SAMPLED, plan.rows):
+        raise ConfigurationError(
+            f"the budget of ${dollars:g} pays for {rows} rows, and a sample of {rows} rows is too "
+            f"small; with fewer than {FEWEST_SAMPLED} nobody knows how far the free judge is off"
+        )
+    return replace(_sample(plan, rows), budget=dollars)
 
 
 def _costs_money(plan: Plan) -> bool:

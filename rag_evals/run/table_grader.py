@@ -31,10 +31,13 @@ class TableGrader:
         keep: Columns of the data that the outcomes carry along, such as the id under its own name.
 
     Raises:
-        ConfigurationError: A column to keep has the name of a column of outcomes.
+        ConfigurationError: A column to keep has the name of a column of outcomes, or `keep` is one
+            text.
     """
 
-    def __init__(self, sessions: Callable[[], SessionOpener], keep: tuple[str, ...] = ()) -> None:
+    def __init__(self, sessions: Callable[[], SessionOpener], keep: Sequence[str] = ()) -> None:
+        if isinstance(keep, str):
+            raise ConfigurationError(f"keep is one text; expected a tuple, as in ({keep!r},)")
         taken = sorted(set(keep) & set(COLUMNS))
         if taken:
             raise ConfigurationError(
@@ -42,7 +45,7 @@ class TableGrader:
                 "be carried along; rename it in the data"
             )
         self._sessions = sessions
-        self._keep = keep
+        self._keep = tuple(keep)
         self._opening = threading.Lock()
         self._opened: _Opened | None = None
 

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from rag_evals.core import Claim, ContextInput, Sample
+from rag_evals.core import Claim, ContextInput, Sample, require_fraction
 from rag_evals.embedded import EmbeddedVerifier, PreparedStatement
+from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.text import shortened
 
 MinSupport = float | Literal["balanced", "screen", "strict"]
@@ -148,6 +149,11 @@ async def guard_stream(
         Sentences, in order.
     """
     guarding = _Guarding.of(context, question, min_support)
+    if not isinstance(tokens, AsyncIterable):
+        raise ConfigurationError(
+            f"tokens is {type(tokens).__name__}; expected an asynchronous stream of texts, as "
+            "`async for` reads; for a whole answer there is guard(answer, context)"
+        )
     text, seen = "", 0
     async for token in tokens:
         if not token:
@@ -162,8 +168,10 @@ async def guard_stream(
         yield sentence
 
 
-def _said(answer: str) -> str:
-    """Check an answer as that of a sample."""
+def _said(answer: str | None) -> str:
+    """Check an answer as that of a sample; None is no answer that may pass."""
+    if answer is None:
+        raise DataError("answer is None; expected a text")
     return Sample(answer=answer).answer or ""
 
 
@@ -180,6 +188,8 @@ class _Guarding(NamedTuple):
     ) -> "_Guarding":
         sample = Sample(question=question, context=context)
         chunks = [chunk.text for chunk in sample.context]
+        if not isinstance(min_support, str):
+            require_fraction("min_support", min_support, otherwise=', or "balanced"')
         return cls(EmbeddedVerifier(min_support), chunks, sample.question)
 
     def ended(self, text: str, seen: int) -> list[GuardedSentence]:

@@ -171,3 +171,10 @@ def test_tasks_at_a_time_are_theirs() -> None:
         )
 
     assert judge.max_in_flight == 1
+
+
+@pytest.mark.parametrize("threshold", ["0.5", 7, float("nan"), None])
+def test_a_threshold_is_a_share(threshold: object) -> None:
+    """What nothing could reach, or no number can be compared with, is refused."""
+    with pytest.raises(ConfigurationError, match="threshold is .*; expected a number from 0 to 1"):
+        FaithfulnessMetric(threshold=threshold)  # type: ignore[arg-type]

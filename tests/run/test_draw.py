@@ -158,7 +158,7 @@ def test_a_free_judge_that_says_nothing_is_left_out(command: Command, scripted: 
         (("--sample", "10"), "a sample of 10 rows is too small"),
         (("--sample", "0"), "--sample is 0; expected at least 1"),
         (("--budget", "nan"), "--budget 'nan' is no sum of US dollars"),
-        (("--budget", "0.0000001", "--judge", "openai/gpt-4o-mini"), "0 rows is too small"),
+        (("--budget", "0.0000001", "--judge", "openai/gpt-4o-mini"), "$1e-07 pays for 0 rows"),
         (("--sample", "20", "--judge", "openai/m", "--grader", "utility"), "no grader 'utility'"),
         (("--budget", "5usd"), "a budget needs a price"),
         (("--budget", "much"), "--budget 'much' is no sum of US dollars"),

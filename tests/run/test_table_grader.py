@@ -108,6 +108,8 @@ def test_columns_that_cannot_be_kept_are_named() -> None:
     """A column of outcomes, and one that is not there."""
     with pytest.raises(ConfigurationError, match="'score' has the name of a column of outcomes"):
         TableGrader(embedded, keep=("score",))
+    with pytest.raises(ConfigurationError, match=r"keep is one text; .* \('id',\)"):
+        TableGrader(embedded, keep="id")
     with pytest.raises(ConfigurationError, match="no column 'key'; it has id, answer, context"):
         TableGrader(embedded, keep=("key",))(pa.Table.from_pylist(ROWS))
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from rag_evals import Faithfulness, guard, guard_stream, guard_sync
-from rag_evals.errors import DataError, RagEvalsError
+from rag_evals.errors import ConfigurationError, DataError, RagEvalsError
 from rag_evals.verify import GuardedSentence, MinSupport
 
 CONTEXT = ["The Eiffel Tower stands in Paris.", "It was completed in 1889. It is 330 m high."]
@@ -117,7 +117,8 @@ def test_without_context_no_claim_passes(min_support: MinSupport) -> None:
 
 WRONG = [
     (5, CONTEXT, 0.5, "answer"),
-    ("It.", CONTEXT, 90, "90"),
+    (None, CONTEXT, 0.5, "answer is None; expected a text"),
+    ("It.", CONTEXT, 90, "min_support is 90"),
     ("It.", CONTEXT, "careful", "careful"),
     ("It \ud800.", CONTEXT, 0.5, "surrogate"),
     ("It.", [None], 0.5, "None"),
@@ -131,6 +132,17 @@ def test_what_cannot_be_guarded_is_refused(
     """With the value that is wrong."""
     with pytest.raises(RagEvalsError, match=said):
         guard_sync(answer, context, min_support=min_support)
+
+
+def test_a_stream_is_asynchronous() -> None:
+    """A list or a text is refused with the way to guard it."""
+
+    async def guarded() -> None:
+        async for _ in guard_stream(["It is high."], CONTEXT):  # type: ignore[arg-type]
+            pass
+
+    with pytest.raises(ConfigurationError, match=r"tokens is list; .* guard\(answer, context\)"):
+        asyncio.run(guarded())
 
 
 def test_a_stream_of_halves_of_pairs_is_refused() -> None:

@@ -15,7 +15,7 @@ from rag_evals.compat.counterparts import (
 from rag_evals.compat.deepeval.cases import LLMTestCase, SingleTurnParams
 from rag_evals.compat.judges import JudgeChoice, judge_of
 from rag_evals.compat.spelling import check_arguments, say
-from rag_evals.core import Finding, Sample, SampleField, findings_of
+from rag_evals.core import Finding, Sample, SampleField, findings_of, require_fraction
 from rag_evals.errors import ConfigurationError, NotScorableError
 from rag_evals.response_models import RatingResult
 
@@ -65,11 +65,12 @@ class DeepEvalMetric:
         """Take what deepeval takes.
 
         Raises:
-            ConfigurationError: An argument has no counterpart.
+            ConfigurationError: An argument has no counterpart, or the threshold is no number from
+                0 to 1.
         """
         given = {name: value for name, value in others.items() if value is not False}
         check_arguments(type(self).__qualname__, given, idle=_IDLE)
-        self.threshold = 1.0 if strict_mode else threshold
+        self.threshold = 1.0 if strict_mode else require_fraction("threshold", threshold)
         self.include_reason = include_reason
         self.strict_mode = strict_mode
         self.model = model
