@@ -7,7 +7,6 @@ Where a proxy is set, requests go through the SDK itself.
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.request import getproxies
 
 from pydantic_core import from_json
 
@@ -63,6 +62,9 @@ class DirectPost:
         self._path = path
         self._connect_seconds = connect_seconds
         self._reply_seconds = reply_seconds
+        # Brings http.client and ssl, which importing this package must not cost.
+        from urllib.request import getproxies  # noqa: PLC0415
+
         self._is_proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
         self._request: httpx2.Request | None = None
         self._session: ClientSession | None = None

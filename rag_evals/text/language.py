@@ -9,7 +9,6 @@ from collections import Counter
 from functools import lru_cache
 
 from rag_evals.text.lexicon import named_groups_in
-from rag_evals.text.word_forms import stem
 
 _MOST_READ = 2000
 _LEAST_SHARE = 0.15
@@ -151,6 +150,9 @@ def _languages_of_words() -> dict[str, list[str]]:
 
 @lru_cache(maxsize=1)
 def _keys_of() -> dict[str, frozenset[str]]:
+    # Its tables take a while to build, and most programs ask a model.
+    from rag_evals.text.word_forms import stem  # noqa: PLC0415
+
     return {
         code: frozenset(map(stem, words))
         for code, words in named_groups_in("languages")
