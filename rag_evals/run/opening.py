@@ -23,13 +23,38 @@ from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
 from rag_evals.verify import Tuned
 
 
+class SessionThread:
+    """A session that is open in an event loop of its own, until it is closed.
+
+    Attributes:
+        loop: Where the session grades.
+        session: The session.
+    """
+
+    def __init__(self, manager: AbstractAsyncContextManager[AsyncGradingSession]) -> None:
+        self._manager = manager
+        self.loop = LoopThread()
+        try:
+            self.session = self.loop.run(manager.__aenter__())
+        except BaseException:
+            self.loop.close()
+            raise
+
+    def close(self) -> None:
+        """Close the session and its connections, then the loop."""
+        try:
+            self.loop.run(self._manager.__aexit__(None, None, None))
+        finally:
+            self.loop.close()
+
+
 class SessionOpener:
     """What `open_session` returns: enter it by `async with`, or by `with`."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None
-        self._loop: LoopThread | None = None
+        self._thread: SessionThread | None = None
 
     def __repr__(self) -> str:
         """One line: the graders, and the judge."""
@@ -53,21 +78,13 @@ class SessionOpener:
     def __enter__(self) -> GradingSession:
         """Open the session in an event loop of its own."""
         self._opened = self._new()
-        self._loop = LoopThread()
-        try:
-            return GradingSession(self._loop, self._loop.run(self._opened.__aenter__()))
-        except BaseException:
-            self._loop.close()
-            raise
+        self._thread = SessionThread(self._opened)
+        return GradingSession(self._thread.loop, self._thread.session)
 
     def __exit__(self, *_: object) -> None:
         """Close the session and the connections that were made for it."""
-        assert self._opened is not None, "it was entered"
-        assert self._loop is not None, "it was entered by `with`"
-        try:
-            self._loop.run(self._opened.__aexit__(None, None, None))
-        finally:
-            self._loop.close()
+        assert self._thread is not None, "it was entered by `with`"
+        self._thread.close()
 
     def _new(self) -> AbstractAsyncContextManager[AsyncGradingSession]:
         if self._opened is not None:

@@ -11,8 +11,7 @@ from typing import Any
 
 from rag_evals.dataset import required_module
 from rag_evals.errors import ConfigurationError
-from rag_evals.run.loop_thread import LoopThread
-from rag_evals.run.opening import SessionOpener
+from rag_evals.run.opening import SessionOpener, SessionThread
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.outcome_rows import COLUMNS, outcome_schema
 from rag_evals.run.session import AsyncGradingSession
@@ -47,19 +46,15 @@ class TableGrader:
         self._sessions = sessions
         self._keep = tuple(keep)
         self._opening = threading.Lock()
-        self._opened: _Opened | None = None
+        self._opened: SessionThread | None = None
 
     def __repr__(self) -> str:
         """One line: whether its session is open."""
         return f"TableGrader({'open' if self._opened else 'not yet used'})"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Leave the session where it is: it is a process's own."""
-        return {"_sessions": self._sessions, "_keep": self._keep}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Begin without a session."""
-        self.__init__(state["_sessions"], state["_keep"])  # type: ignore[misc]
+        return type(self), (self._sessions, self._keep)
 
     def __call__(self, table: Any) -> Any:
         """Grade a table.
@@ -83,7 +78,7 @@ class TableGrader:
             )
         rows = table.to_pylist()
         opened = self._open()
-        graded = opened.loop.run(opened.all_graded(rows))
+        graded = opened.loop.run(_all_graded(opened.session, rows))
         schema = outcome_schema()
         for name in self._keep:
             schema = schema.append(table.schema.field(name))
@@ -117,31 +112,15 @@ class TableGrader:
         if opened is not None:
             opened.close()
 
-    def _open(self) -> "_Opened":
+    def _open(self) -> SessionThread:
         with self._opening:
             if self._opened is None:
-                self._opened = _Opened(self._sessions())
+                self._opened = SessionThread(self._sessions())
             return self._opened
 
 
-class _Opened:
-    """A session in an event loop of its own, which tables and single rows share."""
-
-    def __init__(self, opener: SessionOpener) -> None:
-        self._opener = opener
-        self.loop = LoopThread()
-        try:
-            self.session: AsyncGradingSession = self.loop.run(opener.__aenter__())
-        except BaseException:
-            self.loop.close()
-            raise
-
-    async def all_graded(self, rows: Sequence[Mapping[str, Any]]) -> list[list[Outcome]]:
-        # The session lets in as many as may be graded at a time.
-        return list(await asyncio.gather(*(self.session.grade_all(row) for row in rows)))
-
-    def close(self) -> None:
-        try:
-            self.loop.run(self._opener.__aexit__(None, None, None))
-        finally:
-            self.loop.close()
+async def _all_graded(
+    session: AsyncGradingSession, rows: Sequence[Mapping[str, Any]]
+) -> list[list[Outcome]]:
+    # The session lets in as many as may be graded at a time.
+    return list(await asyncio.gather(*(session.grade_all(row) for row in rows)))
