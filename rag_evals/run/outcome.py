@@ -19,6 +19,7 @@ from rag_evals.core import (
     read_findings,
     result_html,
 )
+from rag_evals.dataset import NumberedSample
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
 from rag_evals.run.lines import fault_of
 from rag_evals.run.outcome_rows import flat_row
@@ -194,6 +195,17 @@ class GradingIdentity:
     grader: str
     sample_fingerprint: str = ""
     grader_fingerprint: str = ""
+
+    @classmethod
+    def of(cls, row: NumberedSample, grader: str, fingerprint: str) -> "GradingIdentity":
+        """Name the grading of a row.
+
+        Args:
+            row: The row.
+            grader: Name of the grader.
+            fingerprint: Of the grader, as outcomes have it.
+        """
+        return cls(row.position, row.name, grader, row.fingerprint, fingerprint)
 
 
 def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | None:

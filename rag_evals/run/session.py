@@ -152,13 +152,7 @@ class AsyncGradingSession:
         async with self._places:
             meter = Meter()
             began = time.monotonic()
-            grading = GradingIdentity(
-                row.position,
-                row.name,
-                grader.name,
-                row.fingerprint,
-                self._fingerprints[grader.name],
-            )
+            grading = GradingIdentity.of(row, grader.name, self._fingerprints[grader.name])
             try:
                 outcome = await self._ended(grading, row, grader, meter, began, together)
             finally:

@@ -171,11 +171,8 @@ class WorkerPool:
     def end(self, dealt: DealtRow, error: Exception) -> None:
         """Let the gradings of a row that have not ended fail."""
         assert dealt.row is not None, "it was dealt"
-        row = dealt.row
         for name in dealt.left:
-            grading = GradingIdentity(
-                row.position, row.name, name, row.fingerprint, self._fingerprints[name]
-            )
+            grading = GradingIdentity.of(dealt.row, name, self._fingerprints[name])
             dealt.ends[name].set_result(outcome_from_error(grading, error, 0.0, Usage()))
 
     def fail(self, error: Exception) -> None:
