@@ -21,10 +21,10 @@ from rag_evals.run import (
     Run,
     RunOptions,
     anchor_samples,
-    counted_words,
     execute,
     load_anchors,
     make_plan,
+    reason_words,
     require_same_instrument,
 )
 from rag_evals.stats import holm_adjusted
@@ -89,7 +89,7 @@ class AnchorCheck:
                 say(
                     "anchors.unscored",
                     grader=say.named("graders", each.grader),
-                    why=counted_words({say.reason(one): n for one, n in each.missing.items()}),
+                    why=reason_words(each.missing, say),
                 )
                 for each in self.comparison.unscored
             ),

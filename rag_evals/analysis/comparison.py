@@ -19,10 +19,10 @@ from rag_evals.run import (
     GateDecision,
     GraderDecision,
     Missed,
-    counted_words,
     missed_coverage,
     missed_loss,
     plot_differences,
+    reason_words,
     require_share,
 )
 from rag_evals.stats import (
@@ -294,7 +294,7 @@ def coverage_words(found: PairCoverage, say: Phrases | None = None) -> str:
     say = say or phrases()
     if found.scored == found.rows:
         return say("compare.coverage", rows=found.rows)
-    why = counted_words({say.reason(name): count for name, count in found.missing.items()})
+    why = reason_words(found.missing, say)
     return say("compare.coverage_of", scored=found.scored, rows=found.rows, why=why)
 
 

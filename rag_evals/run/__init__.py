@@ -17,7 +17,7 @@ from rag_evals.run.batches import (
     pending_in,
 )
 from rag_evals.run.collector import collector_paused
-from rag_evals.run.counting import counted_words, worst_mean
+from rag_evals.run.counting import counted_words, reason_words, worst_mean
 from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, GraderDecision, require_gate
 from rag_evals.run.design import Design
 from rag_evals.run.draw import until_decided
@@ -137,6 +137,7 @@ __all__ = [
     "plot_calibration",
     "plot_differences",
     "reason_of",
+    "reason_words",
     "reporting",
     "require_counts",
     "require_gate",

@@ -1,7 +1,10 @@
 """How are outcomes counted that have no score? In words, and as the worst that they can mean."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+
+from rag_evals.core import Phrases
 
 
 def worst_mean(scores: Sequence[float], failed: int) -> float | None:
@@ -21,3 +24,11 @@ def counted_words(counts: Mapping[str, int]) -> str:
     """
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{count} {name}" for name, count in ordered)
+
+
+def reason_words(reasons: Mapping[str, int], say: Phrases) -> str:
+    """List why rows have no score in a reader's language; as `counted_words` otherwise."""
+    said: Counter[str] = Counter()
+    for reason, count in reasons.items():
+        said[say.reason(reason)] += count
+    return counted_words(said)

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
-from rag_evals.run.counting import counted_words
+from rag_evals.run.counting import reason_words
 from rag_evals.run.summary import GraderSummary, Summary
 from rag_evals.stats import Interval
 
@@ -47,7 +47,7 @@ class Missed:
         """Say the rule, then what was asked and found, in a reader's language."""
         values = {name: say.written(text) for name, text in self.found.said_values(say).items()}
         told = say(self.found.key, grader=say.named("graders", self.grader), **values)
-        why = counted_words({say.reason(name): count for name, count in self.why.items()})
+        why = reason_words(self.why, say)
         found = f"{told} ({why})" if why else told
         return say("gate.rule", rule=self.rule, asked=say.written(self.asked), told=found)
 
