@@ -16,7 +16,7 @@ from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.plan import Plan
 from rag_evals.run.run import Run, load_run
 from rag_evals.run.samples import StoredSample
-from rag_evals.run.store import RunStore, identity_differences
+from rag_evals.run.store import RunStore, identity_differences, require_empty
 
 DEFAULT_ANCHORS = 50
 _FEWEST_ANCHORS = 10
@@ -52,10 +52,7 @@ def keep_anchors(
         )
     chosen = _drawn(whole, n, seed)
     folder = Path(out) if out is not None else whole.folder.with_name(f"{_name(whole)}-anchors")
-    if folder.is_dir() and any(folder.iterdir()):
-        raise ConfigurationError(
-            f"{str(folder)!r} is not empty; name a new folder for the anchors, or use those in it"
-        )
+    require_empty(folder, "name a new folder for the anchors, or use those in it")
     places = {row: place for place, row in enumerate(chosen)}
     with RunStore(folder, _manifest(whole, len(chosen), seed)) as store:
         for row, place in places.items():

@@ -25,6 +25,7 @@ from rag_evals.run.store import (
     checked_record,
     read_manifest,
     read_records,
+    require_empty,
 )
 
 # What must be the same in all parts, or their scores mean different things.
@@ -71,8 +72,7 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
     for part in opened[1:]:
         _require_alike(opened[0], part)
     folder = Path(out)
-    if folder.exists() and any(folder.iterdir()):
-        raise ConfigurationError(f"{str(folder)!r} is not empty; name a new folder for the run")
+    require_empty(folder, "name a new folder for the run")
     with RunStore(folder, _manifest(opened)) as store:
         for record in _renumbered(opened):
             store.append_line(to_json(record) + b"\n")

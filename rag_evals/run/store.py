@@ -186,6 +186,20 @@ class RunStore:
                 file.rename(aside / file.name)
 
 
+def require_empty(folder: Path, hint: str) -> None:
+    """Refuse a folder that holds something, where a new one is written.
+
+    Args:
+        folder: It need not exist.
+        hint: What to do instead.
+
+    Raises:
+        ConfigurationError: There is something in it.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ConfigurationError(f"{str(folder)!r} is not empty; {hint}")
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run.
 
