@@ -83,8 +83,8 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], Scr
     """Start scripted judges; `OPENAI_BASE_URL` points at the last one."""
     running: list[ScriptedJudge] = []
 
-    def start(script: Script = None) -> ScriptedJudge:
-        judge = ScriptedJudge(script).__enter__()
+    def start(script: Script = None, **options: Any) -> ScriptedJudge:
+        judge = ScriptedJudge(script, **options).__enter__()
         running.append(judge)
         monkeypatch.setenv("OPENAI_BASE_URL", judge.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-SECRET")

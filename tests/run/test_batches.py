@@ -38,20 +38,13 @@ ROWS: list[Any] = [
 
 
 @pytest.fixture
-def batched(monkeypatch: pytest.MonkeyPatch) -> Any:
+def batched(scripted: Callable[..., ScriptedJudge]) -> Any:
     """Start scripted judges whose batches end as a test says."""
-    running: list[ScriptedJudge] = []
 
     def start(script: Script = None, ends: Sequence[BatchEnd] = ()) -> ScriptedJudge:
-        judge = ScriptedJudge(script, batches=ends).__enter__()
-        running.append(judge)
-        monkeypatch.setenv("OPENAI_BASE_URL", judge.base_url)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-SECRET")
-        return judge
+        return scripted(script, batches=ends)
 
-    yield start
-    for judge in running:
-        judge.__exit__(None, None, None)
+    return start
 
 
 def grade(
