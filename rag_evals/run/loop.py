@@ -45,13 +45,14 @@ async def runner_of(
         out: As for `evaluate`.
         progress: As for `evaluate`.
         keep: As for `evaluate`.
-        results: Read the results of an earlier run too.
+        results: Outcomes are needed with their results, also those of an earlier run.
         answers: What has come of batches, where judges are asked in them.
     """
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
         # First: a judge that cannot be opened must leave no folder that refuses the right one.
-        session = await stack.enter_async_context(row_grader_of(plan, answers))
+        grading = row_grader_of(plan, answers, results=results, lines=folder is not None)
+        session = await stack.enter_async_context(grading)
         store = None
         if folder is not None:
             store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
@@ -218,7 +219,7 @@ class Runner:
             return None
         # Kept first, so that the next start knows this row and gets past it.
         if self._store is not None:
-            self._store.append(outcome)
+            self._store.append_line(self._session.line_of(outcome, together))
         if (fatal := self._refusals.fatal(outcome)) is not None:
             raise fatal
         self._graded += 1

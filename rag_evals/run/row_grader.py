@@ -32,16 +32,21 @@ class RowGrader(Protocol):
     async def grade_row(self, row: NumberedSample, grader: Grader[Any], together: Any) -> Outcome:
         """Grade a row; `together` is what its grading shares."""
 
+    def line_of(self, outcome: Outcome, together: Any) -> bytes:
+        """Return the line of an outcome in `results.jsonl`; arguments as `grade_row` had them."""
+
 
 @asynccontextmanager
 async def row_grader_of(
-    plan: Plan, answers: RoundAnswers | None = None
+    plan: Plan, answers: RoundAnswers | None = None, *, results: bool = True, lines: bool = True
 ) -> AsyncIterator[RowGrader]:
     """Open what grades the rows of a plan, in the running event loop.
 
     Args:
         plan: What is graded.
         answers: What has come of batches, where judges are asked in them: nothing to share out.
+        results: False where nobody looks at results and findings of outcomes.
+        lines: Whether `line_of` is asked for each outcome.
     """
     if answers is not None or plan.settings.workers == 1:
         async with session_of(plan, answers) as session:
@@ -50,5 +55,5 @@ async def row_grader_of(
     # Most runs have none, and need not load them.
     from rag_evals.run.workers import workers_of  # noqa: PLC0415
 
-    async with workers_of(plan) as workers:
+    async with workers_of(plan, results=results, lines=lines) as workers:
         yield workers

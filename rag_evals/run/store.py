@@ -85,12 +85,8 @@ class RunStore:
         """Give the folder back."""
         self._held.close()
 
-    def append(self, outcome: Outcome) -> None:
-        """Write one outcome."""
-        self._results.append(outcome.to_line())
-
     def append_line(self, line: bytes) -> None:
-        """Write one outcome that is a line already, with its end."""
+        """Write one outcome as `Outcome.to_line` makes it."""
         self._results.append(line)
 
     def lines_about(self) -> int:

@@ -7,13 +7,14 @@ import asyncio
 import os
 import signal
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading import Grader
 from rag_evals.run.collector import settled_heap
 from rag_evals.run.judges import RunJudges
-from rag_evals.run.plan import Plan
+from rag_evals.run.outcome import Outcome
 from rag_evals.run.row_questions import RowMember
 from rag_evals.run.session import AsyncGradingSession
 from rag_evals.run.worker_messages import (
@@ -32,6 +33,8 @@ from rag_evals.run.worker_messages import (
     sendable,
 )
 from rag_evals.text import one_line
+
+_SECONDS_TO_GATHER = 0.01
 
 
 def main() -> None:
@@ -54,11 +57,12 @@ class _Worker(asyncio.Protocol):
     def __init__(self, outgoing: int) -> None:
         self._outgoing = outgoing
         self._unpacker = Unpacker()
-        self._plan: asyncio.Future[Plan] = asyncio.Future()
+        self._begin: asyncio.Future[Begin] = asyncio.Future()
         self._over = asyncio.Event()
         self._graders: dict[str, Grader[Any]] = {}
         self._gradings: set[asyncio.Task[None]] = set()
         self._told: list[str] = []
+        self._ended: list[bytes] = []
         self._judges: RunJudges
         self._session: AsyncGradingSession
 
@@ -93,8 +97,8 @@ class _Worker(asyncio.Protocol):
 
     def _take(self, message: object) -> None:
         match message:
-            case Begin(plan):
-                self._plan.set_result(plan)
+            case Begin():
+                self._begin.set_result(message)
             case Deal():
                 self._deal(message)
             case Pause(endpoint, seconds, is_refusal):
@@ -103,7 +107,7 @@ class _Worker(asyncio.Protocol):
                 self._over.set()
 
     async def _grade_all(self) -> None:
-        plan = await self._plan
+        plan = (await self._begin).plan
         self._graders = {grader.name: grader for grader in plan.graders}
         async with AsyncExitStack() as stack:
             self._judges = RunJudges(plan, stack, on_pause=self._tell_of_pause)
@@ -131,7 +135,24 @@ class _Worker(asyncio.Protocol):
         if (models := self._session.models_without_temperature) != self._told:
             self._told = models
             self._send(WithoutTemperature(models))
-        self._send(Graded(deal.number, outcome))
+        self._tell_end(deal.number, outcome)
+
+    def _tell_end(self, number: int, outcome: Outcome) -> None:
+        begin = self._begin.result()
+        line = outcome.to_line() if begin.lines else None
+        if not begin.results:
+            outcome = replace(outcome, result=None, findings=())
+        if not self._ended:
+            asyncio.get_running_loop().call_later(_SECONDS_TO_GATHER, self._send_ended)
+        self._ended.append(packed(Graded(number, outcome, line)))
+        # Sooner where little is left to do: until the run has sent more, nothing would be done.
+        if len(self._ended) >= len(self._gradings) // 2:
+            self._send_ended()
+
+    def _send_ended(self) -> None:
+        """Send the outcomes that ended since; each message wakes the run, which costs its share."""
+        ended, self._ended = self._ended, []
+        self._write(b"".join(ended))
 
     async def _tell_of_waits(self) -> None:
         while not await asyncio.sleep(1, False):
@@ -142,7 +163,11 @@ class _Worker(asyncio.Protocol):
         self._send(Pause(endpoint, seconds, is_refusal))
 
     def _send(self, message: FromWorker) -> None:
-        left = memoryview(packed(message))
+        self._send_ended()
+        self._write(packed(message))
+
+    def _write(self, data: bytes) -> None:
+        left = memoryview(data)
         try:
             while left:
                 left = left[os.write(self._outgoing, left) :]

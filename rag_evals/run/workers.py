@@ -60,6 +60,7 @@ class DealtRow:
         row: The row; None until it is dealt.
         number: Of the row among all that were dealt.
         ends: For each grader, how the grading ended.
+        lines: For each grader that ended, the line of its outcome, if it was asked for.
         deaths: How many workers ended by themselves while they graded it.
     """
 
@@ -67,6 +68,7 @@ class DealtRow:
     row: NumberedSample | None = None
     number: int = 0
     ends: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
+    lines: dict[str, bytes] = field(default_factory=dict)
     deaths: int = 0
 
     @property
@@ -80,9 +82,11 @@ class WorkerPool:
 
     Args:
         plan: The run.
+        results: As for `row_grader_of`.
+        lines: As for `row_grader_of`.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, results: bool, lines: bool) -> None:
         self._fingerprints = {
             grader.name: short_fingerprint(grader.fingerprint()) for grader in plan.graders
         }
@@ -91,7 +95,10 @@ class WorkerPool:
         self._waits_until = 0.0
         self._pauses: dict[str, tuple[float, Pause]] = {}
         self._without_temperature: set[str] = set()
-        self._slots = [_Slot(self, each) for each in _plans_of_workers(plan)]
+        self._slots = [
+            _Slot(self, each, packed_plan(each, results=results, lines=lines))
+            for each in _plans_of_workers(plan)
+        ]
 
     @property
     def waiting_seconds(self) -> float:
@@ -125,6 +132,10 @@ class WorkerPool:
         if together.row is None:
             self._deal(together, row)
         return await together.ends[grader.name]
+
+    def line_of(self, outcome: Outcome, together: DealtRow) -> bytes:
+        """Return the line of an outcome, which its worker made; arguments as for `grade_row`."""
+        return together.lines.get(outcome.grader) or outcome.to_line()
 
     async def open(self) -> None:
         """Start the workers, and wait until all can grade.
@@ -185,11 +196,11 @@ class WorkerPool:
 class _Slot:
     """The place of one worker: its rows, and its process, which may be replaced."""
 
-    def __init__(self, pool: WorkerPool, plan: Plan) -> None:
+    def __init__(self, pool: WorkerPool, plan: Plan, begin: bytes) -> None:
         self._pool = pool
         self._places = plan.settings.session.concurrency
         self._number = plan.settings.session.share.place + 1
-        self._plan = packed_plan(plan)
+        self._begin = begin
         self._process: WorkerProcess | None = None
         self._sent: dict[int, DealtRow] = {}
         self._left: deque[DealtRow] = deque()
@@ -207,12 +218,13 @@ class _Slot:
         """Start a process; once it is ready, it gets the rows that are there."""
         process = await start_process(self._take, self._ended)
         self._process = process
-        process.send(self._plan)
+        process.send(self._begin)
 
     def deal(self, row: DealtRow) -> None:
-        """Give it a row."""
+        """Give it a row, together with others that it is given now."""
         self._left.append(row)
-        self._send_rows()
+        if len(self._left) == 1:
+            asyncio.get_running_loop().call_soon(self._send_rows)
 
     def send(self, message: ToWorker) -> None:
         """Send a message to its process, if there is one that can take it."""
@@ -244,26 +256,37 @@ class _Slot:
         await process.ended
 
     def _send_rows(self) -> None:
-        while self._left and self._process is not None and self._is_ready:
-            # After an end nobody knows which row it was: they go one at a time.
-            if self._sent and (self._left[0].deaths or any(r.deaths for r in self._sent.values())):
-                return
+        if self._process is None or not self._is_ready:
+            return
+        data = []
+        while self._left and self._may_send(self._left[0]):
             row = self._left.popleft()
             assert row.row is not None, "it was dealt"
             try:
-                data = packed(Deal(row.number, row.row, row.left))
+                data.append(packed(Deal(row.number, row.row, row.left)))
             except Exception as error:  # noqa: BLE001 - whatever is in the user's metadata
                 why = f"the row cannot be given to a worker: {one_line(str(error))}"
                 self._pool.end(row, GradingError(why))
                 continue
             self._sent[row.number] = row
-            self._process.send(data)
+        if data:
+            self._process.send(b"".join(data))
+
+    def _may_send(self, row: DealtRow) -> bool:
+        # After an end nobody knows which row it was: they go one at a time.
+        return not self._sent or not (row.deaths or self._is_wary)
+
+    @property
+    def _is_wary(self) -> bool:
+        return any(row.deaths for row in self._sent.values())
 
     def _take(self, message: FromWorker) -> None:
         match message:
-            case Graded(number, outcome):
+            case Graded(number, outcome, line):
                 row = self._sent[number]
                 end = row.ends[outcome.grader]
+                if line is not None:
+                    row.lines[outcome.grader] = line
                 if not end.done():
                     end.set_result(outcome)
                 if not row.left:
@@ -307,15 +330,15 @@ class _Slot:
 
 
 @asynccontextmanager
-async def workers_of(plan: Plan) -> AsyncIterator[WorkerPool]:
-    """Start the workers of a plan, and end them behind it.
+async def workers_of(plan: Plan, *, results: bool, lines: bool) -> AsyncIterator[WorkerPool]:
+    """Start the workers of a plan, and end them behind it; arguments as for `row_grader_of`.
 
     Raises:
         ConfigurationError: Part of the plan cannot be given to a worker, or one cannot start.
     """
     if sys.platform == "win32":
         raise ConfigurationError("workers need Linux or macOS; grade without them on Windows")
-    pool = WorkerPool(plan)
+    pool = WorkerPool(plan, results=results, lines=lines)
     is_finished = False
     try:
         await pool.open()

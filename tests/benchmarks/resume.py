@@ -44,7 +44,7 @@ def write_run(path: Path, folder: Path, count: int) -> None:
                     sample_id=row.name,
                     sample_fingerprint=row.fingerprint,
                 )
-                store.append(outcome)
+                store.append_line(outcome.to_line())
 
 
 def resumed_by_python(path: Path, folder: Path) -> None:

@@ -1,10 +1,10 @@
 """Several processes grade one run: as one does, and whatever happens to one of them."""
 
 import asyncio
-import json
 import logging
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -58,6 +58,12 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+def lines_of(folder: str) -> list[str]:
+    """Return the lines of a run's outcomes but for the time they took, in one order."""
+    lines = Path(folder, "results.jsonl").read_text().splitlines()
+    return sorted(re.sub(r'"seconds":[^,]+,', "", line) for line in lines)
+
+
 needs_proc = pytest.mark.skipif(not Path("/proc").exists(), reason="finds workers in /proc")
 
 
@@ -69,17 +75,28 @@ def test_outcomes_are_those_of_one_process(scripted: Start) -> None:
         rows[number] = {**row, "id": f"row-{number}", "metadata": {"place": number}}
     graders = ["faithfulness", "chunk_precision"]
     options: dict[str, Any] = {"client": "openai/gpt-4o-mini", "max_failures": "100%"}
-    one = evaluate(rows, graders, concurrency=4, **options)
+    one = evaluate(rows, graders, concurrency=4, out="one", **options)
     two = evaluate(rows, graders, concurrency=4, workers=2, out="two", **options)
 
     assert [alike(outcome) for outcome in two] == [alike(outcome) for outcome in one]
     assert two.summary().usage == one.summary().usage
     assert two.summary().cost_usd == pytest.approx(one.summary().cost_usd)
     assert judge.max_in_flight <= 4
-    lines = Path("two/results.jsonl").read_text().splitlines()
-    assert len([json.loads(line) for line in lines]) == len(rows) * 2
+    assert lines_of("two") == lines_of("one")
     again = evaluate(rows, graders, out="two", **options)
     assert again.graded == len([outcome for outcome in one if outcome.status == "failed"])
+
+
+def test_a_run_that_is_not_kept_in_memory_writes_the_same() -> None:
+    """Its workers send no results, and the lines in the folder have them all the same."""
+    rows = [{"answer": f"The {n} towers stand in Paris.", "context": ["9 towers."]} for n in "1234"]
+    options: dict[str, Any] = {"client": "embedded", "keep": False}
+    one = evaluate(rows, out="one", **options)
+    two = evaluate(rows, out="two", workers=2, **options)
+
+    assert lines_of("two") == lines_of("one")
+    assert str(two.summary()) == str(one.summary())
+    assert [o.result is None for o in evaluate(rows, client="embedded", workers=2)] == [False] * 4
 
 
 @needs_proc
