@@ -16,7 +16,7 @@ from rag_evals.errors import (
 )
 from rag_evals.judge.address_name import address_name
 from rag_evals.judge.redact import redact
-from rag_evals.judge.sdk_errors import SdkFault, beneath_litellm, read_fault
+from rag_evals.judge.sdk_errors import SdkFault, beneath_litellm, distrusts, read_fault
 
 _MAX_MESSAGE_CHARS = 300
 _NO_SERVER = frozenset(
@@ -86,6 +86,11 @@ def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> Ra
     if _is_about_the_loop(reason):
         return EventLoopError(_OTHER_LOOP)
     said = _short(str(reason), key)
+    if distrusts(reason):
+        return JudgeUnreachableError(
+            f"the endpoint's certificate is not trusted: {said}; SSL_CERT_FILE names a file with "
+            "the certificates of those to trust"
+        )
     # The aiohttp transport reports every fault of a connection as a time-out of connecting.
     names_no_server = bool({type(reason).__name__, type(cause).__name__} & _NO_SERVER)
     if names_no_server and type(reason.__cause__).__name__ not in _SERVER_HUNG_UP:

@@ -138,6 +138,8 @@ class DirectPost:
                 limit=_MOST_CONNECTIONS, keepalive_timeout=_KEPT_ALIVE_SECONDS, ssl=tls
             ),
             headers={**headers, "accept-encoding": "gzip, deflate"},
+            # As the SDK does; by default, cookies of a host without a name are dropped.
+            cookie_jar=aiohttp.CookieJar(unsafe=True),
             timeout=aiohttp.ClientTimeout(
                 total=None,
                 connect=self._reply_seconds,
@@ -170,10 +172,10 @@ class DirectPost:
             inner = httpx2.ConnectError(str(error))
         elif isinstance(error, aiohttp.SocketTimeoutError):
             inner = httpx2.ReadTimeout(str(error))
-        elif isinstance(error, TimeoutError):
-            inner = httpx2.PoolTimeout(str(error))
         elif isinstance(error, aiohttp.ClientConnectionError):
             inner = httpx2.ConnectTimeout(str(error))
+        elif isinstance(error, TimeoutError):
+            inner = httpx2.PoolTimeout(str(error))
         elif isinstance(error, aiohttp.ClientPayloadError):
             inner = httpx2.ReadError(str(error))
         else:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rag_evals.errors import JudgeUnavailableError, RagEvalsError
-from rag_evals.judge.sdk_errors import SdkFault, read_fault
+from rag_evals.judge.sdk_errors import SdkFault, distrusts, read_fault
 
 if TYPE_CHECKING:
     from rag_evals.judge.limits import RequestLimiter
@@ -88,7 +88,7 @@ def may_pass(error: Exception, fault: SdkFault) -> bool:
     if told in ("true", "false"):
         return told == "true"
     if status is None:
-        hopeless = _is_hopeless(error) or _is_hopeless(error.__cause__)
+        hopeless = _is_hopeless(error) or _is_hopeless(error.__cause__) or distrusts(error)
         return fault.not_connected and not hopeless
     if status == 429 and "insufficient_quota" in fault.code + fault.message:
         return False

@@ -6,6 +6,7 @@ the user's own class.
 """
 
 import copy
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -91,11 +92,41 @@ def strict_response_format(model: type[BaseModel]) -> dict[str, Any] | None:
     Returns:
         None when the model has an open dictionary, which strict schemas do not allow.
     """
-    schema = copy.deepcopy(model.model_json_schema())
+    schema: Any = model.model_json_schema()
+    schema = _alone(schema, schema.get("$defs", {}), ())
     if not _close(schema):
         return None
     described = {"name": model.__name__, "schema": schema, "strict": True}
     return {"type": "json_schema", "json_schema": described}
+
+
+def _alone(node: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> Any:
+    """Copy a schema, with a definition in place of each reference that has words beside it.
+
+    OpenAI refuses these: "$ref cannot have keywords {'description'}".
+
+    Args:
+        node: A part of the schema.
+        named: Its definitions.
+        within: Those that are being written out: in a definition that holds itself, the reference
+            stays and the words go.
+    """
+    if isinstance(node, list):
+        return [_alone(element, named, within) for element in node]
+    if not isinstance(node, dict):
+        return node
+    beside = dict(node)
+    # How older versions of pydantic write such a reference.
+    if isinstance(parts := beside.get("allOf"), list) and len(parts) == 1:
+        beside |= beside.pop("allOf")[0]
+    reference = str(beside.get("$ref", ""))
+    name = reference.rpartition("/")[2]
+    if name in named and len(beside) > 1:
+        del beside["$ref"]
+        if name in within:
+            return {"$ref": reference}
+        beside, within = {**named[name], **beside}, (*within, name)
+    return {key: _alone(value, named, within) for key, value in beside.items()}
 
 
 def _close(node: Any) -> bool:

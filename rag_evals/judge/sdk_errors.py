@@ -57,6 +57,16 @@ def beneath_litellm(error: BaseException) -> BaseException:
     return below if names & (_NOT_CONNECTED | _TIMED_OUT) else error
 
 
+def distrusts(error: BaseException | None) -> bool:
+    """Say whether no connection was made because nobody trusted knows the endpoint."""
+    while error is not None:
+        # OpenSSL's word, which every library passes on.
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 # Exceptions of SDKs that may not be installed have no type here.
 def read_fault(error: Any) -> SdkFault:
     """Read what an SDK raised."""

@@ -187,6 +187,9 @@ def _share(text: str, other: str) -> float:
 
 def _fill(node: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     """Return the simplest value that the schema allows."""
+    # How pydantic writes a reference with words beside it, up to 2.8.
+    if "allOf" in node:
+        return _fill(node["allOf"][0], root)
     if "$ref" in node:
         return _fill(root["$defs"][str(node["$ref"]).rpartition("/")[2]], root)
     if "enum" in node or "const" in node:

@@ -4,17 +4,18 @@ import asyncio
 import logging
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import instructor
 import openai
 import pytest
-from pydantic import BaseModel, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rag_evals import Faithfulness, FaithfulnessResult, errors
 from rag_evals.core import JudgeCall, Meter
 from rag_evals.judge import judge_for
 from rag_evals.judge.ask import AskSettings, InstructorJudge
+from rag_evals.judge.schema import strict_response_format
 from rag_evals.testing import (
     EmptyBody,
     HttpError,
@@ -278,6 +279,26 @@ def test_strict_schemas_are_sent_where_they_are_taken(scripted: Start, client_of
     inner = sent["schema"]["$defs"]["StatementEvaluation"]
     assert inner["additionalProperties"] is False
     assert inner["required"] == list(inner["properties"])
+
+
+class _Claim(BaseModel):
+    text: str
+    parts: list[Annotated["_Claim", Field(description="What it consists of.")]]
+
+
+class _Claims(BaseModel):
+    first: _Claim = Field(description="The first one.")
+
+
+def test_strict_schemas_have_no_words_beside_a_reference() -> None:
+    """OpenAI refuses these; the model's fields stand in its place, once where it holds itself."""
+    sent = strict_response_format(_Claims)
+    assert sent is not None
+    first = sent["json_schema"]["schema"]["properties"]["first"]
+
+    assert first["description"] == "The first one."
+    assert first["required"] == ["text", "parts"]
+    assert first["properties"]["parts"]["items"] == {"$ref": "#/$defs/_Claim"}
 
 
 def test_an_open_dictionary_falls_back_to_the_plain_schema(

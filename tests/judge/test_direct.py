@@ -1,67 +1,34 @@
-"""What goes straight to an OpenAI-like endpoint is what instructor and OpenAI's library send."""
+"""What goes straight to an OpenAI-like endpoint travels as through OpenAI's library."""
 
 import asyncio
 import gzip
 import json
+import socket
 import ssl
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
-import instructor
+import httpx2
+import openai
 import pytest
-from openai.types.chat import ChatCompletion
-from pydantic import BaseModel
 
 from rag_evals import evaluate
-from rag_evals.catalog import GRADERS
-from rag_evals.core import JudgeCall, Meter, Sample, TextReply
-from rag_evals.errors import ConfigurationError, GradingError
-from rag_evals.judge.ask import AskOptions, AskSettings, InstructorJudge
-from rag_evals.judge.chat import read_reply
+from rag_evals.errors import ConfigurationError, GradingError, JudgeUnreachableError
+from rag_evals.judge.ask import AskOptions
 from rag_evals.judge.clients import async_judge_for
-from rag_evals.judge.direct import AsyncDirectJudge
-from rag_evals.judge.transport import _packed
-from rag_evals.testing import HttpError, Raw, Reply, Script, ScriptedJudge
-from tests.conftest import MODES, statement
+from rag_evals.judge.failures import translate
+from rag_evals.judge.post import DirectPost
+from rag_evals.judge.wire import async_http_client
+from rag_evals.testing import HttpError, Raw, Reply, Reset, Script, ScriptedJudge, Stall
+from tests.conftest import statement
 
 Start = Callable[[Script], ScriptedJudge]
+TLS = Path(__file__).parent / "tls"
 GOOD = {"statements": [statement()]}
-SAMPLE = Sample(
-    question='Где башня? \u2028 "quoted" <b>',
-    answer="The tower stands in Paris [1]. Она стоит в Париже.",
-    context=["The tower stands in Paris.", "Башня стоит в Париже."],
-    reference="In Paris.",
-)
-
-
-def calls() -> Iterator[JudgeCall[Any]]:
-    """Yield the first calls of every shipped grader, and one that asks for a single token."""
-    for grader in GRADERS.values():
-        flow = grader.flow(SAMPLE)
-        yield from (step for step in next(flow) if isinstance(step, JudgeCall))
-        flow.close()
-    message: Any = {"role": "user", "content": "Yes or no?"}
-    yield JudgeCall((message,), TextReply, settings={"logprobs": True, "max_tokens": 1})
-
-
-CALLS = list(calls())
-
-
-def replies(mode: str) -> list[Any]:
-    """Return messages of all the forms that are asked again, or read."""
-    texts = ["{}", "no JSON at all", '{"statements": 3}', '```json\n{"a": 1}\n```', "", None]
-    if mode == "JSON_SCHEMA":
-        return [{"role": "assistant", "content": text} for text in texts]
-    called = [
-        {"id": f"c{n}", "type": "function", "function": {"name": "X", "arguments": text}}
-        for n, text in enumerate(("{}", "no JSON", '{"statements": 3}'))
-    ]
-    return [
-        *({"role": "assistant", "content": None, "tool_calls": [call]} for call in called),
-        {"role": "assistant", "content": "said", "tool_calls": called},
-        {"role": "assistant", "content": "no call", "tool_calls": []},
-        {"role": "assistant", "content": 'text {"a": 1} text'},
-    ]
 
 
 def completion(message: Any) -> dict[str, Any]:
@@ -75,60 +42,6 @@ def completion(message: Any) -> dict[str, Any]:
         "choices": [choice],
         "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
     }
-
-
-def by_instructor(call: JudgeCall[Any], mode: Any, settings: AskSettings, said: Any) -> Any:
-    """Ask through instructor, and return the bytes it sends, what it cost, and how it ends."""
-    sent: list[bytes] = []
-
-    def create(**body: Any) -> Any:
-        sent.append(_packed(dict(body), "m"))
-        return ChatCompletion.model_validate(completion(said))
-
-    patched = instructor.patch(create=create, mode=mode)
-    client = instructor.Instructor(client=None, create=patched, mode=mode)
-    meter = Meter()
-    try:
-        end: Any = InstructorJudge(client, settings).ask(call, meter).parsed
-    except GradingError as error:
-        end = repr(error)
-    return sent, meter.total, end
-
-
-def by_direct(call: JudgeCall[Any], mode: Any, settings: AskSettings, said: Any) -> Any:
-    """Ask without instructor; as `by_instructor` otherwise."""
-    sent: list[bytes] = []
-
-    async def post(**body: Any) -> Any:
-        sent.append(_packed(dict(body), "m"))
-        return read_reply(json.dumps(completion(said)).encode())
-
-    client = instructor.AsyncInstructor(
-        client=None, create=instructor.patch(create=post, mode=mode), mode=mode
-    )
-    meter = Meter()
-    try:
-        end: Any = asyncio.run(AsyncDirectJudge(client, settings, post).ask(call, meter)).parsed
-    except GradingError as error:
-        end = repr(error)
-    return sent, meter.total, end
-
-
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.reply_model.__name__)
-def test_it_sends_the_bytes_that_instructor_sends(call: JudgeCall[Any], mode: Any) -> None:
-    """Bodies, re-asks, usage and the final error are equal, for every call and form of reply."""
-    settings = AskSettings(
-        default_model="m",
-        strict=mode.name == "JSON_SCHEMA",
-        schema_only=True,
-        reasks=1,
-        given={"seed": 7},
-    )
-    for said in replies(mode.name):
-        sent, used, end = by_instructor(call, mode, settings, said)
-        assert by_direct(call, mode, settings, said) == (sent, used, end)
-        assert len(sent) == used.calls
 
 
 def test_strings_go_straight_and_own_clients_through_instructor(scripted: Start) -> None:
@@ -167,8 +80,107 @@ def test_a_proxy_is_used_by_every_request(scripted: Start, monkeypatch: pytest.M
     }
 
 
-def test_certificates_of_the_environment_are_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SSL_CERT_FILE is read as the SDK reads it: one that is none is refused."""
+@pytest.mark.parametrize("name", ["NO_PROXY", "no_proxy"])
+def test_no_proxy_alone_keeps_the_straight_way(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Hosts to be asked without a proxy are no proxy; where one is set, they are asked past it."""
+    judge, proxy = scripted(None), scripted(HttpError(400, "through the proxy"))
+    monkeypatch.setenv("OPENAI_BASE_URL", judge.base_url)
+    row = [{"answer": "a", "context": ["c"]}]
+    for environment in ({}, {name: "127.0.0.1"}, {"HTTP_PROXY": proxy.base_url}):
+        for variable, value in environment.items():
+            monkeypatch.setenv(variable, value)
+        assert evaluate(row, client="openai/m").outcomes[0].status == "scored"
+
+    # The SDK says this, the straight way does not.
+    ways = ["connection" in request.headers for request in judge.requests]
+    assert (ways, proxy.requests) == ([False, False, True], [])
+
+
+@pytest.mark.parametrize("transport", ["direct", "sdk"])
+def test_cookies_are_sent_back(scripted: Start, transport: Any) -> None:
+    """What a balancer sets in a reply stands in the next request, and in no other client's."""
+    good = json.dumps(completion({"role": "assistant", "content": json.dumps(GOOD)}))
+    judge = scripted(Raw(good, 200, headers={"set-cookie": "node=7; Path=/"}))
+    rows = [{"id": f"{n}", "answer": "a", "context": ["c"]} for n in range(2)]
+    for _ in range(2):
+        evaluate(rows, client="openai/m", transport=transport, concurrency=1)
+
+    said = [request.headers.get("cookie") for request in judge.requests]
+    assert said == [None, "node=7", None, "node=7"]
+
+
+@pytest.mark.parametrize("transport", ["direct", "sdk"])
+def test_certificates_of_the_environment_are_trusted(
+    monkeypatch: pytest.MonkeyPatch, transport: Any
+) -> None:
+    """SSL_CERT_FILE names whom to trust; nobody else is asked, and never in HTTP/2."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    row = [{"answer": "a", "context": ["c"]}]
+    with _tls_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"https://127.0.0.1:{server.server_port}/v1")
+        with pytest.raises(JudgeUnreachableError, match="not trusted: .*; SSL_CERT_FILE names"):
+            evaluate(row, client="openai/m", transport=transport)
+        monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "localhost.pem"))
+        assert evaluate(row, client="openai/m", transport=transport).outcomes[0].score == 1.0
+    assert server.spoken in (["HTTP/1.1, None"], ["HTTP/1.1, http/1.1"])
+
+
+@contextmanager
+def _busy() -> Iterator[str]:
+    """Listen, and take no connection: the queue is full."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as waiting:
+        for _ in range(3):
+            one = waiting.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(listener.getsockname())
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+
+@contextmanager
+def _judge(answer: Any) -> Iterator[str]:
+    with ScriptedJudge(answer) as judge:
+        yield judge.base_url
+
+
+@pytest.mark.parametrize(
+    ("place", "ends"),
+    [
+        (_judge(Stall(60)), "no reply within the time-out, after all retries"),
+        (_judge(Reset()), "the connection broke, after all retries"),
+        (_busy(), "no connection to the endpoint: Connection timeout to host"),
+        (nullcontext("http://127.0.0.1:9/v1"), "no connection to the endpoint: Cannot connect"),
+    ],
+    ids=["silent", "reset", "busy", "nobody"],
+)
+def test_time_outs_are_those_of_the_sdk(place: Any, ends: str) -> None:
+    """Of connecting and of a reply: both ways end alike, in time."""
+
+    async def said(url: str) -> list[str]:
+        timeout = openai.Timeout(0.1, connect=0.1)
+        http: Any = async_http_client(timeout)
+        sdk = openai.AsyncOpenAI(
+            base_url=url, api_key="k", max_retries=0, timeout=timeout, http_client=http
+        )
+        past = DirectPost(sdk, "/chat/completions", connect_seconds=0.1, reply_seconds=0.1)
+        ways = [
+            past.post(b"{}"),
+            sdk.post("/chat/completions", cast_to=httpx2.Response, content=b"{}"),
+        ]
+        errors = await asyncio.gather(*ways, return_exceptions=True)
+        await past.close()
+        await sdk.close()
+        return [str(translate(e, attempts=1)) for e in errors if isinstance(e, BaseException)]
+
+    with place as url:
+        direct, by_sdk = asyncio.run(said(url))
+    assert direct == by_sdk
+    assert direct.startswith(ends)
+
+
+def test_a_file_without_certificates_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the SDK refuses it."""
     monkeypatch.setenv("SSL_CERT_FILE", __file__)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_BASE_URL", "https://127.0.0.1:9/v1")
@@ -202,20 +214,52 @@ def test_faults_are_named_alike(scripted: Start, transport: Any) -> None:
     assert len(judge.requests) == 5
 
 
-class _Free(BaseModel):
-    """What a user may ask for."""
+class _TlsServer(ThreadingHTTPServer):
+    """Answers over TLS, and would speak HTTP/2 with whoever offers it."""
 
-    note: str
-    marks: dict[str, int] = {}
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _TlsHandler)
+        self.spoken: list[str] = []
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(TLS / "localhost.pem", TLS / "localhost.key")
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Stay silent about clients that do not trust the certificate."""
 
 
-def test_an_open_dictionary_is_sent_in_its_plain_form() -> None:
-    """Strict schemas do not allow it, and both ways leave it out alike."""
-    message: Any = {"role": "user", "content": "Say it."}
-    call = JudgeCall((message,), _Free)
-    settings = AskSettings(default_model="m", strict=True, schema_only=True, reasks=0)
-    for mode in MODES:
-        if mode.name == "TOOLS":
-            continue
-        said = {"role": "assistant", "content": '{"note": "x"}'}
-        assert by_direct(call, mode, settings, said) == by_instructor(call, mode, settings, said)
+class _TlsHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _TlsServer
+    connection: ssl.SSLSocket
+
+    def do_POST(self) -> None:
+        """Give a good reply, and note what was spoken."""
+        self.rfile.read(int(self.headers["content-length"]))
+        chosen = self.connection.selected_alpn_protocol()
+        self.server.spoken.append(f"{self.request_version}, {chosen}")
+        said = {"role": "assistant", "content": json.dumps(GOOD)}
+        content = json.dumps(completion(said)).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep the test's output clean."""
+
+
+@contextmanager
+def _tls_server() -> Iterator[_TlsServer]:
+    server = _TlsServer()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

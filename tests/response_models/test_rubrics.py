@@ -1,5 +1,6 @@
 """Rubrics need no Python: their scores, and what is checked in a reply."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -136,8 +137,10 @@ def test_criteria_that_nobody_sees_are_an_error(
 
 @pytest.mark.parametrize("name", RESPONSE_MODELS)
 def test_every_response_model_has_a_strict_schema(name: str) -> None:
-    """Hosts that take strict schemas get one: no open dictionary, every field required."""
+    """Hosts that take strict schemas get one: no open dictionary, no words beside a reference."""
     strict = strict_response_format(RESPONSE_MODELS[name])
 
     assert strict is not None
     assert "'default'" not in str(strict)
+    assert "'allOf'" not in str(strict)
+    assert not re.search(r"'\$ref': '[^']*',|, '\$ref'", str(strict))
