@@ -6,6 +6,7 @@ A run starts it; see `rag_evals.run.workers`.
 import asyncio
 import os
 import signal
+import threading
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,9 @@ from rag_evals.run.judges import RunJudges
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.row_questions import RowMember
 from rag_evals.run.session import AsyncGradingSession
+from rag_evals.run.worker_beats import Beats, beat_seconds
 from rag_evals.run.worker_messages import (
+    Beat,
     Begin,
     Broken,
     Deal,
@@ -63,6 +66,8 @@ class _Worker(asyncio.Protocol):
         self._gradings: set[asyncio.Task[None]] = set()
         self._told: list[str] = []
         self._ended: list[bytes] = []
+        self._writing = threading.Lock()
+        self._beats = Beats(lambda: self._write(packed(Beat())))
         self._judges: RunJudges
         self._session: AsyncGradingSession
 
@@ -70,8 +75,12 @@ class _Worker(asyncio.Protocol):
         """Grade until the run says that all is graded."""
         loop = asyncio.get_running_loop()
         await loop.connect_read_pipe(lambda: self, os.fdopen(incoming, "rb", 0))
+        moves = asyncio.create_task(self._note_moves())
+        self._beats.begin()
         try:
             await self._grade_all()
+            self._beats.end()
+            moves.cancel()
         except Exception as error:  # noqa: BLE001 - the run says what ended it
             self._send(Broken(sendable(error)))
             await asyncio.Event().wait()
@@ -154,6 +163,10 @@ class _Worker(asyncio.Protocol):
         ended, self._ended = self._ended, []
         self._write(b"".join(ended))
 
+    async def _note_moves(self) -> None:
+        while not await asyncio.sleep(beat_seconds(), False):
+            self._beats.moved()
+
     async def _tell_of_waits(self) -> None:
         while not await asyncio.sleep(1, False):
             if self._session.waiting_seconds >= 1:
@@ -169,8 +182,10 @@ class _Worker(asyncio.Protocol):
     def _write(self, data: bytes) -> None:
         left = memoryview(data)
         try:
-            while left:
-                left = left[os.write(self._outgoing, left) :]
+            # A beat comes from another thread, and must not come between two parts of a message.
+            with self._writing:
+                while left:
+                    left = left[os.write(self._outgoing, left) :]
         except BrokenPipeError:
             os._exit(1)
 

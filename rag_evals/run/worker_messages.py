@@ -77,6 +77,10 @@ class WithoutTemperature(NamedTuple):
     models: list[str]
 
 
+class Beat(NamedTuple):
+    """From a worker: it works."""
+
+
 class Broken(NamedTuple):
     """From a worker: the run cannot go on."""
 
@@ -84,7 +88,7 @@ class Broken(NamedTuple):
 
 
 ToWorker = Begin | Deal | Pause | Finish
-FromWorker = Ready | Graded | Pause | Waiting | WithoutTemperature | Broken
+FromWorker = Ready | Graded | Pause | Waiting | WithoutTemperature | Beat | Broken
 
 
 def packed(message: ToWorker | FromWorker) -> bytes:

@@ -5,11 +5,17 @@ import signal
 import sys
 from collections.abc import Callable
 
+from rag_evals.run.worker_beats import Silence
 from rag_evals.run.worker_messages import FromWorker, Unpacker
 
 
 class WorkerProcess(asyncio.SubprocessProtocol):
-    """One worker process, and the pipes to it."""
+    """One worker process, and the pipes to it.
+
+    Attributes:
+        ended: When it has ended.
+        silent_seconds: How long it had said nothing when it was killed for that; None otherwise.
+    """
 
     def __init__(
         self, take: Callable[[FromWorker], None], ended: Callable[["WorkerProcess"], None]
@@ -17,6 +23,8 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         self._take = take
         self._has_ended = ended
         self._unpacker = Unpacker()
+        self._silence = Silence()
+        self.silent_seconds: float | None = None
         self._transport: asyncio.SubprocessTransport
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -29,6 +37,7 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         """Take what the worker sends."""
         del fd
         assert isinstance(data, bytes), "pipes are not text"
+        self._silence.heard()
         for message in self._unpacker.messages(data):
             self._take(message)
 
@@ -49,8 +58,17 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         """Kill the process, if it has not ended."""
         self._transport.close()
 
+    def look(self) -> None:
+        """Kill the process if it has said nothing for too long; once every `beat_seconds()`."""
+        if (seconds := self._silence.look()) is not None:
+            self.silent_seconds = seconds
+            self.end()
+
     def how_it_ended(self) -> str:
         """Say it in words."""
+        if self.silent_seconds is not None:
+            process = self._transport.get_pid()
+            return f"(process {process}) said nothing for {self.silent_seconds:g} s and was ended"
         code = self._transport.get_returncode()
         if code is not None and code < 0:
             return f"was ended by {signal.Signals(-code).name}"

@@ -6,19 +6,17 @@ outcome. One that ends by itself is replaced, and its rows are graded again.
 """
 
 import asyncio
-import logging
 import sys
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 from rag_evals.core import Usage
 from rag_evals.dataset import ColumnMap, NumberedSample, RowData
-from rag_evals.errors import ConfigurationError, GradingError
+from rag_evals.errors import ConfigurationError
 from rag_evals.grading import Grader
 from rag_evals.judge import LimitShare
 from rag_evals.run.outcome import (
@@ -28,53 +26,17 @@ from rag_evals.run.outcome import (
     short_fingerprint,
 )
 from rag_evals.run.plan import Plan
+from rag_evals.run.worker_beats import beat_seconds
 from rag_evals.run.worker_messages import (
     Broken,
-    Deal,
-    Finish,
     FromWorker,
-    Graded,
     Pause,
     Ready,
-    ToWorker,
     Waiting,
     WithoutTemperature,
-    packed,
     packed_plan,
 )
-from rag_evals.run.worker_process import WorkerProcess, start_process
-from rag_evals.text import one_line
-
-_log = logging.getLogger(__name__)
-_SECONDS_TO_FINISH = 10.0
-# A row that was being graded alone when its worker ended, after it was there at another end.
-_ENDS_OF_A_ROW = 2
-
-
-@dataclass(slots=True, eq=False)
-class DealtRow:
-    """A row that one worker grades with some graders.
-
-    Attributes:
-        graders: Which.
-        row: The row; None until it is dealt.
-        number: Of the row among all that were dealt.
-        ends: For each grader, how the grading ended.
-        lines: For each grader that ended, the line of its outcome, if it was asked for.
-        deaths: How many workers ended by themselves while they graded it.
-    """
-
-    graders: tuple[str, ...]
-    row: NumberedSample | None = None
-    number: int = 0
-    ends: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
-    lines: dict[str, bytes] = field(default_factory=dict)
-    deaths: int = 0
-
-    @property
-    def left(self) -> tuple[str, ...]:
-        """The graders that have not ended."""
-        return tuple(name for name, end in self.ends.items() if not end.done())
+from rag_evals.run.worker_slot import DealtRow, WorkerSlot
 
 
 class WorkerPool:
@@ -95,8 +57,10 @@ class WorkerPool:
         self._waits_until = 0.0
         self._pauses: dict[str, tuple[float, Pause]] = {}
         self._without_temperature: set[str] = set()
+        self._looks: asyncio.Task[None] | None = None
+        self._look_seconds = beat_seconds()
         self._slots = [
-            _Slot(self, each, packed_plan(each, results=results, lines=lines))
+            WorkerSlot(self, each, packed_plan(each, results=results, lines=lines))
             for each in _plans_of_workers(plan)
         ]
 
@@ -144,11 +108,19 @@ class WorkerPool:
             ConfigurationError: One cannot.
         """
         await asyncio.gather(*(slot.start() for slot in self._slots))
+        self._looks = asyncio.create_task(self._look())
         await asyncio.gather(*(slot.ready for slot in self._slots))
 
     async def close(self, *, is_finished: bool) -> None:
         """End the workers: at once, or, where all is graded, once each has closed what it holds."""
+        if self._looks is not None:
+            self._looks.cancel()
         await asyncio.gather(*(slot.close(is_finished=is_finished) for slot in self._slots))
+
+    async def _look(self) -> None:
+        while not await asyncio.sleep(self._look_seconds, False):
+            for slot in self._slots:
+                slot.look()
 
     def _deal(self, dealt: DealtRow, row: NumberedSample) -> None:
         if self._failure is not None:
@@ -159,7 +131,7 @@ class WorkerPool:
         dealt.ends = {name: loop.create_future() for name in dealt.graders}
         min(self._slots, key=lambda slot: slot.load).deal(dealt)
 
-    def take(self, message: FromWorker, slot: "_Slot") -> None:
+    def take(self, message: FromWorker, slot: WorkerSlot) -> None:
         """Take what a worker says to all."""
         match message:
             case Pause(endpoint, seconds, _):
@@ -191,142 +163,6 @@ class WorkerPool:
         self._failure = self._failure or error
         for slot in self._slots:
             slot.fail(error)
-
-
-class _Slot:
-    """The place of one worker: its rows, and its process, which may be replaced."""
-
-    def __init__(self, pool: WorkerPool, plan: Plan, begin: bytes) -> None:
-        self._pool = pool
-        self._places = plan.settings.session.concurrency
-        self._number = plan.settings.session.share.place + 1
-        self._begin = begin
-        self._process: WorkerProcess | None = None
-        self._sent: dict[int, DealtRow] = {}
-        self._left: deque[DealtRow] = deque()
-        self._closing = False
-        self._is_ready = False
-        self._starting: asyncio.Task[None] | None = None
-        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    @property
-    def load(self) -> float:
-        """How much of what it can do at a time it has to do."""
-        return (len(self._sent) + len(self._left)) / self._places
-
-    async def start(self) -> None:
-        """Start a process; once it is ready, it gets the rows that are there."""
-        process = await start_process(self._take, self._ended)
-        self._process = process
-        process.send(self._begin)
-
-    def deal(self, row: DealtRow) -> None:
-        """Give it a row, together with others that it is given now."""
-        self._left.append(row)
-        if len(self._left) == 1:
-            asyncio.get_running_loop().call_soon(self._send_rows)
-
-    def send(self, message: ToWorker) -> None:
-        """Send a message to its process, if there is one that can take it."""
-        if self._process is not None and self._is_ready:
-            self._process.send(packed(message))
-
-    def fail(self, error: Exception) -> None:
-        """End all that waits for it with an error."""
-        ends = [end for row in (*self._sent.values(), *self._left) for end in row.ends.values()]
-        waiting: list[asyncio.Future[Any]] = [self.ready, *ends]
-        for end in waiting:
-            if not end.done():
-                end.set_exception(error)
-                # One error ends the run; nobody waits for most of the others.
-                end.exception()
-
-    async def close(self, *, is_finished: bool) -> None:
-        """End its process."""
-        self._closing = True
-        if self._starting is not None:
-            self._starting.cancel()
-            await asyncio.gather(self._starting, return_exceptions=True)
-        if (process := self._process) is None:
-            return
-        if is_finished:
-            self.send(Finish())
-            await asyncio.wait([process.ended], timeout=_SECONDS_TO_FINISH)
-        process.end()
-        await process.ended
-
-    def _send_rows(self) -> None:
-        if self._process is None or not self._is_ready:
-            return
-        data = []
-        while self._left and self._may_send(self._left[0]):
-            row = self._left.popleft()
-            assert row.row is not None, "it was dealt"
-            try:
-                data.append(packed(Deal(row.number, row.row, row.left)))
-            except Exception as error:  # noqa: BLE001 - whatever is in the user's metadata
-                why = f"the row cannot be given to a worker: {one_line(str(error))}"
-                self._pool.end(row, GradingError(why))
-                continue
-            self._sent[row.number] = row
-        if data:
-            self._process.send(b"".join(data))
-
-    def _may_send(self, row: DealtRow) -> bool:
-        # After an end nobody knows which row it was: they go one at a time.
-        return not self._sent or not (row.deaths or self._is_wary)
-
-    @property
-    def _is_wary(self) -> bool:
-        return any(row.deaths for row in self._sent.values())
-
-    def _take(self, message: FromWorker) -> None:
-        match message:
-            case Graded(number, outcome, line):
-                row = self._sent[number]
-                end = row.ends[outcome.grader]
-                if line is not None:
-                    row.lines[outcome.grader] = line
-                if not end.done():
-                    end.set_result(outcome)
-                if not row.left:
-                    del self._sent[number]
-                    self._send_rows()
-            case Ready():
-                self._is_ready = True
-                if not self.ready.done():
-                    self.ready.set_result(None)
-                self._pool.take(message, self)
-                self._send_rows()
-            case _:
-                self._pool.take(message, self)
-
-    def _ended(self, process: WorkerProcess) -> None:
-        self._process = None
-        if self._closing:
-            return
-        how = f"worker {self._number} {process.how_it_ended()}"
-        was_ready, self._is_ready = self._is_ready, False
-        if not was_ready:
-            error = ConfigurationError(f"{how}, before it could grade; grade without workers")
-            self._pool.fail(error)
-            return
-        rows = list(self._sent.values())
-        for row in rows:
-            row.deaths += 1
-        if len(rows) == 1 and rows[0].deaths >= _ENDS_OF_A_ROW:
-            self._pool.end(rows[0], GradingError(f"{how} while it graded this row, and no other"))
-        again = [row for row in rows if row.left]
-        _log.warning("%s; another takes its place, %d rows are graded again", how, len(again))
-        self._left.extendleft(reversed(again))
-        self._sent.clear()
-        self._starting = asyncio.ensure_future(self._start_again())
-
-    async def _start_again(self) -> None:
-        try:
-            await self.start()
-        except OSError as error:
-            self._pool.fail(error)
 
 
 @asynccontextmanager

@@ -24,6 +24,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.judge.limits import Budget, LimitShare, RequestLimiter
 from rag_evals.run import Status
 from rag_evals.run.settings import processor_cores
+from rag_evals.run.worker_beats import Beats, Silence
 from rag_evals.testing import Script, ScriptedJudge, Stall
 from tests.conftest import Command
 from tests.run.test_interrupt import finish, scores, slowly, write_rows
@@ -121,6 +122,54 @@ def test_a_killed_worker_is_replaced(scripted: Start, caplog: pytest.LogCaptureF
     assert COUNT <= len(judge.requests) <= COUNT + CONCURRENCY // 2
     (said,) = caplog.messages
     assert "was ended by SIGKILL; another takes its place, " in said
+
+
+@needs_proc
+def test_a_worker_that_hangs_is_replaced(
+    scripted: Start, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was stopped says nothing; it is ended, and pays twice for what was in flight."""
+    monkeypatch.setenv("RAG_EVALS_WORKER_SILENCE", "1")
+    judge = scripted(slowly)
+    stopped: list[int] = []
+
+    def stop_one(progress: Any) -> None:
+        if progress.done >= 10 and not stopped:
+            stopped.append(children_of(os.getpid())[0])
+            os.kill(stopped[0], signal.SIGSTOP)
+
+    with caplog.at_level(logging.WARNING):
+        run = evaluate(
+            write_rows(COUNT), client="openai/m", workers=2, concurrency=4, progress=stop_one
+        )
+
+    assert {outcome.status for outcome in run} == {"scored"}
+    assert COUNT <= len(judge.requests) <= COUNT + 2
+    assert has_ended(stopped[0])
+    (said,) = caplog.messages
+    assert f"(process {stopped[0]}) said nothing for 1 s and was ended; another takes" in said
+
+
+def test_silence_counts_while_somebody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word ends it; a worker that has said nothing yet has 300 s; ten times a loop may stand."""
+    monkeypatch.setenv("RAG_EVALS_WORKER_SILENCE", "10")
+    silence = Silence()
+    found = [silence.look() for _ in range(150)]
+    assert found == [None] * 149 + [300.0]
+    silence.heard()
+    assert [silence.look() for _ in range(5)] == [None] * 4 + [10.0]
+
+    now, said = [0.0], []
+    beats = Beats(lambda: said.append(now[0]), clock=lambda: now[0])
+    for second in (50.0, 99.0, 100.0, 200.0):
+        now[0] = second
+        beats.beat()
+    beats.moved()
+    beats.beat()
+    assert said == [50.0, 99.0, 200.0]
+    monkeypatch.setenv("RAG_EVALS_WORKER_SILENCE", "soon")
+    with pytest.raises(ConfigurationError, match="is 'soon'; expected seconds above 0, such as 60"):
+        evaluate(ROWS, client="embedded", workers=2)
 
 
 @needs_proc
