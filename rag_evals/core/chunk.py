@@ -75,6 +75,8 @@ def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
         if listed is None:
             return (Chunk(0, required_text(context, "context")),)
         context = listed
+    if type(context) in (list, tuple):
+        return tuple([_chunk(number, element) for number, element in enumerate(context)])
     body = getattr(context, "body", context)  # what Elasticsearch's client wraps
     if isinstance(body, Mapping):
         context = _of_reply(body)

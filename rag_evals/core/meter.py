@@ -31,7 +31,8 @@ class Meter:
     @property
     def total(self) -> Usage:
         """What was used so far, of all judges."""
-        return sum(self.by_judge.values(), Usage())
+        used = tuple(self.by_judge.values())
+        return used[0] if len(used) == 1 else sum(used, Usage())
 
     def add(
         self,
@@ -43,5 +44,6 @@ class Meter:
     ) -> None:
         """Count one reply, or several, of a call that names this endpoint and this model."""
         asked = (endpoint, model)
-        self.by_judge[asked] = self.by_judge.get(asked, Usage()) + usage
+        before = self.by_judge.get(asked)
+        self.by_judge[asked] = usage if before is None else before + usage
         self.answered_by.update(dict.fromkeys(answered_by))

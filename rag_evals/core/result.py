@@ -76,10 +76,9 @@ class JudgeModel(BaseModel):
     @model_validator(mode="after")
     def _filled(self, info: ValidationInfo) -> Self:
         if facts_of(info) is not None:
-            missing = [
-                name for name in type(self).model_fields if name not in self.model_fields_set
-            ]
-            if missing:
+            fields, given = type(self).model_fields, self.model_fields_set
+            if not given >= fields.keys():
+                missing = [name for name in fields if name not in given]
                 raise ValueError(f"missing: {', '.join(missing)}")
         return self
 

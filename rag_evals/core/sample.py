@@ -5,7 +5,7 @@ from typing import Any
 
 from rag_evals.core.arguments import named_arguments
 from rag_evals.core.chunk import Chunk, ContextInput, chunks_from
-from rag_evals.core.fingerprint import fingerprint
+from rag_evals.core.fingerprint import fingerprint, fingerprint_of_texts
 from rag_evals.core.plain_text import required_text, text_of
 from rag_evals.errors import DataError
 from rag_evals.text import MOST_ITEMS, and_more, html_table, shortened
@@ -92,6 +92,8 @@ class Sample:
             DataError: The metadata of a chunk refers to itself, or is nested too deeply.
         """
         more = [self.language, [dict(chunk.metadata) for chunk in self.context]]
+        if not any(chunk.metadata for chunk in self.context):
+            return fingerprint_of_texts(*self._texts(), *more)[:_ID_DIGITS]
         try:
             return fingerprint(*self._texts(), *more)[:_ID_DIGITS]
         except (ValueError, RecursionError) as error:

@@ -191,7 +191,11 @@ class ColumnMap:
 
     def _recognised(self, row: Mapping[str, Any], name: str) -> str | None:
         """Return the column or path that holds a field by its tool's names, or the usual ones."""
-        preset, columns = self._preset(row), tuple(row)
+        columns = tuple(row)
+        known = None if self.preset is not None else _known_columns(columns)
+        if known is not None:
+            return known[name]
+        preset = self._preset(row)
         paths = () if preset is None else preset.fields.get(name, ())
         keys, usual = _keys(columns), _usual(columns, name)
         for path in paths:
@@ -252,6 +256,15 @@ def _usual(columns: tuple[str, ...], name: str) -> Sequence[str]:
     """Return the columns that have one of the usual names of a field."""
     keys = _keys(columns)
     return tuple(key for candidate in USUAL_NAMES[name] for key in keys.get(candidate, ()))
+
+
+@lru_cache(maxsize=256)
+def _known_columns(columns: tuple[str, ...]) -> Mapping[str, str | None] | None:
+    """Return the column of each field, None for none, where names alone say which it is."""
+    usual = {name: _usual(columns, name) for name in USUAL_NAMES}
+    if preset_of(columns) is not None or any(len(found) > 1 for found in usual.values()):
+        return None
+    return {name: found[0] if found else None for name, found in usual.items()}
 
 
 def _path_in(row: Mapping[str, Any], keys: Mapping[str, tuple[str, ...]], path: str) -> str | None:

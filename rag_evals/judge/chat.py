@@ -155,9 +155,15 @@ def _ordered(fields: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any
 
 
 def _with_attributes(value: Any) -> Any:
-    if isinstance(value, dict):
-        return ChatReply({name: _with_attributes(inner) for name, inner in value.items()})
-    return [_with_attributes(inner) for inner in value] if isinstance(value, list) else value
+    # Parsed JSON has no other containers; a call for each text and number would be felt in a run.
+    if type(value) is dict:
+        return ChatReply(
+            {
+                name: _with_attributes(inner) if type(inner) in (dict, list) else inner
+                for name, inner in value.items()
+            }
+        )
+    return [_with_attributes(inner) for inner in value] if type(value) is list else value
 
 
 def _unreadable(what: str, reply: ChatReply) -> Exception:

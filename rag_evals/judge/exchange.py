@@ -15,6 +15,8 @@ from rag_evals.judge.answering import answering_model
 from rag_evals.judge.replies import complete_tool_call, differing_calls, fault_of, no_reply
 from rag_evals.judge.tokens import usage_of
 
+_NOTHING = Usage()
+
 
 class Exchange:
     """One call while it is being made: what was sent, and what came back so far.
@@ -38,12 +40,15 @@ class Exchange:
         self._calls_made = 1
         self._mode = mode
         self._ends_at = None if seconds is None else time.monotonic() + seconds
-        self.usage = Usage()
+        self.usage = _NOTHING
         self.answered_by: dict[str, None] = {}
 
     def count_reply(self, response: Any, *, again: bool) -> None:
         """Count the tokens of one reply, and note which model says that it answered."""
-        self.usage = self.usage + usage_of(response) + Usage(reasks=int(again))
+        used = usage_of(response)
+        if again:
+            used = replace(used, reasks=1)
+        self.usage = used if self.usage == _NOTHING else self.usage + used
         if (model := answering_model(response)) is not None:
             self.answered_by[model] = None
 

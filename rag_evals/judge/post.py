@@ -16,6 +16,7 @@ from rag_evals.judge.wire import (
     redirected_post,
     redirects_in_a_circle,
     too_long,
+    trusted_certificates,
 )
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ class DirectPost:
 
         self._is_proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
         self._request: httpx2.Request | None = None
+        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+
+        # A run begins with many requests at once, and the SDK takes 1 ms to write one.
+        self._writing = asyncio.Lock()
         self._session: ClientSession | None = None
         self._url: Any = None
 
@@ -83,9 +88,7 @@ class DirectPost:
         """
         if self._is_proxied:
             return None
-        if self._request is None:
-            self._request = await self._written_by_the_sdk()
-        session = self._session or self._open()
+        session = self._session or await self._open()
         import aiohttp  # noqa: PLC0415 - loaded by now
 
         try:
@@ -120,20 +123,23 @@ class DirectPost:
             await sdk.post(self._path, cast_to=httpx2.Response, content=b"{}")
         return written[0]
 
-    def _open(self) -> "ClientSession":
+    async def _open(self) -> "ClientSession":
+        async with self._writing:
+            if self._session is None:
+                self._request = await self._written_by_the_sdk()
+                self._session = self._session_for(self._request)
+            return self._session
+
+    def _session_for(self, request: "httpx2.Request") -> "ClientSession":
         import aiohttp  # noqa: PLC0415 - only with a client that asks
-        import httpx2  # noqa: PLC0415 - loaded by now
         from yarl import URL  # noqa: PLC0415 - comes with aiohttp
 
-        request = self._request
-        assert request is not None, "the SDK has written it"
         self._url = URL(str(request.url), encoded=True)
-        # The same certificates: the system's, or those that SSL_CERT_FILE and SSL_CERT_DIR name.
-        tls: Any = httpx2.create_ssl_context() if self._url.scheme == "https" else True
+        tls: Any = trusted_certificates() if self._url.scheme == "https" else True
         headers = {
             name: value for name, value in request.headers.items() if name not in _NOT_REPEATED
         }
-        self._session = aiohttp.ClientSession(
+        return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=_MOST_CONNECTIONS, keepalive_timeout=_KEPT_ALIVE_SECONDS, ssl=tls
             ),
@@ -147,7 +153,6 @@ class DirectPost:
                 sock_read=self._reply_seconds,
             ),
         )
-        return self._session
 
     def _checked(self, response: "ClientResponse", content: bytes) -> Posted:
         if 200 <= response.status < 300:

@@ -3,7 +3,7 @@
 import json
 import os
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -54,9 +54,12 @@ def price_of(model: str | None) -> Price | None:
     """
     if model is None:
         return None
-    own = os.environ.get(PRICES_VARIABLE)
-    tables = [_read(own)] if own else []
-    name = model.rpartition("/")[2]
+    return _found(model.rpartition("/")[2], os.environ.get(PRICES_VARIABLE) or None)
+
+
+@lru_cache(maxsize=1000)
+def _found(name: str, own: str | None) -> Price | None:
+    tables = [] if own is None else [_read(own)]
     for table in (*tables, _shipped()):
         for known in sorted(table, key=len, reverse=True):
             dated = name.removeprefix(f"{known}-")

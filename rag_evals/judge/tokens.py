@@ -4,8 +4,13 @@ from typing import Any
 
 from rag_evals.core import TextReply, Usage
 
+
+def _paths(*written: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(path.split(".")) for path in written)
+
+
 # What each provider calls it; a dot leads into an object or a dictionary.
-_SENT = (
+_SENT = _paths(
     "usage.prompt_tokens",  # OpenAI, and those who speak as it does; Mistral; LiteLLM
     "usage.input_tokens",  # Anthropic; OpenAI's Responses
     "usage_metadata.prompt_token_count",  # Gemini
@@ -13,7 +18,7 @@ _SENT = (
     "usage.tokens.input_tokens",  # Cohere
     "meta.tokens.input_tokens",  # Cohere's first interface
 )
-_RECEIVED = (
+_RECEIVED = _paths(
     "usage.completion_tokens",
     "usage.output_tokens",
     "usage_metadata.candidates_token_count",
@@ -21,7 +26,7 @@ _RECEIVED = (
     "usage.tokens.output_tokens",
     "meta.tokens.output_tokens",
 )
-_CACHED = (
+_CACHED = _paths(
     "usage.prompt_tokens_details.cached_tokens",
     "usage.input_tokens_details.cached_tokens",
     "usage.cache_read_input_tokens",
@@ -29,7 +34,7 @@ _CACHED = (
     "usage.cacheReadInputTokens",
 )
 # Sent as well, and not within what the provider calls its input.
-_SENT_BESIDE = (
+_SENT_BESIDE = _paths(
     "usage.cache_read_input_tokens",
     "usage.cache_creation_input_tokens",
     "usage.cacheReadInputTokens",
@@ -37,7 +42,7 @@ _SENT_BESIDE = (
 )
 # No reply has so many tokens; infinity is above it, and what is no number is not below it.
 _NO_COUNT = 2**53
-_THOUGHTS = "usage_metadata.thoughts_token_count"
+_THOUGHTS = ("usage_metadata", "thoughts_token_count")
 
 
 def usage_of(completion: object) -> Usage:
@@ -60,14 +65,14 @@ def usage_of(completion: object) -> Usage:
     )
 
 
-def _first(completion: object, paths: tuple[str, ...]) -> int | None:
+def _first(completion: object, paths: tuple[tuple[str, ...], ...]) -> int | None:
     found = (_count(completion, path) for path in paths)
     return next((count for count in found if count is not None), None)
 
 
 # Replies of SDKs that may not be installed have no type here.
-def _count(source: Any, path: str) -> int | None:
-    for name in path.split("."):
+def _count(source: Any, path: tuple[str, ...]) -> int | None:
+    for name in path:
         source = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
         if source is None:
             return None

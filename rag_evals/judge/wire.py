@@ -1,13 +1,17 @@
 """What may an endpoint do to our own clients? A few redirects on its host, a bounded reply."""
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_evals.errors import JudgeOutputError, JudgeRejectedError
 from rag_evals.judge.address_name import address_name
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
     import openai
 
@@ -25,14 +29,38 @@ _OF_THE_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
 
 def http_client(timeout: "openai.Timeout") -> "httpx2.Client":
     """Make the sync HTTP client of one of our SDK clients."""
-    client: httpx2.Client = _sync_class()(timeout=timeout)
+    client: httpx2.Client = _sync_class()(timeout=timeout, verify=trusted_certificates())
     return client
 
 
 def async_http_client(timeout: "openai.Timeout") -> "httpx2.AsyncClient":
     """Make the async HTTP client of one of our SDK clients, on aiohttp."""
-    client: httpx2.AsyncClient = _async_class()(timeout=timeout)
+    client: httpx2.AsyncClient = _async_class()(timeout=timeout, verify=trusted_certificates())
     return client
+
+
+def trusted_certificates() -> "ssl.SSLContext":
+    """Return what connections to an endpoint trust, as the SDKs do.
+
+    That is what they ship with, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. Reading it takes
+    30 ms, so it is read once, and again when these say something else or their files change.
+    """
+    named = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    return _certificates(*((name, _changed_at(name)) for name in named))
+
+
+@cache
+def _certificates(*_named: object) -> "ssl.SSLContext":
+    import httpx2  # noqa: PLC0415 - loaded by now
+
+    return httpx2.create_ssl_context()
+
+
+def _changed_at(path: str | None) -> int | None:
+    try:
+        return Path(path).stat().st_mtime_ns if path else None
+    except (OSError, ValueError):
+        return None
 
 
 @cache

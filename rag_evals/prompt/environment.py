@@ -24,6 +24,7 @@ MAX_SECONDS = 10.0
 
 _MAX_BITS = 10_000
 _STEPS_BETWEEN_LOOKS = 1000
+_MOST_ATTRIBUTES = 1000
 # "%999999d" and "{:>999999}" make long texts of short ones.
 _WIDE_FORMAT = re.compile(r"\d{6,}")
 
@@ -90,11 +91,34 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         super().__init__(**options)
         # Words that nobody wrote are no prompt.
         del self.globals["lipsum"]
+        self._safe_attributes: dict[tuple[type, str], bool] = {}
         self.filters = _bounded_filters()
 
     def join_path(self, template: str, parent: str) -> str:
         """Return the key of the template that `parent` calls `template`."""
         return self.links.get((parent, template), template)
+
+    def filled(self, template: jinja2.Template, variables: Mapping[str, object]) -> str:
+        """Fill a template, as its own `render` does.
+
+        That puts globals and variables together through two layers for every rendering.
+        """
+        context = template.new_context({**self.globals, **variables}, shared=True)
+        try:
+            return self.concat(template.root_render_func(context))
+        except Exception:  # noqa: BLE001 - raised again, with the template's own line
+            self.handle_exception()
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Say whether a template may read an attribute; the type of the object decides."""
+        asked = (type(obj), attr)
+        # A prompt reads the same few attributes of every chunk.
+        if (known := self._safe_attributes.get(asked)) is None:
+            known = super().is_safe_attribute(obj, attr, value)
+            # The names in a filter may come from data, and never end.
+            if len(self._safe_attributes) < _MOST_ATTRIBUTES:
+                self._safe_attributes[asked] = known
+        return known
 
     def bounded(self, items: Iterable[Any]) -> Iterator[Any]:
         """Yield the items of a loop and count its turns."""

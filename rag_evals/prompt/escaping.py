@@ -44,7 +44,10 @@ class TagEscaper:
 
     def chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
         """Escape the texts of chunks and the texts in their metadata."""
-        return [Chunk(c.id, self.text(c.text) or "", self._value(c.metadata)) for c in chunks]
+        return [
+            Chunk(c.id, self.text(c.text) or "", self._value(c.metadata) if c.metadata else {})
+            for c in chunks
+        ]
 
     def texts(self, texts: Sequence[str]) -> list[Chunk]:
         """Escape texts and number them from 0, as a template shows them."""
@@ -70,7 +73,8 @@ def escape_tags(text: str, tags: frozenset[str]) -> str:
         text: Data of a sample.
         tags: Names of tags; without any, the text stays as it is.
     """
-    if not tags:
+    # Most English texts are ASCII without the sign: no need to look for its other forms.
+    if not tags or ("<" not in text and text.isascii()):
         return text
     names = _plain_names(tags)
     return _OPENING.sub(

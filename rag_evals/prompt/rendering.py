@@ -14,6 +14,7 @@ from rag_evals.text import split_sentences
 
 _DATA_NAMES = ("question", "answer", "sentences", "chunks", "context", "reference")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_]\w+)*")
+_MOST_KEPT = 100
 _ALL_FIELDS: frozenset[SampleField] = frozenset(get_args(SampleField))
 
 
@@ -66,6 +67,18 @@ class Rendering:
             tags: Names of tags that data must not forge.
             in_block: It is the data block, not the user's own words.
         """
+        if not prompt.is_same_for_all or (self.examples and prompt.uses("examples")):
+            return self._written(prompt, tags, in_block=in_block)
+        # Instructions are a third of a prompt's work, and the same for a million rows.
+        key = (self.task, self.language, self.hardened, tuple(self.criteria))
+        if (text := prompt.kept.get(key)) is None:
+            text = self._written(prompt, tags, in_block=in_block)
+            # Languages may come from data, and never end.
+            if len(prompt.kept) < _MOST_KEPT:
+                prompt.kept[key] = text
+        return text
+
+    def _written(self, prompt: Prompt, tags: frozenset[str], *, in_block: bool) -> str:
         escape = TagEscaper(tags, hardened=self.hardened)
         examples = [self._example(one, escape, in_block=in_block) for one in self.examples]
         # Most instructions show no data; escaping it for them would double the work of a call.

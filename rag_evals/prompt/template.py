@@ -7,7 +7,7 @@ variables are checked against the ones that exist, and data enters it as values 
 import copy
 import re
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -52,6 +52,7 @@ class Prompt:
         task: What it asks, in one line: its description, else that of what it extends.
         tags: Names of the tags that the template writes; data must not forge them.
         places_data: True when the template shows question, answer or chunks itself.
+        is_same_for_all: True when a sample, its language left out, changes nothing in it.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Prompt:
         self._sources: dict[str, tuple[str, int]] = {origin: (text, line_offset)}
         self._links: dict[tuple[str, str], str] = {}
         used: set[str] = set()
+        draws = False
         tags: set[str] = set()
         blocks: set[str] = set()
         tasks = [self.header.description]
@@ -91,6 +93,7 @@ class Prompt:
             key, chain = pending.pop()
             tree = self._parse(key)
             used |= meta.find_undeclared_variables(tree)
+            draws = draws or any(found.name == "random" for found in tree.find_all(nodes.Filter))
             blocks |= {block.name for block in tree.find_all(nodes.Block)}
             tags.update(
                 tag for data in tree.find_all(nodes.TemplateData) for tag in _TAG.findall(data.data)
@@ -107,6 +110,7 @@ class Prompt:
         self.task = next((task for task in tasks if task), "")
         self.tags = frozenset(tags)
         self.places_data = bool(used & DATA_VARIABLES)
+        self.is_same_for_all = not draws and used.isdisjoint(DATA_VARIABLES | {"reference"})
         self._used = frozenset(used)
         self._blocks = frozenset(blocks)
         # The stem of a shipped prompt: it may have versions in other languages.
@@ -195,6 +199,7 @@ class Prompt:
         changed._links = parent._links | {(self.origin, name): parent.origin for name in names}
         changed.tags = self.tags | parent.tags
         changed._used = self._used | parent._used
+        changed.is_same_for_all = self.is_same_for_all and parent.is_same_for_all
         changed._blocks = self._blocks | parent._blocks
         changed._stem = None
         return changed
@@ -252,7 +257,7 @@ class Prompt:
         self._compile()
         try:
             with counted_work():
-                return self._template.render(variables)
+                return self._environment.filled(self._template, variables)
         except (*_DEEP, *_WRONG) as error:
             raise self._error(_template_line(error), _reason(error), self.origin) from error
 
@@ -280,6 +285,11 @@ class Prompt:
     @cached_property
     def _template(self) -> jinja2.Template:
         return self._environment.get_template(self.origin)
+
+    @cached_property
+    def kept(self) -> dict[Hashable, str]:
+        """What a `Rendering` has made of it before, where that is the same for all samples."""
+        return {}
 
     def _parse(self, name: str) -> nodes.Template:
         text, _ = self._sources[name]
@@ -311,8 +321,8 @@ class Prompt:
         return PromptError(f"{place}: {message}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the compiled template behind: it cannot be pickled and is made again."""
-        dropped = ("_environment", "_template")
+        """Leave behind what was made of the texts: it cannot be pickled, or is made again."""
+        dropped = ("_environment", "_template", "kept")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
 

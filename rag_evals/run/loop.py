@@ -18,7 +18,7 @@ from rag_evals.run.earlier_outcomes import read_earlier_outcomes
 from rag_evals.run.in_flight import in_flight
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Plan
-from rag_evals.run.progress import Progress, Report, reporting
+from rag_evals.run.progress import Progress, Report, reporting, silent
 from rag_evals.run.refusals import Refusals
 from rag_evals.run.row_grader import RowGrader, row_grader_of
 from rag_evals.run.run import Run
@@ -251,6 +251,8 @@ class Runner:
         self._tell()
 
     def _tell(self) -> None:
+        if self._report is silent:
+            return
         self._report(
             Progress(
                 done=self._done,

@@ -269,16 +269,50 @@ def _result(
     )
 
 
-def outcome_from_result(
-    grading: GradingIdentity, result: BaseModel, seconds: float, usage: Usage
+def outcome_of(
+    grading: GradingIdentity,
+    ended: BaseModel | Exception,
+    seconds: float,
+    usage: Usage,
+    cost_usd: float | None,
+    answered_by: tuple[str, ...],
 ) -> Outcome:
-    """Make the outcome of a grading that returned a result.
+    """Make the outcome of a grading, however it ended.
+
+    Args:
+        grading: Which grading it is.
+        ended: What the grader returned, or raised.
+        seconds: How long it took.
+        usage: Tokens and calls.
+        cost_usd: As in `Outcome`.
+        answered_by: As in `Outcome`.
+    """
+    if not isinstance(ended, Exception):
+        try:
+            return outcome_from_result(grading, ended, seconds, usage, cost_usd, answered_by)
+        except Exception as error:  # noqa: BLE001 - a result's own properties may raise
+            ended = error
+    made = outcome_from_error(grading, ended, seconds, usage)
+    return replace(made, cost_usd=cost_usd, answered_by=answered_by)
+
+
+def outcome_from_result(
+    grading: GradingIdentity,
+    result: BaseModel,
+    seconds: float,
+    usage: Usage,
+    cost_usd: float | None = None,
+    answered_by: tuple[str, ...] = (),
+) -> Outcome:
+    """Make the outcome of a grading that returned a result; arguments as for `outcome_of`.
 
     Args:
         grading: Which grading it is.
         result: What the grader returned; its `score` counts unless it says `not_scorable`.
         seconds: How long it took.
-        usage: What it cost.
+        usage: Tokens and calls.
+        cost_usd: As in `Outcome`.
+        answered_by: As in `Outcome`.
     """
     reason: NotScorableReason | None = getattr(result, "not_scorable", None)
     score = None if reason else float(result.score)  # type: ignore[attr-defined]  # checked before the run
@@ -296,6 +330,8 @@ def outcome_from_result(
         attempts=usage.calls,
         seconds=seconds,
         usage=usage,
+        cost_usd=cost_usd,
+        answered_by=answered_by,
         warnings=tuple(getattr(result, "warnings", ())),
         tallies=dict(getattr(result, "tallies", {})),
         repeats=tuple(getattr(result, "repeated_scores", ())),

@@ -91,6 +91,10 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
+def silent(progress: Progress) -> None:
+    """Show nothing."""
+
+
 @contextmanager
 def reporting(
     progress: Report | bool | None, stream: TextIO | None = None, *, language: str = "en"
@@ -114,7 +118,7 @@ def reporting(
         finally:
             line.close()
     elif progress is False or (progress is None and not stream.isatty()):
-        yield lambda _: None
+        yield silent
     elif stream.isatty():
         with _bar(stream, phrases(language)) as report:
             yield report

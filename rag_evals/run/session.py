@@ -8,9 +8,10 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from itertools import count
 from typing import Any
+
+from pydantic import BaseModel
 
 from rag_evals.core import Meter, Sample, Usage, Work, watching
 from rag_evals.dataset import NumberedSample, RowData
@@ -25,8 +26,7 @@ from rag_evals.run.loop_thread import LoopThread
 from rag_evals.run.outcome import (
     GradingIdentity,
     Outcome,
-    outcome_from_error,
-    outcome_from_result,
+    outcome_of,
     short_fingerprint,
 )
 from rag_evals.run.plan import Plan
@@ -159,31 +159,29 @@ class AsyncGradingSession:
             began = time.monotonic()
             grading = GradingIdentity.of(row, grader.name, self._fingerprints[grader.name])
             try:
-                outcome = await self._ended(grading, row, grader, meter, began, together)
+                ended = await self._ended(row, grader, meter, together)
             finally:
                 # Also what was paid for a row that nobody waits for any more.
                 cost = self._count(grader, meter)
-            return replace(outcome, cost_usd=cost, answered_by=tuple(meter.answered_by))
+            seconds = time.monotonic() - began if isinstance(row.sample, Sample) else 0.0
+            return outcome_of(grading, ended, seconds, meter.total, cost, tuple(meter.answered_by))
 
     async def _ended(
         self,
-        grading: GradingIdentity,
         row: NumberedSample,
         grader: Grader[Any],
         meter: Meter,
-        began: float,
         together: RowMember | None,
-    ) -> Outcome:
+    ) -> BaseModel | Exception:
         if not isinstance(row.sample, Sample):
-            return outcome_from_error(grading, row.sample, 0.0, meter.total)
+            return row.sample
         try:
             named = self._judges.named if together is None else together.named
-            result = await drive_async(grader.flow(row.sample), self._judge, meter, named=named)
-            return outcome_from_result(grading, result, time.monotonic() - began, meter.total)
+            return await drive_async(grader.flow(row.sample), self._judge, meter, named=named)
         except (ConfigurationError, PendingError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure
-            return outcome_from_error(grading, error, time.monotonic() - began, meter.total)
+            return error
 
     def close(self) -> None:
         """Take no more rows."""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from rag_evals.core import Sample, fingerprint
+from rag_evals.core.fingerprint import fingerprint_of_texts
 
 
 def test_equal_values_have_equal_digits() -> None:
@@ -33,6 +34,13 @@ def test_equal_values_have_equal_digits() -> None:
 def test_other_values_have_other_digits(one: tuple[Any, ...], other: tuple[Any, ...]) -> None:
     """Neither the border between two parts nor their types are lost."""
     assert fingerprint(*one) != fingerprint(*other)
+
+
+def test_texts_have_the_same_digits_on_the_short_way() -> None:
+    """Runs of earlier versions know rows by the long one."""
+    signs = "".join(chr(code) for code in range(0x3000) if not 0xD800 <= code < 0xE000)
+    parts: tuple[Any, ...] = (signs, None, [signs, "\U0001f600"], "да", [{}, {}])
+    assert fingerprint_of_texts(*parts) == fingerprint(*parts)
 
 
 def test_keys_of_several_types_are_taken() -> None:

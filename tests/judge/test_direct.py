@@ -3,6 +3,8 @@
 import asyncio
 import gzip
 import json
+import logging
+import os
 import socket
 import ssl
 import threading
@@ -22,7 +24,7 @@ from rag_evals.judge.ask import AskOptions
 from rag_evals.judge.clients import async_judge_for
 from rag_evals.judge.failures import translate
 from rag_evals.judge.post import DirectPost
-from rag_evals.judge.wire import async_http_client
+from rag_evals.judge.wire import async_http_client, trusted_certificates
 from rag_evals.testing import HttpError, Raw, Reply, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import statement
 
@@ -186,6 +188,43 @@ def test_a_file_without_certificates_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("OPENAI_BASE_URL", "https://127.0.0.1:9/v1")
     with pytest.raises((ssl.SSLError, GradingError, ConfigurationError)):
         evaluate([{"answer": "a", "context": ["c"]}], client="openai/m")
+
+
+def test_certificates_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes 30 ms; another file, or the same one changed, is read anew."""
+    known = trusted_certificates()
+    assert trusted_certificates() is known
+    file = tmp_path / "ca.pem"
+    file.write_text(ssl.DER_cert_to_PEM_cert(known.get_ca_certs(binary_form=True)[0]))
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    other = trusted_certificates()
+    assert other is not known
+    file.write_text("no certificate")
+    os.utime(file, (1, 1))
+    with pytest.raises(ssl.SSLError):
+        trusted_certificates()
+
+
+def test_the_sdk_writes_one_request_for_a_run(scripted: Start) -> None:
+    """Address, headers and key come from it; many rows that begin together wait for one."""
+    scripted(GOOD)
+    rows = [{"id": f"{n}", "answer": "a", "context": ["c"]} for n in range(8)]
+    written: list[str] = []
+
+    class Counted(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            written.append(record.getMessage())
+
+    log, handler = logging.getLogger("httpx2"), Counted()
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        evaluate(rows, client="openai/m", concurrency=8)
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+    assert len([line for line in written if "chat/completions" in line]) == 1
 
 
 @pytest.mark.parametrize("transport", ["direct", "sdk"])

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from rag_evals.base import ContextEvaluation
+from rag_evals.core import Sample
 from rag_evals.errors import PromptError, UnknownNameError
 from rag_evals.prompt import VARIABLES, Prompt, shipped_names, shipped_source
+from rag_evals.response_models import FaithfulnessResult
 
 EMPTY = dict.fromkeys(VARIABLES)
 
@@ -156,3 +159,39 @@ def test_an_unknown_shipped_prompt_gets_the_nearest() -> None:
     """The message suggests a name."""
     with pytest.raises(UnknownNameError, match="did you mean 'score_faithfulness'"):
         shipped_source("score_faithfullness")
+
+
+def test_instructions_are_written_once_for_all_samples(tmp_path: Path) -> None:
+    """A language, a rubric or chance changes them; what another prompt made is never taken."""
+    samples = [Sample(answer=word, context=["c"]) for word in ("a", "b")]
+    grader = ContextEvaluation("{{ task }}Judge{{ language or '' }}.", FaithfulnessResult)
+    prompt = grader._prompt
+    first, second = (grader.messages(sample)[0]["content"] for sample in samples)
+    assert first == second == "Judge."
+    assert prompt.kept == {("", None, True, ()): "Judge."}
+    assert grader.with_language("ru").messages(samples[0])[0]["content"] == "Judgeru."
+    assert pickle.loads(pickle.dumps(prompt)).kept == {}
+
+    (tmp_path / "drawn.jinja").write_text("{{ range(9**6)|random }}")
+    for text in ("{{ range(9)|random }}", "{% include 'drawn.jinja' %}", "Mind {{ reference }}."):
+        assert not Prompt(text, places=[tmp_path]).is_same_for_all
+
+
+def test_languages_without_end_fill_no_memory() -> None:
+    """They may come from a column of the data."""
+    grader = ContextEvaluation("Judge.", FaithfulnessResult)
+    codes = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrstuvwxyz"]
+    for code in codes:
+        grader.messages(Sample(answer="a", context=["c"], language=code))
+    assert len(grader._prompt.kept) == 100
+
+
+def test_what_a_template_may_read_does_not_depend_on_what_it_read_before() -> None:
+    """Attributes are looked at once for each type: a list is not a text."""
+    prompt = Prompt("{{ answer.index('a') }}{{ chunks.index('b') }}")
+    for _ in range(2):
+        assert prompt.render(EMPTY | {"answer": "ba", "chunks": ["b"]}) == "10"
+    refused = Prompt("{{ answer.upper() }}{{ chunks.append('c') }}")
+    for _ in range(2):
+        with pytest.raises(PromptError, match="append"):
+            refused.render(EMPTY | {"answer": "ba", "chunks": ["b"]})
