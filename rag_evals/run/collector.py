@@ -1,10 +1,15 @@
 """When does Python's garbage collector only cost time? Ways to pause it then."""
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 _YOUNG_OBJECTS = 10_000
+
+# Runs in several threads share one collector: the first settles the heap, the last one ends it.
+_lock = threading.Lock()
+_thresholds: list[tuple[int, int, int]] = []
 
 
 @contextmanager
@@ -15,15 +20,21 @@ def settled_heap() -> Iterator[None]:
     loaded: a fifth of the run's CPU. It also runs more rarely while a run goes on: a row makes
     hundreds of objects, and next to none that only the collector can free.
     """
-    young, *older = gc.get_threshold()
-    gc.freeze()
-    # 0 is a user's wish to have none.
-    gc.set_threshold(young and max(young, _YOUNG_OBJECTS), *older)
+    with _lock:
+        young, *older = found = gc.get_threshold()
+        _thresholds.append(found)
+        gc.freeze()
+        # 0 is a user's wish to have none.
+        gc.set_threshold(young and max(young, _YOUNG_OBJECTS), *older)
     try:
         yield
     finally:
-        gc.set_threshold(young, *older)
-        gc.unfreeze()
+        with _lock:
+            before = _thresholds.pop()
+            # The last one to end finds what the first one to begin has found.
+            if not _thresholds:
+                gc.set_threshold(*before)
+                gc.unfreeze()
 
 
 @contextmanager
