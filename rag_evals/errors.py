@@ -7,6 +7,7 @@ RagEvalsError
 │   ├── FixedGraderError          an attribute set on a grader; an AttributeError too
 │   ├── PromptError               a prompt file or text that is missing or invalid
 │   ├── MissingExtraError         an optional library is not installed
+│   ├── UnknownBatchError         the endpoint has a batch, or its results, no more
 │   └── EventLoopError            an async client was used in another event loop before
 ├── DataError                     a file or a row that cannot be read: fix the data
 │   ├── MissingColumnError
@@ -51,6 +52,10 @@ class RagEvalsError(Exception):
 
 class ConfigurationError(RagEvalsError):
     """A setting, a name or a combination is invalid; nothing was sent."""
+
+
+class UnknownBatchError(ConfigurationError):
+    """The endpoint has no batch of that name for this key, or has its results no more."""
 
 
 class UnknownNameError(ConfigurationError):

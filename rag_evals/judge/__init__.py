@@ -23,6 +23,7 @@ NAMES = {
         "BatchResult",
         "batch_host",
         "batch_price_share",
+        "open_batch_api",
         "read_result",
     ),
     "call_settings": ("wanted_settings",),

@@ -13,6 +13,7 @@ from rag_evals.judge.batches import BatchResult as BatchResult
 from rag_evals.judge.batches import BatchState as BatchState
 from rag_evals.judge.batches import batch_host as batch_host
 from rag_evals.judge.batches import batch_price_share as batch_price_share
+from rag_evals.judge.batches import open_batch_api as open_batch_api
 from rag_evals.judge.batches import read_result as read_result
 from rag_evals.judge.call_settings import wanted_settings as wanted_settings
 from rag_evals.judge.clients import Client as Client

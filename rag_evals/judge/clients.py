@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
     from openai import AsyncOpenAI, OpenAI
 
+    from rag_evals.judge.answering_http import Answering
     from rag_evals.judge.direct import Post
     from rag_evals.judge.limits import RequestLimiter
     from rag_evals.judge.raw_clients import AnthropicClient, GoogleClient
@@ -198,6 +199,7 @@ async def own_async_judge(
     limiter: "RequestLimiter",
     reply_seconds: float,
     options: AskOptions = DEFAULT_OPTIONS,
+    answer: "Answering | None" = None,
 ) -> AsyncIterator[tuple[AsyncInstructorJudge | AsyncDecisionJudge, object]]:
     """Make a judge and its client for one run, and close the client behind it.
 
@@ -207,6 +209,7 @@ async def own_async_judge(
         limiter: What the run's requests pass.
         reply_seconds: Time-out of one try, at most.
         options: As for `judge_for`.
+        answer: Stands in for the network of a provider's own library.
     """
     endpoint = read_endpoint(spec)
     built = _build(
@@ -214,6 +217,7 @@ async def own_async_judge(
         asynchronous=True,
         limiter=limiter,
         reply_seconds=min(reply_seconds, _REPLY_SECONDS),
+        answer=answer,
     )
     try:
         if endpoint.wire != CHAT:
@@ -311,6 +315,7 @@ def _build(
     asynchronous: bool,
     limiter: "RequestLimiter | None" = None,
     reply_seconds: float = _REPLY_SECONDS,
+    answer: "Answering | None" = None,
 ) -> BuiltClient:
     check_address(endpoint)
     if endpoint.provider in OPENAI_HOSTS:
@@ -318,7 +323,11 @@ def _build(
             endpoint, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds
         )
     client = build_own_sdk(
-        endpoint, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds
+        endpoint,
+        asynchronous=asynchronous,
+        limiter=limiter,
+        seconds=reply_seconds,
+        answer=answer,
     )
     return BuiltClient(client, strict=False)
 

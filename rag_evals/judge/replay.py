@@ -5,14 +5,18 @@ A flow runs against the replies that are there. The first request without one en
 So what is asked, what is wrong with a reply, and how it is asked again are those of every call.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+from pydantic_core import from_json
 
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, fingerprint
 from rag_evals.errors import JudgeUnavailableError, PendingError
-from rag_evals.judge.ask import AskOptions
+from rag_evals.judge.answering_http import Answered
+from rag_evals.judge.ask import AskOptions, AsyncInstructorJudge
 from rag_evals.judge.batches import batch_host
 from rag_evals.judge.call_settings import check_taken
 from rag_evals.judge.chat import ChatReply, read_reply
@@ -28,6 +32,7 @@ MOST_TRIES = TRANSPORT_RETRIES + 1
 """So often a request is sent whose reply is an error that may pass."""
 
 _KEY_VERSION = 1
+_OK = 200
 _SECONDS = 90.0
 
 
@@ -53,11 +58,29 @@ class Attempt:
         Raises:
             Exception: What a client would have raised.
         """
+        return usable(read_reply(self.body().encode()))
+
+    def body(self) -> str:
+        """Return the body of the reply.
+
+        Raises:
+            Exception: As above.
+        """
         if self.reply is not None:
-            return usable(read_reply(self.reply.encode()))
+            return self.reply
         if self.status is not None:
             raise status_error(self.status, self.fault.encode())
         raise JudgeUnavailableError(f"no reply after {self.number} batches: {self.fault}")
+
+    def answered(self) -> Answered:
+        """Return the reply, or the error, as the network would have brought it.
+
+        Raises:
+            JudgeUnavailableError: There is neither.
+        """
+        if self.status is not None:
+            return Answered(self.status, self.fault.encode())
+        return Answered(_OK, self.body().encode())
 
 
 class ArrivedReplies(Protocol):
@@ -85,7 +108,11 @@ class ReplayedJudge:
     waiting_seconds = 0.0
 
     def __init__(
-        self, judge: AsyncDirectJudge, client: object, spec: str, answers: ArrivedReplies
+        self,
+        judge: AsyncInstructorJudge,
+        client: object,
+        spec: str,
+        answers: ArrivedReplies,
     ) -> None:
         self._judge = judge
         self._client = client
@@ -115,9 +142,13 @@ class ReplayedJudge:
         """
         requests = _Requests(self._spec, self._answers, call.sample_index)
         used = Meter()
+        token = _asked_now.set(requests)
         try:
-            return await self._judge.posting(requests.post).ask(call, used)
+            if isinstance(self._judge, AsyncDirectJudge):
+                return await self._judge.posting(requests.post).ask(call, used)
+            return await self._judge.ask(call, used)
         finally:
+            _asked_now.reset(token)
             # Equal calls of several rows are sent once: one of the rows has paid.
             mine = requests.first is None or self._answers.is_paid_here(requests.first)
             counted = used.total if mine else Usage(cache_hits=1)
@@ -139,19 +170,38 @@ class _Requests:
         self.first: str | None = None
 
     async def post(self, **body: Any) -> ChatReply:
-        body |= body.pop("extra_body", {})
+        """Answer a request of ours."""
+        return self._arrived(body | body.pop("extra_body", {}), Attempt.read).read()
+
+    async def answer(self, content: bytes) -> Answered:
+        """Answer a request of a provider's own library."""
+        return self._arrived(from_json(content), Attempt.body).answered()
+
+    def _arrived(self, body: dict[str, Any], read: Callable[[Attempt], object]) -> Attempt:
+        """Return what came of a request for good.
+
+        Raises:
+            PendingError: Nothing yet, or a fault that may pass.
+        """
         key = fingerprint(_KEY_VERSION, endpoint_of(self._spec), body, self._sample_index)
         self.first = self.first or key
         found = self._answers.attempt(key)
         if found is None:
             raise _pending(self._spec, key, body)
         try:
-            return found.read()
-        except Exception as error:
+            read(found)
+        except Exception as error:  # noqa: BLE001 - whatever a client would have raised
             passes = isinstance(error, JudgeUnavailableError) or may_pass(error, read_fault(error))
             if passes and found.number < MOST_TRIES:
                 raise _pending(self._spec, key, body) from None
-            raise
+        return found
+
+
+_asked_now: ContextVar[_Requests] = ContextVar("asked_now")
+
+
+async def _answer(content: bytes) -> Answered:
+    return await _asked_now.get().answer(content)
 
 
 def _pending(spec: str, key: str, body: dict[str, Any]) -> PendingError:
@@ -182,8 +232,14 @@ async def replayed_judge(
     assert isinstance(client, str), "whoever replays has looked for a string"
     batch_host(client)
     opened = own_async_judge(
-        client, model, limiter=RequestLimiter(1), reply_seconds=_SECONDS, options=options
+        client,
+        model,
+        limiter=RequestLimiter(1),
+        reply_seconds=_SECONDS,
+        # What is sent is the same on both ways, and only one can be read without sending.
+        options=replace(options, transport="direct"),
+        answer=_answer,
     )
     async with opened as (judge, made):
-        assert isinstance(judge, AsyncDirectJudge), "hosts of batches are asked directly"
+        assert isinstance(judge, AsyncInstructorJudge), "hosts of batches are asked for text"
         yield ReplayedJudge(judge, made, client, answers)

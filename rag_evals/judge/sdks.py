@@ -9,16 +9,22 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rag_evals.errors import ConfigurationError, MissingExtraError, RagEvalsError
+from rag_evals.judge.answering_http import answering_http
 from rag_evals.judge.deadline import call_in_thread
 from rag_evals.judge.providers import Endpoint
 from rag_evals.judge.redact import redact
+from rag_evals.judge.request_retries import TRANSPORT_RETRIES
 from rag_evals.judge.sending import repeating, repeating_async, seconds_for_one_try
 
 if TYPE_CHECKING:
+    from rag_evals.judge.answering_http import Answering
     from rag_evals.judge.limits import RequestLimiter
+
+_FILE_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class OwnSdk:
         make: Makes the client, given the model, whether it is async, and the seconds for one try.
         keys: Environment variables that may hold the key; empty where the SDK looks for it.
         addresses: Environment variables that may name another address.
+        asks: Where its client asks a model; only for those whose client takes another transport.
     """
 
     module: str
@@ -58,6 +65,7 @@ class OwnSdk:
     make: Make
     keys: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
+    asks: str = ""
 
     @property
     def key(self) -> str | None:
@@ -81,7 +89,12 @@ class OwnSdk:
 
 
 def build_own_sdk(
-    endpoint: Endpoint, *, asynchronous: bool, limiter: "RequestLimiter | None", seconds: float
+    endpoint: Endpoint,
+    *,
+    asynchronous: bool,
+    limiter: "RequestLimiter | None",
+    seconds: float,
+    answer: "Answering | None" = None,
 ) -> Any:
     """Make an instructor client over a provider's own SDK.
 
@@ -90,28 +103,44 @@ def build_own_sdk(
         asynchronous: Make one that is awaited.
         limiter: What the requests of a run pass; None for a single grading.
         seconds: Time-out of one try.
+        answer: Stands in for the network of an async client; each request is sent once.
 
     Raises:
         MissingExtraError: The SDK is not installed.
         ConfigurationError: There is no key, or the SDK makes no client.
     """
-    own = OWN_SDKS[endpoint.provider]
-    check_own_sdk(endpoint.provider)
+    made = _made(endpoint, asynchronous, seconds)
     import instructor  # noqa: PLC0415 - loads its runtime
     from instructor import Provider  # noqa: PLC0415 - as above
 
+    if answer is not None:
+        sdk = made.sdk.with_options(http_client=answering_http(made.sdk, answer))
+        made = replace(made, sdk=sdk)
+        create: Any = attrgetter(OWN_SDKS[endpoint.provider].asks)(sdk)
+    else:
+        create = repeating_async(made.send, limiter) if asynchronous else repeating(made.send)
+    provider, mode = Provider(made.provider), instructor.Mode[made.mode]
+    kind: Any = instructor.AsyncInstructor if asynchronous else instructor.Instructor
+    patched = instructor.patch(create=create, mode=mode, provider=provider)
+    return kind(client=made.sdk, create=patched, mode=mode, provider=provider)
+
+
+def sdk_for_files(endpoint: Endpoint) -> Any:
+    """Make a provider's own client for what is no chat: files and batches."""
+    sdk = _made(endpoint, False, _FILE_SECONDS).sdk
+    return sdk.with_options(max_retries=TRANSPORT_RETRIES)
+
+
+def _made(endpoint: Endpoint, asynchronous: bool, seconds: float) -> Made:
+    own = OWN_SDKS[endpoint.provider]
+    check_own_sdk(endpoint.provider)
     try:
-        made = own.make(endpoint.model, asynchronous, seconds)
+        return own.make(endpoint.model, asynchronous, seconds)
     except RagEvalsError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever an SDK raises, it makes no client
         said = " ".join(redact(str(error), own.key).split())
         raise ConfigurationError(f"provider {endpoint.provider!r}: {said[:300]}") from None
-    create = repeating_async(made.send, limiter) if asynchronous else repeating(made.send)
-    provider, mode = Provider(made.provider), instructor.Mode[made.mode]
-    kind: Any = instructor.AsyncInstructor if asynchronous else instructor.Instructor
-    patched = instructor.patch(create=create, mode=mode, provider=provider)
-    return kind(client=made.sdk, create=patched, mode=mode, provider=provider)
 
 
 def _first_set(names: tuple[str, ...]) -> str:
@@ -345,6 +374,7 @@ OWN_SDKS: dict[str, OwnSdk] = {
         _anthropic,
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
         ("ANTHROPIC_BASE_URL",),
+        asks="messages.create",
     ),
     "bedrock": OwnSdk("boto3", "boto3", _bedrock, (), ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",)),
     "cohere": OwnSdk(
@@ -353,7 +383,10 @@ OWN_SDKS: dict[str, OwnSdk] = {
     "google": _GEMINI,
     "gemini": _GEMINI,
     "generative-ai": _GEMINI,
-    "groq": OwnSdk("groq", "groq", _groq, ("GROQ_API_KEY",), ("GROQ_BASE_URL",)),
+    "groq": OwnSdk(
+        *("groq", "groq", _groq, ("GROQ_API_KEY",), ("GROQ_BASE_URL",)),
+        asks="chat.completions.create",
+    ),
     # Which key it needs depends on the model; it says so itself.
     "litellm": OwnSdk("litellm", "litellm", _litellm),
     "mistral": OwnSdk(

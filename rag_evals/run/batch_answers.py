@@ -4,7 +4,6 @@ Each request without a reply is one line of the next part. Parts are files for o
 model, as large as the provider takes them.
 """
 
-import json
 import os
 import uuid
 from collections.abc import Iterator
@@ -61,7 +60,7 @@ class RoundAnswers:
             return
         self._noted.add(name)
         host = batch_host(missing.endpoint)
-        line = _line(missing, host)
+        line = host.line(missing.key, missing.body)
         place = (missing.endpoint, str(missing.body["model"]))
         file = self._open.get(place)
         if file is not None and not file.has_room(len(line)):
@@ -127,12 +126,6 @@ class _PartFile:
         self.file.write(line)
         self._bytes_left -= len(line)
         self.requests.append((key, owner))
-
-
-def _line(missing: PendingError, host: BatchHost) -> bytes:
-    asked = {"custom_id": missing.key, "method": "POST", "url": host.url, "body": missing.body}
-    # As text, whatever the letters: bytes are what a provider limits.
-    return json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 class AskedInBatches:

@@ -38,6 +38,7 @@ CREATE TABLE IF NOT EXISTS parts (
 );
 CREATE TABLE IF NOT EXISTS command (options TEXT NOT NULL);
 """
+_ATTEMPT = "INSERT OR REPLACE INTO attempts (key, n, reply, status, fault) VALUES (?, ?, ?, ?, ?)"
 _COLUMNS = "number, name, endpoint, model, requests, ended, status, file, batch"
 
 WRITTEN, SENDING, GIVEN = "written", "sending", "given"
@@ -185,7 +186,7 @@ class BatchTable:
         Args:
             part: The part; what has no result was not worked off.
             status: How its batch ended.
-            results: In any order; of several for one request the first counts.
+            results: In any order; of several for one request the first reply counts.
         """
         with self._connection as connection:
             rows = connection.execute(
@@ -193,16 +194,17 @@ class BatchTable:
                 "ON a.key = r.key WHERE part = ? GROUP BY r.key",
                 (part.number,),
             )
-            left: dict[str, int] = dict(rows.fetchall())
-            add = "INSERT INTO attempts (key, n, reply, status, fault) VALUES (?, ?, ?, ?, ?)"
+            asked: dict[str, int] = dict(rows.fetchall())
+            read: dict[str, bool] = {}
             for found in results:
-                if (number := left.pop(found.key, None)) is not None:
-                    row = (found.key, number, found.reply, found.status, found.fault)
-                    connection.execute(add, row)
+                # Each request counts once; a reply is worth more than an error.
+                if found.key in asked and not read.get(found.key):
+                    read[found.key] = found.reply is not None
+                    row = (found.key, asked[found.key], *found[1:])
+                    connection.execute(_ATTEMPT, row)
             why = f"the batch is {status} and has no reply to it"
-            connection.executemany(
-                add, [(key, number, None, None, why) for key, number in left.items()]
-            )
+            lost = asked.keys() - read.keys()
+            connection.executemany(_ATTEMPT, [(key, asked[key], None, None, why) for key in lost])
             self._end(connection, part.number, status)
 
     def release(self, part: BatchPart, status: str) -> None:

@@ -5,14 +5,15 @@ is sent; once that has come, the next round gets further, until no row is pendin
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rag_evals.errors import ConfigurationError
-from rag_evals.judge import ENDED, BatchApi, BatchResult, BatchState, batch_host, read_result
+from rag_evals.errors import ConfigurationError, JudgeUnavailableError, UnknownBatchError
+from rag_evals.judge import ENDED, BatchApi, BatchState, batch_host, open_batch_api
 from rag_evals.run.batch_answers import RoundAnswers
+from rag_evals.run.batch_results import Tell, let_go, take_batch, take_file
 from rag_evals.run.batch_table import GIVEN, SENDING, WRITTEN, BatchPart, BatchTable
 from rag_evals.run.loop import runner_of
 from rag_evals.run.plan import Plan
@@ -25,9 +26,6 @@ _FIRST_WAIT_SECONDS = 0.2
 _LONGEST_WAIT_SECONDS = 60.0
 _WAIT_FACTOR = 1.5
 
-Tell = Callable[[str], object]
-"""Is told in a line where the batches stand."""
-
 
 @dataclass(frozen=True, slots=True)
 class BatchSteps:
@@ -37,12 +35,14 @@ class BatchSteps:
         take: Take the results that are there.
         send: Send what is missing.
         wait: Do both until no row is pending.
+        again: Send again what stands in batches that the endpoint has no more.
         max_requests: Requests of one batch, at most; None takes what the provider says.
     """
 
     take: bool = True
     send: bool = True
     wait: bool = False
+    again: bool = False
     max_requests: int | None = None
 
 
@@ -80,7 +80,7 @@ async def aexecute_batches(
         if command is not None:
             table.command = command
         if steps.take:
-            take_results(table, tell)
+            take_results(table, tell, again=steps.again)
         while True:
             run = await _round(plan, table, steps, out, progress, on_outcome)
             if steps.send:
@@ -150,39 +150,43 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
             # Before anything is sent: whoever comes after a kill looks for what is there.
             table.note(part.number, status=SENDING)
             api = apis.of(part.endpoint)
-            file = part.file
+            path, file = table.path_of(part.number), part.file
             if file is None:
-                file = api.upload(table.path_of(part.number), part.name, again=again)
+                file = api.upload(path, part.name, again=again)
                 table.note(part.number, file=file)
-            made = api.create(file, part.name, again=again)
+            made = api.create(path, file, part.name, again=again)
             table.note(part.number, batch=made.name, status=made.status)
             tell(f"sent: batch {made.name} with {part.requests} requests to {part.model}")
 
 
-def take_results(table: BatchTable, tell: Tell) -> None:
+def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
     """Take the results of batches that have ended; of each, all or nothing.
 
+    Args:
+        table: The batches.
+        tell: Is told what was taken.
+        again: What stands in a batch that the endpoint has no more goes into the next one.
+
     Raises:
-        ConfigurationError: The provider refused a batch as a whole, or does not know it.
+        ConfigurationError: The provider refused a batch as a whole, or has it no more.
     """
     with _Apis() as apis:
         for part in table.parts():
             if batch_host(part.endpoint).is_local:
-                _take_file(table, part, tell)
+                take_file(table, part, tell)
             elif part.batch is not None:
-                _take_batch(table, part, apis.of(part.endpoint), tell)
+                try:
+                    _take_ended(table, part, apis.of(part.endpoint), tell)
+                except UnknownBatchError as error:
+                    if not again:
+                        raise UnknownBatchError(
+                            f"{error}; `rag-evals batch submit {table.folder.parent} --again` "
+                            f"sends its {part.requests} requests again, and pays for them again"
+                        ) from None
+                    let_go(table, part, error, tell)
 
 
-def _take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
-    path = table.path_of(part.number, ".out")
-    if not path.exists():
-        return
-    with path.open("rb") as lines:
-        table.take(part, "completed", _read_all(lines))
-    tell(f"taken: {path}")
-
-
-def _take_batch(table: BatchTable, part: BatchPart, api: BatchApi, tell: Tell) -> None:
+def _take_ended(table: BatchTable, part: BatchPart, api: BatchApi, tell: Tell) -> None:
     state = _noted(table, part, api)
     if state.status not in ENDED:
         return
@@ -193,19 +197,14 @@ def _take_batch(table: BatchTable, part: BatchPart, api: BatchApi, tell: Tell) -
             f"{state.message or 'it says no reason'}; when that is mended, `rag-evals batch "
             f"submit {table.folder.parent}` sends its {part.requests} requests again"
         )
-    results = (result for file in state.results for result in api.results(file))
-    table.take(part, state.status, results)
-    tell(f"taken: batch {state.name}, {state.status}, {state.ended} of {part.requests} requests")
+    take_batch(table, part, state, api, tell)
 
 
 def _noted(table: BatchTable, part: BatchPart, api: BatchApi) -> BatchState:
     state = api.state(str(part.batch))
-    table.note(part.number, status=state.status, ended=state.ended)
+    ended = part.ended if state.ended is None else state.ended
+    table.note(part.number, status=state.status, ended=ended)
     return state
-
-
-def _read_all(lines: Iterable[bytes]) -> Iterator[BatchResult]:
-    return (found for line in lines if (found := read_result(line)) is not None)
 
 
 def ask_states(table: BatchTable) -> list[BatchPart]:
@@ -222,13 +221,17 @@ async def _ended(table: BatchTable, tell: Tell) -> None:
     seconds = _FIRST_WAIT_SECONDS
     told = ""
     while True:
-        parts = ask_states(table)
+        try:
+            words = batch_words(parts := ask_states(table))
+        except JudgeUnavailableError as error:
+            # A batch takes up to a day, and a network may be down for an hour of it.
+            parts, words = table.parts(), f"no answer, and asked again: {error}"
         if any(part.batch is None for part in parts):
             raise ConfigurationError(
                 "the requests are to be worked off by a program of yours, so there is nothing to "
                 f"wait for; then `rag-evals batch collect {table.folder.parent}`"
             )
-        if (words := batch_words(parts)) != told:
+        if words != told:
             tell(words)
             told = words
         if all(part.status in ENDED for part in parts):
@@ -265,5 +268,5 @@ class _Apis:
 
     def of(self, endpoint: str) -> BatchApi:
         if endpoint not in self._opened:
-            self._opened[endpoint] = self._stack.enter_context(closing(BatchApi(endpoint)))
+            self._opened[endpoint] = self._stack.enter_context(closing(open_batch_api(endpoint)))
         return self._opened[endpoint]

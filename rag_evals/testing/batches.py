@@ -1,4 +1,4 @@
-"""How does a provider take batches? Files and batches of a scripted judge, on OpenAI's wire.
+"""How does OpenAI take batches? Files and batches of a scripted judge, on its wire.
 
 A batch is worked off when it is created: each line of its file is one request to the judge's
 script, and counts among `ScriptedJudge.requests`. `BatchEnd` says what goes wrong with it.
@@ -7,7 +7,7 @@ script, and counts among `ScriptedJudge.requests`. `BatchEnd` says what goes wro
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email import message_from_bytes
 from typing import Any, Literal
 
@@ -15,8 +15,9 @@ from rag_evals.testing.answers import Answer, HttpError, Raw, Reply, Reset
 from rag_evals.testing.wires import Wire
 
 Lost = Literal["upload", "create", "content"]
-_PATH = re.compile(r"/(files|batches)(?:/([\w-]+))?(?:/(content|upload))?/?$")
-_NOT_FOUND = HttpError(404, "no such file or batch")
+BatchStep = Literal["upload", "create", "poll", "content"]
+PATH = re.compile(r"/(files|batches)(?:/([\w-]+))?(?:/(content|results|preprocess|put))?/?$")
+NOT_FOUND = HttpError(404, "no such file or batch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class BatchEnd:
         polls: So often it says `in_progress` when it is asked for.
         lost: The request whose reply never arrives, once, though the server carried it out.
         message: What a batch that failed says.
+        instead: Answers that are given first, by step, in order; nothing is carried out for them.
+        spoil: Changes the lines of its results before they are sent.
     """
 
     status: Literal["completed", "expired", "cancelled", "failed"] = "completed"
@@ -36,6 +39,8 @@ class BatchEnd:
     polls: int = 0
     lost: Lost | None = None
     message: str = "scripted failure"
+    instead: Mapping[BatchStep, Sequence[Answer]] = field(default_factory=dict)
+    spoil: Callable[[bytes], bytes] | None = None
 
 
 class BatchDesk:
@@ -52,6 +57,8 @@ class BatchDesk:
         lost: Whose reply was lost, such as `create 0`, with the number of the batch.
     """
 
+    _url = "/v1/chat/completions"
+
     def __init__(
         self,
         wire: Wire,
@@ -65,39 +72,84 @@ class BatchDesk:
         self.batches: dict[str, dict[str, Any]] = {}
         self._polls: dict[str, int] = {}
         self.lost: list[str] = []
+        self._used: dict[tuple[int, BatchStep], int] = {}
 
     def get(self, path: str) -> Answer:
         """Answer a GET: lists, a batch, the content of a file."""
-        found = _PATH.search(path.partition("?")[0])
+        found = PATH.search(path.partition("?")[0])
         if found is None:
             return HttpError(404, f"no such path: {path}")
         kind, name, content = found.groups()
         if name is None:
             shown = self.batches.values() if kind == "batches" else map(self._file, self.files)
-            newest = list(shown)[::-1]
-            return Raw({"object": "list", "data": newest, "has_more": False})
-        if kind == "batches" and name in self.batches:
-            return Raw(self._polled(name))
-        if kind == "files" and name in self.files:
-            if content and self._loses("content"):
-                return Reset()
-            return Raw(self.files[name][1] if content else self._file(name))
-        return _NOT_FOUND
+            return self._list(list(shown)[::-1])
+        known = self.batches if kind == "batches" else self.files
+        if name not in known:
+            return NOT_FOUND
+        if content:
+            return self._content(name)
+        if kind == "files":
+            return Raw(self._file(name))
+        return self._instead("poll", name) or Raw(self._polled(name))
 
     def post(self, path: str, headers: Mapping[str, str], content: bytes) -> Answer:
         """Answer a POST: a new file, or a new batch."""
-        found = _PATH.search(path.partition("?")[0])
+        found = PATH.search(path.partition("?")[0])
         assert found is not None, "the server looked for one"
+        step: BatchStep = "upload" if found.group(1) == "files" else "create"
+        if instead := self._instead(step):
+            return instead
+        lost = step == "create" and self._loses(step)
+        answer = self._posted(found, headers, content)
+        return Reset() if lost or (step == "upload" and self._loses(step)) else answer
+
+    def put(self, path: str, content: bytes) -> Answer:
+        """Answer a PUT."""
+        return NOT_FOUND
+
+    def _posted(self, found: re.Match[str], headers: Mapping[str, str], content: bytes) -> Answer:
         if found.group(1) == "files":
             name = f"file-{len(self.files)}"
             self.files[name] = _uploaded(headers["content-type"], content)
-            return Reset() if self._loses("upload") else Raw(self._file(name))
+            return Raw(self._file(name))
         asked = json.loads(content)
         if asked.get("input_file_id") not in self.files:
             return HttpError(400, f"no file {asked.get('input_file_id')!r}")
-        lost = self._loses("create")
-        batch = self._worked_off(asked)
-        return Reset() if lost else Raw(batch)
+        return Raw(self._worked_off(asked))
+
+    def _list(self, newest: Sequence[Mapping[str, Any]]) -> Answer:
+        return Raw({"object": "list", "data": newest, "has_more": False})
+
+    def _content(self, name: str) -> Answer:
+        if instead := self._instead("content", name):
+            return instead
+        if self._loses("content"):
+            return Reset()
+        content = self.files[name][1]
+        spoil = self._end_of(name).spoil
+        return Raw(spoil(content) if spoil else content)
+
+    def _end_of(self, name: str | None) -> BatchEnd:
+        """Return how a batch ends: one that is known, that of a file of results, or the next."""
+        number = len(self.batches)
+        for place, batch in enumerate(self.batches.values()):
+            if name and name in (
+                batch["id"],
+                batch.get("output_file_id"),
+                batch.get("error_file_id"),
+            ):
+                number = place
+        return self._ends[number] if number < len(self._ends) else BatchEnd()
+
+    def _instead(self, step: BatchStep, name: str | None = None) -> Answer | None:
+        """Return what is answered before the step is carried out, if anything is left of it."""
+        end = self._end_of(name)
+        answers = end.instead.get(step, ())
+        used = self._used.setdefault((id(end), step), 0)
+        if used >= len(answers):
+            return None
+        self._used[id(end), step] += 1
+        return answers[used]
 
     def _loses(self, what: Lost) -> bool:
         """Say whether the reply to this is lost: each only once."""
@@ -114,28 +166,25 @@ class BatchDesk:
         described = {"object": "file", "bytes": len(content), "filename": filename}
         return {"id": name, **described, "purpose": "batch", "created_at": 0, "status": "processed"}
 
+    def _goes_on(self, name: str) -> bool:
+        """Count a question, and say whether the batch has not ended yet."""
+        goes_on = self._polls[name] > 0
+        self._polls[name] -= goes_on
+        return goes_on
+
     def _polled(self, name: str) -> dict[str, Any]:
         batch = self.batches[name]
-        if self._polls[name] <= 0:
+        if not self._goes_on(name):
             return batch
-        self._polls[name] -= 1
         hidden = {"status": "in_progress", "output_file_id": None, "error_file_id": None}
         return {**batch, **hidden}
 
     def _worked_off(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        number = len(self.batches)
-        end = self._ends[number] if number < len(self._ends) else BatchEnd()
-        lines = self.files[asked["input_file_id"]][1].splitlines()
-        most = 0 if end.status == "failed" else end.lines
-        good: list[dict[str, Any]] = []
-        bad: list[dict[str, Any]] = []
-        for place, line in enumerate(map(json.loads, lines)):
-            if most is None or place < most:
-                self._add(line, good, bad)
-            elif end.status == "expired":
-                bad.append(_expired(line["custom_id"]))
+        end, name = self._end_of(None), f"batch_{len(self.batches)}"
+        lines = [json.loads(line) for line in self.files[asked["input_file_id"]][1].splitlines()]
+        good, bad = self._results(lines, end)
         batch = {
-            "id": f"batch_{number}",
+            "id": name,
             "object": "batch",
             "created_at": 0,
             **{name: asked.get(name) for name in ("input_file_id", "endpoint", "metadata")},
@@ -147,46 +196,66 @@ class BatchDesk:
         }
         if end.status == "failed":
             batch["errors"] = {"object": "list", "data": [{"message": end.message}]}
-        self.batches[f"batch_{number}"] = batch
-        self._polls[f"batch_{number}"] = end.polls
+        self._polls[name] = end.polls
+        self.batches[name] = batch
         return batch
+
+    def _results(
+        self, lines: Sequence[Mapping[str, Any]], end: BatchEnd
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Work off the lines of a batch, and return replies and errors."""
+        most = 0 if end.status == "failed" else end.lines
+        good: list[dict[str, Any]] = []
+        bad: list[dict[str, Any]] = []
+        for place, line in enumerate(lines):
+            if most is None or place < most:
+                self._add(line, good, bad)
+            elif end.status == "expired":
+                bad.append(self._expired(line["custom_id"]))
+        return good, bad
 
     def _add(
         self, line: Mapping[str, Any], good: list[dict[str, Any]], bad: list[dict[str, Any]]
     ) -> None:
         """Work off one line; what would hang or break a connection leaves no trace of it."""
-        answer = self._answer(line["url"], line["body"])
+        body = line.get("body") or line["params"]
+        answer = self._answer(line.get("url") or self._url, body)
         if isinstance(answer, str | Mapping):
             answer = Reply(answer)
         if isinstance(answer, Reply):
-            good.append(_result(line["custom_id"], 200, self._wire.reply(answer, line["body"])))
+            good.append(self._reply(line["custom_id"], self._wire.reply(answer, body)))
         elif isinstance(answer, HttpError):
-            bad.append(_result(line["custom_id"], answer.status, self._wire.error(answer)))
+            bad.append(self._error(line["custom_id"], answer))
+
+    def _reply(self, custom_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        return _result(custom_id, 200, body)
+
+    def _error(self, custom_id: str, error: HttpError) -> dict[str, Any]:
+        return _result(custom_id, error.status, self._wire.error(error))
+
+    def _expired(self, custom_id: str) -> dict[str, Any]:
+        said = "This request could not be executed before the completion window expired."
+        error = {"code": "batch_expired", "message": said}
+        return {"id": "scripted", "custom_id": custom_id, "response": None, "error": error}
 
     def _kept(self, results: Sequence[Mapping[str, Any]]) -> str | None:
         if not results:
             return None
         name = f"file-{len(self.files)}"
-        # In an order of their own, as providers write them.
-        content = "".join(json.dumps(one) + "\n" for one in reversed(results))
-        self.files[name] = (f"{name}.jsonl", content.encode())
+        # In an order of their own, and with any letters, as providers write them.
+        lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in reversed(results))
+        self.files[name] = (f"{name}.jsonl", "".join(lines).encode())
         return name
 
 
 def is_for_batches(path: str) -> bool:
     """Say whether a path is one of files or batches."""
-    return _PATH.search(path.partition("?")[0]) is not None
+    return PATH.search(path.partition("?")[0]) is not None
 
 
 def _result(custom_id: str, status: int, body: Mapping[str, Any]) -> dict[str, Any]:
     response = {"status_code": status, "request_id": "scripted", "body": body}
     return {"id": "scripted", "custom_id": custom_id, "response": response, "error": None}
-
-
-def _expired(custom_id: str) -> dict[str, Any]:
-    said = "This request could not be executed before the completion window expired."
-    error = {"code": "batch_expired", "message": said}
-    return {"id": "scripted", "custom_id": custom_id, "response": None, "error": error}
 
 
 def _uploaded(content_type: str, content: bytes) -> tuple[str, bytes]:

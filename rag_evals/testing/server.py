@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Raw, Reply, Reset, Stall
+from rag_evals.testing.batch_desks import DESKS
 from rag_evals.testing.batches import BatchDesk, BatchEnd, is_for_batches
 from rag_evals.testing.decisions import as_sent, is_for_decisions, tokens_of
 from rag_evals.testing.fill import fill_by_words, vector_by_words
@@ -34,7 +35,8 @@ class ScriptedJudge:
             in one chunk.
         embed: Makes the vector of a text for `/v1/embeddings`; None counts its words.
         dialect: Whose wire it speaks: `openai`, `responses`, `azure`, `anthropic`, `gemini`,
-            `vertex`, `bedrock`, `mistral`, `groq`, `cohere`, `ollama`, `vllm`, `litellm` or `xai`.
+            `vertex`, `bedrock`, `mistral`, `groq`, `cohere`, `ollama`, `vllm`, `litellm`, `xai` or
+            `together`.
         batches: How batches end, in the order in which they are created; the rest complete.
 
     Attributes:
@@ -58,7 +60,7 @@ class ScriptedJudge:
         self._wire = WIRES[dialect]
         self._script: Script = fill_by_words if script is None else script
         self._embed = embed
-        self.desk = BatchDesk(self._wire, batches, self._answer_line)
+        self.desk = DESKS.get(dialect, BatchDesk)(self._wire, batches, self._answer_line)
         self.requests: list[JudgeRequest] = []
         self.max_in_flight = 0
         self.connections = 0
@@ -171,6 +173,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Show files and batches; there is nothing else to see."""
         self._send(self.server.judge.desk.get(self.path), {})
 
+    def do_PUT(self) -> None:
+        """Take the content of a file."""
+        content = self.rfile.read(int(self.headers.get("content-length", 0)))
+        self._send(self.server.judge.desk.put(self.path, content), {})
+
     def log_message(self, format: str, *args: Any) -> None:
         """Keep the test's output clean."""
 
@@ -206,7 +213,11 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"content-type": "application/json", **headers}.items():
             # Headers are bytes of Latin-1; a test may want others.
             self.send_header(name, value.encode().decode("latin-1"))
-        self.send_header("content-length", str(len(body)))
+        # A longer length breaks the connection off before the end.
+        if int(headers.get("content-length", 0)) > len(body):
+            self.close_connection = True
+        else:
+            self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 

@@ -23,14 +23,25 @@ BatchedRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run
 
 
 @batch.command()
-def submit(context: typer.Context, run: BatchedRun, json_output: Json = False) -> None:
+def submit(
+    context: typer.Context,
+    run: BatchedRun,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Send again what stands in batches that the endpoint has no more."
+        ),
+    ] = False,
+    json_output: Json = False,
+) -> None:
     """Send what is missing: calls that follow from replies, wrong replies, what a batch lost.
 
     [bold]Examples[/bold]
 
       rag-evals batch submit runs/batched
     """
-    grade_again(grade, context, run, BatchSteps(take=False), json_output=json_output)
+    steps = BatchSteps(take=again, again=again)
+    grade_again(grade, context, run, steps, json_output=json_output)
 
 
 @batch.command()
