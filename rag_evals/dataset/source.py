@@ -246,9 +246,23 @@ class RowData:
         first = next(rows, None)
         if rows is self._rows and first is not None:
             self._rows = chain([first], rows)  # it can be read once only
+        if first is not None:
+            self._require_columns_of(first)
+
+    def require_names(self, names: Iterable[str]) -> None:
+        """Check the columns of data that is not here yet.
+
+        Args:
+            names: All columns that it has.
+
+        Raises:
+            MissingColumnError: As for `require_columns`.
+        """
+        self._require_columns_of(dict.fromkeys(names))
+
+    def _require_columns_of(self, row: object) -> None:
         try:
-            if first is not None:
-                self._sample(first, None if isinstance(first, Sample) else row_of(first))
+            self._sample(row, None if isinstance(row, Sample) else row_of(row))
         except MissingColumnError:
             raise
         except DataError:

@@ -7,7 +7,7 @@ with one reply, and verdicts are not kept between them. What no model is asked i
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pydantic import BaseModel, Field
 
@@ -30,6 +30,9 @@ from rag_evals.errors import ConfigurationError, NotScorableReason
 from rag_evals.grading.given import require_fields
 from rag_evals.grading.grader import Grader
 from rag_evals.stats import majority
+
+if TYPE_CHECKING:
+    from rag_evals.verify import Tuning
 
 # More than any grader asks one call; the first repeat shares its replies with a run without.
 _CALLS_APART = 1000
@@ -156,6 +159,10 @@ class Repeated(Grader[RepeatedResult]):
     def with_verifier(self, verifier: Verifier) -> "Repeated":
         """Return the repeated form of the grader that asks a verifier."""
         return Repeated(self.grader.with_verifier(verifier), self.times)
+
+    def with_tunings(self, tunings: "Sequence[Tuning]") -> "Repeated":
+        """Return the repeated form of the grader that follows its tuned files."""
+        return Repeated(self.grader.with_tunings(tunings), self.times)
 
     def with_language(self, language: str) -> "Repeated":
         """Return the repeated grader of that language."""

@@ -3,7 +3,7 @@
 Needs the extra `ray`. Import it as `from rag_evals.integrations.ray import grade_dataset`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_evals.core import named_arguments, require_whole
 from rag_evals.dataset import ColumnMap, Columns, required_module
-from rag_evals.errors import ConfigurationError
+from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import Grader
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
@@ -21,6 +21,7 @@ from rag_evals.judge import (
     Transport,
 )
 from rag_evals.run import Graders, SessionOpener, TableGrader, open_session
+from rag_evals.verify import Tuned, read_tunings
 
 if TYPE_CHECKING:
     import ray.data
@@ -55,6 +56,8 @@ def grade_dataset(
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
     transport: Transport = "direct",
+    repeat: int = 1,
+    tuned: Tuned = None,
 ) -> "ray.data.Dataset":
     """Grade a Ray data set on the cluster that it lives on.
 
@@ -86,6 +89,8 @@ def grade_dataset(
         settings: As for `evaluate`.
         reasks: As for `evaluate`.
         transport: As for `evaluate`.
+        repeat: As for `evaluate`.
+        tuned: As for `evaluate`; files are read here, once.
 
     Returns:
         A data set with the columns of `Outcome.to_row`, a row for each sample and grader.
@@ -94,6 +99,7 @@ def grade_dataset(
     Raises:
         ConfigurationError: A setting cannot work, the cluster has too few CPUs, or Ray is not
             installed; nothing was graded.
+        DataError: `dataset` is none of Ray's, it lacks a column, or a tuned file is none.
     """
     require_whole("actors", actors)
     sessions = partial(
@@ -104,37 +110,52 @@ def grade_dataset(
         columns=_with_id(columns, id_column),
         concurrency=max(1, require_whole("concurrency", concurrency) // actors),
         timeout=timeout,
-        rpm=None if rpm is None else rpm / actors,
-        tpm=None if tpm is None else tpm / actors,
+        rpm=rpm,
+        tpm=tpm,
         max_wait=max_wait,
         cache=cache,
         settings=settings,
         reasks=reasks,
         transport=transport,
+        repeat=repeat,
+        tuned=read_tunings(tuned),
     )
+    # A setting that cannot work is refused here and now, not in an actor.
+    opener = sessions()
     if checkpoint is not None:
         _require_resumable(graders, id_column)
-    return _graded(dataset, sessions, actors, id_column, checkpoint, block_rows)
+    sessions = partial(
+        sessions,
+        rpm=None if rpm is None else rpm / actors,
+        tpm=None if tpm is None else tpm / actors,
+    )
+    kept = () if id_column is None else (id_column,)
+    return _graded(dataset, opener, TableGrader(sessions, kept), actors, checkpoint, block_rows)
 
 
 def _graded(
     dataset: "ray.data.Dataset",
-    sessions: Callable[[], SessionOpener],
+    opener: SessionOpener,
+    grader: TableGrader,
     actors: int,
-    id_column: str | None,
     checkpoint: str | Path | None,
     block_rows: int,
 ) -> "ray.data.Dataset":
     data = required_module("ray.data", "ray", "grade a Ray data set")
-    kept = () if id_column is None else (id_column,)
-    # A setting that cannot work is refused here and now, not in an actor.
-    sessions()
-    _require_portable(TableGrader(sessions, kept))
+    if not isinstance(dataset, data.Dataset):
+        raise DataError(
+            f"dataset is {type(dataset).__name__}; expected a data set of Ray's, such as "
+            "ray.data.read_parquet('answers')"
+        )
+    # Where Ray knows them; finding them out would begin to read.
+    if known := dataset.columns(fetch_if_missing=False):
+        opener.require_columns(known)
+    _require_portable(grader)
     _require_cpus(actors)
     blocks = dataset.repartition(target_num_rows_per_block=require_whole("block_rows", block_rows))
     graded = blocks.map_batches(
         TableGrader,
-        fn_constructor_args=(sessions, kept),
+        fn_constructor_args=(grader.sessions, grader.keep),
         batch_size=None,
         batch_format="pyarrow",
         num_cpus=_CPUS_OF_ACTOR,
@@ -142,7 +163,7 @@ def _graded(
     )
     if checkpoint is not None:
         graded.context.checkpoint_config = data.checkpoint.CheckpointConfig(
-            id_column=id_column,
+            id_column=grader.keep[0],
             checkpoint_path=_address(checkpoint),
             # Started again after its end, the script must not grade and pay for everything anew.
             delete_checkpoint_on_success=False,
@@ -208,5 +229,7 @@ def _with_id(columns: Columns, id_column: str | None) -> Columns:
 
 def _address(folder: str | Path) -> str:
     """Make a local folder absolute: workers run elsewhere."""
+    if not isinstance(folder, str | Path) or not str(folder):
+        raise ConfigurationError(f"checkpoint is {folder!r}; expected a folder, as in 'graded-ids'")
     text = str(folder)
     return text if "://" in text else str(Path(text).absolute())

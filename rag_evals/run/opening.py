@@ -1,13 +1,13 @@
 """How is a session opened? By `async with`, in the running event loop, or by `with`, in its own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag_evals.core import named_arguments
-from rag_evals.dataset import Columns
+from rag_evals.dataset import Columns, RowData
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
@@ -48,6 +48,9 @@ class SessionThread:
             self.loop.close()
 
 
+_OF_A_SESSION = frozenset({"grade", "grade_all", "graders", "usage", "cost_usd", "close"})
+
+
 class SessionOpener:
     """What `open_session` returns: enter it by `async with`, or by `with`."""
 
@@ -55,6 +58,17 @@ class SessionOpener:
         self._plan = plan
         self._opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None
         self._thread: SessionThread | None = None
+
+    if not TYPE_CHECKING:  # Checkers know that it does not grade.
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what is missing where it is used as a session."""
+            if name in _OF_A_SESSION:
+                raise AttributeError(
+                    f"no session is open, so there is no {name!r}: write `with open_session(...) "
+                    f"as session:`, or `async with`, and use session.{name} inside"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         """One line: the graders, and the judge."""
@@ -85,6 +99,19 @@ class SessionOpener:
         """Close the session and the connections that were made for it."""
         assert self._thread is not None, "it was entered by `with`"
         self._thread.close()
+
+    def require_columns(self, names: Sequence[str]) -> None:
+        """Refuse data that lacks a column which the graders need.
+
+        Args:
+            names: Columns of the data.
+
+        Raises:
+            MissingColumnError: It names the field, and the columns that there are.
+        """
+        rows = self._plan.data
+        assert isinstance(rows, RowData), "a session is planned without a file"
+        rows.require_names(names)
 
     def _new(self) -> AbstractAsyncContextManager[AsyncGradingSession]:
         if self._opened is not None:

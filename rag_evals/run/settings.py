@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -171,19 +172,18 @@ class RunSettings:
         Raises:
             ConfigurationError: A number is out of its range.
         """
+        require_whole("concurrency", concurrency)
+        if (limit := options.get("limit")) is not None:
+            require_whole("limit", limit)
         numbers = {
-            "concurrency": concurrency,
-            "limit": options.get("limit"),
             "timeout": options.get("timeout", DEFAULT_TIMEOUT_SECONDS),
             "rpm": options.get("rpm"),
             "tpm": options.get("tpm"),
             "max_wait": options.get("max_wait", DEFAULT_MAX_WAIT_SECONDS),
         }
         for name, value in numbers.items():
-            least = 1 if name in ("concurrency", "limit") else 0
-            # Written so that NaN is refused as well.
-            if value is not None and not (value >= least and 0 < value < math.inf):
-                raise ConfigurationError(f"{name} is {value!r}; expected at least 1")
+            if value is not None and not _is_above_zero(value):
+                raise ConfigurationError(f"{name} is {value!r}; expected a number above 0")
         workers = _checked_workers(options.get("workers", 1), concurrency)
         return cls(
             SessionSettings(
@@ -200,7 +200,7 @@ class RunSettings:
             ),
             FailureLimit.parse(options.get("max_failures", DEFAULT_MAX_FAILURES)),
             _cache_path(options.get("cache")),
-            options.get("limit"),
+            limit,
             options.get("restart", False),
             workers,
         )
@@ -208,6 +208,11 @@ class RunSettings:
     def open_cache(self) -> Database | None:
         """Open the cache, if there is to be one."""
         return None if self.cache is None else open_calls(self.cache)
+
+
+def _is_above_zero(value: object) -> bool:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and 0 < float(value) < math.inf  # type: ignore[arg-type]  # it is a number
 
 
 def _cache_path(wanted: bool | str | Path | None) -> Path | None:

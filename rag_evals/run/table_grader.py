@@ -29,12 +29,21 @@ class TableGrader:
             called once in each process that grades.
         keep: Columns of the data that the outcomes carry along, such as the id under its own name.
 
+    Attributes:
+        sessions: As given.
+        keep: As given.
+
     Raises:
-        ConfigurationError: A column to keep has the name of a column of outcomes, or `keep` is one
-            text.
+        ConfigurationError: A column to keep has the name of a column of outcomes, `keep` is one
+            text, or `sessions` is no function.
     """
 
     def __init__(self, sessions: Callable[[], SessionOpener], keep: Sequence[str] = ()) -> None:
+        if not callable(sessions):
+            raise ConfigurationError(
+                f"sessions is {sessions!r}; expected a function that opens one, as in "
+                "lambda: open_session('faithfulness', 'openai/MODEL')"
+            )
         if isinstance(keep, str):
             raise ConfigurationError(f"keep is one text; expected a tuple, as in ({keep!r},)")
         taken = sorted(set(keep) & set(COLUMNS))
@@ -43,8 +52,8 @@ class TableGrader:
                 f"the data's column {taken[0]!r} has the name of a column of outcomes, and cannot "
                 "be carried along; rename it in the data"
             )
-        self._sessions = sessions
-        self._keep = tuple(keep)
+        self.sessions = sessions
+        self.keep = tuple(keep)
         self._opening = threading.Lock()
         self._opened: SessionThread | None = None
 
@@ -54,7 +63,7 @@ class TableGrader:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the session where it is: it is a process's own."""
-        return type(self), (self._sessions, self._keep)
+        return type(self), (self.sessions, self.keep)
 
     def __call__(self, table: Any) -> Any:
         """Grade a table.
@@ -71,7 +80,7 @@ class TableGrader:
                 missing; or pyarrow is.
         """
         arrow = required_module("pyarrow", "data", "grade Arrow tables")
-        missing = [name for name in self._keep if name not in table.column_names]
+        missing = [name for name in self.keep if name not in table.column_names]
         if missing:
             raise ConfigurationError(
                 f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}"
@@ -80,10 +89,10 @@ class TableGrader:
         opened = self._open()
         graded = opened.loop.run(_all_graded(opened.session, rows))
         schema = outcome_schema()
-        for name in self._keep:
+        for name in self.keep:
             schema = schema.append(table.schema.field(name))
         flat = [
-            outcome.to_row() | {name: row[name] for name in self._keep}
+            outcome.to_row() | {name: row[name] for name in self.keep}
             for row, outcomes in zip(rows, graded, strict=True)
             for outcome in outcomes
         ]
@@ -103,7 +112,7 @@ class TableGrader:
         """
         opened = self._open()
         outcomes = await asyncio.wrap_future(opened.loop.begin(opened.session.grade_all(row)))
-        return [outcome.to_row() | {name: row[name] for name in self._keep} for outcome in outcomes]
+        return [outcome.to_row() | {name: row[name] for name in self.keep} for outcome in outcomes]
 
     def close(self) -> None:
         """Close the session and its connections; the next row opens another."""
@@ -115,7 +124,12 @@ class TableGrader:
     def _open(self) -> SessionThread:
         with self._opening:
             if self._opened is None:
-                self._opened = SessionThread(self._sessions())
+                opener = self.sessions()
+                if not isinstance(opener, SessionOpener):
+                    raise ConfigurationError(
+                        f"sessions returned {opener!r}; expected what open_session returns"
+                    )
+                self._opened = SessionThread(opener)
             return self._opened
 
 

@@ -201,7 +201,13 @@ def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
     """
     if given is None:
         return ()
-    several = [given] if isinstance(given, str | Path | Tuning) else list(given)
+    several = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    for one in several:
+        if not isinstance(one, str | Path | Tuning):
+            raise ConfigurationError(
+                f"tuned has {one!r}; expected a file that `rag-evals tune` wrote, or what tune "
+                "returned"
+            )
     read = tuple(one if isinstance(one, Tuning) else read_tuning(one) for one in several)
     _require_distinct(read)
     return read

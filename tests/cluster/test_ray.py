@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Faithfulness, evaluate, merge
-from rag_evals.errors import ConfigurationError
+from rag_evals import Faithfulness, evaluate, merge, tune
+from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.testing import JudgeRequest, Script, ScriptedJudge, Stall, fill_by_words
+from tests.labelled import labelled_rows
 
 ray: Any = pytest.importorskip("ray", reason="Ray is not installed")
 arrow: Any = pytest.importorskip("pyarrow")
@@ -207,6 +208,21 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "client",
     ),
     "an unknown grader": ({"graders": "faithfulnes"}, "faithfulnes"),
+    "no place": ({"concurrency": 0}, "concurrency is 0; expected at least 1"),
+    "no rate": ({"rpm": 0}, "rpm is 0; expected"),
+    "a rate that is a word": ({"rpm": "many"}, "rpm is 'many'; expected"),
+    "no row in a block": ({"block_rows": 0}, "block_rows is 0; expected at least 1"),
+    "no grader": ({"graders": []}, "grader"),
+    "no repetition": ({"repeat": 0}, "repeat is 0; expected at least 1"),
+    "a tuning that is not there": (
+        {"tuned": "judge.json"},
+        "'judge.json' does not exist",
+    ),
+    "a tuning that is a number": ({"tuned": 5}, "tuned has 5; expected a file that"),
+    "no folder": ({"checkpoint": "", "id_column": "id"}, "checkpoint is ''; expected a folder"),
+    "a list of rows": ({"dataset": [sample(1)]}, "dataset is list; expected a data set of Ray's"),
+    "an id that is not there": ({"id_column": "key"}, "no column 'key'"),
+    "data without answers": ({"columns": {"answer": "reply"}}, "no column 'reply'"),
     "a column that outcomes have": ({"id_column": "score"}, "'score' has the name of a column"),
 }
 
@@ -218,10 +234,32 @@ def test_what_cannot_work_is_said_before_anything_is_graded(name: str) -> None:
     options, message = WRONG[name]
     dataset = ray.data.from_items([sample(1)])
 
-    with pytest.raises(ConfigurationError, match=message) as caught:
-        grade_dataset(dataset, **{"client": "embedded", **options})
+    with pytest.raises((ConfigurationError, DataError), match=message) as caught:
+        grade_dataset(**{"dataset": dataset, "client": "embedded", **options})
 
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_tuned_judge_and_repetitions_travel(scripted: Start, tmp_path: Path) -> None:
+    """Scores are those of a run with the same options; the file is read where the script runs."""
+    rows = list(labelled_rows())
+    file = tmp_path / "judge.json"
+    tune(evaluate(rows, client="embedded")).write(file)
+    options: Any = {"client": "embedded", "tuned": file}
+    plain = evaluate(rows, **options)
+    given = [{name: row[name] for name in ("id", "answer", "context")} for row in rows]
+    graded = grade_dataset(ray.data.from_items(given), **options, id_column="id")
+    judge = scripted(None)
+    asked = f"openai/m@{judge.base_url}"
+    twice = grade_dataset(ray.data.from_items(given[:5]), client=asked, repeat=2, id_column="id")
+
+    # Actors on other machines have no such file.
+    file.unlink()
+    found = {row["id"]: row["score"] for row in graded.take_all()}
+
+    assert found == {outcome.sample_id: outcome.score for outcome in plain}
+    assert (twice.count(), len(judge.requests)) == (5, 10)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -19,11 +19,13 @@ from rag_evals import (
     load_run,
     open_session,
     stream,
+    tune,
 )
 from rag_evals.errors import ConfigurationError
 from rag_evals.stats import majority
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import EIFFEL, Command
+from tests.labelled import labelled_rows
 
 Start = Callable[[Script], ScriptedJudge]
 ROWS = [{"id": "tower", **EIFFEL}]
@@ -164,3 +166,14 @@ def test_an_odd_number_of_repeats_is_refused_at_once(times: Any) -> None:
             refuses(ROWS, client="embedded", repeat=times)
     with pytest.raises(ConfigurationError, match="repeat"):
         open_session(client="embedded", repeat=times)
+
+
+def test_a_tuned_cascade_is_repeated(scripted: Start) -> None:
+    """What its last stage is asked is asked again; the tuned file is followed each time."""
+    labelled = list(labelled_rows())
+    tuning = tune(evaluate(labelled, client="embedded"))
+    scripted(None)
+    run = evaluate(labelled[:3], client="embedded>openai/m", tuned=tuning, repeat=2)
+    results: list[Any] = [outcome.result for outcome in run]
+
+    assert [len(result.results) for result in results] == [2, 2, 2]

@@ -170,3 +170,11 @@ def test_with_works_inside_a_running_loop(scripted: Start) -> None:
             return session.grade(ROWS[0]).score
 
     assert asyncio.run(cell()) == 1.0
+
+
+def test_without_with_it_says_what_to_write() -> None:
+    """What `open_session` returns is no session yet, and its words say how it becomes one."""
+    opener: Any = open_session("faithfulness", "embedded")
+    with pytest.raises(AttributeError, match=r"no 'grade': write `with open_session\(...\) as s"):
+        opener.grade({"answer": "a", "context": ["c"]})
+    assert not hasattr(opener, "anything_else")

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import inspect
 import pickle
 from collections.abc import Callable
 from functools import partial
@@ -112,6 +113,28 @@ def test_columns_that_cannot_be_kept_are_named() -> None:
         TableGrader(embedded, keep="id")
     with pytest.raises(ConfigurationError, match="no column 'key'; it has id, answer, context"):
         TableGrader(embedded, keep=("key",))(pa.Table.from_pylist(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("sessions", "says"),
+    [
+        ([1], r"sessions is \[1\]; expected a function that opens one, as in lambda: open_session"),
+        (embedded(), r"sessions is SessionOpener\(faithfulness; .*; expected a function"),
+        (None, "sessions is None; expected a function"),
+        (list, r"sessions returned \[\]; expected what open_session returns"),
+    ],
+)
+def test_what_opens_no_session_is_refused(sessions: Any, says: str) -> None:
+    """One line, from the constructor or with the first table."""
+    with pytest.raises(ConfigurationError, match=says):
+        TableGrader(sessions)(pa.Table.from_pylist(ROWS))
+
+
+def test_ray_takes_what_a_session_takes() -> None:
+    """No option of a session is missing where a cluster grades."""
+    of_session = inspect.signature(open_session).parameters
+
+    assert set(of_session) <= set(inspect.signature(grade_dataset).parameters)
 
 
 def test_a_folder_of_parquet_files_is_one_run(tmp_path: Path) -> None:
