@@ -313,11 +313,28 @@ def _find_number_rivals(result: EvidenceComparison) -> None:
     for each in result.evidence.sentences if missing else ():
         other = each.sentence.sequence
         free = [j for j in each.sentence.figures if other[j].key not in result.statement.last]
-        for i in missing if free else ():
+        more = _said_more_often(result.statement, each.sentence)
+        for i in missing if free or more else ():
             j = _number_rival(result.statement.sequence, i, other, free)
+            if j is None and result.statement.keys[i] not in result.chunk_keys:
+                j = _number_rival(result.statement.sequence, i, other, more)
             if j is not None and i not in result.number_rivals:
                 result.number_rivals[i] = (other[j].surface, each.chunk_id)
-                free.remove(j)
+                (free if j in free else more).remove(j)
+
+
+def _said_more_often(statement: Sentence, other: Sentence) -> list[int]:
+    """Return the positions of figures that the evidence says more often than the statement.
+
+    "House 2, street 3" says once what "House 2, street 2" says twice: one may stand against the 3.
+    """
+    more: list[int] = []
+    for j in other.figures:
+        key = other.keys[j]
+        said = len(statement.positions.get(key, ()))
+        if said and other.positions[key].index(j) >= said:
+            more.append(j)
+    return more
 
 
 def _number_rival(

@@ -57,6 +57,12 @@ def test_plain_cases_come_out_right(
             True,
         ),
         ("The WHO praised the plan.", "The European Union praised the plan.", False),
+        ("House 2 stands in street 2.", "House 2 stands in street 3.", False),
+        ("House 2 stands in street 2.", "House 3 stands in street 2.", False),
+        ("House 2 stands in street 2.", "House 2 stands in street 2.", True),
+        ("House 2 stands in street 2.", "House 2 stands in a street.", True),
+        ("Дом 5 стоит на улице 5.", "Дом 5 стоит на улице 6.", False),
+        ("Дом 5 стоит на улице 5.", "Дом 5 стоит на улице 5.", True),
         ("Most residents support the tram.", "Some residents support the tram.", True),
         ("Some residents support the tram.", "Most residents support the tram.", False),
         (
