@@ -69,7 +69,7 @@ def measured(command: list[str], rows: int) -> str:
     """Run one way, and say what a row has cost."""
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     most = 0.0
-    with subprocess.Popen(command) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
             time.sleep(0.2)
             most = max(most, held_mb(process.pid))
