@@ -197,7 +197,8 @@ class RequestLimiter:
         if status < 400:
             self.answered += 1
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
-        self._learn(headers)
+        if headers:
+            self._learn(headers)
 
     def slow_down(self, seconds: float | None) -> None:
         """Pause all calls and halve those in flight; once for a burst of refusals.

@@ -126,10 +126,11 @@ class GraderSummary:
             self.not_scorable[str(outcome.reason)] += 1
         else:
             self.failed[outcome.error.type if outcome.error else "unknown"] += 1
-        self.warnings += len(outcome.warnings)
         self.repeats.add(outcome.repeats)
-        names = (warning.partition(":")[0] for warning in outcome.warnings)
-        self.drift.update(name for name in names if name in DRIFT_NAMES)
+        if outcome.warnings:
+            self.warnings += len(outcome.warnings)
+            names = (warning.partition(":")[0] for warning in outcome.warnings)
+            self.drift.update(name for name in names if name in DRIFT_NAMES)
         for name, (part, whole) in outcome.tallies.items():
             before = self.tallies.get(name, (0, 0))
             self.tallies[name] = (before[0] + part, before[1] + whole)
@@ -270,7 +271,9 @@ class Summary:
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
-        of_grader = self.graders.setdefault(outcome.grader, GraderSummary(outcome.grader))
+        of_grader = self.graders.get(outcome.grader)
+        if of_grader is None:
+            of_grader = self.graders[outcome.grader] = GraderSummary(outcome.grader)
         of_grader.add(outcome)
         if outcome.status == "failed":
             self.first_failure = self.first_failure or str(outcome.error and outcome.error.message)
