@@ -176,6 +176,11 @@ class ColumnMap:
             if column not in used
         }
 
+    @property
+    def has_functions(self) -> bool:
+        """Whether a function of the row is the source of a field."""
+        return any(callable(getattr(self, name)) for name in USUAL_NAMES)
+
     def described(self) -> dict[str, str]:
         """Return the sources that were named, in a form that can be stored."""
         named = {name: getattr(self, name) for name in USUAL_NAMES}

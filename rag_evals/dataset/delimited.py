@@ -75,6 +75,8 @@ def _read(file: Opened, path: Path, delimiter: str | None) -> Iterator[Row]:
                     f"{str(path)!r}, {place}: {len(cells)} cells, the header has {len(header)}; "
                     f"columns are {', '.join(header)}"
                 )
+            if not file.wants():
+                continue
             values = zip(header, cells, strict=True)
             yield Row(place, {name: _cell(cell, path, place) for name, cell in values if name})
     except csv.Error as error:

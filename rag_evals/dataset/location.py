@@ -63,17 +63,19 @@ class Located:
     files: Sequence[Path]
     options: ReadOptions
 
-    def rows(self, notes: list[Phrase] | None = None) -> Iterator[Row]:
-        """Read all files; `notes` as for `read_rows`.
+    def rows(
+        self, notes: list[Phrase] | None = None, wanted: Iterator[int] | None = None
+    ) -> Iterator[Row]:
+        """Read all files; `notes` and `wanted` as for `read_rows`.
 
         Raises:
             DataError: As `read_rows` does.
         """
         if len(self.files) == 1:
-            yield from read_rows(self.files[0], self.options, notes)
+            yield from read_rows(self.files[0], self.options, notes, wanted)
             return
         for file in self.files:
-            for row in read_rows(file, self.options, notes):
+            for row in read_rows(file, self.options, notes, wanted):
                 yield row._replace(place=f"{file.name}, {row.place}")
 
 

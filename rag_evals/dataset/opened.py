@@ -46,6 +46,7 @@ class Opened:
         limit: Most bytes in one piece.
         options: What the caller said of it.
         notes: What a reader found out and a user should know.
+        wanted: For each row 1, or 0 for one that is passed over; None for all rows.
     """
 
     file: IO[bytes]
@@ -53,6 +54,11 @@ class Opened:
     limit: int
     options: ReadOptions = field(default_factory=ReadOptions)
     notes: list[Phrase] = field(default_factory=list)
+    wanted: Iterator[int] | None = None
+
+    def wants(self) -> bool:
+        """Say whether the next row is wanted; asked once for each row, before it is parsed."""
+        return self.wanted is None or bool(next(self.wanted, 0))
 
     def __iter__(self) -> Iterator[bytes]:
         """Read line by line.

@@ -4,6 +4,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,10 @@ from rag_evals.errors import DataError
 
 
 def read_rows(
-    path: Path, options: ReadOptions | None = None, notes: list[Phrase] | None = None
+    path: Path,
+    options: ReadOptions | None = None,
+    notes: list[Phrase] | None = None,
+    wanted: Iterator[int] | None = None,
 ) -> Iterator[Row]:
     """Read a file row by row.
 
@@ -32,6 +36,7 @@ def read_rows(
         path: A file of one of the kinds in `READERS`, with `.gz` or `.zst` behind it when packed.
         options: What its name does not say.
         notes: Is given what the reader found out and a user should know, such as an encoding.
+        wanted: For each row 1, or 0 for one that is passed over; None takes all.
 
     Raises:
         DataError: Missing, empty, not of these kinds, or broken at a line that the message names.
@@ -39,7 +44,7 @@ def read_rows(
     """
     reader = _reader_for(path)
     try:
-        yield from _rows_in(path, reader, options or ReadOptions(), notes)
+        yield from _rows_in(path, reader, options or ReadOptions(), notes, wanted)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{str(path)!r} is not a complete gzip file: {error}") from error
     except OSError as error:
@@ -55,10 +60,14 @@ def _rows_in(
     reader: "Callable[[Opened, Path], Iterator[Row]]",
     options: ReadOptions,
     notes: list[Phrase] | None,
+    wanted: Iterator[int] | None,
 ) -> Iterator[Row]:
-    limit = max_line_bytes()
+    limit, notes = max_line_bytes(), [] if notes is None else notes
     with open_bytes(path) as file:
-        rows = reader(Opened(file, path, limit, options, [] if notes is None else notes), path)
+        rows = reader(Opened(file, path, limit, options, notes, wanted), path)
+        if wanted is not None:
+            yield from rows if reader in _PASSING_OVER else compress(rows, wanted)
+            return
         first = next(rows, None)
         if first is None:
             raise DataError(f"{str(path)!r} has no rows")
@@ -92,7 +101,7 @@ def _read_jsonl(file: Opened, path: Path) -> Iterator[Row]:
     for number, line in enumerate(file, 1):
         # A byte order mark is what Windows editors write first.
         text = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
-        if text:
+        if text and file.wants():
             place = f"line {number}"
             yield Row(place, _object(_parse(text, path, place), path, place))
 
@@ -146,3 +155,6 @@ READERS: dict[str, Callable[[Opened, Path], Iterator[Row]]] = {
     ".xlsx": read_excel,
 }
 """How a file is read, by the end of its name."""
+
+_PASSING_OVER = {_read_jsonl, read_csv, read_tsv, read_parquet, read_arrow}
+"""Readers that ask which rows are wanted before they parse them."""

@@ -3,72 +3,32 @@
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from dataclasses import dataclass
-from itertools import chain, count, islice
+from dataclasses import astuple
+from importlib.metadata import version
+from itertools import chain, compress, count, islice
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-from rag_evals.core import Keys, Phrase, Places, Sample
+from rag_evals.core import Keys, Phrase, Places, Sample, fingerprint
+from rag_evals.dataset.checked import CheckedFile, KeptCheck, content_of, marks_of, matching_check
 from rag_evals.dataset.columns import ColumnMap
 from rag_evals.dataset.location import DataFile, locate
+from rag_evals.dataset.numbered import NumberedSample, in_windows
+from rag_evals.dataset.opened import max_line_bytes
 from rag_evals.dataset.tables import ArrowTable, row_of, rows_of
 from rag_evals.errors import DataError, DuplicateIdError, MissingColumnError
-
-# Providers cache a prompt's beginning for minutes; so many rows are graded well within them.
-_WINDOW_ROWS = 256
 
 Data = str | Path | DataFile | ArrowTable | Iterable[Any]
 """A path, a table, or rows: mappings, samples, or objects with fields."""
 
 
-class NumberedSample(NamedTuple):
-    """One row on its way to a grader.
-
-    Attributes:
-        position: Place in the data, from 0.
-        sample_id: The row's own id, else a hash of its content; a row that cannot be read has its
-            place, such as `row-7`, where it has no id.
-        sample: What to grade, or the error that the row is.
-        columns: The row's other columns, to group or label by; none for a `Sample`.
-        fingerprint: Hash of all that a prompt may show of it; empty when it cannot be read.
-    """
-
-    position: int
-    sample_id: str | None
-    sample: Sample | DataError
-    columns: Mapping[str, Any] = MappingProxyType({})
-    fingerprint: str = ""
-
-    @property
-    def name(self) -> str:
-        """What results call the row."""
-        return self.sample_id or f"row-{self.position}"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
-    """What the first reading of a file found.
-
-    Attributes:
-        count: Rows to grade.
-        data_hash: Hash over ids and contents, in order.
-        taken: Which column each field came from, over all rows.
-        columns: Every column that any row has.
-        presets: Tools by whose names columns were taken.
-        notes: What was found out about the file, such as its encoding.
-    """
-
-    count: int
-    data_hash: str
-    taken: Mapping[str, str]
-    columns: frozenset[str] = frozenset()
-    presets: tuple[str, ...] = ()
-    notes: tuple[Phrase, ...] = ()
-
-
 class FileData:
-    """A file of rows, or several, read once to check them and once to grade them."""
+    """A file of rows, or several, read once to check them and once to grade them.
+
+    Attributes:
+        path: What messages call it.
+        kept_check: The check, where it holds for as long as no byte changes; else None.
+    """
 
     def __init__(
         self,
@@ -83,13 +43,34 @@ class FileData:
         self._required = required
         self._limit = limit
         self._readings: list[tuple[int, str]] = []
+        self._read_partly = False
+        self._marks: list[tuple[int, ...]] | None = None
+        self.kept_check: KeptCheck | None = None
 
-    def check(self) -> CheckedFile:
-        """Read every row, before any of them is paid for.
+    def check(self, kept: Iterable[KeptCheck] = ()) -> CheckedFile:
+        """Read every row, before any of them is paid for; not where these very bytes were checked.
+
+        Args:
+            kept: Checks of earlier runs.
 
         Raises:
             DataError: The first row that cannot be graded, with its line.
         """
+        reading, files = self._reading(), self._located.files
+        self._marks = marks_of(files)
+        self.kept_check = matching_check(kept, reading, files)
+        if self.kept_check is not None:
+            checked = self.kept_check.checked
+        else:
+            content = content_of(files)
+            checked = self._check_rows()
+            # A file that was written to meanwhile was not checked as a whole.
+            if reading is not None and content is not None and content == content_of(files):
+                self.kept_check = KeptCheck(reading, content, checked)
+        self._readings = [(checked.count, checked.data_hash)]
+        return checked
+
+    def _check_rows(self) -> CheckedFile:
         # Numbers, not texts: a million ids must fit into memory.
         seen = Keys()
         taken: dict[str, set[str]] = {}
@@ -113,7 +94,6 @@ class FileData:
             if preset is not None:
                 presets[preset] = None
         named = {field: " or ".join(sorted(columns)) for field, columns in taken.items()}
-        self._readings = [(len(seen), digest.hexdigest())]
         return CheckedFile(
             len(seen),
             digest.hexdigest(),
@@ -123,11 +103,42 @@ class FileData:
             tuple(dict.fromkeys(notes)),
         )
 
+    def _reading(self) -> str | None:
+        """Hash how the file is read; None where a function takes part, whose code may change."""
+        if self._columns.has_functions:
+            return None
+        return fingerprint(
+            version("rag-evals"),
+            self._columns.described(),
+            sorted(self._required),
+            self._limit,
+            astuple(self._located.options),
+            [file.name for file in self._located.files],
+            max_line_bytes(),
+        )
+
     def __iter__(self) -> Iterator[NumberedSample]:
         """Read the samples, those of one context near each other and else in the file's order."""
-        numbered = self._numbered()
-        while window := list(islice(numbered, _WINDOW_ROWS)):
-            yield from _grouped_by_context(window)
+        yield from in_windows(self._numbered())
+
+    def some(self, wanted: bytes) -> Iterator[NumberedSample]:
+        """Read some of the samples, in the same order; the others are passed over unread.
+
+        Args:
+            wanted: For each row that the check counted 1, or 0 for one that is passed over.
+        """
+        if any(wanted):
+            self._read_partly = True
+            yield from in_windows(self._numbered_some(wanted))
+
+    def looks_unchanged(self) -> bool:
+        """Say whether size, time and place on the disk are what they were before the check."""
+        return self._marks is not None and marks_of(self._located.files) == self._marks
+
+    def has_same_content(self) -> bool:
+        """Say whether each byte is what was checked; False where that is not known."""
+        check = self.kept_check
+        return check is not None and content_of(self._located.files) == check.content
 
     def require_unchanged(self) -> None:
         """Compare the last reading with the check that came before it.
@@ -135,26 +146,42 @@ class FileData:
         Raises:
             DataError: The file changed between them, or while it was read.
         """
+        again = "give the command again when the file is complete"
+        if self._read_partly:
+            if not self.has_same_content():
+                raise DataError(
+                    f"{str(self.path)!r} changed while it was read: it is not what was checked; "
+                    f"{again}"
+                )
+            return
         first, last = self._readings[0], self._readings[-1]
         if first != last:
             raise DataError(
                 f"{str(self.path)!r} changed while it was read: {first[0]} rows (hash "
                 f"{first[1][:8]}) when it was checked, {last[0]} rows (hash {last[1][:8]}) when "
-                "they were graded; give the command again when the file is complete"
+                f"they were graded; {again}"
             )
 
     def _numbered(self) -> Iterator[NumberedSample]:
-        count, digest = 0, hashlib.sha256()
+        rows, digest = 0, hashlib.sha256()
         for index, (_, row, sample) in enumerate(self._read_again()):
             sample_id, fingerprint = sample.id or sample.content_hash(), sample.fingerprint()
-            count += 1
+            rows += 1
             digest.update(_digest_line(sample_id, fingerprint))
             yield NumberedSample(index, sample_id, sample, self._columns.others(row), fingerprint)
-        self._readings.append((count, digest.hexdigest()))
+        self._readings.append((rows, digest.hexdigest()))
 
-    def _read_again(self) -> Iterator[tuple[str, Mapping[str, Any], Sample]]:
+    def _numbered_some(self, wanted: bytes) -> Iterator[NumberedSample]:
+        places = compress(count(), wanted)
+        for place, (_, row, sample) in zip(places, self._read_again(iter(wanted)), strict=False):
+            name, others = sample.id or sample.content_hash(), self._columns.others(row)
+            yield NumberedSample(place, name, sample, others, sample.fingerprint())
+
+    def _read_again(
+        self, wanted: Iterator[int] | None = None
+    ) -> Iterator[tuple[str, Mapping[str, Any], Sample]]:
         try:
-            yield from self._read()
+            yield from self._read(wanted=wanted)
         except DataError as error:
             raise type(error)(
                 f"{error}; the file was whole when it was checked, so it changed since"
@@ -169,9 +196,9 @@ class FileData:
         return next(same, "an earlier row")
 
     def _read(
-        self, notes: list[Phrase] | None = None
+        self, notes: list[Phrase] | None = None, wanted: Iterator[int] | None = None
     ) -> Iterator[tuple[str, Mapping[str, Any], Sample]]:
-        for place, row in islice(self._located.rows(notes), self._limit):
+        for place, row in islice(self._located.rows(notes, wanted), self._limit):
             try:
                 yield place, row, self._columns.sample(row, self._required)
             except DataError as error:
@@ -337,12 +364,3 @@ def _short_hash(sample_id: str) -> int:
 
 def _digest_line(sample_id: str, fingerprint: str) -> bytes:
     return f"{sample_id} {fingerprint}\n".encode()
-
-
-def _grouped_by_context(window: list[NumberedSample]) -> Iterator[NumberedSample]:
-    groups: dict[tuple[str, ...], list[NumberedSample]] = {}
-    for row in window:
-        chunks = row.sample.context if isinstance(row.sample, Sample) else ()
-        groups.setdefault(tuple(chunk.text for chunk in chunks), []).append(row)
-    for group in groups.values():
-        yield from group

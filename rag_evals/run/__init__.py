@@ -39,7 +39,7 @@ from rag_evals.run.merging import merge
 from rag_evals.run.opening import SessionOpener, open_session
 from rag_evals.run.outcome import ErrorRecord, Outcome, Status, findings_in, reason_of, score_of
 from rag_evals.run.outcome_rows import outcome_schema
-from rag_evals.run.plan import Graders, Plan, make_plan
+from rag_evals.run.plan import Graders, Plan, default_folders, make_plan
 from rag_evals.run.plots import plot_calibration, plot_differences
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.repeats import RepeatNumbers
@@ -113,6 +113,7 @@ __all__ = [
     "batch_words",
     "collector_paused",
     "counted_words",
+    "default_folders",
     "estimate",
     "evaluate",
     "execute",

@@ -1,9 +1,10 @@
 """Which rows does a user ask for, where not all of the data? Read from the options, and planned."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rag_evals.core import require_whole
@@ -95,6 +96,7 @@ def plan_draw(
     concurrency: int = DEFAULT_CONCURRENCY,
     options: RunOptions | None = None,
     named: OptionName = str,
+    folders: Iterable[Path] = (),
 ) -> Plan:
     """Plan a run as `make_plan` does, of the rows that the options draw.
 
@@ -107,6 +109,7 @@ def plan_draw(
         concurrency: As for `make_plan`.
         options: As for `make_plan`, and those that draw rows.
         named: Says what messages call an option.
+        folders: As for `make_plan`.
 
     Raises:
         ConfigurationError: A setting cannot work, or rows cannot be drawn so.
@@ -114,7 +117,9 @@ def plan_draw(
     """
     given: RunOptions = options or {}
     asked = AskedDraw.of(given, named)
-    planned = partial(make_plan, data, graders, columns=columns, concurrency=concurrency)
+    planned = partial(
+        make_plan, data, graders, columns=columns, concurrency=concurrency, folders=list(folders)
+    )
 
     def make(judge: Client, as_asked: bool) -> Plan:
         if as_asked:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 _HEAD = re.compile(
-    rb'\{"index":\d+,"sample_id":"([^"\\]+)","grader":"([^"\\]+)","status":"(?:scored|not_scorable)",'
+    rb'\{"index":(\d+),"sample_id":"([^"\\]+)","grader":"([^"\\]+)","status":"(?:scored|not_scorable)",'
 )
 _TAIL = re.compile(rb'"sample_fingerprint":"([^"\\]*)","grader_fingerprint":"([^"\\]*)"\}\r?\n')
 _TAIL_BEGINS, _CALLS = b'"sample_fingerprint":"', b'"usage":{"calls":'
@@ -22,11 +22,13 @@ class LineKey(NamedTuple):
         grading: As `Outcome.key`.
         error: Type of the error; None where the grading did not fail.
         answered: The endpoint took part, and the grading did not fail.
+        row: The `index` of the outcome.
     """
 
     grading: tuple[str, str, str, str]
     error: str | None
     answered: bool
+    row: int
 
 
 def key_in_line(line: bytes) -> LineKey | None:
@@ -36,14 +38,14 @@ def key_in_line(line: bytes) -> LineKey | None:
     if head is None or tail is None:
         return None
     grading = (
-        head[1].decode(),
         head[2].decode(),
+        head[3].decode(),
         tail[1].decode(),
         tail[2].decode(),
     )
     calls = line.rfind(_CALLS)
     answered = calls > 0 and line[calls + len(_CALLS)] != ord("0")
-    return LineKey(grading, None, answered)
+    return LineKey(grading, None, answered, int(head[1]))
 
 
 def key_of_record(record: Mapping[str, Any]) -> LineKey:
@@ -61,4 +63,4 @@ def key_of_record(record: Mapping[str, Any]) -> LineKey:
     )
     calls = (record.get("usage") or {}).get("calls", 0)
     answered = record["status"] != "failed" and calls > 0
-    return LineKey(grading, None if error is None else error["type"], answered)
+    return LineKey(grading, None if error is None else error["type"], answered, record["index"])

@@ -1,9 +1,10 @@
 """How is a file of JSON lines kept valid? Written line by line, repaired after a kill, checked."""
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Self, TypeVar
+from typing import IO, NamedTuple, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -14,8 +15,21 @@ PRIVATE = 0o600
 
 _MAX_LINE_BYTES = 256 * 2**20
 _BLOCK_BYTES = 65536
+_HASH_BYTES = 1 << 20
 
 T = TypeVar("T")
+
+
+class Written(NamedTuple):
+    """How far a file was written.
+
+    Attributes:
+        size: Its bytes.
+        content: Hash of all of them.
+    """
+
+    size: int
+    content: str
 
 
 class LineLog:
@@ -24,6 +38,8 @@ class LineLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: int | None = None
+        self._size = 0
+        self._digest: hashlib._Hash | None = None
 
     def __enter__(self) -> Self:
         """Cut off a last line that was torn by a kill, and open the file."""
@@ -34,6 +50,7 @@ class LineLog:
                 if end < size:
                     file.truncate(end)
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
+        self._size = os.fstat(self._file).st_size
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -42,12 +59,42 @@ class LineLog:
             os.close(self._file)
             self._file = None
 
-    def append(self, line: bytes) -> None:
-        """Write one line with its end, past all buffers of this process."""
+    def append(self, line: bytes) -> int:
+        """Write one line with its end, past all buffers of this process.
+
+        Returns:
+            The byte at which it begins.
+        """
         assert self._file is not None, "the file is not open"
+        begins = self._size
+        self._size += len(line)
+        if self._digest is not None:
+            self._digest.update(line)
         # One write call, so that a kill leaves a whole line or a torn last one, never a mix.
         while line:
             line = line[os.write(self._file, line) :]
+        return begins
+
+    def follow(self, up_to: int = 0) -> str:
+        """Hash all that is in the file, and from now on all that is written.
+
+        Args:
+            up_to: So many bytes have a hash of their own.
+
+        Returns:
+            The hash of the first bytes.
+        """
+        self._digest = hashlib.sha256()
+        with self.path.open("rb", buffering=0) as file:
+            _hash_bytes(file, self._digest, up_to)
+            first = self._digest.hexdigest()
+            _hash_bytes(file, self._digest, self._size - up_to)
+        return first
+
+    @property
+    def written(self) -> Written | None:
+        """How far it was written; None where nobody asked to follow it."""
+        return None if self._digest is None else Written(self._size, self._digest.hexdigest())
 
 
 def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
@@ -63,22 +110,48 @@ def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
     return (value for _, value in placed_lines(path, read))
 
 
-def placed_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[tuple[int, T]]:
-    """Read the lines with the byte at which each begins; else as `read_lines`."""
+def placed_lines(
+    path: Path, read: Callable[[bytes], T], begins: int = 0
+) -> Iterator[tuple[int, T]]:
+    """Read the lines with the byte at which each begins; else as `read_lines`.
+
+    Args:
+        path: As for `read_lines`.
+        read: As for `read_lines`.
+        begins: The byte at which the first of them begins; those before it are passed over.
+    """
     if not path.exists():
         return
-    begins = 0
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(_whole_lines(file, path), 1):
+            file.seek(begins)
+            for line in _whole_lines(file, path):
                 if not line.isspace():
                     try:
                         yield begins, read(line)
                     except ValueError as error:
-                        raise _not_read(path, number, error) from error
+                        raise _not_read(file, path, begins, error) from error
                 begins += len(line)
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
+
+
+def replace_file(path: Path, content: bytes, *, sync: bool) -> None:
+    """Write a file so that a kill leaves the old one or the new one.
+
+    Args:
+        path: The file.
+        content: All of it.
+        sync: Wait until the disk has it: then a loss of power leaves one of them too.
+    """
+    temporary = path.with_suffix(".tmp")
+    temporary.touch(PRIVATE)
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
+    temporary.replace(path)
 
 
 def fault_of(error: ValueError) -> str:
@@ -103,9 +176,7 @@ def read_line_at(file: IO[bytes], path: Path, begins: int, read: Callable[[bytes
     try:
         return read(file.readline(_MAX_LINE_BYTES))
     except ValueError as error:
-        file.seek(0)
-        number = 1 + sum(_line_ends(file, begins))
-        raise _not_read(path, number, error) from error
+        raise _not_read(file, path, begins, error) from error
 
 
 def lines_about(path: Path) -> int:
@@ -123,7 +194,15 @@ def _line_ends(file: IO[bytes], up_to: int) -> Iterator[int]:
         yield block.count(b"\n")
 
 
-def _not_read(path: Path, number: int, error: ValueError) -> DataError:
+def _hash_bytes(file: IO[bytes], digest: "hashlib._Hash", count: int) -> None:
+    while count > 0 and (block := file.read(min(count, _HASH_BYTES))):
+        count -= len(block)
+        digest.update(block)
+
+
+def _not_read(file: IO[bytes], path: Path, begins: int, error: ValueError) -> DataError:
+    file.seek(0)
+    number = 1 + sum(_line_ends(file, begins))
     return DataError(f"{str(path)!r}, line {number}: {fault_of(error)}")
 
 

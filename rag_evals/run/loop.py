@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import asdict
@@ -14,7 +15,7 @@ from rag_evals.grading import Grader
 from rag_evals.run.batch_answers import RoundAnswers, grading_now
 from rag_evals.run.collector import settled_heap
 from rag_evals.run.draw import drawn_rows, early_stop_of
-from rag_evals.run.earlier_outcomes import read_earlier_outcomes
+from rag_evals.run.earlier_outcomes import Taken, opened_earlier
 from rag_evals.run.in_flight import in_flight
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Plan
@@ -36,6 +37,7 @@ async def runner_of(
     progress: Report | bool | None,
     keep: bool,
     results: bool,
+    lowest: int | None = None,
     answers: RoundAnswers | None = None,
 ) -> "AsyncIterator[Runner]":
     """Open all that a run needs, its folder last; arguments as for `evaluate`.
@@ -46,6 +48,8 @@ async def runner_of(
         progress: As for `evaluate`.
         keep: As for `evaluate`.
         results: Outcomes are needed with their results, also those of an earlier run.
+        lowest: How many outcomes of an earlier run are asked for, those with the lowest scores;
+            None for all.
         answers: What has come of batches, where judges are asked in them.
     """
     folder = None if out is None else Path(out)
@@ -59,7 +63,11 @@ async def runner_of(
             stack.enter_context(store)
         report = stack.enter_context(reporting(progress))
         stack.enter_context(settled_heap())
-        yield Runner(plan, session, store, report, keep=keep, results=results)
+        if store is not None and isinstance(plan.data, FileData) and plan.data.kept_check:
+            store.keep_check(plan.data.kept_check)
+        if keep:
+            lowest = None
+        yield Runner(plan, session, store, report, keep=keep, results=results, lowest=lowest)
 
 
 class Runner:
@@ -74,6 +82,7 @@ class Runner:
         *,
         keep: bool,
         results: bool,
+        lowest: int | None,
     ) -> None:
         self._plan = plan
         self._session = session
@@ -83,7 +92,13 @@ class Runner:
         self._began = time.monotonic()
         self._done = self._graded = 0
         self._refusals = Refusals()
-        self._earlier = read_earlier_outcomes(plan, store, self._refusals, keep=results)
+        self._checkpoint, self._ended, self._earlier = opened_earlier(
+            plan, store, session.fingerprint, self._refusals, keep=results, lowest=lowest
+        )
+        # All rows were read: what was not taken is of rows that the data has no more.
+        self._is_complete = False
+        # How many gradings of a row have not ended, of those that have begun.
+        self._under_way: Counter[int] = Counter()
         self._outcomes: list[Outcome] = []
         # In the summary, and not yet handed on.
         self._counted: dict[int, Outcome] = {}
@@ -91,6 +106,9 @@ class Runner:
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
         self._stop = early_stop_of(plan)
         self._begun = 0
+        if self._ended is not None:
+            self._ended.fill(self._summary)
+            self._done = self._ended.count
 
     async def outcomes(self) -> AsyncGenerator[Outcome]:
         """Grade, and yield each outcome once it is kept; those of an earlier run as they come up.
@@ -117,6 +135,7 @@ class Runner:
             error.run = self.finished()
             raise
         finally:
+            self._save(at_the_end=True)
             waits.cancel()
             await asyncio.gather(waits, return_exceptions=True)
 
@@ -134,7 +153,9 @@ class Runner:
         if isinstance(self._plan.data, FileData):
             self._plan.data.require_unchanged()
         gone = self._earlier.left_out()
-        self._summary.left_out = len(gone)
+        before = 0 if self._ended is None else self._ended.state.left_out
+        self._summary.left_out = before + len(gone)
+        self._is_complete = True
         self._summary.unfinished = False
         stopped = None if self._stop is None else self._stop.note()
         if self._stop is not None and stopped is not None:
@@ -178,30 +199,23 @@ class Runner:
 
     def _work(self) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | None]:
         """Yield what is still to be graded; what an earlier run ended is counted on the way."""
-        for row in drawn_rows(self._plan):
-            earlier = {
-                grader.name: self._earlier.take(
-                    row, grader.name, self._session.fingerprint(grader.name)
-                )
-                for grader in self._plan.graders
-            }
+        yield from self._ended_before()
+        for row in self._rows():
+            earlier = self._earlier_of(row)
             self._summary.changed = self._earlier.changed
             decided = self._stop is not None and self._stop.decided
             # Rows that were in flight when an earlier run stopped belong to the draw as well.
             if (decided or self._is_spent()) and not any(earlier.values()):
                 return
             if self._store is not None:
-                self._store.samples.keep(row)
+                if not self._has_sample(row):
+                    self._store.samples.keep(row)
             elif self._keep and (sample := stored_sample(row)) is not None:
                 self._samples[row.name] = sample
-            left = []
-            for grader in self._plan.graders:
-                if (found := earlier[grader.name]) is None:
-                    left.append(grader)
-                else:
-                    self._count(found)
-                    yield found
+            left = [each for each in self._plan.graders if earlier.get(each.name, 1) is None]
+            yield from self._taken([taken for taken in earlier.values() if taken is not None])
             self._begun += len(left)
+            self._under_way[row.position] += len(left)
             for grader, together in zip(left, self._session.together(left), strict=True):
                 yield self._grade(row, grader, together)
 
@@ -219,7 +233,8 @@ class Runner:
             return None
         # Kept first, so that the next start knows this row and gets past it.
         if self._store is not None:
-            self._store.append_line(self._session.line_of(outcome, together))
+            line = self._session.line_of(outcome, together)
+            self._note(outcome, self._store.append_line(line))
         if (fatal := self._refusals.fatal(outcome)) is not None:
             raise fatal
         self._graded += 1
@@ -240,6 +255,67 @@ class Runner:
                 f"({self._summary.failures()}; the first: {self._summary.first_failure}){kept}"
             )
 
+    def _ended_before(self) -> Iterator[Outcome]:
+        """Yield those outcomes of the rows that ended before the checkpoint that are asked for."""
+        if self._ended is not None:
+            for outcome in self._earlier.lowest():
+                # In the summary already.
+                self._counted[id(outcome)] = outcome
+                yield outcome
+            self._tell()
+
+    def _earlier_of(self, row: NumberedSample) -> dict[str, Taken | None]:
+        """Take what an earlier start ended of a row; None for a grading that is to be done."""
+        return {
+            each.name: self._earlier.take(row, each.name, self._session.fingerprint(each.name))
+            for each in self._plan.graders
+            if self._ended is None or not self._ended.has(each.name, row.position)
+        }
+
+    def _taken(self, found: list[Taken]) -> Iterator[Outcome]:
+        """Count outcomes of an earlier start, all before the first is handed on."""
+        for taken in found:
+            self._note(*taken)
+            self._count(taken.outcome)
+        for taken in found:
+            yield taken.outcome
+
+    def _has_sample(self, row: NumberedSample) -> bool:
+        return self._ended is not None and self._ended.kept[row.position] == 1
+
+    def _rows(self) -> Iterator[NumberedSample]:
+        """Read the rows; where a checkpoint says which ended, only the others."""
+        if self._ended is None or not isinstance(self._plan.data, FileData):
+            return drawn_rows(self._plan)
+        return self._plan.data.some(self._ended.wanted())
+
+    def _note(self, outcome: Outcome, place: int) -> None:
+        """Take an outcome whose line is written into the checkpoint."""
+        self._under_way[outcome.index] -= 1
+        if self._under_way[outcome.index] <= 0:
+            del self._under_way[outcome.index]
+        if self._checkpoint is not None:
+            self._checkpoint.add(outcome, place)
+
+    def _save(self, *, at_the_end: bool = False) -> None:
+        """Write the checkpoint, where every line of the folder is in it."""
+        data = self._plan.data
+        if self._checkpoint is None or not isinstance(data, FileData):
+            return
+        if not (data.has_same_content() if at_the_end else data.looks_unchanged()):
+            # Rows of two states of the file may be among those that ended.
+            self._checkpoint.drop()
+            self._checkpoint = None
+        elif self._is_complete or self._earlier.all_taken:
+            self._checkpoint.save(
+                self._summary,
+                self._under_way,
+                answered=self._refusals.has_answered,
+                left_out=self._summary.left_out,
+            )
+        else:
+            self._checkpoint.write_rows()
+
     def _count(self, outcome: Outcome) -> None:
         self._done += 1
         self._summary.add(outcome)
@@ -248,6 +324,8 @@ class Runner:
             self._stop.count(outcome)
         if self._keep:
             self._outcomes.append(outcome)
+        if self._checkpoint is not None and self._checkpoint.is_due:
+            self._save()
         self._tell()
 
     def _tell(self) -> None:

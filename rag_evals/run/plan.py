@@ -1,6 +1,6 @@
 """What will be graded, by whom, and with which settings? Fully checked before the first call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -29,7 +29,7 @@ from rag_evals.judge import (
     wanted_settings,
 )
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings, StopRule
-from rag_evals.run.store import FORMAT
+from rag_evals.run.store import FORMAT, kept_checks
 from rag_evals.verify import read_judge, read_tunings
 
 Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
@@ -150,9 +150,25 @@ class Plan:
 
     def default_folder(self) -> Path:
         """Name a folder after the data and the settings: the same run, the same folder."""
-        stem = self.data.path.name.split(".")[0] if isinstance(self.data, FileData) else "rows"
-        # A folder's name has at most 255 bytes, four for some letters.
-        return _RUNS_FOLDER / f"{stem[:_STEM_CHARS]}-{fingerprint(self.identity)[:8]}"
+        path = self.data.path if isinstance(self.data, FileData) else Path("rows")
+        return _RUNS_FOLDER / f"{_stem(path)}-{fingerprint(self.identity)[:8]}"
+
+
+def folders_of(out: str | Path | None) -> list[Path]:
+    """Return the folders that may know the data of a run; none where it is kept nowhere."""
+    return [] if out is None else [Path(out)]
+
+
+def default_folders(path: Path) -> list[Path]:
+    """Return the folders of earlier runs of a data file that have the names of `default_folder`."""
+    begin = f"{_stem(path)}-"
+    there = _RUNS_FOLDER.iterdir() if _RUNS_FOLDER.is_dir() else ()
+    return sorted(folder for folder in there if folder.name.startswith(begin))
+
+
+def _stem(path: Path) -> str:
+    # A folder's name has at most 255 bytes, four for some letters.
+    return path.name.split(".")[0][:_STEM_CHARS]
 
 
 def make_plan(
@@ -164,6 +180,7 @@ def make_plan(
     columns: Columns = None,
     concurrency: int = DEFAULT_CONCURRENCY,
     options: RunOptions | None = None,
+    folders: Iterable[Path] = (),
 ) -> Plan:
     """Check everything that can be checked without asking a judge.
 
@@ -176,6 +193,8 @@ def make_plan(
         columns: Where the fields are; None looks for the usual names.
         concurrency: Gradings at a time, at least 1.
         options: Limits, time-outs, the cache.
+        folders: Runs that may know the file: one that was checked, and has not changed by a byte,
+            need not be checked again.
 
     Raises:
         ConfigurationError: A setting cannot work.
@@ -200,7 +219,7 @@ def make_plan(
     judge = _judge_name(client, model)
     required = frozenset(field for grader in chosen for field in grader.requires)
     rows = data_from(data, columns, required, settings.limit)
-    checked = rows.check() if isinstance(rows, FileData) else None
+    checked = rows.check(kept_checks(folders)) if isinstance(rows, FileData) else None
     identity = {
         "data": "rows" if checked is None else checked.data_hash,
         "file": rows.path.name if isinstance(rows, FileData) else None,

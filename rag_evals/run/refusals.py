@@ -29,6 +29,11 @@ class Refusals:
         self._answered = False
         self._in_a_row = 0
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether the endpoint answered a row, in this start or in an earlier one."""
+        return self._answered or self.answered_before
+
     def remember(self, key: LineKey) -> None:
         """Take note of an outcome of an earlier start; the last one of a grading counts."""
         if self.refused_before:
@@ -52,7 +57,7 @@ class Refusals:
             return None if self._answered else JudgeUnreachableError(message)
         if kind != JudgeRejectedError.__name__ or outcome.key in self.refused_before:
             return None
-        if not (self._answered or self.answered_before):
+        if not self.has_answered:
             return JudgeRejectedError(message)
         self._in_a_row += 1
         if self._in_a_row < REFUSALS_IN_A_ROW:

@@ -23,7 +23,7 @@ from rag_evals.run.decision import DEFAULT_ERROR
 from rag_evals.run.designs import choose_designs
 from rag_evals.run.loop import runner_of
 from rag_evals.run.outcome import Outcome
-from rag_evals.run.plan import Graders, Plan
+from rag_evals.run.plan import Graders, Plan, folders_of
 from rag_evals.run.progress import Report
 from rag_evals.run.run import Run
 from rag_evals.run.sampled import free_folder
@@ -157,6 +157,7 @@ def evaluate(
         columns=columns,
         concurrency=concurrency,
         options=options,
+        folders=folders_of(out),
     )
     return execute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
 
@@ -226,6 +227,7 @@ async def aevaluate(
         columns=columns,
         concurrency=concurrency,
         options=options,
+        folders=folders_of(out),
     )
     return await aexecute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
 
@@ -266,16 +268,27 @@ async def aexecute(
     progress: Report | bool | None = None,
     keep: bool = True,
     on_outcome: OnOutcome | None = None,
+    lowest: int | None = None,
 ) -> Run:
-    """Carry out a plan in the running event loop; arguments as for `evaluate`."""
+    """Carry out a plan in the running event loop; arguments as for `evaluate`.
+
+    Args:
+        plan: What is graded.
+        out: As for `evaluate`.
+        progress: As for `evaluate`.
+        keep: As for `evaluate`.
+        on_outcome: As for `evaluate`.
+        lowest: Of the outcomes of an earlier run, `on_outcome` needs no more than so many, those
+            with the lowest scores; None for all.
+    """
     run, spending = await _carried_out(
-        plan, out, progress, keep or plan.free is not None, on_outcome
+        plan, out, progress, keep or plan.free is not None, on_outcome, lowest
     )
     if plan.free is None:
         return run
     # Second: a judge that cannot be opened must leave no folder that refuses the right one.
     inner = None if out is None else free_folder(Path(out))
-    every, _ = await _carried_out(plan.free, inner, progress, True, None)
+    every, _ = await _carried_out(plan.free, inner, progress, True, None, None)
     choose_designs(run.summary(), run.of_grader, None, every, spending)
     return run.beside(every)
 
@@ -286,9 +299,12 @@ async def _carried_out(
     progress: Report | bool | None,
     keep: bool,
     on_outcome: OnOutcome | None,
+    lowest: int | None,
 ) -> tuple[Run, dict[str, Any] | None]:
     results = keep or on_outcome is not None  # of an earlier run
-    opened = runner_of(plan, out=out, progress=progress, keep=keep, results=results)
+    if on_outcome is None:
+        lowest = 0
+    opened = runner_of(plan, out=out, progress=progress, keep=keep, results=results, lowest=lowest)
     names = ", ".join(grader.name for grader in plan.graders)
     with watched(Work("run", names, plan.identity)) as work:
         async with opened as runner:

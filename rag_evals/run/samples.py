@@ -17,7 +17,7 @@ from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12
 from rag_evals.core import Chunk, Places, Sample, key_of
 from rag_evals.dataset import NumberedSample
 from rag_evals.errors import DataError
-from rag_evals.run.lines import LineLog, lines_about, read_lines
+from rag_evals.run.lines import LineLog, lines_about, placed_lines, read_lines
 
 SAMPLES = "samples.jsonl"
 
@@ -104,16 +104,31 @@ class SampleLog:
         self._lines = Places()
 
     def __enter__(self) -> Self:
-        """Mend the file, and learn what is in it."""
+        """Mend the file, and open it."""
         self._log.__enter__()
-        self._lines = Places(room=lines_about(self._log.path))
-        for key, line in read_lines(self._log.path, _key_and_hash):
-            self._lines.put(key, line)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Close the file."""
         self._log.__exit__()
+
+    @property
+    def log(self) -> LineLog:
+        """The file."""
+        return self._log
+
+    def learn(self, begins: int = 0) -> None:
+        """Learn what is in the file.
+
+        Args:
+            begins: As for `placed_lines`; what stands before it need not be known.
+
+        Raises:
+            DataError: A line is broken.
+        """
+        self._lines = Places(room=0 if begins else lines_about(self._log.path))
+        for _, (key, line) in placed_lines(self._log.path, _key_and_hash, begins):
+            self._lines.put(key, line)
 
     def keep(self, row: NumberedSample) -> None:
         """Write a row before it is graded; one that could not be read has no sample to show."""

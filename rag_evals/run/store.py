@@ -5,9 +5,8 @@ each of them was) wins.
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Self
@@ -15,17 +14,19 @@ from typing import IO, Any, Self
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
+from rag_evals.dataset import KeptCheck
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.batch_table import BATCH
 from rag_evals.run.line_keys import LineKey, key_in_line, key_of_record
 from rag_evals.run.lines import (
-    PRIVATE,
     LineLog,
+    Written,
     fault_of,
     lines_about,
     placed_lines,
     read_line_at,
     read_lines,
+    replace_file,
 )
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.samples import SAMPLES, SampleLog
@@ -33,6 +34,9 @@ from rag_evals.run.stored_types import OUTCOME, RUN_MANIFEST
 
 MANIFEST = "manifest.json"
 RESULTS = "results.jsonl"
+CHECKPOINT = ".checkpoint.json"
+ENDED = ".checkpoint.rows"
+DATA_CHECK = ".data-check.json"
 FORMAT = 2
 """Version of the files of a run; a reader of this version reads older ones too."""
 
@@ -85,21 +89,46 @@ class RunStore:
         """Give the folder back."""
         self._held.close()
 
-    def append_line(self, line: bytes) -> None:
-        """Write one outcome as `Outcome.to_line` makes it."""
-        self._results.append(line)
+    def append_line(self, line: bytes) -> int:
+        """Write one outcome as `Outcome.to_line` makes it; return the byte at which it begins."""
+        return self._results.append(line)
 
     def lines_about(self) -> int:
         """Guess how many outcomes are stored."""
         return lines_about(self._results.path)
 
-    def line_keys(self) -> Iterator[tuple[int, LineKey]]:
+    def follow(self, results: int, samples: int) -> tuple[str, str]:
+        """Hash both files, and from now on all that is written to them; as `LineLog.follow`."""
+        return self._results.follow(results), self.samples.log.follow(samples)
+
+    @property
+    def written(self) -> tuple[Written, Written]:
+        """How far results and samples were written, once they are followed."""
+        results, samples = self._results.written, self.samples.log.written
+        assert results is not None, "the files are not followed"
+        assert samples is not None, "as above"
+        return results, samples
+
+    def keep_check(self, check: KeptCheck) -> None:
+        """Keep what is known of the data, so that the next start need not check it again."""
+        # It only saves time: without it the data is read.
+        with suppress(OSError):
+            replace_file(self.folder / DATA_CHECK, check.to_json(), sync=False)
+
+    def line_keys(self, begins: int = 0) -> Iterator[tuple[int, LineKey]]:
         """Read which outcomes are stored, and where, in the order they ended; some occur again.
+
+        Args:
+            begins: The byte at which the first of them begins.
 
         Raises:
             DataError: A line is no outcome, as far as can be seen from its ends.
         """
-        return placed_lines(self._results.path, _read_key)
+        return placed_lines(self._results.path, _read_key, begins)
+
+    def key_at(self, place: int) -> LineKey:
+        """Read which outcome is stored at a place that `line_keys` named."""
+        return read_line_at(self._results_reader(), self._results.path, place, _read_key)
 
     def outcome_at(self, place: int, known: Mapping[str, type[BaseModel]] | None) -> Outcome:
         """Read one stored outcome.
@@ -115,9 +144,12 @@ class RunStore:
         def read(line: bytes) -> Outcome:
             return Outcome.from_record(OUTCOME.validate_json(line), known, self.folder)
 
+        return read_line_at(self._results_reader(), self._results.path, place, read)
+
+    def _results_reader(self) -> IO[bytes]:
         if self._reader is None:
             self._reader = self._held.enter_context(self._results.path.open("rb"))
-        return read_line_at(self._reader, self._results.path, place, read)
+        return self._reader
 
     def finish(
         self,
@@ -159,14 +191,8 @@ class RunStore:
         self._write_manifest()
 
     def _write_manifest(self) -> None:
-        path = self.folder / MANIFEST
-        temporary = path.with_suffix(".tmp")
-        temporary.touch(PRIVATE)
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(self._manifest, file, indent=2, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        written = json.dumps(self._manifest, indent=2, ensure_ascii=False)
+        replace_file(self.folder / MANIFEST, written.encode(), sync=True)
 
     def _set_aside(self) -> None:
         """Move the files of an earlier run into a folder beside the new ones."""
@@ -180,6 +206,8 @@ class RunStore:
         for file in files:
             if file.exists():
                 file.rename(aside / file.name)
+        for name in (CHECKPOINT, ENDED):
+            (self.folder / name).unlink(missing_ok=True)
 
 
 def require_empty(folder: Path, hint: str) -> None:
@@ -194,6 +222,17 @@ def require_empty(folder: Path, hint: str) -> None:
     """
     if folder.is_dir() and any(folder.iterdir()):
         raise ConfigurationError(f"{str(folder)!r} is not empty; {hint}")
+
+
+def kept_checks(folders: Iterable[Path]) -> Iterator[KeptCheck]:
+    """Read what runs know of their data.
+
+    Args:
+        folders: Of runs; those that know nothing are passed over.
+    """
+    for folder in folders:
+        with suppress(OSError, ValueError):
+            yield KeptCheck.from_json((folder / DATA_CHECK).read_bytes())
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rag_evals.judge import (
 from rag_evals.run.loop import runner_of
 from rag_evals.run.loop_thread import LoopThread
 from rag_evals.run.outcome import Outcome
-from rag_evals.run.plan import Graders, Plan, make_plan
+from rag_evals.run.plan import Graders, Plan, folders_of, make_plan
 from rag_evals.run.progress import Report
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
 from rag_evals.verify import Tuned
@@ -85,6 +85,7 @@ def stream(
         columns=columns,
         concurrency=concurrency,
         options=options,
+        folders=folders_of(out),
     )
     return _in_a_thread(plan, out, progress)
 
@@ -144,6 +145,7 @@ def astream(
         columns=columns,
         concurrency=concurrency,
         options=options,
+        folders=folders_of(out),
     )
     return _outcomes(plan, out, progress)
 

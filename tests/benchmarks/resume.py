@@ -1,10 +1,10 @@
 """Go on with a run whose rows have nearly all ended: how long, and in how much memory?
 
-python -m tests.benchmarks.resume [ROWS] [--cli]
+python -m tests.benchmarks.resume [ROWS] [--cli] [--left N] [--without-checkpoint]
 
 The run folder is written without grading: the outcome of one row of each kind is written for all
-rows of that kind, and the last ten rows have none. Told apart are the reading of the data, the
-opening of the folder, and the rest of the run.
+rows of that kind, and the last rows have none. Told apart are the reading of the data, the opening
+of the folder, and the rest of the run.
 """
 
 import argparse
@@ -21,22 +21,27 @@ from pathlib import Path
 
 from tests.benchmarks.million_rows import resident_mb, write_parquet
 
-_LEFT = 10
 
-
-def write_run(path: Path, folder: Path, count: int) -> None:
+def write_run(path: Path, folder: Path, count: int, left: int, with_checkpoint: bool) -> None:
     """Write the data and a run of it in which the last rows have no outcome."""
     from rag_evals import evaluate
+    from rag_evals.dataset import FileData
+    from rag_evals.run.checkpoint import checkpoint_of
     from rag_evals.run.plan import make_plan
     from rag_evals.run.store import RunStore
+    from rag_evals.run.summary import Summary
 
     write_parquet(path, count)
     plan = make_plan(path, "faithfulness", "embedded")
     first = evaluate(path, client="embedded", limit=2, progress=False).outcomes
+    graders, summary = {"faithfulness": first[0].grader_fingerprint}, Summary()
     with RunStore(folder, plan.manifest()) as store:
+        checkpoint = checkpoint_of(plan, store, graders)
+        assert checkpoint is not None
+        checkpoint.begin(None)
         for row in plan.data:
-            store.samples.keep(row)
-            if row.position < count - _LEFT:
+            if row.position < count - left:
+                store.samples.keep(row)
                 like = first[row.position % 2]
                 outcome = replace(
                     like,
@@ -44,27 +49,38 @@ def write_run(path: Path, folder: Path, count: int) -> None:
                     sample_id=row.name,
                     sample_fingerprint=row.fingerprint,
                 )
-                store.append_line(outcome.to_line())
+                checkpoint.add(outcome, store.append_line(outcome.to_line()))
+                summary.add(outcome)
+                if checkpoint.is_due:
+                    checkpoint.write_rows()
+        if with_checkpoint:
+            assert isinstance(plan.data, FileData)
+            assert plan.data.kept_check is not None
+            store.keep_check(plan.data.kept_check)
+            checkpoint.save(summary, (), answered=False, left_out=0)
 
 
 def resumed_by_python(path: Path, folder: Path) -> None:
     """Call what `evaluate` calls with `keep=False`, and tell the parts apart."""
     from rag_evals.run.loop import runner_of
-    from rag_evals.run.plan import make_plan
+    from rag_evals.run.plan import folders_of, make_plan
 
     async def work() -> None:
         began = time.monotonic()
-        plan = make_plan(path, "faithfulness", "embedded")
+        plan = make_plan(path, "faithfulness", "embedded", folders=folders_of(folder))
         print(f"data checked in {time.monotonic() - began:.1f} s, {resident_mb():.0f} MB")
         began = time.monotonic()
-        async with runner_of(plan, out=folder, progress=False, keep=False, results=False) as runner:
+        opened = runner_of(plan, out=folder, progress=False, keep=False, results=False, lowest=0)
+        async with opened as runner:
             print(f"folder opened in {time.monotonic() - began:.1f} s, {resident_mb():.0f} MB")
             began = time.monotonic()
             async for _ in runner.outcomes():
                 pass
             run = runner.finished()
         print(f"rows gone through in {time.monotonic() - began:.1f} s, {resident_mb():.0f} MB")
-        print(f"graded: {run.graded}")
+        began = time.monotonic()
+        print(run.summary())
+        print(f"graded: {run.graded}; numbers found in {time.monotonic() - began:.1f} s")
 
     asyncio.run(work())
 
@@ -74,13 +90,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=int, nargs="?", default=1_000_000)
     parser.add_argument("--cli", action="store_true")
+    parser.add_argument("--left", type=int, default=10)
+    parser.add_argument("--without-checkpoint", action="store_true")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         os.chdir(temporary)
         path, folder = Path("rows.parquet"), Path("out")
         # A process of its own: what writing takes is not what going on takes.
         writer = multiprocessing.get_context("spawn").Process(
-            target=write_run, args=(path, folder, asked.rows)
+            target=write_run,
+            args=(path, folder, asked.rows, asked.left, not asked.without_checkpoint),
         )
         writer.start()
         writer.join()

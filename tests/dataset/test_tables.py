@@ -2,8 +2,11 @@
 
 import datetime
 import json
+import secrets
 import sys
+import tracemalloc
 from collections.abc import Callable
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ import pytest
 
 from rag_evals import Progress, evaluate, load_run
 from rag_evals.dataset import DataFile, read_rows
+from rag_evals.dataset.location import locate
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError, RagEvalsError
 from tests.dataset.tables import FILES, FRAMES, ROWS, delimited, excel, lines, written
 
@@ -330,3 +334,28 @@ SOURCES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
 def test_every_form_in_every_source_gives_the_same_scores(source: str, form: str) -> None:
     """64 combinations end in equal scores."""
     assert scores(SOURCES[source]([FORMS[form](row) for row in ROWS])) == SCORES
+
+
+def test_a_large_parquet_file_is_read_in_pieces() -> None:
+    """The first row needs the first group of rows in memory, not the bytes of all of them."""
+    texts = [secrets.token_hex(100) for _ in range(20_000)]
+    table = pyarrow.table({"answer": texts})
+    pyarrow.parquet.write_table(table, "large.parquet", row_group_size=1000, use_dictionary=False)
+    next(read_rows(Path("large.parquet")))  # loads what reads it
+    tracemalloc.start()
+    row = next(read_rows(Path("large.parquet")))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert row.values["answer"] == texts[0]
+    assert peak < Path("large.parquet").stat().st_size / 2
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("wanted", [(1, 0, 1), (0, 1, 0), (0, 0, 0)])
+def test_rows_that_are_not_wanted_are_passed_over(name: str, wanted: tuple[int, ...]) -> None:
+    """Of every kind of file the others are what they were, with their places."""
+    path = FILES[name]()
+    rows = list(locate(path).rows())
+
+    assert list(locate(path).rows(wanted=iter(wanted))) == list(compress(rows, wanted))

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple, cast
 
@@ -32,7 +31,7 @@ from rag_evals.cli.shared.draws import (
     StopEarly,
     announce_draw,
     draw_options,
-    option_name,
+    planned_draws,
 )
 from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
@@ -91,7 +90,6 @@ from rag_evals.run import (
     RunOptions,
     aexecute,
     estimate,
-    plan_draw,
     reporting,
 )
 
@@ -283,7 +281,7 @@ def grade(
     columns = ColumnMap.parse(column or [], preset)
     tunings = asked_tunings(TunedOptions(tuned, max_error, labels), asked, graders, file, columns)
     with_files: RunOptions = {**options, "tuned": tunings}
-    planned = partial(plan_draw, columns=columns, concurrency=concurrency, named=option_name)
+    planned = planned_draws(columns, concurrency, out, data)
     require_tuned(plan := planned(file, graders, asked, options=with_files), must_be_tuned)
     again = planned_anchors(anchors, graders, asked, concurrency, with_files)
     shown = _Looks(View(by, language=grading_language(language)), report, build, json_output, quiet)
@@ -379,7 +377,14 @@ def _carry_out(
             if batches is not None:
                 work = batches.work(plan, folder, report, worst)
             else:
-                work = aexecute(plan, out=folder, progress=report, keep=False, on_outcome=worst.add)
+                work = aexecute(
+                    plan,
+                    out=folder,
+                    progress=report,
+                    keep=False,
+                    on_outcome=worst.add,
+                    lowest=_ROWS_SHOWN,
+                )
             run = run_or_exit(work, folder)
     except TooManyFailuresError as error:
         run, too_many = error.run, error

@@ -1,12 +1,16 @@
 """Which rows does `grade` grade, where not all of them? Options that draw rows."""
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rag_evals.cli.shared.gates import AskedGates
+from rag_evals.dataset import ColumnMap
 from rag_evals.report.terminal.screen import echo
-from rag_evals.run import Plan, RunOptions
+from rag_evals.run import Plan, RunOptions, default_folders, plan_draw
 
 DRAW_PANEL = "Not every row: grade fewer of them"
 
@@ -54,6 +58,24 @@ def draw_options(
         "count": gates.count,
     }
     return {**options, "gate": gates.mean} if stop_early else options
+
+
+def planned_draws(
+    columns: ColumnMap, concurrency: int, out: Path | None, data: str
+) -> Callable[..., Plan]:
+    """Return what plans a run of the rows that options draw, as `plan_draw`.
+
+    Args:
+        columns: Where the fields are.
+        concurrency: Gradings at a time.
+        out: The run folder; None for one whose name follows from the data.
+        data: The file of rows.
+    """
+    # A run that is there may know the file already.
+    folders = default_folders(Path(data)) if out is None else [out]
+    return partial(
+        plan_draw, columns=columns, concurrency=concurrency, named=option_name, folders=folders
+    )
 
 
 def option_name(name: str) -> str:

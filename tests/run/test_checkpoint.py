@@ -1,0 +1,330 @@
+"""A run goes on at once from its checkpoint, and ends as it would without one."""
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from rag_evals import Outcome, Run, evaluate, load_run
+from rag_evals.cli.main import app
+from rag_evals.errors import DataError
+from rag_evals.run.checkpoint import checkpoint_of
+from rag_evals.run.plan import make_plan
+from rag_evals.run.store import RunStore
+from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge, fill_by_words
+
+Start = Callable[[Script], ScriptedJudge]
+OUT, DATA = Path("out"), Path("d.jsonl")
+CHECKPOINT, ENDED = OUT / ".checkpoint.json", OUT / ".checkpoint.rows"
+ROWS = 12
+
+
+def write_rows(count: int = ROWS, **changed: str) -> None:
+    """Write rows, every third wrong; `row_3="..."` is another answer."""
+    lines = []
+    for number in range(count):
+        told = f"Tower {number} stands in {'Rome' if number % 3 == 0 else 'Paris'}."
+        answer = changed.get(f"row_{number}", told)
+        context = [f"Tower {number} stands in Paris."]
+        fields = {"id": f"row-{number}", "question": "Where?", "answer": answer}
+        lines.append(json.dumps({**fields, "context": context}))
+    DATA.write_text("\n".join(lines))
+
+
+def graded(**options: Any) -> Run:
+    """Grade the file, or go on with it, as large files are graded."""
+    options = {"client": "embedded", "keep": False, "progress": False, **options}
+    return evaluate(DATA, out=OUT, **options)
+
+
+def numbers(run: Run) -> tuple[Any, ...]:
+    """Return all that a summary says, without its time."""
+    summary = run.summary()
+    return str(summary), summary.usage, summary.cost_usd, summary.left_out, summary.changed
+
+
+def lines_of(name: str) -> Counter[str]:
+    """Count the lines of each row in a file of the run."""
+    lines = (OUT / name).read_text().splitlines()
+    return Counter(json.loads(line)["sample_id"] for line in lines)
+
+
+def knows() -> bool:
+    """Say whether the next start goes by the checkpoint."""
+    plan = make_plan(DATA, "faithfulness", "embedded", folders=[OUT])
+    names = json.loads(CHECKPOINT.read_text())["graders"] if CHECKPOINT.exists() else {}
+    with RunStore(OUT, plan.manifest()) as store:
+        checkpoint = checkpoint_of(plan, store, names)
+        try:
+            return checkpoint is not None and checkpoint.read(0) is not None
+        except DataError:
+            return False
+
+
+def stopped_after(count: int, **options: Any) -> None:
+    """Grade some rows, and leave as Ctrl-C does."""
+    seen: list[Outcome] = []
+
+    def stop(outcome: Outcome) -> None:
+        seen.append(outcome)
+        if len(seen) == count:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        graded(on_outcome=stop, **options)
+
+
+def test_a_finished_run_is_shown_again_as_it_was() -> None:
+    """Nothing is graded, and every number is what it was without the checkpoint too."""
+    write_rows()
+    whole = numbers(graded())
+
+    assert knows()
+    again = graded()
+    assert (again.graded, numbers(again)) == (0, whole)
+    for file in OUT.glob(".c*"):
+        file.unlink()
+    slow = graded()
+    assert (slow.graded, numbers(slow)) == (0, whole)
+    assert knows()
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_was() -> None:
+    """What ended is not graded again, each sample is kept once, and the numbers are the same."""
+    write_rows()
+    whole = numbers(graded())
+    shutil.rmtree(OUT)
+    stopped_after(5, concurrency=1)
+
+    assert knows()
+    rest = graded()
+    assert rest.graded < ROWS - 4
+    assert numbers(rest) == whole
+    assert set(lines_of("results.jsonl").values()) == set(lines_of("samples.jsonl").values()) == {1}
+    assert len(lines_of("results.jsonl")) == ROWS
+
+
+@pytest.mark.parametrize("seen_by", ["progress", "on_outcome"])
+def test_a_kill_at_any_moment_after_a_checkpoint_loses_nothing(seen_by: str) -> None:
+    """The folder is copied after each outcome, as a kill would leave it; each copy goes on."""
+    write_rows()
+    whole = numbers(graded())
+    shutil.rmtree(OUT)
+    stopped_after(3, concurrency=2)
+    copies: list[Path] = []
+
+    def copied(_: object) -> None:
+        copies.append(Path(f"killed-{len(copies)}"))
+        shutil.copytree(OUT, copies[-1])
+
+    graded(concurrency=2, **{seen_by: copied})
+    for copy in copies:
+        shutil.rmtree(OUT)
+        copy.rename(OUT)
+        ended = lines_of("results.jsonl").total()
+        on = graded()
+
+        assert on.graded == ROWS - ended
+        assert numbers(on) == whole
+        assert set(lines_of("results.jsonl").values()) == {1}
+
+
+def test_a_kill_after_a_thousand_rows_finds_a_checkpoint() -> None:
+    """It is written while the run goes on; what ended behind it is read line by line."""
+    lines = [json.dumps({"id": f"r{n}", "answer": "", "context": ["c"]}) for n in range(1100)]
+    DATA.write_text("\n".join(lines))
+    copied: list[int] = []
+
+    def copy(_: Outcome) -> None:
+        copied.append(1)
+        if len(copied) == 1050:
+            shutil.copytree(OUT, "killed")
+
+    whole = numbers(graded(on_outcome=copy))
+    shutil.rmtree(OUT)
+    Path("killed").rename(OUT)
+
+    assert knows()
+    assert ENDED.stat().st_size >= 1000 * 24
+    on = graded()
+    assert on.graded <= 50
+    assert numbers(on) == whole
+
+
+def torn(path: Path) -> None:
+    """Cut a file in half."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flipped(path: Path) -> None:
+    """Change one byte in the middle, and nothing that a listing of the folder shows."""
+    content, stat = bytearray(path.read_bytes()), path.stat()
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+@pytest.mark.parametrize("name", [".checkpoint.json", ".checkpoint.rows", ".data-check.json"])
+@pytest.mark.parametrize("damage", [Path.unlink, torn, flipped, lambda path: path.write_text("{}")])
+def test_a_damaged_checkpoint_is_passed_over(name: str, damage: Callable[[Path], object]) -> None:
+    """All lines are read then, nothing is graded again, and the next start is quick again."""
+    write_rows()
+    whole = numbers(graded())
+    damage(OUT / name)
+    again = graded()
+
+    assert (again.graded, numbers(again)) == (0, whole)
+    assert knows()
+
+
+def test_an_edited_outcome_counts_as_edited() -> None:
+    """A score that was changed by hand, a line that was taken out, and one that was broken."""
+    write_rows()
+    graded()
+    results = OUT / "results.jsonl"
+    lines = results.read_text().splitlines(keepends=True)
+    before = results.stat()
+    results.write_text("".join(lines).replace('"score":1.0', '"score":0.5', 1))
+    os.utime(results, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert min(graded().summary().graders["faithfulness"].scores) == 0.0
+    assert 0.5 in list(graded().summary().graders["faithfulness"].scores)
+    results.write_text("".join(lines[1:]))
+    assert graded().graded == 1
+    results.write_text("".join(["{}\n", *lines[1:]]))
+    with pytest.raises(DataError, match="line 1"):
+        graded()
+
+
+def test_an_appended_outcome_of_a_row_that_ended_counts() -> None:
+    """The last line of a key wins, though the row ended before the checkpoint."""
+    write_rows()
+    graded()
+    with (OUT / "results.jsonl").open("r+") as file:
+        line = next(line for line in file.readlines() if '"score":1.0' in line)
+        file.write(line.replace('"score":1.0', '"score":0.5'))
+
+    assert sorted(graded().summary().graders["faithfulness"].scores)[4] == 0.5
+
+
+def test_samples_that_were_taken_out_are_written_again() -> None:
+    """A report needs them."""
+    write_rows()
+    graded()
+    samples = OUT / "samples.jsonl"
+    kept = samples.read_text()
+    samples.write_text("".join(kept.splitlines(keepends=True)[1:]))
+    graded()
+
+    assert sorted(samples.read_text().splitlines()) == sorted(kept.splitlines())
+
+
+def test_an_edited_row_is_graded_again() -> None:
+    """Also where size and time of the file are what they were."""
+    write_rows()
+    graded()
+    before = DATA.stat()
+    write_rows(row_4="Tower 4 stands in Turin.")
+    write_rows(row_4="Tower 4 stands in Perth.")
+    os.utime(DATA, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert DATA.stat().st_size == before.st_size
+    again = graded()
+
+    assert (again.graded, again.summary().changed) == (1, 1)
+    assert knows()
+    assert (graded().graded, graded().summary().changed) == (0, 0)
+
+
+def test_a_row_that_is_gone_stays_gone() -> None:
+    """What the data has no more is counted the same at every start."""
+    write_rows()
+    graded()
+    write_rows(ROWS - 2)
+    told = [numbers(graded()) for _ in range(3)]
+
+    assert told[0] == told[1] == told[2]
+    assert graded().summary().left_out == 2
+    assert knows()
+
+
+def test_a_file_that_changed_meanwhile_leaves_no_checkpoint() -> None:
+    """Rows of two states of the file may be among those that ended."""
+    write_rows()
+
+    def edit(outcome: Outcome) -> None:
+        DATA.write_text(DATA.read_text() + "\n")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        graded(on_outcome=edit)
+
+    assert not CHECKPOINT.exists()
+
+
+def test_a_file_that_changes_while_the_rest_is_graded_ends_the_run() -> None:
+    """The rows that are passed over are not looked at, so the bytes are."""
+    write_rows()
+    stopped_after(5, concurrency=1)
+
+    def edit(_: object) -> None:
+        DATA.write_text(DATA.read_text() + "\n")
+
+    with pytest.raises(DataError, match="changed while it was read"):
+        graded(progress=edit)
+
+
+def test_failed_rows_are_graded_again(scripted: Start) -> None:
+    """Their cost is not counted twice, their samples are not kept twice, and two graders mix."""
+    broken = True
+
+    def some(request: JudgeRequest) -> Any:
+        return (
+            HttpError(500) if broken and "Tower 4" in str(request.body) else fill_by_words(request)
+        )
+
+    scripted(some)
+    write_rows()
+    options = {
+        "client": "openai/m",
+        "graders": ["faithfulness", "answer_relevance"],
+        "cache": False,
+    }
+    first = graded(**options)
+    assert first.summary().failed == 2
+    broken = False
+    second = graded(**options)
+    assert second.graded == 2
+    third = graded(**options)
+
+    assert (third.graded, third.summary().failed) == (0, 0)
+    assert numbers(third) == numbers(second)
+    assert set(lines_of("samples.jsonl").values()) == {1}
+    assert [len(load_run(OUT).outcomes)] == [2 * ROWS]
+
+
+def test_the_command_shows_the_same_rows_again() -> None:
+    """The table of the worst rows, and the folder that has its name from the data."""
+    write_rows(30)
+    words = ["grade", str(DATA), "--judge", "embedded", "--quiet"]
+    first = CliRunner().invoke(app, words)
+    second = CliRunner().invoke(app, words)
+
+    assert first.exit_code == second.exit_code == 0
+    assert second.stdout == first.stdout
+    assert len(list(Path("runs").iterdir())) == 1
+
+
+def test_a_function_in_the_columns_is_asked_again() -> None:
+    """Its code may have changed, so the rows are read."""
+    write_rows()
+    columns = {"answer": lambda row: row["answer"]}
+    graded(columns=columns)
+
+    assert not CHECKPOINT.exists()
+    assert graded(columns=columns).graded == 0
