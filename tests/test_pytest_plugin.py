@@ -147,6 +147,10 @@ CASES = {
         "def test_it():\n    assert_scores(evaluate([RIGHT], client='embedded'), recall=0.9)",
         ["UnknownNameError: no grader in the run 'recall'"],
     ),
+    "no run": (
+        "def test_it():\n    assert_scores([1], faithfulness=0.9)",
+        ["ConfigurationError: run is [1]; expected a run folder, or what evaluate returned"],
+    ),
     "a run and no grader": (
         "def test_it():\n    assert_scores(evaluate([RIGHT], client='embedded'))",
         ["ConfigurationError: assert_scores names no grader"],

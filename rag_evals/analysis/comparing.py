@@ -319,6 +319,11 @@ def _name(run: Run) -> str:
     return "a run in memory" if run.folder is None else str(run.folder)
 
 
+def _without(run: Run) -> str:
+    lines = [numbers.line() for numbers in run.summary().graders.values()]
+    return "; ".join(lines)
+
+
 def _no_pair(first: Run, second: Run) -> str:
     names = f"{', '.join(first.graders) or 'none'} and {', '.join(second.graders) or 'none'}"
     if not set(first.graders) & set(second.graders):
@@ -327,6 +332,14 @@ def _no_pair(first: Run, second: Run) -> str:
             f"the runs have no grader in common: {names}; say which belong together, as in "
             f"--pair {one}={other} (in Python pairs={{{one!r}: {other!r}}})"
         )
+    shared = {one["sample_id"] for one in first.records} & {
+        one["sample_id"] for one in second.records
+    }
+    if shared:
+        # Once each where a run is compared with itself.
+        runs = {id(run): run for run in (first, second)}.values()
+        whose = " and ".join(f"{_name(run)!r} ({_without(run)})" for run in runs)
+        return f"no row has a score in both runs, though {len(shared)} have the same id: {whose}"
     return (
         "no row has a score in both runs; rows are paired by id, so both data files need an id "
         "column with the same values (without one, an id is made from the row's content)"

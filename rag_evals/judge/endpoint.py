@@ -1,5 +1,6 @@
 """Are the endpoint's address and key valid? Checked before anything is sent."""
 
+import os
 import re
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,6 +9,9 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.judge.address_name import OF_A_CLIENT
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.sdks import own_sdk
+
+_SENT_BY_THE_LIBRARY = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+"""OpenAI's library sends them in headers, whichever host it asks."""
 
 _LIKE = "expected an address such as 'http://localhost:8000/v1'"
 _ADDED_PATHS = ("/chat/completions", "/responses", "/v1/messages")
@@ -55,6 +59,8 @@ def check_address(endpoint: Endpoint) -> None:
             f"judge, as in '{endpoint.provider}/{endpoint.model}@https://HOST'"
         )
     _check(endpoint.address, endpoint.address_name, endpoint.key, host.key_variable)
+    for name in _SENT_BY_THE_LIBRARY:
+        _check(None, "", os.environ.get(name), name)
 
 
 def _check(address: str | None, address_name: str, key: str | None, key_name: str) -> None:
@@ -67,7 +73,7 @@ def _check(address: str | None, address_name: str, key: str | None, key_name: st
         fault = _fault_of_key(key)
         if fault is not None:
             raise ConfigurationError(
-                f"{key_name} holds {fault}, which HTTP cannot send; set the key alone, ASCII "
+                f"{key_name} holds {fault}, which HTTP cannot send; set it alone, ASCII "
                 "letters, digits and signs without spaces around them"
             )
 

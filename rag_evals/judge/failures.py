@@ -36,6 +36,8 @@ _OTHER_LOOP = (
     "own), or pass a string such as 'openai/gpt-4o-mini'"
 )
 
+_CLOSED = "this client has been closed; grade before it is closed, or make another"
+
 
 def translate(error: BaseException, *, attempts: int, key: str | None = None) -> RagEvalsError:
     """Turn what a client raised into the error that says what to do.
@@ -86,6 +88,8 @@ def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> Ra
     if _is_about_the_loop(reason):
         return EventLoopError(_OTHER_LOOP)
     said = _short(str(reason), key)
+    if isinstance(reason, RuntimeError) and "client has been closed" in said:
+        return ConfigurationError(_CLOSED)
     if distrusts(reason):
         return JudgeUnreachableError(
             f"the endpoint's certificate is not trusted: {said}; SSL_CERT_FILE names a file with "

@@ -145,11 +145,11 @@ def _missed(
 ) -> Iterator[str]:
     """Yield what is missed, each with its worst rows; keep the numbers for the table."""
     # Loaded when first used.
-    from rag_evals.run import Gate, Run, Summary, load_run  # noqa: PLC0415
+    from rag_evals.run import Gate, Summary, load_run  # noqa: PLC0415
 
     if not at_least:
         raise ConfigurationError("assert_scores names no grader; expected as in faithfulness=0.9")
-    found = run if isinstance(run, Run) else load_run(os.fspath(run))
+    found = load_run(run)
     summary = found.summary()
     if summary.unfinished:
         yield f"the run ended before all of its data was graded: {found.folder}"

@@ -17,7 +17,7 @@ from rag_evals.run.gate import require_counts
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.sampled import bought_by, sample_of
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, StopRule
-from rag_evals.verify import EMBEDDED
+from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
 
 OptionName = Callable[[str], str]
 """Says what a user calls an option, such as `--stop-early`."""
@@ -77,13 +77,32 @@ class AskedDraw:
             drawn = found
         else:
             return plan
-        every = make(EMBEDDED, False)
+        try:
+            every = make(EMBEDDED, False)
+        except ConfigurationError as error:
+            raise _no_free_form(drawn) or error from None
         if asked := [name for grader in every.graders for name in grader.endpoints]:
             raise ConfigurationError(
                 f"{asked[0]!r} would be asked about every row; a sample needs graders that the "
                 "embedded judge can decide alone"
             )
         return replace(drawn, free=every)
+
+
+def _no_free_form(plan: Plan) -> ConfigurationError | None:
+    """Name the grader that the free judge cannot be; the client that grades was given."""
+    free, _ = read_judge(EMBEDDED)
+    assert free is not None, "the embedded judge is a verifier"
+    for grader in plan.graders:
+        try:
+            grader.with_verifier(free)
+        except ConfigurationError:
+            return ConfigurationError(
+                f"a sample needs a free judge that grades every row, and grader {grader.name!r} "
+                f"has no form for {EMBEDDED!r}; grade all rows, the first ones (limit), or use "
+                f"{' or '.join(map(repr, EMBEDDED_GRADERS))}"
+            )
+    return None
 
 
 def plan_draw(

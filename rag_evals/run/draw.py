@@ -120,6 +120,7 @@ class EarlyStop:
         self._ahead = ahead
         self._moved = asyncio.Event()
         self._admitted: dict[int, bool] = {}
+        self._has_refused = False
         self._rule = rule
         self._population = population
         self._places = {row: place for place, row in enumerate(random_order(population))}
@@ -170,8 +171,11 @@ class EarlyStop:
             self._moved.clear()
             await self._moved.wait()
             waited = True
+        # Behind a row that was refused none is graded: the draw would have a gap, and what comes
+        # after it would be paid for and counted, and yet be no part of the mean.
+        self._has_refused |= waited and self.decided
         # All graders of a row go the same way: some ask together, and wait for each other.
-        return self._admitted.setdefault(index, not (waited and self.decided))
+        return self._admitted.setdefault(index, not self._has_refused)
 
     def drawn(self, grader: str) -> DrawnRows:
         """Return the rows of a grader in the order of the draw."""

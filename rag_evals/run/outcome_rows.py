@@ -63,7 +63,8 @@ def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     missing = [name for name in ("sample_id", "grader", "status") if row.get(name) is None]
     if missing:
         raise DataError(
-            f"{where}: no {', '.join(missing)}; expected the columns of outcome.to_row()"
+            f"{where}: no {', '.join(missing)}; expected the columns of outcome.to_row(), or a run "
+            "folder; a table of `rag-evals export` cannot be merged, the folder that it is from can"
         )
     record = {name: row[name] for name in COLUMNS if row.get(name) is not None}
     error = {name: record.pop(f"error_{name}", None) for name in ("type", "message")}

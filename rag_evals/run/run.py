@@ -1,5 +1,6 @@
 """What did a run find? Fresh from `evaluate` or read from its folder, it answers the same."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from operator import index
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from rag_evals.core import Phrases, named_arguments
-from rag_evals.errors import DataError, NotInRunError
+from rag_evals.errors import ConfigurationError, DataError, NotInRunError
 from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, decide_gate
 from rag_evals.run.designs import choose_designs
 from rag_evals.run.export import Layout, frame_of, write_run
@@ -272,7 +273,7 @@ class Run(KeptRun, ScoreNumbers):
 
 
 @named_arguments
-def load_run(run: str | Path | Run) -> Run:
+def load_run(run: str | os.PathLike[str] | Run) -> Run:
     """Read a run folder.
 
     Args:
@@ -280,9 +281,14 @@ def load_run(run: str | Path | Run) -> Run:
 
     Raises:
         DataError: The folder holds no run, or a broken one.
+        ConfigurationError: It is neither a folder nor a run.
     """
     if isinstance(run, Run):
         return run
+    if not isinstance(run, str | os.PathLike):
+        raise ConfigurationError(
+            f"run is {run!r}; expected a run folder, or what evaluate returned"
+        )
     folder = Path(run)
     kept = read_kept(folder)
     return Run(

@@ -107,11 +107,16 @@ def of_differences(test: GateTest) -> GateTest:
     """Turn the test of (1 + difference) / 2 into that of the difference, -1 to 1."""
     return replace(
         test,
-        gate=2 * test.gate - 1,
-        estimate=None if test.estimate is None else 2 * test.estimate - 1,
-        low=2 * test.low - 1,
-        high=2 * test.high - 1,
+        gate=_difference(test.gate),
+        estimate=None if test.estimate is None else _difference(test.estimate),
+        low=_difference(test.low),
+        high=_difference(test.high),
     )
+
+
+def _difference(share: float) -> float:
+    # -0.3 is no -0.30000000000000004, and no difference is below -1.
+    return min(1.0, max(-1.0, round(2 * share - 1, 12)))
 
 
 def _checked_errors(error: float, fail_error: float | None) -> float:

@@ -166,6 +166,17 @@ def test_runs_without_a_common_row_are_refused(other: Run, message: str) -> None
         compare(scores_run([1.0]), other)
 
 
+def test_runs_without_scores_do_not_blame_the_ids() -> None:
+    """A run beside itself, or another of the same rows: what is missing are scores."""
+    for name in ("one", "two"):
+        evaluate([{"id": "x", "answer": "", "context": ["c"]}], client="embedded", out=name)
+    for other in ("one", "two"):
+        with pytest.raises(
+            UnpairedScoresError, match="both runs, though 1 have the same id: 'one'"
+        ):
+            compare("one", other)
+
+
 def test_a_folder_without_a_run_is_refused() -> None:
     """The message names the folder."""
     with pytest.raises(DataError, match="'nowhere' holds no run"):

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from typing import Any
 
 import pytest
 
@@ -178,3 +179,15 @@ def test_a_threshold_is_a_share(threshold: object) -> None:
     """What nothing could reach, or no number can be compared with, is refused."""
     with pytest.raises(ConfigurationError, match="threshold is .*; expected a number from 0 to 1"):
         FaithfulnessMetric(threshold=threshold)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [None, 5, "a", [1]])
+def test_what_is_no_test_case_is_named(given: Any) -> None:
+    """One line, where deepeval's users would see an attribute that is missing."""
+    metric = FaithfulnessMetric()
+    with pytest.raises(ConfigurationError, match="no test case; expected an LLMTestCase"):
+        assert_test(given, [metric])
+    with pytest.raises(ConfigurationError, match="expected a(n| list of) LLMTestCase"):
+        evaluate(given, [metric])
+    with pytest.raises(ConfigurationError, match="metrics is 5; expected a list"):
+        assert_test(LLMTestCase(input="q", actual_output="a"), 5)  # type: ignore[arg-type]  # none

@@ -462,3 +462,25 @@ def test_what_could_mean_two_things_is_not_read(text: str) -> None:
 def test_one_object_is_found(text: str | bytes) -> None:
     """Whatever stands around it."""
     assert one_object(text) == "{}"
+
+
+@pytest.mark.parametrize("name", ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID"])
+def test_ids_that_the_library_sends_are_checked(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """As the key: before anything is sent, and named."""
+    judge = scripted(GOOD)
+    monkeypatch.setenv(name, "ü")
+    with pytest.raises(errors.ConfigurationError, match=f"{name} holds U.00FC .* set it alone"):
+        evaluate([EIFFEL], client="openai/m")
+    assert judge.requests == []
+
+
+def test_a_client_that_was_closed_is_named(scripted: Start, client_of: ClientOf) -> None:
+    """It is no broken connection, and no retry would open it."""
+    client: Any = client_of(scripted(GOOD))
+    client.client.close()
+    with pytest.raises(
+        errors.ConfigurationError, match="this client has been closed; grade before"
+    ):
+        Faithfulness.grade(**EIFFEL, client=client, model="m")

@@ -1,14 +1,16 @@
 """Rows that are drawn: a gate that stops early, and a dear judge on a sample of all rows."""
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag_evals import Run, compare, evaluate
+from rag_evals import Outcome, Run, compare, evaluate
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run import (
     StopRule,
@@ -19,6 +21,7 @@ from rag_evals.run import (
     sample_of,
     until_decided,
 )
+from rag_evals.run.draw import EarlyStop, random_order
 from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
 
@@ -65,6 +68,30 @@ def test_a_gate_stops_when_it_is_decided() -> None:
         assert interval is not None
         assert interval.contains(0.9)
     assert "of 300 rows, and above 0.7" in str(run.gate(0.7))
+
+
+PERFECT = {"answer": "It is in Paris.", "context": ["It is in Paris."]}
+
+
+def test_no_row_is_graded_behind_one_that_was_not() -> None:
+    """Behind a refused row all are refused: mean and count speak of the same rows."""
+
+    async def admitted() -> list[bool]:
+        stop = EarlyStop(StopRule(0.5, 0.05), 100, ["faithfulness"], ahead=30)
+        order = random_order(100)
+        first = [await stop.admits(place) for place in order[:30]]
+        waiting = asyncio.create_task(stop.admits(order[30]))
+        await asyncio.sleep(0)
+        for place in order[:30]:
+            stop.count(perfect(place))
+        return [*first, await waiting, await stop.admits(order[31])]
+
+    assert asyncio.run(admitted()) == [True] * 30 + [False] * 2
+
+
+def perfect(place: int) -> Outcome:
+    """Make the outcome of a supported row."""
+    return replace(evaluate([PERFECT]).outcomes[0], index=place)
 
 
 def test_a_stopped_run_grades_nothing_twice() -> None:
@@ -337,6 +364,10 @@ def test_a_gate_stops_early_in_python() -> None:
         ({"budget": float("nan")}, "budget nan is no sum of US dollars"),
         ({"budget": "viel"}, "budget 'viel' is no sum of US dollars"),
         ({"budget": 5}, "a budget needs a price"),
+        (
+            {"sample": 20, "graders": "answer_relevance"},
+            "grader 'answer_relevance' has no form for 'embedded'; grade all rows, the first ones",
+        ),
         ({"sample": 20, "client": "embedded"}, "costs nothing: grade all rows"),
         ({"budget": 5, "client": "embedded"}, "costs nothing: grade all rows"),
         ({"sample": 20, "data": iter([])}, "rows are drawn from a file, a table or a list"),

@@ -117,3 +117,12 @@ def test_the_command_merges_too() -> None:
     assert ended.exit_code == 0
     assert "over 5 scored of 7" in ended.output
     assert "run folder: merged" in ended.output
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_an_exported_table_is_no_part(kind: str) -> None:
+    """It has a row for each sample, and says where its outcomes are."""
+    evaluate(ROWS[:2], client="embedded", out="run").write(f"table.{kind}")
+    with pytest.raises(DataError, match="a table of `rag-evals export` cannot be merged, the fold"):
+        merge([f"table.{kind}"], "merged")
+    assert not Path("merged").exists()

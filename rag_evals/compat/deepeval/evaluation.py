@@ -147,7 +147,7 @@ def evaluate(
         raise refused("evaluate(metric_collection=...)", "name metrics=; nothing is uploaded")
     given = {name: value for name, value in others.items() if value is not False}
     check_arguments("evaluate", given, idle=_IDLE)
-    cases = list(test_cases)
+    cases = _cases(test_cases)
     checked = _checked(metrics)
     concurrency = (async_config or AsyncConfig()).max_concurrent
     shown = display_config or DisplayConfig()
@@ -172,15 +172,32 @@ def assert_test(
     __tracebackhide__ = True  # pytest shows the line of the test, not this one
     del run_async
     check_arguments("assert_test", others, idle=_IDLE)
-    result = _graded([test_case], _checked(metrics), 1, False)
+    result = _graded(_cases([test_case]), _checked(metrics), 1, False)
     missed = [one for one in result.test_results[0].metrics_data if not one.success]
     if missed:
         raise AssertionError(f"Metrics: {', '.join(one.words() for one in missed)} failed.")
 
 
+def _cases(given: Iterable[LLMTestCase]) -> list[LLMTestCase]:
+    if not isinstance(given, Iterable):
+        raise ConfigurationError(f"test_cases is {given!r}; expected a list of LLMTestCase")
+    cases = list(given)
+    for case in cases:
+        if not isinstance(case, LLMTestCase):
+            raise ConfigurationError(
+                f"{case!r} is no test case; expected an LLMTestCase of "
+                "rag_evals.compat.deepeval.test_case"
+            )
+    return cases
+
+
 def _checked(metrics: Sequence[DeepEvalMetric] | None) -> list[DeepEvalMetric]:
     if not metrics:
         raise ConfigurationError("no metrics= are given; such as metrics=[FaithfulnessMetric()]")
+    if not isinstance(metrics, Iterable):
+        raise ConfigurationError(
+            f"metrics is {metrics!r}; expected a list, as in metrics=[FaithfulnessMetric()]"
+        )
     for metric in metrics:
         if not isinstance(metric, DeepEvalMetric):
             raise ConfigurationError(
