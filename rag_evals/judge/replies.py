@@ -15,6 +15,7 @@ _OK = 200
 _SHOWN_CHARS = 80
 _THOUGHTS_END = "</think>"
 _MOST_CALLS = 1
+_ELSEWHERE = object()
 
 
 def fault_of(response: object) -> GradingError | None:
@@ -23,16 +24,12 @@ def fault_of(response: object) -> GradingError | None:
     Returns:
         None where it holds a message that did not stop early.
     """
-    if response is None or isinstance(response, str | bytes):
-        return no_reply(response or "")
-    if not hasattr(response, "choices"):
+    if (missing := missing_message(response)) is not None:
+        return missing
+    choices: Any = getattr(response, "choices", None)
+    if choices is None:
         return early_stop(response)
-    choices: Any = response.choices
-    if not isinstance(choices, list) or not choices:
-        return _no_choices(getattr(response, "error", None))
-    message = getattr(choices[0], "message", None)
-    if message is None:
-        return _no_choices(getattr(choices[0], "error", None))
+    message = choices[0].message
     # LiteLLM keeps it with what it calls the provider's own fields.
     kept = getattr(message, "provider_specific_fields", None) or {}
     refusal = getattr(message, "refusal", None) or kept.get("refusal")
@@ -41,6 +38,24 @@ def fault_of(response: object) -> GradingError | None:
     if getattr(choices[0], "finish_reason", None) == "content_filter":
         return JudgeRefusedError("the endpoint's content filter stopped the reply")
     return early_stop(response)
+
+
+def missing_message(response: object) -> JudgeUnavailableError | None:
+    """Say why a client's reply object holds no message, though its status was 200.
+
+    Returns:
+        None where it holds one, or is of a provider that keeps it elsewhere.
+    """
+    if response is None or isinstance(response, str | bytes):
+        return no_reply(response or "")
+    choices: Any = getattr(response, "choices", _ELSEWHERE)
+    if choices is _ELSEWHERE:
+        return None
+    if not isinstance(choices, list) or not choices:
+        return _no_choices(getattr(response, "error", None))
+    if getattr(choices[0], "message", None) is None:
+        return _no_choices(getattr(choices[0], "error", None))
+    return None
 
 
 def no_reply(body: str | bytes) -> JudgeUnavailableError:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from rag_evals.errors import JudgeUnavailableError
 from rag_evals.judge.chat import ChatReply, read_reply
 from rag_evals.judge.post import DirectPost, Posted
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint
-from rag_evals.judge.replies import fault_of
+from rag_evals.judge.replies import missing_message
 from rag_evals.judge.request_retries import TRANSPORT_RETRIES
 from rag_evals.judge.sending import repeating, repeating_async, seconds_for_one_try
 from rag_evals.judge.wire import async_http_client, http_client
@@ -206,7 +205,6 @@ def usable(reply: T) -> T:
     Raises:
         JudgeUnavailableError: It is none.
     """
-    fault = fault_of(reply)
-    if isinstance(fault, JudgeUnavailableError):
-        raise fault
+    if (missing := missing_message(reply)) is not None:
+        raise missing
     return reply

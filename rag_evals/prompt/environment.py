@@ -109,6 +109,14 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         except Exception:  # noqa: BLE001 - raised again, with the template's own line
             self.handle_exception()
 
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return a field of what a template sees."""
+        found = getattr(obj, attribute, None)
+        # A plain text cannot be called, so nothing has to be wrapped.
+        if type(found) is str and self.is_safe_attribute(obj, attribute, found):
+            return found
+        return super().getattr(obj, attribute)
+
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Say whether a template may read an attribute; the type of the object decides."""
         asked = (type(obj), attr)
