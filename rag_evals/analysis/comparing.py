@@ -128,6 +128,7 @@ def compare(
         tuple(pair.coverage() for pair in every if not pair.rows),
         tuple(named_differences(first, second)),
         threshold,
+        sum(run.summary().pending for run in ((first,) if second is first else (first, second))),
     )
 
 

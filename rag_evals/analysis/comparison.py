@@ -21,6 +21,7 @@ from rag_evals.run import (
     Missed,
     missed_coverage,
     missed_loss,
+    missed_pending,
     plot_differences,
     reason_words,
     require_share,
@@ -126,6 +127,8 @@ class Comparison:
         unscored: Graders of both runs without a single row that has a score in both.
         differences: In what the runs differ besides their scores: judge, prompt, data.
         threshold: Score from which a row passes.
+        pending: Gradings of either run without an outcome yet; while there are any, no gate is
+            decided.
     """
 
     baseline: str
@@ -134,6 +137,7 @@ class Comparison:
     unscored: tuple[PairCoverage, ...]
     differences: tuple[Phrase, ...]
     threshold: float
+    pending: int = 0
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -161,6 +165,8 @@ class Comparison:
             ConfigurationError: A number is outside 0..1.
         """
         require_share("min_scored", min_scored)
+        if self.pending:
+            return [missed_pending(self.pending)]
         missed = [
             each
             for found in (*(grader.coverage for grader in self.graders), *self.unscored)
@@ -201,7 +207,8 @@ class Comparison:
                     grader, test, tuple(each for each in missed if each.grader == grader), "change"
                 )
                 for grader, test in tests
-            )
+            ),
+            self.pending,
         )
 
     def __str__(self) -> str:

@@ -64,19 +64,27 @@ def read_trend(path: Path) -> list[TrendPoint]:
 
 
 def add_to_trend(path: Path, run: Run) -> list[TrendPoint]:
-    """Add a run to a file of earlier ones, and return all points.
+    """Add a run to a file of earlier ones, once, and return all points.
 
     Args:
         path: The file; it is made where there is none.
-        run: A finished run.
+        run: A run; one with pending gradings has no number yet, and is not added.
 
     Raises:
         DataError: A line of the file is no point.
     """
-    earlier, new = read_trend(path), points_of(run)
+    earlier = read_trend(path)
+    known = {_which(point) for point in earlier if point.time is not None}
+    points = [] if run.summary().pending else points_of(run)
+    new = [point for point in points if _which(point) not in known]
     with path.open("a", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(asdict(point), ensure_ascii=False)}\n" for point in new)
     return [*earlier, *new]
+
+
+def _which(point: TrendPoint) -> tuple[object, ...]:
+    """Name the run of a point; the same one may be collected or shown again by a later build."""
+    return (point.time, point.grader, point.judge, point.asked)
 
 
 def points_of(run: Run) -> list[TrendPoint]:

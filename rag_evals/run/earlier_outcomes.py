@@ -63,6 +63,7 @@ class EarlierOutcomes:
         # A row that changed and changed back has two; the one that fits is used.
         self._gradings = Places(room=room)
         self._last_changed = -1
+        self._failed: dict[tuple[str, ...], tuple[Outcome, int | None]] = {}
 
     def read(self, refusals: Refusals) -> bool:
         """Note where each outcome stands; a later one of the same key counts.
@@ -118,10 +119,18 @@ class EarlierOutcomes:
             self._count_changed(row.position)
             return None
         if found.status == "failed":
+            self._failed[grading] = found, place
             return None
         if found.index != row.position:
             found = replace(found, index=row.position)
         return Taken(found, place)
+
+    def failed_so_at(self, outcome: Outcome) -> int | None:
+        """Return where the line of the same failure stands, after as many tries; else None."""
+        found, place = self._failed.get(outcome.key, (None, None))
+        if found is None or (found.error, found.attempts) != (outcome.error, outcome.attempts):
+            return None
+        return place if found.usage == outcome.usage else None
 
     def left_out(self) -> set[str]:
         """Return the ids of rows that were graded and did not come: the data has them no more."""
@@ -147,6 +156,9 @@ class NoEarlierOutcomes:
         return []
 
     def take(self, row: NumberedSample, grader: str, fingerprint: str) -> None:
+        """Return None."""
+
+    def failed_so_at(self, outcome: Outcome) -> int | None:
         """Return None."""
 
     def left_out(self) -> set[str]:

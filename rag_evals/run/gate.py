@@ -92,7 +92,7 @@ class Gate:
             summary: The numbers of the run; one without a single outcome misses the gate.
         """
         if summary.pending:
-            return [Missed("", "pending", f"{summary.pending}", Phrase("gate.no_outcome"))]
+            return [missed_pending(summary.pending)]
         if not summary.graders:
             return [Missed("", "min-scored", f"{self.min_scored:.4g}", Phrase("gate.nothing"))]
         return [
@@ -159,6 +159,15 @@ def missed_coverage(
     )
     found = Phrase("gate.pair_coverage" if of_both else "gate.coverage", values)
     yield Missed(grader, "min-scored", f"{least:.4g}", found, why or {})
+
+
+def missed_pending(pending: int) -> Missed:
+    """Say that gradings have no outcome yet, so that no gate passes.
+
+    Args:
+        pending: How many.
+    """
+    return Missed("", "pending", f"{pending}", Phrase("gate.no_outcome"))
 
 
 def missed_loss(grader: str, difference: Interval, margin: float) -> Missed:

@@ -233,8 +233,7 @@ class Runner:
             return None
         # Kept first, so that the next start knows this row and gets past it.
         if self._store is not None:
-            line = self._session.line_of(outcome, together)
-            self._note(outcome, self._store.append_line(line))
+            self._note(outcome, self._place_of(outcome, together, self._store))
         if (fatal := self._refusals.fatal(outcome)) is not None:
             raise fatal
         self._graded += 1
@@ -242,6 +241,14 @@ class Runner:
         self._count(outcome)
         self._check_failures()
         return outcome
+
+    def _place_of(self, outcome: Outcome, together: Any, store: RunStore) -> int:
+        """Write the line of an outcome, and return where it begins."""
+        # A round of batches meets the failures of earlier ones again, over the same replies.
+        place = self._earlier.failed_so_at(outcome) if self._plan.batched else None
+        return (
+            store.append_line(self._session.line_of(outcome, together)) if place is None else place
+        )
 
     def _check_failures(self, *, at_the_end: bool = False) -> None:
         limit = self._plan.settings.max_failures

@@ -55,6 +55,7 @@ class RunStore:
         self._results = LineLog(folder / RESULTS)
         self._reader: IO[bytes] | None = None
         self._held = ExitStack()
+        self._finished: str | None = None
 
     def __enter__(self) -> Self:
         """Take the folder: make it, or go on with the run that is in it.
@@ -91,6 +92,7 @@ class RunStore:
 
     def append_line(self, line: bytes) -> int:
         """Write one outcome as `Outcome.to_line` makes it; return the byte at which it begins."""
+        self._finished = None
         return self._results.append(line)
 
     def lines_about(self) -> int:
@@ -167,7 +169,8 @@ class RunStore:
         """
         self.samples.leave_out(gone)
         self._manifest |= {"stopped": stopped} | ({} if budget is None else {"budget": budget})
-        self._manifest["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
+        # What was finished before, and got nothing new, is the same run: a trend has it once.
+        self._manifest["finished"] = self._finished or _now()
         self._write_manifest()
 
     def wait(self, pending: int) -> None:
@@ -188,6 +191,7 @@ class RunStore:
                     "use the same settings to continue it, another folder, or restart"
                 )
             self._manifest["created"] = stored.get("created", self._manifest["created"])
+            self._finished = stored.get("finished")
         self._write_manifest()
 
     def _write_manifest(self) -> None:
@@ -233,6 +237,11 @@ def kept_checks(folders: Iterable[Path]) -> Iterator[KeptCheck]:
     for folder in folders:
         with suppress(OSError, ValueError):
             yield KeptCheck.from_json((folder / DATA_CHECK).read_bytes())
+
+
+def _now() -> str:
+    # Finer than seconds: a trend tells runs apart by it.
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

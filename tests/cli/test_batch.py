@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from rag_evals.cli.main import app
 from rag_evals.cli.shared.exits import exit_code_of
-from rag_evals.testing import ScriptedJudge
+from rag_evals.testing import BatchEnd, HttpError, ScriptedJudge, fill_by_words
 from tests.conftest import EIFFEL
 
 Start = Callable[..., ScriptedJudge]
@@ -58,9 +58,10 @@ def test_a_run_goes_on_from_command_to_command(scripted: Start) -> None:
     assert "over 2 scored of 2" in said
     assert "pending" not in said
     assert Path("../run/results.jsonl").read_text().count("\n") == 2
-    assert "0 gradings pending" in run("batch", "status", "../run")[1]
+    code, said = run("batch", "status", "../run")
+    assert (code, "0 gradings pending, 0 failed" in said) == (0, True)
     numbers = json.loads(run("batch", "status", "../run", "--json")[1])
-    assert numbers == {"batches": [], "pending": 0}
+    assert numbers == {"batches": [], "pending": 0, "failed": 0}
 
 
 @pytest.mark.usefixtures("data")
@@ -84,6 +85,37 @@ def test_a_row_of_an_earlier_round_keeps_what_counts_against_it(scripted: Start)
     said = [run("batch", "collect", "run")[1] for _ in range(2)]
 
     assert ["not supported: Bananas grow quickly." in each for each in said] == [True, True], said
+
+
+def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
+    """No trend, no JUnit file and no gate of a part; of the whole, one point, however often."""
+    rows = [{"id": str(n), "answer": f"Tower {n} stands.", "context": ["no"]} for n in range(12)]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scripted(
+        lambda one: HttpError(400) if "Tower 3 " in str(one.answer) else fill_by_words(one),
+        batches=[BatchEnd("cancelled", lines=8)],
+    )
+    run("grade", "rows.jsonl", "--judge", "openai/gpt-4o-mini", "--quiet", "--out", "whole")
+
+    assert run(*GRADE, "--trend", "trend.jsonl", "--junit", "out.xml")[0] == 0
+    code, said = run("batch", "collect", "run")
+
+    assert (code, "4 gradings pending" in said) == (4, True), said
+    assert "JUnit file, trend and warnings wait until no grading is pending" in said
+    assert not Path("trend.jsonl").exists()
+    assert not Path("out.xml").exists()
+    assert run("batch", "status", "run")[0] == 4
+    for gate in ("--fail-if-worse", "--min-scored=0.1", "--gate=0.5"):
+        code, said = run("compare", "whole", "run", gate)
+        assert (code, "gate not decided: 4 gradings are pending" in said) == (4, True), said
+    assert run("batch", "submit", "run")[0] == 0
+    for _ in range(2):
+        code, said = run("batch", "collect", "run")
+        assert code == 0, said
+    assert Path("trend.jsonl").read_text().count("\n") == 1
+    assert Path("out.xml").exists()
+    assert run("batch", "status", "run")[0] == 3
+    assert run("compare", "whole", "run", "--fail-if-worse")[0] == 0
 
 
 BAD: list[tuple[str, str]] = [

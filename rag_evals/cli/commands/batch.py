@@ -8,9 +8,10 @@ import typer
 
 from rag_evals.cli.commands.grade import grade
 from rag_evals.cli.shared.batching import grade_again
+from rag_evals.cli.shared.exits import NOT_DECIDED, TOO_MANY_FAILURES
 from rag_evals.cli.shared.options import Json
 from rag_evals.report.terminal.screen import echo, echo_json
-from rag_evals.run import BatchSteps, ask_states, batch_words, open_batches, pending_in
+from rag_evals.run import BatchSteps, ask_states, batch_words, load_run, open_batches, pending_in
 
 batch = typer.Typer(
     name="batch",
@@ -18,6 +19,8 @@ batch = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
+
+_TOLD = ("batch", "status", "ended", "requests", "endpoint", "model")
 
 BatchedRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 
@@ -48,24 +51,29 @@ def submit(
 def status(run: BatchedRun, json_output: Json = False) -> None:
     """Ask the provider where the batches of a run stand.
 
+    The exit code is 4 while a grading is pending, then 3 where rows failed, else 0.
+
     [bold]Examples[/bold]
 
       rag-evals batch status runs/batched
+      rag-evals batch status runs/batched --json
     """
     with open_batches(run) as table:
         parts = ask_states(table)
+    pending, failed = pending_in(run), load_run(run).summary().failed
     if json_output:
-        numbers = [
-            {"batch": one.batch, "status": one.status, "ended": one.ended, "requests": one.requests}
-            for one in parts
-        ]
-        echo_json(json.dumps({"batches": numbers, "pending": pending_in(run)}))
-        return
-    for part in parts:
-        name = part.batch or f"part {part.number}"
-        echo(f"{name}: {part.status}, {part.ended} of {part.requests} requests worked off")
-    echo(batch_words(parts))
-    echo(f"{pending_in(run)} gradings pending")
+        numbers = [{name: getattr(part, name) for name in _TOLD} for part in parts]
+        echo_json(json.dumps({"batches": numbers, "pending": pending, "failed": failed}))
+    else:
+        for part in parts:
+            name = part.batch or f"part {part.number}"
+            echo(f"{name}: {part.status}, {part.ended} of {part.requests} requests worked off")
+        echo(batch_words(parts))
+        echo(f"{pending} gradings pending, {failed} failed")
+    if pending or parts:
+        raise typer.Exit(NOT_DECIDED)
+    if failed:
+        raise typer.Exit(TOO_MANY_FAILURES)
 
 
 @batch.command()
@@ -88,3 +96,5 @@ def collect(
       rag-evals batch collect runs/batched --wait
     """
     grade_again(grade, context, run, BatchSteps(send=wait, wait=wait), json_output=json_output)
+    if pending_in(run):
+        raise typer.Exit(NOT_DECIDED)

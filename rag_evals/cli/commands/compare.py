@@ -19,6 +19,7 @@ from rag_evals.cli.shared.gates import (
     asked_share,
     exit_as_decided,
     exit_when_missed,
+    exit_while_pending,
     parsed_counts,
 )
 from rag_evals.cli.shared.language import reader_language
@@ -164,6 +165,7 @@ def compare(
             language=view.language,
         )
     if fail_if_worse is not None or min_scored is not None:
+        exit_while_pending(compared.pending, say)
         exit_when_missed(compared.missed(margin=fail_if_worse, min_scored=share), say)
     if (decision := compared.decision(min_scored=share)) is not None:
         exit_as_decided(decision, say)

@@ -87,6 +87,10 @@ class BuildOutputs:
             say: The reader's language.
             on_stderr: Whether standard output holds JSON that must stay alone.
         """
+        if run.summary().pending:
+            # A build that shows them would take a part for the whole.
+            echo(say("terminal.build_waits"), err=True)
+            return []
         if self.junit is not None:
             _write(self.junit, junit_xml(run, self.under, self.count))
             echo(say("terminal.junit", path=self.junit), err=on_stderr)

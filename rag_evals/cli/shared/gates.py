@@ -132,9 +132,8 @@ class AskedGates:
 
     def exit_unless_passed(self, run: Run, say: Phrases) -> None:
         """Say what is missed or not decided, and exit with 1 or 4 then."""
-        if self and (pending := run.summary().pending):
-            echo(f"gate not decided: {pending} gradings are pending", err=True)
-            raise typer.Exit(NOT_DECIDED)
+        if self:
+            exit_while_pending(run.summary().pending, say)
         if self.warned:
             echo(say("gate.mean_warning"), err=True)
         if self.rules is not None and (self.mean is None or self.rules.fail_under is not None):
@@ -223,6 +222,12 @@ def exit_as_decided(decision: GateDecision, say: Phrases) -> None:
         raise typer.Exit(GATE_MISSED)
     if decision.verdict == "not decided":
         raise typer.Exit(NOT_DECIDED)
+
+
+def exit_while_pending(pending: int, say: Phrases) -> None:
+    """Say that no gate is decided while gradings have no outcome yet, and exit with 4 then."""
+    if pending:
+        exit_as_decided(GateDecision((), pending), say)
 
 
 def exit_when_missed(missed: Sequence[Missed], say: Phrases) -> None:
