@@ -28,6 +28,7 @@ from rag_evals.run.progress import Report
 from rag_evals.run.run import Run
 from rag_evals.run.sampled import free_folder
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
+from rag_evals.run.workers_begun import workers_begun
 from rag_evals.verify import Tuned
 
 OnOutcome = Callable[[Outcome], object]
@@ -149,17 +150,18 @@ def evaluate(
         sample=sample,
         budget=budget,
     )
-    plan = plan_draw(
-        data,
-        graders,
-        client,
-        model=model,
-        columns=columns,
-        concurrency=concurrency,
-        options=options,
-        folders=folders_of(out),
-    )
-    return execute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
+    with workers_begun(workers, client):
+        plan = plan_draw(
+            data,
+            graders,
+            client,
+            model=model,
+            columns=columns,
+            concurrency=concurrency,
+            options=options,
+            folders=folders_of(out),
+        )
+        return execute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
 
 
 @named_arguments
@@ -219,17 +221,18 @@ async def aevaluate(
         sample=sample,
         budget=budget,
     )
-    plan = plan_draw(
-        data,
-        graders,
-        client,
-        model=model,
-        columns=columns,
-        concurrency=concurrency,
-        options=options,
-        folders=folders_of(out),
-    )
-    return await aexecute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
+    with workers_begun(workers, client):
+        plan = plan_draw(
+            data,
+            graders,
+            client,
+            model=model,
+            columns=columns,
+            concurrency=concurrency,
+            options=options,
+            folders=folders_of(out),
+        )
+        return await aexecute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
 
 
 def execute(

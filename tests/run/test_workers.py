@@ -22,7 +22,7 @@ from rag_evals import ContextEvaluation, FaithfulnessResult, evaluate, stream
 from rag_evals.cache import StatementCache
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge.limits import Budget, LimitShare, RequestLimiter
-from rag_evals.run import Status
+from rag_evals.run import Status, workers_begun
 from rag_evals.run.settings import processor_cores
 from rag_evals.run.worker_beats import Beats, Silence
 from rag_evals.testing import Script, ScriptedJudge, Stall
@@ -98,6 +98,18 @@ def test_a_run_that_is_not_kept_in_memory_writes_the_same() -> None:
     assert lines_of("two") == lines_of("one")
     assert str(two.summary()) == str(one.summary())
     assert [o.result is None for o in evaluate(rows, client="embedded", workers=2)] == [False] * 4
+
+
+@needs_proc
+def test_workers_that_began_and_are_not_taken_end() -> None:
+    """They begin while a run is planned; where nothing comes of it, none is left."""
+    with workers_begun(2, "embedded"):
+        begun = children_of(os.getpid())
+    with workers_begun(2, object()), workers_begun(0, None):
+        none = children_of(os.getpid())
+
+    assert (len(begun), none) == (2, [])
+    assert all(has_ended(process) for process in begun)
 
 
 @needs_proc
@@ -292,7 +304,7 @@ def _held() -> Any:
     ],
 )
 def test_what_workers_cannot_do_is_said_in_one_line(options: dict[str, Any], message: str) -> None:
-    """Before a process is started, and before a folder is made."""
+    """Before a row is graded, and before a folder is made."""
     made = {name: value() if callable(value) else value for name, value in options.items()}
     with pytest.raises(ConfigurationError) as error:
         evaluate(ROWS, **{"client": "openai/m", "model": "m", "workers": 2, "out": "o", **made})

@@ -91,9 +91,16 @@ from rag_evals.run import (
     aexecute,
     estimate,
     reporting,
+    workers_begun,
 )
 
 _ROWS_SHOWN = 20
+
+
+def _begin_workers(context: typer.Context, workers: int) -> int:
+    """Let workers begin while the command reads its other options and the data."""
+    context.with_resource(workers_begun(workers, None))
+    return workers
 
 
 def grade(
@@ -194,6 +201,7 @@ def grade(
         typer.Option(
             help="Processes that grade, at most one for each processor core.",
             rich_help_panel=LIMITS,
+            callback=_begin_workers,
         ),
     ] = 1,
     timeout: Annotated[
