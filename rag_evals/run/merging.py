@@ -1,9 +1,11 @@
 """How do parts of a run, graded in several places, become one run? By copying their outcomes."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from rag_evals.run.samples import SAMPLES
 from rag_evals.run.store import (
     FORMAT,
     MANIFEST,
+    RESULTS,
     Record,
     RunStore,
     checked_record,
@@ -66,13 +69,17 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
             different graders or judges, which are named, or not all rows of one were graded.
         DataError: A part cannot be read, or two parts have different rows of one id.
     """
-    if not parts:
-        raise ConfigurationError("no parts to merge; name at least one run folder or file")
-    opened = [_opened(file) for part in parts for file in _files_of(Path(part))]
+    named = _checked_paths(parts, out)
+    every = [_opened(file) for part in named for file in _files_of(part)]
+    # Engines write a file for each of their blocks, also where one has no rows.
+    opened = [part for part in every if part.identity["graders"]]
+    if not opened:
+        raise DataError(f"{str(every[0].path)!r} has no rows")
     for part in opened[1:]:
         _require_alike(opened[0], part)
     folder = Path(out)
     require_empty(folder, "name a new folder for the run")
+    _require_outside(folder, named)
     with RunStore(folder, _manifest(opened)) as store:
         for record in _renumbered(opened):
             store.append_line(to_json(record) + b"\n")
@@ -84,10 +91,48 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
     return load_run(folder)
 
 
+def _checked_paths(parts: Sequence[str | Path], out: str | Path) -> list[Path]:
+    """Check what was given in place of paths.
+
+    Raises:
+        ConfigurationError: It names what is none.
+    """
+    if isinstance(parts, str | os.PathLike):
+        one = os.fspath(parts)
+        raise ConfigurationError(f"parts is one path, {one!r}; expected a list, as in [{one!r}]")
+    for path in (*parts, out):
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            raise ConfigurationError(f"{path!r} is no path of a run folder or a file")
+    if not parts:
+        raise ConfigurationError("no parts to merge; name at least one run folder or file")
+    return [Path(part) for part in parts]
+
+
+def _require_outside(folder: Path, parts: Iterable[Path]) -> None:
+    """Refuse a run inside a part of it: whoever reads the part would find two.
+
+    Raises:
+        ConfigurationError: It names the part.
+    """
+    for part in parts:
+        if part.resolve() in folder.resolve().parents:
+            raise ConfigurationError(
+                f"{str(folder)!r} is inside the part {str(part)!r}; name a new folder beside it"
+            )
+
+
 def _files_of(part: Path) -> list[Path]:
-    """Return the files in a folder that other engines write; a run folder is taken as it is."""
+    """Return the files in a folder that other engines write; a run folder is taken as it is.
+
+    Raises:
+        DataError: Runs are in the folder, or a run without its manifest.
+    """
     if not part.is_dir() or (part / MANIFEST).exists():
         return [part]
+    if runs := sorted(str(found.parent) for found in part.rglob(MANIFEST)):
+        raise DataError(f"{str(part)!r} holds run folders; name each: {', '.join(runs)}")
+    if (part / RESULTS).exists():
+        raise DataError(f"{str(part)!r} is a run folder without its {MANIFEST}")
     # Spark and Ray write marks beside their files, such as _SUCCESS.
     return sorted(file for file in part.rglob("*.*") if file.name[0] not in "._") or [part]
 
@@ -101,7 +146,7 @@ def _opened(path: Path) -> _Part:
         return _Part(path, manifest["identity"], is_finished, lambda: read_records(path))
 
     def records() -> Iterator[Record]:
-        for place, row in read_rows(path):
+        for place, row in read_rows(path, wanted=repeat(1)):
             where = f"{str(path)!r}, {place}"
             yield checked_record(to_json(record_of_row(row, where)), where)
 

@@ -72,7 +72,10 @@ def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     record["usage"] = {name: record.pop(name) for name in _COUNTS if name in record}
     for name in _AS_JSON:
         if isinstance(record.get(name), str):
-            record[name] = from_json(record[name])
+            try:
+                record[name] = from_json(record[name])
+            except ValueError as error:
+                raise DataError(f"{where}: {name} is no JSON: {error}") from None
     return {"score": None, **record}
 
 

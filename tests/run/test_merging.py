@@ -126,3 +126,48 @@ def test_an_exported_table_is_no_part(kind: str) -> None:
     with pytest.raises(DataError, match="a table of `rag-evals export` cannot be merged, the fold"):
         merge([f"table.{kind}"], "merged")
     assert not Path("merged").exists()
+
+
+MISTAKES: dict[str, tuple[Any, Any, str]] = {
+    "one path": ("run", "out", r"parts is one path, 'run'; expected a list, as in \['run'\]"),
+    "a Path": (Path("run"), "out", "parts is one path, 'run'; expected a list"),
+    "a number": ([5], "out", "5 is no path of a run folder or a file"),
+    "nothing": ([None], "out", "None is no path"),
+    "no folder": (["run"], "", "'' is no path"),
+    "a number to write": (["run"], 5, "5 is no path"),
+    "inside a part": (["run"], "run/whole", "'run/whole' is inside the part 'run'; name a new"),
+    "runs in a folder": (["."], "../out", "'.' holds run folders; name each: bare, run"),
+    "without a manifest": (["bare"], "out", "'bare' is a run folder without its manifest.json"),
+    "broken JSON": (["broken.jsonl"], "out", "'broken.jsonl', line 1: result is no JSON: "),
+    "no rows": (["empty.parquet"], "out", "'empty.parquet' has no rows"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_one_line_and_writes_nothing(name: str) -> None:
+    """Whatever is given in place of parts, and wherever the run should go."""
+    parts, out, said = MISTAKES[name]
+    run = evaluate(ROWS[:1], client="embedded", out="run")
+    Path("bare").mkdir()
+    Path("bare/results.jsonl").write_bytes(Path("run/results.jsonl").read_bytes())
+    if name == "runs in a folder":
+        Path("bare/manifest.json").write_text("{}")
+    Path("broken.jsonl").write_text(json.dumps({**run.outcomes[0].to_row(), "result": "{broken"}))
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(outcome_schema().empty_table(), "empty.parquet")
+    with pytest.raises((ConfigurationError, DataError), match=said) as caught:
+        merge(parts, out)
+    assert "\n" not in str(caught.value)
+    assert not Path("out").exists()
+    assert len(load_run("run")) == 1
+
+
+def test_blocks_without_rows_are_passed_over() -> None:
+    """Engines write them; the others become the run."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [o.to_row() for o in evaluate(ROWS[:3], client="embedded")]
+    parquet.write_table(arrow.Table.from_pylist(rows, schema=outcome_schema()), "full.parquet")
+    parquet.write_table(outcome_schema().empty_table(), "empty.parquet")
+
+    assert len(merge(["empty.parquet", "full.parquet"], "merged")) == 3
