@@ -1,10 +1,10 @@
 """What are the numbers of a run? Means, their row counts, and why other rows have no score."""
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 
 from rag_evals.core import Phrases, Usage, notebook_phrases, phrases
@@ -13,6 +13,7 @@ from rag_evals.run.counting import counted_words, worst_mean
 from rag_evals.run.design import Design
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.repeats import RepeatNumbers
+from rag_evals.run.score_file import ScoreFile
 from rag_evals.run.stages import Stages, stage_lines
 from rag_evals.run.summary_html import graders_html
 from rag_evals.stats import (
@@ -32,7 +33,7 @@ class GraderSummary:
 
     Attributes:
         grader: Its name.
-        scores: Every score, 8 bytes each.
+        scores: Every score; all but the last few thousand in a file without a name.
         not_scorable: Outcomes without one, counted by reason.
         failed: Outcomes that failed, counted by error type.
         warnings: Oddities in results.
@@ -43,7 +44,7 @@ class GraderSummary:
     """
 
     grader: str
-    scores: "array[float]" = field(default_factory=lambda: array("d"))
+    scores: ScoreFile = field(default_factory=ScoreFile)
     not_scorable: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     warnings: int = 0
@@ -62,15 +63,17 @@ class GraderSummary:
         """All outcomes."""
         return self.scored + self.not_scorable.total() + self.failed.total()
 
-    def values(self, count_as: Mapping[str, float] | None = None) -> "array[float]":
+    def values(self, count_as: Mapping[str, float] | None = None) -> Sequence[float]:
         """Return the scores, and a number for each row whose reason counts as one.
 
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
         """
-        values = self.scores[:]
-        for reason, value in (count_as or {}).items():
-            values.extend([value] * self.not_scorable[reason])
+        if not count_as:
+            return self.scores
+        values = ScoreFile(self.scores)
+        for reason, value in count_as.items():
+            values.extend(repeat(value, self.not_scorable[reason]))
         return values
 
     def mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
