@@ -24,9 +24,17 @@ _SHOWN_CHARS = 60
 
 
 class _Held(NamedTuple):
-    """What a file of results holds: how many requests it speaks of, and how many other lines."""
+    """What a file of results holds.
+
+    Attributes:
+        requests: Requests that it speaks of.
+        replies: Those of them that have a reply.
+        others: Lines that cannot be read.
+        start: How the first of these begins, for a message.
+    """
 
     requests: int
+    replies: int
     others: int
     start: str
 
@@ -66,8 +74,7 @@ def take_batch(
             f"nothing was taken: `rag-evals batch collect {table.folder.parent}` fetches it again"
         )
     _take(table, part, path, state.status)
-    paid = ", and paid for again" if _is_short(held, state) else ""
-    tell(f"taken: batch {state.name}, {state.status}, {_words(held, part)}{paid}")
+    tell(f"taken: batch {state.name}, {state.status}, {_words(held, part)}")
 
 
 def _fetched(api: BatchApi, state: BatchState, path: Path) -> _Held:
@@ -98,16 +105,17 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
 
 def _held(path: Path) -> _Held:
     keys: set[str] = set()
+    replied: set[str] = set()
     others, start = 0, ""
     with path.open("rb") as lines:
         for line in filter(None, map(bytes.strip, lines)):
             if (found := read_result(line)) is not None:
-                keys.add(found.key)
+                (keys if found.reply is None else replied).add(found.key)
             else:
                 shown = line[:_SHOWN_CHARS].decode("utf-8", "replace")
                 start = start or f": {shown!r}"
                 others += 1
-    return _Held(len(keys), others, start)
+    return _Held(len(keys | replied), len(replied), others, start)
 
 
 def _take(table: BatchTable, part: BatchPart, path: Path, status: str) -> None:
@@ -120,10 +128,12 @@ def _results(lines: Iterable[bytes]) -> Iterator[BatchResult]:
 
 
 def _words(held: _Held, part: BatchPart) -> str:
-    words = f"{min(held.requests, part.requests)} of {part.requests} requests have a result"
-    if held.others:
-        words += f", {held.others} lines cannot be read"
-    return words if held.requests >= part.requests else f"{words}; the rest is sent again"
+    words = f"{min(held.replies, part.requests)} of {part.requests} requests have a reply"
+    if not held.others:
+        return words
+    words += f", and {held.others} lines cannot be read"
+    again = part.requests - held.requests
+    return f"{words}; {again} requests are sent again, and paid for again" if again > 0 else words
 
 
 def let_go(table: BatchTable, part: BatchPart, error: UnknownBatchError, tell: Tell) -> None:

@@ -179,11 +179,17 @@ def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
                     _take_ended(table, part, apis.of(part.endpoint), tell)
                 except UnknownBatchError as error:
                     if not again:
-                        raise UnknownBatchError(
-                            f"{error}; `rag-evals batch submit {table.folder.parent} --again` "
-                            f"sends its {part.requests} requests again, and pays for them again"
-                        ) from None
+                        raise _with_way_out(error, table, part) from None
                     let_go(table, part, error, tell)
+
+
+def _with_way_out(
+    error: UnknownBatchError, table: BatchTable, part: BatchPart
+) -> UnknownBatchError:
+    return UnknownBatchError(
+        f"{error}; `rag-evals batch submit {table.folder.parent} --again` sends its "
+        f"{part.requests} requests again, and pays for them again"
+    )
 
 
 def _take_ended(table: BatchTable, part: BatchPart, api: BatchApi, tell: Tell) -> None:
@@ -212,7 +218,10 @@ def ask_states(table: BatchTable) -> list[BatchPart]:
     with _Apis() as apis:
         for part in table.parts():
             if part.batch is not None:
-                _noted(table, part, apis.of(part.endpoint))
+                try:
+                    _noted(table, part, apis.of(part.endpoint))
+                except UnknownBatchError as error:
+                    raise _with_way_out(error, table, part) from None
     return table.parts()
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rag_evals.judge.batches.api import NEWEST, BatchApi, NotThere
+from rag_evals.judge.batches.api import NEWEST, BatchApi, NotThere, identified
 from rag_evals.judge.batches.results import BatchState
 from rag_evals.judge.providers import Endpoint
 from rag_evals.judge.sdks import own_sdk, sdk_for_files
@@ -101,7 +101,7 @@ def _count(batch: Any) -> int:
 
 
 def _state(batch: Any) -> BatchState:
-    counts = batch.request_counts
+    counts = identified(batch).request_counts
     status = _ENDS.get(batch.processing_status, batch.processing_status)
     return BatchState(
         batch.id,

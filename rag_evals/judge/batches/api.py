@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from rag_evals.judge.address_name import address_name
 from rag_evals.judge.batches.hosts import batch_host
 from rag_evals.judge.batches.results import BatchState
 from rag_evals.judge.failures import translate
+from rag_evals.judge.replies import no_reply
 from rag_evals.judge.request_retries import TRANSPORT_RETRIES
 from rag_evals.judge.sdk_errors import read_fault
 
@@ -25,6 +27,7 @@ NEWEST = 1000
 
 _FIRST_WAIT_SECONDS = 0.5
 _NOT_FOUND = 404
+_SHOWN_CHARS = 80
 
 
 class BatchApi(ABC):
@@ -162,6 +165,8 @@ class BatchApi(ABC):
             yield
         except (RagEvalsError, NotThere):
             raise
+        except JSONDecodeError as error:
+            raise no_reply(error.doc) from None
         # Also what the library below it raises, in the middle of a file.
         except Exception as error:  # noqa: BLE001 - whatever it is, a user reads one line
             if raw is not None and read_fault(error).status == raw:
@@ -169,6 +174,18 @@ class BatchApi(ABC):
             raise translate(error, attempts=1, key=self._key) from None
         finally:
             address_name.reset(named)
+
+
+def identified(found: Any) -> Any:
+    """Return a file or a batch that an endpoint told of.
+
+    Raises:
+        JudgeUnavailableError: What came is none, such as a page of a proxy.
+    """
+    if not getattr(found, "id", None):
+        said = " ".join(str(found).split())[:_SHOWN_CHARS]
+        raise JudgeUnavailableError(f"the endpoint answered with no file and no batch: {said!r}")
+    return found
 
 
 class NotThere(Exception):  # noqa: N818 - a turn in the flow, which nobody outside sees

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rag_evals.judge.batches.api import NEWEST, BatchApi
+from rag_evals.judge.batches.api import NEWEST, BatchApi, identified
 from rag_evals.judge.batches.results import ENDED, BatchState
 from rag_evals.judge.providers import OPENAI_HOSTS, Endpoint
 from rag_evals.judge.sdks import OwnSdk, no_key, own_sdk, sdk_for_files
@@ -36,7 +36,7 @@ class OpenAIBatches(BatchApi):
     def _upload(self, path: Path, name: str) -> str:
         with path.open("rb") as file:
             made = self._once.files.create(file=(_file_name(name), file), purpose="batch")
-        return str(made.id)
+        return str(identified(made).id)
 
     def _find_file(self, name: str) -> str | None:
         files = self._newest(self._sdk.files, purpose="batch")
@@ -75,7 +75,7 @@ def _file_name(name: str) -> str:
 
 
 def _state(batch: Any) -> BatchState:
-    counts = batch.request_counts
+    counts = identified(batch).request_counts
     # Some hosts write it in capitals.
     status = str(batch.status).lower()
     files = (batch.output_file_id, batch.error_file_id)

@@ -1,0 +1,151 @@
+"""Whatever a provider of batches does, no reply is lost, and nothing is paid twice unsaid."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import load_run
+from rag_evals.errors import RagEvalsError
+from rag_evals.run import BatchSteps, aexecute_batches, make_plan
+from rag_evals.testing import BatchEnd, HttpError, Raw, ScriptedJudge, fill_by_words
+
+OUT = Path("run")
+PAGE = b"<html><body>Log in</body></html>"
+BROKEN = Raw(b'{"id": 1', headers={"content-length": "5000"})
+ROWS: list[Any] = [
+    {
+        "id": f"{n}",
+        "answer": f"Башня {n} стоит в Париже.",
+        "context": [f"Башня {n} стоит в Париже."],
+    }
+    for n in range(6)
+]
+Start = Callable[..., ScriptedJudge]
+
+
+@pytest.fixture(autouse=True)
+def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the pauses between tries; how many there are stays."""
+    monkeypatch.setattr("rag_evals.judge.batches.api._FIRST_WAIT_SECONDS", 0.001)
+    monkeypatch.setattr("rag_evals.run.batch_results._WAIT_SECONDS", 0.001)
+    monkeypatch.setattr("rag_evals.run.batches._FIRST_WAIT_SECONDS", 0.01)
+
+
+def grade(**steps: Any) -> list[str]:
+    """Grade the rows by batches, and return what is told."""
+    told: list[str] = []
+    plan = make_plan(ROWS, "faithfulness", "openai/gpt-4o-mini", options={"cache": False})
+    work = aexecute_batches(
+        plan, BatchSteps(**{"wait": True, **steps}), out=OUT, tell=told.append, progress=False
+    )
+    asyncio.run(work)
+    return told
+
+
+def foreign(lines: bytes) -> bytes:
+    """Say everything twice, and speak of what nobody asked."""
+    other = {"custom_id": "other", "response": {"status_code": 200, "body": {}}}
+    return lines + lines + json.dumps(other).encode() + b"\n"
+
+
+MENDED: dict[str, tuple[BatchEnd, int, str]] = {
+    "twice, and foreign": (BatchEnd(spoil=foreign), 6, "6 of 6 requests have a reply"),
+    "odd lines": (
+        BatchEnd(spoil=lambda lines: lines + b'{"custom_id": null}\n[1]\nnull\n5\n'),
+        6,
+        "6 of 6 requests have a reply, and 4 lines cannot be read",
+    ),
+    "a torn last line": (
+        BatchEnd(spoil=lambda lines: lines[:-40]),
+        7,
+        "5 of 6 requests have a reply, and 1 lines cannot be read; 1 requests are sent again, "
+        "and paid for again",
+    ),
+    "a download that breaks off": (BatchEnd(instead={"content": [BROKEN]}), 6, "6 of 6"),
+    "a page at first": (BatchEnd(instead={"content": [Raw(PAGE)]}), 6, "6 of 6"),
+    "a page for a new file": (BatchEnd(instead={"upload": [Raw(PAGE)]}), 6, "6 of 6"),
+    "a page for an order": (BatchEnd(instead={"create": [Raw(PAGE)]}), 6, "6 of 6"),
+    "an order that fails": (BatchEnd(instead={"create": [HttpError(500)] * 2}), 6, "6 of 6"),
+    "a page for a state": (BatchEnd(instead={"poll": [Raw(PAGE)]}), 6, "an HTML page in it"),
+    "no state": (BatchEnd(instead={"poll": [Raw({})]}), 6, "no file and no batch"),
+}
+
+
+@pytest.mark.parametrize(("end", "requests", "says"), MENDED.values(), ids=MENDED)
+def test_every_row_is_scored(scripted: Start, end: BatchEnd, requests: int, says: str) -> None:
+    """One command, and what is sent again is said."""
+    judge = scripted(batches=[end])
+
+    told = grade()
+
+    assert [outcome.score for outcome in load_run(OUT).outcomes] == [1.0] * 6
+    assert (len(judge.requests), says in "\n".join(told)) == (requests, True), told
+    assert sum(outcome.usage.calls for outcome in load_run(OUT).outcomes) == 6
+
+
+ENDED: dict[str, tuple[BatchEnd, int, str]] = {
+    "a page for results": (
+        BatchEnd(spoil=lambda _: PAGE),
+        6,
+        "holds none: '<html><body>Log in</body></html>'; nothing was taken",
+    ),
+    "empty results": (BatchEnd(spoil=lambda _: b""), 6, "holds none; nothing was taken"),
+    "results that always break off": (BatchEnd(instead={"content": [BROKEN] * 9}), 6, "broke"),
+    "results that are gone": (
+        BatchEnd(instead={"content": [HttpError(404)]}),
+        6,
+        "`rag-evals batch submit run --again` sends its 6 requests again, and pays for them again",
+    ),
+    "a batch that is gone": (BatchEnd(instead={"poll": [HttpError(404)]}), 6, "submit run --again"),
+    **{
+        f"no right to {step}": (BatchEnd(instead={step: [HttpError(401)]}), sent, "refuses the key")  # type: ignore[dict-item]  # words of a Literal
+        for step, sent in (("upload", 0), ("create", 0), ("poll", 6), ("content", 6))
+    },
+}
+
+
+@pytest.mark.parametrize(("end", "requests", "says"), ENDED.values(), ids=ENDED)
+def test_what_cannot_go_on_is_said_and_nothing_is_lost(
+    scripted: Start, end: BatchEnd, requests: int, says: str
+) -> None:
+    """One line; the next command goes on with the same batch, once the fault is mended."""
+    judge = scripted(batches=[end])
+
+    with pytest.raises(RagEvalsError, match=says):
+        grade()
+
+    assert (len(judge.requests), load_run(OUT).summary().pending) == (requests, 6)
+    object.__setattr__(end, "spoil", None)
+    object.__setattr__(end, "instead", {})
+    grade()
+    assert [outcome.score for outcome in load_run(OUT).outcomes] == [1.0] * 6
+    assert (len(judge.requests), len(judge.desk.batches)) == (6, 1)
+
+
+def test_a_batch_that_is_gone_for_good_is_sent_again_when_asked(scripted: Start) -> None:
+    """`--again` pays again, and says so; without it nothing is sent."""
+    judge = scripted(batches=[BatchEnd(instead={"poll": [HttpError(404)] * 2})])
+    grade(take=False, wait=False)
+    with pytest.raises(RagEvalsError, match="--again"):
+        grade(send=False, wait=False)
+
+    told = grade(again=True, wait=False)
+
+    assert "its 6 requests are sent again, and paid for again" in "\n".join(told)
+    assert len(judge.requests) == 12
+    grade()
+    assert [outcome.score for outcome in load_run(OUT).outcomes] == [1.0] * 6
+
+
+def test_tokens_that_nobody_counts_are_said(scripted: Start) -> None:
+    """A reply without usage is a reply; its tokens are unknown, not 0."""
+    scripted(fill_by_words, batches=[BatchEnd(spoil=lambda b: b.replace(b'"usage"', b'"used"'))])
+
+    grade()
+
+    usage = load_run(OUT).summary().usage
+    assert (usage.calls, usage.uncounted, usage.tokens) == (6, 6, 0)
