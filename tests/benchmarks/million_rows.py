@@ -1,9 +1,9 @@
 """Grade a large Parquet file with the embedded judge: rows a second, and the memory on the way.
 
-python -m tests.benchmarks.million_rows [ROWS] [--cli]
+python -m tests.benchmarks.million_rows [ROWS] [--cli] [--workers N]
 
 Without `--cli` it calls `evaluate(..., keep=False)`, with it `rag-evals grade`. The memory is that
-of the process that grades, asked for ten times, and its peak.
+of the process that runs and of each worker, asked for ten times, and the peak of the former.
 """
 
 import argparse
@@ -54,32 +54,42 @@ def resident_mb(process: int | str = "self") -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-def graded_by_python(path: Path, count: int) -> None:
+def memory_words(process: int) -> str:
+    """Say what a process holds now, and each of its workers, whichever thread started them."""
+    listed = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children")]
+    held = [resident_mb(each) for each in (process, *(int(c) for o in listed for c in o.split()))]
+    if len(held) == 1:
+        return f"{held[0]:7.1f} MB"
+    return f"{sum(held):7.1f} MB ({' + '.join(f'{each:.1f}' for each in held)})"
+
+
+def graded_by_python(path: Path, count: int, workers: int) -> None:
     """Call `evaluate` with `keep=False`, and print the memory ten times."""
     from rag_evals import Progress, evaluate
 
     def report(progress: Progress) -> None:
         if progress.done % max(count // 10, 1) == 0:
             print(
-                f"{progress.done:>9} rows {resident_mb():7.1f} MB {progress.rate:7.0f} rows/s",
+                f"{progress.done:>9} rows {memory_words(os.getpid())} {progress.rate:7.0f} rows/s",
                 flush=True,
             )
 
-    run = evaluate(path, client="embedded", keep=False, out="out", progress=report)
+    run = evaluate(path, client="embedded", keep=False, out="out", progress=report, workers=workers)
     print(run.summary(), flush=True)
 
 
-def graded_by_command(path: Path, count: int) -> None:
+def graded_by_command(path: Path, count: int, workers: int) -> None:
     """Run `rag-evals grade` as a process of its own, and print its memory while it runs."""
     command = [sys.executable, "-m", "rag_evals", "grade", str(path), "--judge", "embedded"]
-    with subprocess.Popen([*command, "--quiet", "--out", "out"]) as process:
+    command += ["--quiet", "--out", "out", "--workers", str(workers)]
+    with subprocess.Popen(command) as process:
         results, printed = Path("out/results.jsonl"), 0
         while process.poll() is None:
             time.sleep(0.2)
             written = _lines(results)
             if written // max(count // 10, 1) > printed:
                 printed = written // max(count // 10, 1)
-                print(f"{written:>9} rows {resident_mb(process.pid):7.1f} MB", flush=True)
+                print(f"{written:>9} rows {memory_words(process.pid)}", flush=True)
 
 
 class _LineCounter:
@@ -104,6 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=int, nargs="?", default=1_000_000)
     parser.add_argument("--cli", action="store_true")
+    parser.add_argument("--workers", type=int, default=1)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -115,16 +126,21 @@ def main() -> None:
         writer.start()
         writer.join()
         print(f"{path.stat().st_size / 1e6:.1f} MB of Parquet", flush=True)
-        began, cpu = time.monotonic(), time.process_time()
-        (graded_by_command if asked.cli else graded_by_python)(path, asked.rows)
-        seconds = time.monotonic() - began
+        began, before = time.monotonic(), _cpu_seconds()
+        (graded_by_command if asked.cli else graded_by_python)(path, asked.rows, asked.workers)
+        seconds, used = time.monotonic() - began, _cpu_seconds() - before
         who = resource.RUSAGE_CHILDREN if asked.cli else resource.RUSAGE_SELF
-        spent = resource.getrusage(who)
-        used = spent.ru_utime + spent.ru_stime if asked.cli else time.process_time() - cpu
+        peak = resource.getrusage(who).ru_maxrss / 1000
         print(
             f"{asked.rows} rows in {seconds:.0f} s, {asked.rows / seconds:.0f} rows/s; "
-            f"{1e6 * used / asked.rows:.0f} us of CPU a row; peak {spent.ru_maxrss / 1000:.1f} MB"
+            f"{1e6 * used / asked.rows:.0f} us of CPU a row; peak {peak:.1f} MB"
         )
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU of this process and of those that ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 if __name__ == "__main__":

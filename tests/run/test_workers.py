@@ -25,7 +25,14 @@ from rag_evals.judge.limits import Budget, LimitShare, RequestLimiter
 from rag_evals.run import Status, workers_begun
 from rag_evals.run.settings import processor_cores
 from rag_evals.run.worker_beats import Beats, Silence
-from rag_evals.testing import Script, ScriptedJudge, Stall
+from rag_evals.testing import (
+    HttpError,
+    JudgeRequest,
+    Script,
+    ScriptedJudge,
+    Stall,
+    fill_by_words,
+)
 from tests.conftest import Command
 from tests.run.test_interrupt import finish, scores, slowly, write_rows
 from tests.run.test_session import BAD_ROWS, ROWS, alike, script
@@ -338,6 +345,45 @@ def test_processes_share_the_limits_of_an_endpoint() -> None:
     learnt = RequestLimiter(8, share=LimitShare(1, 2), clock=lambda: now[0])
     learnt.after_response(200, {"x-ratelimit-limit-requests": "600"})
     assert learnt._requests.per_minute == 300
+
+
+def test_workers_keep_one_rate_over_http(scripted: Start) -> None:
+    """No more requests than the limit has for the time, beside one second's worth at once."""
+    times: list[float] = []
+
+    def timed(request: JudgeRequest) -> Any:
+        times.append(time.monotonic())
+        return fill_by_words(request)
+
+    scripted(timed)
+    run = evaluate(write_rows(40), client="openai/m", workers=2, rpm=1200)
+
+    a_second = 20
+    assert {outcome.status for outcome in run} == {"scored"}
+    # The one more that each worker may begin with, and a late arrival.
+    most = [a_second * (1 + times[to] - times[0]) + 4 for to in range(40)]
+    assert [place for place, allowed in enumerate(most) if place + 1 > allowed] == []
+
+
+def test_a_refusal_over_http_holds_all_workers(scripted: Start) -> None:
+    """A 429 to one of them: until its time has passed, none of them asks."""
+    refused: list[float] = []
+    times: list[float] = []
+
+    def once(request: JudgeRequest) -> Any:
+        times.append(time.monotonic())
+        if len(times) == 10:
+            refused.append(time.monotonic())
+            return HttpError(429, headers={"retry-after": "1"})
+        return slowly(request)
+
+    judge = scripted(once)
+    run = evaluate(write_rows(COUNT), client="openai/m", workers=2, concurrency=4)
+
+    assert {outcome.status for outcome in run} == {"scored"}
+    assert len(judge.requests) == COUNT + 1
+    # Those that were on their way arrive, and news need a moment to the other process.
+    assert [at for at in times if refused[0] + 0.6 < at < refused[0] + 0.95] == []
 
 
 def test_a_pause_reaches_the_other_processes() -> None:
