@@ -11,6 +11,13 @@ from rag_evals.errors import ConfigurationError
 T = TypeVar("T")
 
 
+def closed_too_soon() -> ConfigurationError:
+    """Say that a session was closed while it graded."""
+    return ConfigurationError(
+        "the session was closed while a row was graded; wait for all rows inside its with block"
+    )
+
+
 class LoopThread:
     """An event loop in a thread of its own, for any number of threads; close it at the end."""
 
@@ -42,10 +49,7 @@ class LoopThread:
         try:
             return future.result()
         except CancelledError:
-            raise ConfigurationError(
-                "the session was closed while a row was graded; wait for all rows inside its with "
-                "block"
-            ) from None
+            raise closed_too_soon() from None
         except BaseException:
             future.cancel()
             raise

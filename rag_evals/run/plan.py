@@ -201,6 +201,8 @@ def make_plan(
         DataError: A row of the file cannot be graded.
     """
     settings = RunSettings.of(concurrency, options or {})
+    if model is not None and not (isinstance(model, str) and model):
+        raise ConfigurationError(f"model is {model!r}; expected a name, such as 'gpt-4o-mini'")
     if client is None:
         client = default_judge()
     client = as_instructor(client, asynchronous=True)

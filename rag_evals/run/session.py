@@ -22,7 +22,7 @@ from rag_evals.judge import (
 )
 from rag_evals.run.batch_answers import RoundAnswers
 from rag_evals.run.judges import RunJudges
-from rag_evals.run.loop_thread import LoopThread
+from rag_evals.run.loop_thread import LoopThread, closed_too_soon
 from rag_evals.run.outcome import (
     GradingIdentity,
     Outcome,
@@ -181,6 +181,9 @@ class AsyncGradingSession:
         except (ConfigurationError, PendingError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure
+            if not self._is_open:
+                # Its connections are gone: nothing that this row could help.
+                raise closed_too_soon() from None
             return error
 
     def close(self) -> None:
@@ -210,7 +213,7 @@ class AsyncGradingSession:
                 f"the session has {len(self._graders)} graders ({', '.join(self._graders)}); name "
                 "one, as in grade(sample, 'faithfulness'), or call grade_all(sample)"
             )
-        if name not in self._graders:
+        if not isinstance(name, str) or name not in self._graders:
             raise UnknownNameError.of("grader", str(name), self._graders)
         return self._graders[name]
 

@@ -182,7 +182,8 @@ class RunSettings:
             "max_wait": options.get("max_wait", DEFAULT_MAX_WAIT_SECONDS),
         }
         for name, value in numbers.items():
-            if value is not None and not _is_above_zero(value):
+            is_absent = value is None and name in ("rpm", "tpm")
+            if not is_absent and not _is_above_zero(value):
                 raise ConfigurationError(f"{name} is {value!r}; expected a number above 0")
         workers = _checked_workers(options.get("workers", 1), concurrency)
         return cls(

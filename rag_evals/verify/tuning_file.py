@@ -201,16 +201,20 @@ def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
     """
     if given is None:
         return ()
-    several = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    for one in several:
-        if not isinstance(one, str | Path | Tuning):
-            raise ConfigurationError(
-                f"tuned has {one!r}; expected a file that `rag-evals tune` wrote, or what tune "
-                "returned"
-            )
-    read = tuple(one if isinstance(one, Tuning) else read_tuning(one) for one in several)
+    several = given if isinstance(given, list | tuple) else [given]
+    read = tuple(map(_tuning_of, several))
     _require_distinct(read)
     return read
+
+
+def _tuning_of(given: object) -> Tuning:
+    if isinstance(given, Tuning):
+        return given
+    if isinstance(given, str | Path):
+        return read_tuning(given)
+    raise ConfigurationError(
+        f"tuned has {given!r}; expected a file that `rag-evals tune` wrote, or what tune returned"
+    )
 
 
 def read_tuning(path: str | Path) -> Tuning:

@@ -178,3 +178,27 @@ def test_without_with_it_says_what_to_write() -> None:
     with pytest.raises(AttributeError, match=r"no 'grade': write `with open_session\(...\) as s"):
         opener.grade({"answer": "a", "context": ["c"]})
     assert not hasattr(opener, "anything_else")
+
+
+def test_closed_while_a_row_is_graded_it_says_so(scripted: Start) -> None:
+    """The row did not fail: nobody waited for it inside the block."""
+    scripted(Stall(0.1, GOOD))
+
+    async def closed_too_soon() -> Any:
+        async with open_session("faithfulness", "openai/m") as session:
+            grading = asyncio.create_task(session.grade({"answer": "a", "context": ["c"]}))
+            await asyncio.sleep(0.03)
+        return await grading
+
+    with pytest.raises(ConfigurationError, match="closed while a row was graded; wait for all"):
+        asyncio.run(closed_too_soon())
+
+
+def test_a_grader_that_is_no_name_is_refused() -> None:
+    """As a name that no grader has."""
+    names: Any = ["faithfulness"]
+    with (
+        open_session("faithfulness", "embedded") as session,
+        pytest.raises(UnknownNameError, match="there are: faithfulness"),
+    ):
+        session.grade({"answer": "a", "context": ["c"]}, names)
