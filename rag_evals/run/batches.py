@@ -20,7 +20,7 @@ from rag_evals.run.plan import Plan
 from rag_evals.run.progress import Report
 from rag_evals.run.run import Run
 from rag_evals.run.runner import OnOutcome
-from rag_evals.run.store import RunStore, read_manifest
+from rag_evals.run.store import MANIFEST, RunStore, read_manifest, require_same_run
 
 _FIRST_WAIT_SECONDS = 0.2
 _LONGEST_WAIT_SECONDS = 60.0
@@ -75,6 +75,9 @@ async def aexecute_batches(
     if plan.settings.restart:
         with RunStore(out, plan.manifest(), restart=True):
             pass
+    elif (out / MANIFEST).exists():
+        # Before its batches are touched: another command may name its folder by mistake.
+        require_same_run(out, plan.manifest())
     plan = replace(plan, batched=True, settings=replace(plan.settings, restart=False))
     with BatchTable(out) as table:
         if command is not None:

@@ -171,6 +171,7 @@ class RunStore:
         self._manifest |= {"stopped": stopped} | ({} if budget is None else {"budget": budget})
         # What was finished before, and got nothing new, is the same run: a trend has it once.
         self._manifest["finished"] = self._finished or _now()
+        self._manifest.pop("pending", None)
         self._write_manifest()
 
     def wait(self, pending: int) -> None:
@@ -183,13 +184,9 @@ class RunStore:
             if (self.folder / RESULTS).exists():
                 raise ConfigurationError(f"{str(self.folder)!r} has results but no {MANIFEST}")
         else:
-            stored = read_manifest(self.folder)
-            differences = _differences(stored, self._manifest)
-            if differences:
-                raise ConfigurationError(
-                    f"{str(self.folder)!r} holds another run: {'; '.join(differences)}; "
-                    "use the same settings to continue it, another folder, or restart"
-                )
+            stored = require_same_run(self.folder, self._manifest)
+            # Still so, until this command has found otherwise or was killed.
+            self._manifest |= {name: stored[name] for name in ("pending",) if name in stored}
             self._manifest["created"] = stored.get("created", self._manifest["created"])
             self._finished = stored.get("finished")
         self._write_manifest()
@@ -237,6 +234,22 @@ def kept_checks(folders: Iterable[Path]) -> Iterator[KeptCheck]:
     for folder in folders:
         with suppress(OSError, ValueError):
             yield KeptCheck.from_json((folder / DATA_CHECK).read_bytes())
+
+
+def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Check that a folder holds the run that a manifest is of, and return its own manifest.
+
+    Raises:
+        ConfigurationError: It holds another one.
+        DataError: It holds a broken one.
+    """
+    stored = read_manifest(folder)
+    if differences := _differences(stored, manifest):
+        raise ConfigurationError(
+            f"{str(folder)!r} holds another run: {'; '.join(differences)}; "
+            "use the same settings to continue it, another folder, or restart"
+        )
+    return stored
 
 
 def _now() -> str:

@@ -76,6 +76,20 @@ def test_one_command_waits_for_all(scripted: Start) -> None:
     assert "batches: 1 of 1 ended, 2 of 2 requests worked off" in said
 
 
+@pytest.mark.usefixtures("data")
+def test_a_command_that_names_the_folder_by_mistake_changes_nothing(scripted: Start) -> None:
+    """Another prompt, fewer rows: refused before results are taken; then the batch goes on."""
+    Path("mine.jinja").write_text("---\nresponse_model: faithfulness\n---\nJudge it.")
+    scripted()
+    assert run(*GRADE)[0] == 0
+
+    for words in (("--prompt", "mine.jinja"), ("--limit", "1")):
+        code, said = run(*GRADE, *words)
+        assert (code, "holds another run" in said, "taken" in said) == (2, True, False), said
+    code, said = run("batch", "collect", "run")
+    assert (code, "over 2 scored of 2" in said) == (0, True), said
+
+
 def test_a_row_of_an_earlier_round_keeps_what_counts_against_it(scripted: Start) -> None:
     """The table of a second `batch collect` names the statement as the first one did."""
     Path("rows.jsonl").write_text(json.dumps({**EIFFEL, "answer": "Bananas grow quickly."}))
