@@ -34,6 +34,7 @@ from rag_evals.prompt import (
     check_criteria,
     check_language,
     check_numbered,
+    read_criteria,
     read_example,
     sentences_of,
 )
@@ -107,8 +108,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         self._shown = frozenset(self.requires + accepts)
         self._numbers_sentences = bool(getattr(response_model, "numbered_sentences", False))
         self._hardened = True
-        given = header.criteria if criteria is None else criteria
-        self._criteria = [Criterion(key, text) for key, text in given.items()]
+        self._criteria = read_criteria(header.criteria if criteria is None else criteria)
         check_criteria(self._prompt, response_model, self._criteria)
         check_numbered(self._prompt, response_model)
         shown = header.examples if examples is None else examples

@@ -21,7 +21,7 @@ from rag_evals.prompt.shipped import (
     shipped_names,
     shipped_source,
 )
-from rag_evals.prompt.shows import check_criteria, check_numbered
+from rag_evals.prompt.shows import check_criteria, check_numbered, read_criteria
 from rag_evals.prompt.template import DATA_VARIABLES, VARIABLES, Prompt
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "check_numbered",
     "escape_tags",
     "examples_of",
+    "read_criteria",
     "read_example",
     "search_folders",
     "sentences_of",

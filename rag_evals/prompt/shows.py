@@ -1,9 +1,24 @@
 """Does a prompt show all that its reply speaks of? Checked before anything is sent."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from rag_evals.errors import PromptError
+from rag_evals.errors import ConfigurationError, PromptError
+from rag_evals.prompt.rendering import Criterion
 from rag_evals.prompt.template import Prompt
+
+
+def read_criteria(given: object) -> list[Criterion]:
+    """Read what each criterion of a checklist asks, by name.
+
+    Raises:
+        ConfigurationError: It is no mapping.
+    """
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(
+            f"criteria is {given!r}; expected a dictionary, as in "
+            "{'polite': 'The answer is polite.'}"
+        )
+    return [Criterion(name, text) for name, text in given.items()]
 
 
 def check_criteria(prompt: Prompt, response_model: type, criteria: Sequence[object]) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from rag_evals import base
 from rag_evals.catalog import RESPONSE_MODELS
-from rag_evals.errors import PromptError
+from rag_evals.errors import ConfigurationError, PromptError
 from rag_evals.judge.schema import strict_response_format
 from rag_evals.response_models import (
     ChecklistResult,
@@ -133,6 +133,13 @@ def test_criteria_that_nobody_sees_are_an_error(
     """A checklist without criteria, or a template that hides them, is refused at once."""
     with pytest.raises(PromptError, match=message):
         base.ContextEvaluation(prompt=prompt, response_model=ChecklistResult, criteria=criteria)
+
+
+def test_criteria_without_words_are_refused() -> None:
+    """A list of names says what to write."""
+    names: Any = ["polite"]
+    with pytest.raises(ConfigurationError, match=r"criteria is .*; expected a dictionary"):
+        base.ContextEvaluation("Check.", ChecklistResult, criteria=names)
 
 
 @pytest.mark.parametrize("name", RESPONSE_MODELS)
