@@ -117,10 +117,14 @@ def rows_of(count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("grader", "count"), [("faithfulness", 200), ("faithfulness_two_step", 50)]
+    ("grader", "count", "sent", "paid"),
+    [
+        ("faithfulness", 200, [200, 182, 156, 93, 50], 330),
+        ("faithfulness_two_step", 50, [50, 50, 50, 45, 36, 24, 12, 9], 150),
+    ],
 )
 def test_faults_are_sent_again_until_every_row_is_scored(
-    batched: Start, grader: str, count: int
+    batched: Start, grader: str, count: int, sent: list[int], paid: int
 ) -> None:
     """Errors, wrong replies, lost lines, expiry: a few rounds, and each reply counted once."""
     ends = [BatchEnd("expired", lines=count // 2, polls=1), BatchEnd("cancelled", lines=count // 3)]
@@ -135,7 +139,8 @@ def test_faults_are_sent_again_until_every_row_is_scored(
     assert sum(o.usage.calls for o in found) == replies
     assert sum(o.usage.tokens for o in found) == 120 * replies
     assert any(o.usage.reasks for o in found)
-    assert len(judge.desk.batches) <= 9
+    batches = [batch["request_counts"]["total"] for batch in judge.desk.batches.values()]
+    assert (batches, replies) == (sent, paid)
 
 
 @pytest.mark.parametrize("lost", ["upload", "create", "content"])
