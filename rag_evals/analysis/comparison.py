@@ -127,8 +127,7 @@ class Comparison:
         unscored: Graders of both runs without a single row that has a score in both.
         differences: In what the runs differ besides their scores: judge, prompt, data.
         threshold: Score from which a row passes.
-        pending: Gradings of either run without an outcome yet; while there are any, no gate is
-            decided.
+        pending: Gradings of either run without an outcome yet; with any, no gate is decided.
     """
 
     baseline: str
@@ -201,15 +200,11 @@ class Comparison:
         missed = self.missed(margin=None, min_scored=min_scored)
         tests = [(grader.grader, grader.gate) for grader in self.graders]
         tests += [(coverage.grader, None) for coverage in self.unscored]
-        return GateDecision(
-            tuple(
-                GraderDecision(
-                    grader, test, tuple(each for each in missed if each.grader == grader), "change"
-                )
-                for grader, test in tests
-            ),
-            self.pending,
-        )
+        decided = [
+            GraderDecision(name, test, tuple(m for m in missed if m.grader == name), "change")
+            for name, test in tests
+        ]
+        return GateDecision(tuple(decided), self.pending)
 
     def __str__(self) -> str:
         """What a terminal shows, in English."""
