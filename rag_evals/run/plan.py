@@ -28,6 +28,7 @@ from rag_evals.judge import (
     price_of,
     wanted_settings,
 )
+from rag_evals.run.outcome import short_fingerprint
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings, StopRule
 from rag_evals.run.store import FORMAT, kept_checks
 from rag_evals.verify import read_judge, read_tunings
@@ -98,6 +99,11 @@ class Plan:
         """For each grader with a verifier: who decides, by which labels, and what that promises."""
         of_graders = {grader.name: grader.stages for grader in self.graders}
         return {name: stages for name, stages in of_graders.items() if stages}
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """The beginning of each grader's fingerprint, by name, as outcomes have it."""
+        return {name: short_fingerprint(full) for name, full in self.identity["graders"].items()}
 
     @property
     def untuned(self) -> list[str]:

@@ -27,7 +27,6 @@ from rag_evals.run.outcome import (
     GradingIdentity,
     Outcome,
     outcome_of,
-    short_fingerprint,
 )
 from rag_evals.run.plan import Plan
 from rag_evals.run.row_questions import RowMember, questions_together
@@ -46,9 +45,7 @@ class AsyncGradingSession:
         self._loop = asyncio.get_running_loop()
         self._places = asyncio.Semaphore(plan.settings.session.concurrency)
         self._graders = {grader.name: grader for grader in plan.graders}
-        self._fingerprints = {
-            grader.name: short_fingerprint(grader.fingerprint()) for grader in plan.graders
-        }
+        self._fingerprints = plan.fingerprints
         self._indexes = count()
         self._usage = Usage()
         self._cost_usd: float | None = None

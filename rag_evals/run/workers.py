@@ -23,7 +23,6 @@ from rag_evals.run.outcome import (
     GradingIdentity,
     Outcome,
     outcome_from_error,
-    short_fingerprint,
 )
 from rag_evals.run.plan import Plan
 from rag_evals.run.worker_beats import beat_seconds
@@ -49,9 +48,7 @@ class WorkerPool:
     """
 
     def __init__(self, plan: Plan, *, results: bool, lines: bool) -> None:
-        self._fingerprints = {
-            grader.name: short_fingerprint(grader.fingerprint()) for grader in plan.graders
-        }
+        self._fingerprints = plan.fingerprints
         self._numbers = count()
         self._failure: Exception | None = None
         self._waits_until = 0.0
