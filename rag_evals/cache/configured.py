@@ -1,6 +1,5 @@
 """Which statement cache do the environment variables ask for?"""
 
-import math
 import os
 import threading
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Literal
 
 from rag_evals.cache.database import default_path, max_megabytes
 from rag_evals.cache.statements import StatementCache
+from rag_evals.core.variables import number_in_variable
 from rag_evals.errors import ConfigurationError
 
 MODE_VARIABLE = "RAG_EVALS_STATEMENT_CACHE"
@@ -80,16 +80,9 @@ def _semantic(model: str, threshold: float, path: Path, equivalence: str) -> Sta
 
 
 def _threshold() -> float:
-    written = os.environ.get(THRESHOLD_VARIABLE)
-    if not written:
-        return _DEFAULT_THRESHOLD
-    try:
-        threshold = float(written)
-    except ValueError:
-        threshold = math.nan
-    # Written so that NaN is refused as well.
-    if not 0 <= threshold <= 1:
-        raise ConfigurationError(
-            f"{THRESHOLD_VARIABLE} is {written!r}; expected a number from 0 to 1"
-        )
-    return threshold
+    return number_in_variable(
+        THRESHOLD_VARIABLE,
+        _DEFAULT_THRESHOLD,
+        lambda threshold: 0 <= threshold <= 1,
+        "a number from 0 to 1",
+    )

@@ -1,7 +1,6 @@
 """Where are cached answers kept? One SQLite file that threads and processes share, or memory."""
 
 import logging
-import math
 import os
 import sqlite3
 import threading
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_evals.core import MISSING, fault_of
+from rag_evals.core.variables import number_in_variable
 from rag_evals.errors import ConfigurationError
 
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
@@ -47,17 +47,9 @@ def max_megabytes() -> float:
     Raises:
         ConfigurationError: The variable is no size.
     """
-    written = os.environ.get(SIZE_VARIABLE)
-    if not written:
-        return _DEFAULT_MAX_MB
-    try:
-        size = float(written)
-    except ValueError:
-        size = math.nan
-    # Written so that NaN is refused as well.
-    if not size > 0:
-        raise ConfigurationError(f"{SIZE_VARIABLE} is {written!r}; expected megabytes, above 0")
-    return size
+    return number_in_variable(
+        SIZE_VARIABLE, _DEFAULT_MAX_MB, lambda size: size > 0, "megabytes, above 0"
+    )
 
 
 class Database:

@@ -6,12 +6,11 @@ has stood still for ten times as long.
 """
 
 import math
-import os
 import threading
 import time
 from collections.abc import Callable
 
-from rag_evals.errors import ConfigurationError
+from rag_evals.core.variables import number_in_variable
 
 SILENCE_VARIABLE = "RAG_EVALS_WORKER_SILENCE"
 _DEFAULT_SECONDS = 60.0
@@ -27,19 +26,12 @@ def silence_seconds() -> float:
     Raises:
         ConfigurationError: The variable has no meaning.
     """
-    written = os.environ.get(SILENCE_VARIABLE)
-    if not written:
-        return _DEFAULT_SECONDS
-    try:
-        seconds = float(written)
-    except ValueError:
-        seconds = math.nan
-    # Written so that NaN is refused as well.
-    if not 0 < seconds < math.inf:
-        raise ConfigurationError(
-            f"{SILENCE_VARIABLE} is {written!r}; expected seconds above 0, such as 60"
-        )
-    return seconds
+    return number_in_variable(
+        SILENCE_VARIABLE,
+        _DEFAULT_SECONDS,
+        lambda seconds: 0 < seconds < math.inf,
+        "seconds above 0, such as 60",
+    )
 
 
 def beat_seconds() -> float:
