@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError
 
 from rag_evals.core import Phrase
 
@@ -48,9 +49,12 @@ class KeptCheck:
     content: str
     checked: CheckedFile
 
-    def to_json(self) -> bytes:
-        """Write it for a file beside the run."""
-        return _adapter().dump_json(self)
+    def to_json(self) -> bytes | None:
+        """Write it for a file beside the run; None where a column's name is no text of UTF-8."""
+        try:
+            return _adapter().dump_json(self)
+        except PydanticSerializationError:
+            return None
 
     @classmethod
     def from_json(cls, text: bytes) -> "KeptCheck":

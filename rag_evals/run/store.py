@@ -114,8 +114,9 @@ class RunStore:
     def keep_check(self, check: KeptCheck) -> None:
         """Keep what is known of the data, so that the next start need not check it again."""
         # It only saves time: without it the data is read.
-        with suppress(OSError):
-            replace_file(self.folder / DATA_CHECK, check.to_json(), sync=False)
+        if (written := check.to_json()) is not None:
+            with suppress(OSError):
+                replace_file(self.folder / DATA_CHECK, written, sync=False)
 
     def line_keys(self, begins: int = 0) -> Iterator[tuple[int, LineKey]]:
         """Read which outcomes are stored, and where, in the order they ended; some occur again.
