@@ -4,6 +4,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -28,6 +29,7 @@ _log = logging.getLogger(__name__)
 _FILE = "cache.sqlite3"
 _PRIVATE = 0o600
 _BUSY_SECONDS = 30.0
+_SECONDS_BETWEEN_TRIES = 0.01
 _DEFAULT_MAX_MB = 1000.0
 _MEGABYTE = 10**6
 
@@ -170,7 +172,7 @@ class Database:
         # Bytes that are no UTF-8 must reach the reader of the entry, who takes it for a miss.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(connection)
             # A crash of the machine may cost the last answers, never the file.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(self._schema)
@@ -193,6 +195,20 @@ class Database:
                 f"cache file {str(path)!r} cannot be made: {error.strerror or error}; name another "
                 f"folder in {FOLDER_VARIABLE}"
             ) from error
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer work at once; SQLite does not wait for the lock that this takes."""
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(_SECONDS_BETWEEN_TRIES)
+        else:
+            return
 
 
 def _add_column(connection: sqlite3.Connection, table: str, column: str) -> None:
