@@ -256,6 +256,17 @@ class Run(KeptRun, ScoreNumbers):
         chosen = self.manifest.get("stopped") or self.free
         return (self.summary() if chosen else self._unfilled()).notes(say=say)
 
+    @property
+    def scores(self) -> list[float]:
+        """The scores of the rows that have one, 0 to 1.
+
+        In the order of the data where outcomes are in memory, else as their gradings ended.
+        """
+        numbers = self._numbers()
+        if self._outcomes is None:
+            return list(numbers.scores)
+        return [outcome.score for outcome in self._outcomes if outcome.score is not None]
+
     def _numbers(self) -> GraderSummary:
         found = self.summary().graders
         if len(found) > 1:

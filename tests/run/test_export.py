@@ -2,6 +2,8 @@
 
 import csv
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ import pytest
 
 from rag_evals import Run, evaluate, load_run
 from rag_evals.errors import ConfigurationError, DataError
-from tests.conftest import Command
+from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge
+from tests.conftest import Command, statement
 from tests.dataset.tables import ROWS
 
 DATA: list[dict[str, Any]] = [
@@ -157,6 +160,20 @@ def test_a_run_of_one_grader_has_its_numbers(run: Run) -> None:
     two = evaluate(DATA, ["faithfulness", "faithfulness_two_step"], client="embedded")
     with pytest.raises(DataError, match=r"graders faithfulness, .*run\['faithfulness'\]"):
         two.mean()
+
+
+def test_scores_have_the_order_of_the_data(scripted: Callable[[Script], ScriptedJudge]) -> None:
+    """Whichever row ends first."""
+
+    def answered(request: JudgeRequest) -> Reply:
+        is_first = "row one" in str(request.messages[-1]["content"])
+        time.sleep(0.1 if is_first else 0.0)
+        return Reply({"statements": [statement(supported=is_first)]})
+
+    scripted(answered)
+    rows = [{"answer": f"row {word}", "context": ["c"]} for word in ("one", "two", "three")]
+    run = evaluate(rows, client="openai/m", concurrency=3)
+    assert run.scores == run["faithfulness"].scores == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
