@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
 from rag_evals.catalog import GRADERS
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
