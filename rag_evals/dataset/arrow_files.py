@@ -1,5 +1,6 @@
 """How are Parquet and Arrow read? In batches, so that a million rows take little memory."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _require_unique(names: Sequence[str]) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise DataError(f"the table has two columns {twice!r}; rename one")
 

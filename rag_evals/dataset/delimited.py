@@ -18,6 +18,7 @@ _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 # What Windows programs write where Russian, or another language of Europe, is set; and before.
 _OLD_ENCODINGS = ("cp1251", "cp1252", "koi8_r", "cp866")
 _SAMPLE_LINES = 200
+_BLOCK_BYTES = 1 << 20
 
 
 def read_csv(file: Opened, path: Path) -> Iterator[Row]:
@@ -192,18 +193,27 @@ def _guessed(sample: bytes) -> str | None:
 def _wide_lines(file: Opened, path: Path, encoding: str) -> Iterator[str]:
     """Decode an encoding of two or four bytes a sign, whose lines do not end at the byte 10."""
     decoder = codecs.getincrementaldecoder(encoding)()
-    kept, number, block = "", 1, file.file.read(2**20)
+    number, block = 1, file.file.read(_BLOCK_BYTES)
+    # Pieces of a line that has not ended. Joined once: a line may be as long as the file.
+    pieces: list[str] = []
+    length = 0
     while block:
-        following = file.file.read(2**20)
+        following = file.file.read(_BLOCK_BYTES)
         try:
-            kept += decoder.decode(block, final=not following)
+            text = decoder.decode(block, final=not following)
         except UnicodeDecodeError as error:
             raise not_in_encoding(path, f"line {number}", encoding, error) from error
-        *whole, kept = kept.removeprefix("\ufeff").split("\n")
-        if len(kept) > file.limit:
-            raise file.too_long(f"line {number + len(whole)}")
-        number += len(whole)
-        yield from (line + "\n" for line in whole)
+        if number == 1 and not length:
+            text = text.removeprefix("\ufeff")
+        *whole, rest = text.split("\n")
+        for line in whole:
+            yield "".join([*pieces, line, "\n"])
+            pieces, length = [], 0
+            number += 1
+        pieces.append(rest)
+        length += len(rest)
+        if length > file.limit:
+            raise file.too_long(f"line {number}")
         block = following
-    if kept:
-        yield kept
+    if length:
+        yield "".join(pieces)

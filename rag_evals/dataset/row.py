@@ -1,6 +1,7 @@
 """What is one row of a file? Its columns, and the place that messages name."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -57,6 +58,6 @@ def check_header(header: Sequence[str], where: str) -> None:
     Raises:
         DataError: With the names.
     """
-    twice = sorted({name for name in header if name and header.count(name) > 1})
+    twice = sorted(name for name, times in Counter(header).items() if name and times > 1)
     if twice:
         raise DataError(f"{where}: the header names {', '.join(map(repr, twice))} twice")
