@@ -18,7 +18,6 @@ from rag_evals.judge import (
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
     Client,
-    Transport,
 )
 from rag_evals.run import Graders, SessionOpener, TableGrader, open_session
 from rag_evals.verify import Tuned, read_tunings
@@ -55,7 +54,6 @@ def grade_dataset(
     cache: bool | str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
-    transport: Transport = "direct",
     repeat: int = 1,
     tuned: Tuned = None,
 ) -> "ray.data.Dataset":
@@ -88,7 +86,6 @@ def grade_dataset(
         cache: As for `evaluate`; each machine has its own file.
         settings: As for `evaluate`.
         reasks: As for `evaluate`.
-        transport: As for `evaluate`.
         repeat: As for `evaluate`.
         tuned: As for `evaluate`; files are read here, once.
 
@@ -116,7 +113,6 @@ def grade_dataset(
         cache=cache,
         settings=settings,
         reasks=reasks,
-        transport=transport,
         repeat=repeat,
         tuned=read_tunings(tuned),
     )

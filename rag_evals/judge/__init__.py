@@ -12,7 +12,6 @@ NAMES = {
         "AskOptions",
         "AsyncJudge",
         "Judge",
-        "Transport",
         "model_in",
     ),
     "batches": (

@@ -4,7 +4,6 @@ from rag_evals.judge.ask import DEFAULT_REASKS as DEFAULT_REASKS
 from rag_evals.judge.ask import AskOptions as AskOptions
 from rag_evals.judge.ask import AsyncJudge as AsyncJudge
 from rag_evals.judge.ask import Judge as Judge
-from rag_evals.judge.ask import Transport as Transport
 from rag_evals.judge.ask import model_in as model_in
 from rag_evals.judge.batches import ENDED as ENDED
 from rag_evals.judge.batches import BatchApi as BatchApi

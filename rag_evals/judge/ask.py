@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from json import JSONDecodeError
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_evals.core import (
     JudgeCall,
@@ -15,7 +15,7 @@ from rag_evals.core import (
     check_settings,
     require_whole,
 )
-from rag_evals.errors import ConfigurationError, GradingError, RagEvalsError
+from rag_evals.errors import GradingError, RagEvalsError
 from rag_evals.judge.address_name import OF_A_CLIENT, address_name
 from rag_evals.judge.call_settings import (
     CallSettings,
@@ -34,9 +34,6 @@ from rag_evals.judge.tokens import text_reply
 if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
 
-Transport = Literal["direct", "sdk"]
-"""Straight to the endpoint, or through instructor and OpenAI's library; the requests are equal."""
-
 DEFAULT_REASKS = 3
 """How often an invalid reply is asked again; four attempts in all."""
 
@@ -48,26 +45,19 @@ class AskOptions:
     Attributes:
         settings: Such as `temperature`; they come before those of a grader.
         reasks: How often an invalid reply is asked again.
-        transport: How endpoints that speak OpenAI's language are asked.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     reasks: int = DEFAULT_REASKS
-    transport: Transport = "direct"
 
     @classmethod
-    def of(
-        cls, settings: Mapping[str, Any] | None, reasks: int, transport: Transport = "direct"
-    ) -> "AskOptions":
+    def of(cls, settings: Mapping[str, Any] | None, reasks: int) -> "AskOptions":
         """Check what a user gave.
 
         Raises:
-            ConfigurationError: A setting is unknown or out of its range, or `reasks` is, or there
-                is no such transport.
+            ConfigurationError: A setting is unknown or out of its range, or `reasks` is.
         """
-        if transport not in get_args(Transport):
-            raise ConfigurationError(f"transport is {transport!r}; expected 'direct' or 'sdk'")
-        return cls(check_settings(settings), require_whole("reasks", reasks, least=0), transport)
+        return cls(check_settings(settings), require_whole("reasks", reasks, least=0))
 
 
 DEFAULT_OPTIONS = AskOptions()

@@ -234,7 +234,7 @@ def _async_judge(
     endpoint: Endpoint, built: BuiltClient, model: str | None, options: AskOptions
 ) -> AsyncInstructorJudge:
     settings = _settings_at(endpoint, built, model, options)
-    if built.post is None or options.transport == "sdk":
+    if built.post is None:
         return AsyncInstructorJudge(built.client, settings)
     from rag_evals.judge.direct import AsyncDirectJudge  # noqa: PLC0415 - loads asyncio
 

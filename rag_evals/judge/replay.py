@@ -8,7 +8,7 @@ So what is asked, what is wrong with a reply, and how it is asked again are thos
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic_core import from_json
@@ -236,8 +236,7 @@ async def replayed_judge(
         model,
         limiter=RequestLimiter(1),
         reply_seconds=_SECONDS,
-        # What is sent is the same on both ways, and only one can be read without sending.
-        options=replace(options, transport="direct"),
+        options=options,
         answer=_answer,
     )
     async with opened as (judge, made):

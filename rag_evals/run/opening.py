@@ -14,7 +14,6 @@ from rag_evals.judge import (
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
     Client,
-    Transport,
 )
 from rag_evals.run.loop_thread import LoopThread
 from rag_evals.run.plan import Graders, Plan, make_plan
@@ -134,7 +133,6 @@ def open_session(
     cache: bool | str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
-    transport: Transport = "direct",
     repeat: int = 1,
     tuned: Tuned = None,
 ) -> SessionOpener:
@@ -156,7 +154,6 @@ def open_session(
         cache: As for `evaluate`.
         settings: As for `evaluate`.
         reasks: As for `evaluate`.
-        transport: As for `evaluate`.
         repeat: As for `evaluate`.
         tuned: As for `evaluate`.
 
@@ -171,7 +168,6 @@ def open_session(
         cache=cache,
         settings=settings,
         reasks=reasks,
-        transport=transport,
         repeat=repeat,
         tuned=tuned,
     )

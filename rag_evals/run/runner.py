@@ -16,7 +16,6 @@ from rag_evals.judge import (
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
     Client,
-    Transport,
 )
 from rag_evals.run.asked_draw import plan_draw
 from rag_evals.run.decision import DEFAULT_ERROR
@@ -57,7 +56,6 @@ def evaluate(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
-    transport: Transport = "direct",
     repeat: int = 1,
     tuned: Tuned = None,
     workers: int = 1,
@@ -100,8 +98,6 @@ def evaluate(
         settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they come
             before those of a grader. Without any, the temperature is 0.
         reasks: How often an invalid reply is asked again.
-        transport: How strings such as `"openai/..."` are asked: `"direct"`, or `"sdk"` through
-            instructor and OpenAI's library, which costs more; the requests are equal.
         repeat: How often each row is graded; `Repeated` says what comes of it.
         tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
         workers: Processes that grade, at most one for each processor core; 1 is this one.
@@ -139,7 +135,6 @@ def evaluate(
         restart=restart,
         settings=settings,
         reasks=reasks,
-        transport=transport,
         repeat=repeat,
         tuned=tuned,
         workers=workers,
@@ -186,7 +181,6 @@ async def aevaluate(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
-    transport: Transport = "direct",
     repeat: int = 1,
     tuned: Tuned = None,
     workers: int = 1,
@@ -210,7 +204,6 @@ async def aevaluate(
         restart=restart,
         settings=settings,
         reasks=reasks,
-        transport=transport,
         repeat=repeat,
         tuned=tuned,
         workers=workers,

@@ -17,7 +17,6 @@ from rag_evals.judge import (
     DEFAULT_TIMEOUT_SECONDS,
     AskOptions,
     SessionSettings,
-    Transport,
 )
 from rag_evals.verify import Tuned
 
@@ -46,7 +45,6 @@ class RunOptions(TypedDict, total=False):
         restart: Begin anew, and move a run that is in `out` aside.
         settings: What the judge is asked with, such as `{"temperature": 0}`.
         reasks: How often an invalid reply is asked again; default 3.
-        transport: `"direct"` (the default), or `"sdk"` to ask through OpenAI's library.
         repeat: How often each row is graded; default once.
         tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
         workers: Processes that grade, at most one for each processor core; default 1.
@@ -68,7 +66,6 @@ class RunOptions(TypedDict, total=False):
     restart: bool
     settings: Mapping[str, Any] | None
     reasks: int
-    transport: Transport
     repeat: int
     tuned: Tuned
     workers: int
@@ -196,7 +193,6 @@ class RunSettings:
                 AskOptions.of(
                     options.get("settings"),
                     options.get("reasks", DEFAULT_REASKS),
-                    options.get("transport", "direct"),
                 ),
             ),
             FailureLimit.parse(options.get("max_failures", DEFAULT_MAX_FAILURES)),

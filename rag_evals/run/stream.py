@@ -12,7 +12,6 @@ from rag_evals.judge import (
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
     Client,
-    Transport,
 )
 from rag_evals.run.loop import runner_of
 from rag_evals.run.loop_thread import LoopThread
@@ -44,7 +43,6 @@ def stream(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
-    transport: Transport = "direct",
     workers: int = 1,
     repeat: int = 1,
     tuned: Tuned = None,
@@ -72,7 +70,6 @@ def stream(
         restart=restart,
         settings=settings,
         reasks=reasks,
-        transport=transport,
         workers=workers,
         repeat=repeat,
         tuned=tuned,
@@ -111,7 +108,6 @@ def astream(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
-    transport: Transport = "direct",
     workers: int = 1,
     repeat: int = 1,
     tuned: Tuned = None,
@@ -132,7 +128,6 @@ def astream(
         restart=restart,
         settings=settings,
         reasks=reasks,
-        transport=transport,
         workers=workers,
         repeat=repeat,
         tuned=tuned,

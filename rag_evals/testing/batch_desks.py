@@ -1,4 +1,4 @@
-"""How do Together and Anthropic take batches? Their files and batches of a scripted judge."""
+"""How does Anthropic take batches? Its batches of a scripted judge."""
 
 import json
 import re
@@ -10,42 +10,6 @@ from rag_evals.testing.answers import Answer, HttpError, Raw
 from rag_evals.testing.batches import BatchDesk
 
 _WORDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error"}
-
-
-class TogetherDesk(BatchDesk):
-    """A file is announced, and then sent to another address; a batch is a job."""
-
-    def post(self, path: str, headers: Mapping[str, str], content: bytes) -> Answer:
-        """Answer a POST; that a file has arrived is no news."""
-        return Raw({}) if path.endswith("/preprocess") else super().post(path, headers, content)
-
-    def put(self, path: str, content: bytes) -> Answer:
-        """Take the content of a file."""
-        name = path.split("/")[-2]
-        self.files[name] = (self.files[name][0], content)
-        return Raw()
-
-    def _posted(self, found: re.Match[str], headers: Mapping[str, str], content: bytes) -> Answer:
-        if found.group(1) == "files":
-            name = f"file-{len(self.files)}"
-            fields = re.findall(rb'name="(\w+)"\r\n\r\n([^\r]*)', content)
-            self.files[name] = (dict(fields)[b"file_name"].decode(), b"")
-            place = f"http://{headers['host']}/files/{name}/put"
-            return Raw(status=302, headers={"location": place, "x-together-file-id": name})
-        made = super()._posted(found, headers, content)
-        return Raw({"job": self._job(made.body)}) if isinstance(made, Raw) else made
-
-    def _list(self, newest: Sequence[Mapping[str, Any]]) -> Answer:
-        return Raw([self._job(one) for one in newest if "status" in one])
-
-    def _polled(self, name: str) -> dict[str, Any]:
-        return self._job(super()._polled(name))
-
-    def _job(self, batch: Any) -> dict[str, Any]:
-        kept = ("id", "input_file_id", "output_file_id", "error_file_id")
-        job = {name: batch[name] for name in kept} | {"progress": 50.0, "created_at": batch["id"]}
-        failed = batch.get("errors", {}).get("data", [{}])[0].get("message")
-        return job | {"status": batch["status"].upper(), "error": failed}
 
 
 class AnthropicDesk(BatchDesk):
@@ -117,5 +81,5 @@ class AnthropicDesk(BatchDesk):
         return {"custom_id": custom_id, "result": {"type": "expired"}}
 
 
-DESKS: Mapping[str, type[BatchDesk]] = {"together": TogetherDesk, "anthropic": AnthropicDesk}
+DESKS: Mapping[str, type[BatchDesk]] = {"anthropic": AnthropicDesk}
 """Whose batches are not as OpenAI's; by the dialect of the scripted judge."""

@@ -16,7 +16,7 @@ from rag_evals.testing.wires import Wire
 
 Lost = Literal["upload", "create", "content"]
 BatchStep = Literal["upload", "create", "poll", "content"]
-PATH = re.compile(r"/(files|batches)(?:/([\w-]+))?(?:/(content|results|preprocess|put))?/?$")
+PATH = re.compile(r"/(files|batches)(?:/([\w-]+))?(?:/(content|results))?/?$")
 NOT_FOUND = HttpError(404, "no such file or batch")
 
 
@@ -102,10 +102,6 @@ class BatchDesk:
         lost = step == "create" and self._loses(step)
         answer = self._posted(found, headers, content)
         return Reset() if lost or (step == "upload" and self._loses(step)) else answer
-
-    def put(self, path: str, content: bytes) -> Answer:
-        """Answer a PUT."""
-        return NOT_FOUND
 
     def _posted(self, found: re.Match[str], headers: Mapping[str, str], content: bytes) -> Answer:
         if found.group(1) == "files":

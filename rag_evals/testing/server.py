@@ -35,8 +35,8 @@ class ScriptedJudge:
             in one chunk.
         embed: Makes the vector of a text for `/v1/embeddings`; None counts its words.
         dialect: Whose wire it speaks: `openai`, `responses`, `azure`, `anthropic`, `gemini`,
-            `vertex`, `bedrock`, `mistral`, `groq`, `cohere`, `ollama`, `vllm`, `litellm`, `xai` or
-            `together`.
+            `vertex`, `bedrock`, `mistral`, `groq`, `cohere`, `ollama`, `vllm`, `litellm` or
+            `xai`.
         batches: How batches end, in the order in which they are created; the rest complete.
 
     Attributes:
@@ -172,11 +172,6 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Show files and batches; there is nothing else to see."""
         self._send(self.server.judge.desk.get(self.path), {})
-
-    def do_PUT(self) -> None:
-        """Take the content of a file."""
-        content = self.rfile.read(int(self.headers.get("content-length", 0)))
-        self._send(self.server.judge.desk.put(self.path, content), {})
 
     def log_message(self, format: str, *args: Any) -> None:
         """Keep the test's output clean."""

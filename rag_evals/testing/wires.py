@@ -332,7 +332,6 @@ WIRES: Mapping[str, Wire] = {
     "ollama": _OPENAI,
     "vllm": _OPENAI,
     "litellm": _OPENAI,
-    "together": _OPENAI,
     "xai": _OPENAI,
 }
 """What `ScriptedJudge(dialect=...)` takes, and the wire that each speaks."""

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import instructor
 import openai
 import pytest
 
-from rag_evals import evaluate
+from rag_evals import aevaluate, evaluate
 from rag_evals.errors import ConfigurationError, GradingError, JudgeUnreachableError
-from rag_evals.judge.ask import AskOptions
 from rag_evals.judge.clients import async_judge_for
 from rag_evals.judge.failures import translate
 from rag_evals.judge.post import DirectPost
@@ -47,16 +47,23 @@ def completion(message: Any) -> dict[str, Any]:
 
 
 def test_strings_go_straight_and_own_clients_through_instructor(scripted: Start) -> None:
-    """`transport="sdk"` goes back; another word is refused; both give the same run."""
+    """Both send the same, headers among it, and give the same run."""
     judge = scripted(GOOD)
     rows = [{"id": f"{n}", "answer": "a", "context": ["c"]} for n in range(3)]
-    runs = [evaluate(rows, client="openai/m", transport=t) for t in ("direct", "sdk")]
 
-    async def kinds() -> list[str]:
-        options = [AskOptions(), AskOptions(transport="sdk")]
-        return [type(await async_judge_for("openai/m", options=o)).__name__ for o in options]
+    async def by_both() -> tuple[list[Any], list[str]]:
+        timeout = openai.Timeout(90.0, connect=5.0)
+        async with openai.AsyncOpenAI(max_retries=0, timeout=timeout) as sdk:
+            clients: list[Any] = [
+                "openai/m",
+                instructor.from_openai(sdk, mode=instructor.Mode.JSON_SCHEMA),
+            ]
+            runs = [await aevaluate(rows, client=client, model="m") for client in clients]
+            judges = [await async_judge_for(client) for client in clients]
+            return runs, [type(one).__name__ for one in judges]
 
-    assert asyncio.run(kinds()) == ["AsyncDirectJudge", "AsyncInstructorJudge"]
+    runs, kinds = asyncio.run(by_both())
+    assert kinds == ["AsyncDirectJudge", "AsyncInstructorJudge"]
     assert [o.result for o in runs[0]] == [o.result for o in runs[1]]
     assert judge.requests[0].body == judge.requests[3].body
     ours, theirs = ({**request.headers} for request in (judge.requests[0], judge.requests[3]))
@@ -64,8 +71,6 @@ def test_strings_go_straight_and_own_clients_through_instructor(scripted: Start)
         for name in ("host", "accept-encoding", "connection"):
             headers.pop(name, None)
     assert ours == theirs
-    with pytest.raises(ConfigurationError, match="transport is 'http2'; expected 'direct' or"):
-        evaluate(rows, client="openai/m", transport="http2")  # type: ignore[arg-type]  # misspelt
 
 
 def test_a_proxy_is_used_by_every_request(scripted: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,32 +105,28 @@ def test_no_proxy_alone_keeps_the_straight_way(
     assert (ways, proxy.requests) == ([False, False, True], [])
 
 
-@pytest.mark.parametrize("transport", ["direct", "sdk"])
-def test_cookies_are_sent_back(scripted: Start, transport: Any) -> None:
+def test_cookies_are_sent_back(scripted: Start) -> None:
     """What a balancer sets in a reply stands in the next request, and in no other client's."""
     good = json.dumps(completion({"role": "assistant", "content": json.dumps(GOOD)}))
     judge = scripted(Raw(good, 200, headers={"set-cookie": "node=7; Path=/"}))
     rows = [{"id": f"{n}", "answer": "a", "context": ["c"]} for n in range(2)]
     for _ in range(2):
-        evaluate(rows, client="openai/m", transport=transport, concurrency=1)
+        evaluate(rows, client="openai/m", concurrency=1)
 
     said = [request.headers.get("cookie") for request in judge.requests]
     assert said == [None, "node=7", None, "node=7"]
 
 
-@pytest.mark.parametrize("transport", ["direct", "sdk"])
-def test_certificates_of_the_environment_are_trusted(
-    monkeypatch: pytest.MonkeyPatch, transport: Any
-) -> None:
+def test_certificates_of_the_environment_are_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     """SSL_CERT_FILE names whom to trust; nobody else is asked, and never in HTTP/2."""
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     row = [{"answer": "a", "context": ["c"]}]
     with _tls_server() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"https://127.0.0.1:{server.server_port}/v1")
         with pytest.raises(JudgeUnreachableError, match="not trusted: .*; SSL_CERT_FILE names"):
-            evaluate(row, client="openai/m", transport=transport)
+            evaluate(row, client="openai/m")
         monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "localhost.pem"))
-        assert evaluate(row, client="openai/m", transport=transport).outcomes[0].score == 1.0
+        assert evaluate(row, client="openai/m").outcomes[0].score == 1.0
     assert server.spoken in (["HTTP/1.1, None"], ["HTTP/1.1, http/1.1"])
 
 
@@ -227,8 +228,7 @@ def test_the_sdk_writes_one_request_for_a_run(scripted: Start) -> None:
     assert len([line for line in written if "chat/completions" in line]) == 1
 
 
-@pytest.mark.parametrize("transport", ["direct", "sdk"])
-def test_faults_are_named_alike(scripted: Start, transport: Any) -> None:
+def test_faults_are_named_alike(scripted: Start) -> None:
     """A waiting time, an error without JSON and a packed reply end as through the SDK."""
     wrapped = json.dumps(completion({"role": "assistant", "content": json.dumps(GOOD)})).encode()
     packed = Raw(gzip.compress(wrapped), 200, headers={"content-encoding": "gzip"})
@@ -241,7 +241,7 @@ def test_faults_are_named_alike(scripted: Start, transport: Any) -> None:
     ]
     judge = scripted(answers)
     rows = [{"id": f"{n}", "answer": "a", "context": ["c"]} for n in range(4)]
-    run = evaluate(rows, client="openai/m", transport=transport, concurrency=1, max_failures="100%")
+    run = evaluate(rows, client="openai/m", concurrency=1, max_failures="100%")
 
     assert [o.status for o in run] == ["scored", "scored", "failed", "failed"]
     said = [o.error.message for o in run if o.error is not None]

@@ -17,9 +17,7 @@ from tests.providers.cases import ASKED, KEY, SDKS_HERE, Asked
 if not SDKS_HERE:
     pytest.skip("the SDKs of providers are not installed here", allow_module_level=True)
 
-TOGETHER = Asked("Together", "together/m", "together", "TOGETHER_BASE_URL", ("TOGETHER_API_KEY",))
-BATCHED = [*(one for one in ASKED if one.name in ("OpenAI Chat", "Azure", "Anthropic", "Groq"))]
-PROVIDERS = [*BATCHED, TOGETHER]
+PROVIDERS = [*(one for one in ASKED if one.name in ("OpenAI Chat", "Azure", "Anthropic", "Groq"))]
 ROWS: list[Any] = [
     {
         "id": f"row-{n}",

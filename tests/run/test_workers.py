@@ -404,7 +404,6 @@ def test_a_pause_reaches_the_other_processes() -> None:
     [
         (("--workers", "0"), "Error: workers is 0; expected at least 1\n"),
         (("--workers", "2", "--concurrency", "1"), "Error: workers is 2 and concurrency 1; give"),
-        (("--transport", "http"), "Error: transport is 'http'; expected 'direct' or 'sdk'\n"),
     ],
 )
 def test_the_command_refuses_them_in_one_line(

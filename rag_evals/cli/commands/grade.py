@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, NamedTuple, cast
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -78,7 +78,7 @@ from rag_evals.core import parse_settings
 from rag_evals.dataset import ColumnMap, DataFile
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.grading import default_judge
-from rag_evals.judge import DEFAULT_REASKS, Transport
+from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report import View
 from rag_evals.report.terminal.run import WorstRows, announce_columns, show_json, show_run
 from rag_evals.report.terminal.screen import echo, echo_error, echo_json
@@ -227,14 +227,6 @@ def grade(
         ),
     ] = DEFAULT_MAX_FAILURES,
     reasks: Reasks = DEFAULT_REASKS,
-    transport: Annotated[
-        str,
-        typer.Option(
-            metavar="direct|sdk",
-            help="How openai/... and compatible hosts are asked: sdk takes OpenAI's library.",
-            rich_help_panel=LIMITS,
-        ),
-    ] = "direct",
     no_cache: Annotated[
         bool,
         typer.Option("--no-cache", help="Do not use stored replies.", rich_help_panel=LIMITS),
@@ -275,7 +267,6 @@ def grade(
         "reasks": reasks,
         "repeat": repeat,
         "workers": workers,
-        "transport": cast("Transport", transport),
         **draw_options(stop_early, sample, budget, gates),
     }
     graders, asked = with_verifier_options(

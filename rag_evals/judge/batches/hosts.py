@@ -5,8 +5,6 @@ Its figures are those of the providers' pages and libraries in November 2026:
 - OpenAI, guide "Batch API": half price; 50,000 requests and 200 MB in a file.
 - Azure, "Getting started with global batch deployments": half price; the same limits.
 - Groq, page "Batch Processing": half price, 50,000 lines; its library `groq` 1.7 says 100 MB.
-- Together, "Batch inference": 50,000 requests, 100 MB, a `custom_id` of at most 64 characters; half
-  price for some models only, so costs are shown at the list price.
 - Anthropic, "Batch processing": half price; 100,000 requests or 256 MB in a request, a `custom_id`
   of at most 64 characters.
 - vLLM: its `run-batch` reads and writes files of any size; who owns the machine pays for it.
@@ -24,7 +22,7 @@ from rag_evals.judge.providers import CHAT, read_endpoint
 _MEGABYTE = 10**6
 _HALF = 0.5
 
-BatchWire = Literal["openai", "together", "anthropic"]
+BatchWire = Literal["openai", "anthropic"]
 """Whose files and batches a host has; `rag_evals.judge.batches` has one file for each."""
 
 
@@ -57,8 +55,6 @@ class BatchHost(NamedTuple):
         asked: dict[str, Any] = {"custom_id": key}
         if self.wire == "anthropic":
             asked["params"] = body
-        elif self.wire == "together":
-            asked["body"] = body
         else:
             asked |= {"method": "POST", "url": self.url, "body": body}
         # As text, whatever the letters: bytes are what a provider limits.
@@ -69,7 +65,6 @@ BATCH_HOSTS: Mapping[str, BatchHost] = {
     "openai": BatchHost(),
     "azure_openai": BatchHost(url="/chat/completions"),
     "groq": BatchHost(max_bytes=100 * _MEGABYTE),
-    "together": BatchHost(1.0, max_bytes=100 * _MEGABYTE, wire="together"),
     "anthropic": BatchHost(
         max_requests=100_000, max_bytes=256 * _MEGABYTE, wire="anthropic", url="/v1/messages"
     ),

@@ -6,12 +6,10 @@ from rag_evals.judge.batches.anthropic_wire import AnthropicBatches
 from rag_evals.judge.batches.api import BatchApi
 from rag_evals.judge.batches.hosts import BatchWire, batch_host
 from rag_evals.judge.batches.openai_wire import OpenAIBatches
-from rag_evals.judge.batches.together_wire import TogetherBatches
 from rag_evals.judge.providers import Endpoint, read_endpoint
 
 _KINDS: Mapping[BatchWire, Callable[[str, Endpoint], BatchApi]] = {
     "openai": OpenAIBatches,
-    "together": TogetherBatches,
     "anthropic": AnthropicBatches,
 }
 
