@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from rag_evals.cli.main import run
-from rag_evals.testing import Script, ScriptedJudge
+from tests.scripted import Script, ScriptedJudge
 
 EIFFEL: dict[str, Any] = {
     "question": "Where is the Eiffel Tower, and when was it finished?",

@@ -18,15 +18,24 @@ print(judge.requests[0].chunks)
 The real client and the real network stack stand between: a test sees what a provider would get.
 """
 
-from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Raw, Reply, Reset, Stall
-from rag_evals.testing.batches import BatchEnd
 from rag_evals.testing.fill import fill_by_words, vector_by_words
-from rag_evals.testing.request import JudgeRequest
 from rag_evals.testing.server import Script, ScriptedJudge
+from rag_evals.testing.wire import (
+    OPENAI,
+    Answer,
+    EmptyBody,
+    HttpError,
+    JudgeRequest,
+    Raw,
+    Reply,
+    Reset,
+    Stall,
+    Wire,
+)
 
 __all__ = [
+    "OPENAI",
     "Answer",
-    "BatchEnd",
     "EmptyBody",
     "HttpError",
     "JudgeRequest",
@@ -36,6 +45,7 @@ __all__ = [
     "Script",
     "ScriptedJudge",
     "Stall",
+    "Wire",
     "fill_by_words",
     "vector_by_words",
 ]

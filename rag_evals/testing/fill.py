@@ -6,9 +6,7 @@ from math import log
 from typing import Any
 from zlib import crc32
 
-from rag_evals.testing.answers import Answer, HttpError, Reply
-from rag_evals.testing.decisions import decided_by_words
-from rag_evals.testing.request import JudgeRequest
+from rag_evals.testing.wire import Answer, HttpError, JudgeRequest, Reply
 
 _SENTENCE = re.compile(r"[^.!?…。！？]+(?:[.!?…](?=\S)[^.!?…。！？]*)*[.!?…。！？]*")
 _CRITERION = re.compile(r"^- ([^:\n]+): ", re.MULTILINE)
@@ -25,8 +23,6 @@ def fill_by_words(request: JudgeRequest) -> Answer:
     in one chunk; chunks, citations, criteria and numbered statements each get one verdict, by
     words where words can tell; anything else gets the first value allowed.
     """
-    if request.questions:
-        return decided_by_words(request.questions, request.chunks, _share)
     schema = request.schema
     if not schema and request.body.get("logprobs"):
         return _yes_or_no(request)

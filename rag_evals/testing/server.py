@@ -1,4 +1,4 @@
-"""Who answers? An HTTP server on loopback that speaks as a provider does, embeddings included."""
+"""Who answers? An HTTP server on loopback that speaks as OpenAI does, embeddings included."""
 
 import json
 import socket
@@ -8,25 +8,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from rag_evals.testing.answers import Answer, EmptyBody, HttpError, Raw, Reply, Reset, Stall
-from rag_evals.testing.batch_desks import DESKS
-from rag_evals.testing.batches import BatchDesk, BatchEnd, is_for_batches
-from rag_evals.testing.decisions import as_sent, is_for_decisions, tokens_of
 from rag_evals.testing.fill import fill_by_words, vector_by_words
-from rag_evals.testing.request import JudgeRequest
-from rag_evals.testing.wires import WIRES
+from rag_evals.testing.wire import (
+    OPENAI,
+    Answer,
+    Body,
+    EmptyBody,
+    HttpError,
+    JudgeRequest,
+    Raw,
+    Reply,
+    Reset,
+    Stall,
+    Wire,
+)
 
 Script = Answer | Sequence[Answer] | Callable[[JudgeRequest], Answer] | None
 
 
 class ScriptedJudge:
-    """A chat endpoint on loopback that answers from a script, and a decision model beside it.
+    """A chat endpoint on loopback that answers from a script, on OpenAI's wire.
 
-    `/v1/decisions` and `/v1/systemone` are answered with `{name: value}`: see
-    `rag_evals.testing.decisions`. `/v1/files` and `/v1/batches` take batches, whose lines are
-    requests to the same script.
+    To speak more, subclass it: override `wire` for another provider's requests and replies, and
+    `route` for further paths, such as files and batches; `request_type` is what scripts receive.
 
     Args:
         script: One answer, given every time; a list, used up in order (one request more is answered
@@ -34,33 +40,20 @@ class ScriptedJudge:
             model: statements are the answer's sentences, supported when most of their words stand
             in one chunk.
         embed: Makes the vector of a text for `/v1/embeddings`; None counts its words.
-        dialect: Whose wire it speaks: `openai`, `responses`, `azure`, `anthropic`, `gemini`,
-            `vertex`, `bedrock`, `mistral`, `groq`, `cohere`, `ollama`, `vllm`, `litellm` or
-            `xai`.
-        batches: How batches end, in the order in which they are created; the rest complete.
 
     Attributes:
         requests: All that arrived, in order.
         max_in_flight: The most requests that were being answered at one time.
         connections: How many connections were opened.
-        desk: Files and batches that were made.
     """
 
+    request_type: ClassVar = JudgeRequest
+
     def __init__(
-        self,
-        script: Script = None,
-        *,
-        embed: Callable[[str], Sequence[float]] | None = None,
-        dialect: str = "openai",
-        batches: Sequence[BatchEnd] = (),
+        self, script: Script = None, *, embed: Callable[[str], Sequence[float]] | None = None
     ) -> None:
-        if dialect not in WIRES:
-            raise ValueError(f"no dialect {dialect!r}; there are: {', '.join(WIRES)}")
-        self._dialect = dialect
-        self._wire = WIRES[dialect]
         self._script: Script = fill_by_words if script is None else script
-        self._embed = embed
-        self.desk = DESKS.get(dialect, BatchDesk)(self._wire, batches, self._answer_line)
+        self._embed = embed or vector_by_words
         self.requests: list[JudgeRequest] = []
         self.max_in_flight = 0
         self.connections = 0
@@ -97,41 +90,54 @@ class ScriptedJudge:
         """What a client takes as `base_url`, or `OPENAI_BASE_URL` and its like hold."""
         if self._server is None:
             raise RuntimeError("the scripted judge is not running; use it in a `with` block")
-        return f"http://127.0.0.1:{self._server.server_address[1]}{self._wire.path}"
+        return f"http://127.0.0.1:{self._server.server_address[1]}{self.wire('').path}"
 
-    @contextmanager
-    def _answering(self, path: str, headers: Mapping[str, str], body: Any) -> Iterator[Answer]:
+    def wire(self, path: str) -> Wire:
+        """Return how requests to a path are read and answered."""
+        del path
+        return OPENAI
+
+    def route(
+        self, method: str, path: str, headers: Mapping[str, str], content: bytes
+    ) -> Answer | None:
+        """Answer a request that the script does not see; None leaves it to the script.
+
+        Args:
+            method: `GET` or `POST`.
+            path: With its query.
+            headers: Names in lower case.
+            content: The body as it came.
+        """
+        del headers, content
+        return None if method == "POST" else HttpError(404, f"no such path: {path}")
+
+    def answer(self, path: str, headers: Mapping[str, str], body: Body) -> Answer:
+        """Record a request, and return what the script answers."""
         with self._lock:
-            request = JudgeRequest(len(self.requests), path, headers, body, self._dialect)
+            request = self.request_type(len(self.requests), path, headers, body, self.wire(path))
             self.requests.append(request)
-            self._in_flight += 1
-            self.max_in_flight = max(self.max_in_flight, self._in_flight)
-        try:
-            yield self._answer(request)
-        finally:
-            with self._lock:
-                self._in_flight -= 1
-
-    def _answer_line(self, path: str, body: Mapping[str, Any]) -> Answer:
-        """Answer one line of a batch."""
-        with self._lock:
-            request = JudgeRequest(len(self.requests), path, {}, body, self._dialect)
-            self.requests.append(request)
-        return self._answer(request)
-
-    def _answer(self, request: JudgeRequest) -> Answer:
-        if request.path.endswith("/embeddings"):
-            embed = self._embed or vector_by_words
-            return {"vectors": [embed(text) for text in request.texts]}
+        if path.endswith("/embeddings"):
+            return Raw(_embeddings([self._embed(text) for text in request.texts], body))
         script = self._script
         if isinstance(script, Sequence) and not isinstance(script, str):
-            place = sum(one.path == request.path for one in self.requests[: request.number])
+            place = sum(one.path == path for one in self.requests[: request.number])
             if place < len(script):
                 return script[place]
             return HttpError(400, f"the script has {len(script)} answers; this is one request more")
         if callable(script):
             return script(request)
         return script if script is not None else HttpError(500)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._lock:
+            self._in_flight += 1
+            self.max_in_flight = max(self.max_in_flight, self._in_flight)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._in_flight -= 1
 
 
 class _Server(ThreadingHTTPServer):
@@ -159,51 +165,44 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
-        """Record the request and play the script."""
+        """Answer by a further route, or else from the script."""
+        judge = self.server.judge
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        if is_for_batches(self.path):
-            self._send(self.server.judge.desk.post(self.path, headers, content), {})
+        routed = judge.route(self.command, self.path, headers, content)
+        if routed is not None:
+            self._send(routed, {})
             return
         body = json.loads(content or b"{}")
-        with self.server.judge._answering(self.path, headers, body) as answer:
-            self._send(answer, body)
+        with judge._counted():
+            self._send(judge.answer(self.path, headers, body), body)
 
-    def do_GET(self) -> None:
-        """Show files and batches; there is nothing else to see."""
-        self._send(self.server.judge.desk.get(self.path), {})
+    do_GET = do_POST  # noqa: N815 - the name that http.server calls
 
     def log_message(self, format: str, *args: Any) -> None:
         """Keep the test's output clean."""
 
-    def _send(self, answer: Answer | None, body: Mapping[str, Any]) -> None:
+    def _send(self, answer: Answer | None, body: Body) -> None:
+        judge = self.server.judge
         if isinstance(answer, Stall):
-            self.server.judge._closing.wait(answer.seconds)
+            judge._closing.wait(answer.seconds)
             answer = answer.then
         if answer is None or isinstance(answer, Reset):
             self._reset()
         elif isinstance(answer, Raw):
-            self._write(answer.status, answer.as_bytes(), answer.headers)
+            self._write(answer.status, answer.body, answer.headers)
         elif isinstance(answer, EmptyBody):
             self._write(200, b"", {})
         elif isinstance(answer, HttpError):
-            error = self.server.judge._wire.error(answer)
-            self._write(answer.status, json.dumps(error).encode(), answer.headers)
-        elif body.get("input") is not None and isinstance(answer, Mapping) and "vectors" in answer:
-            self._write(200, json.dumps(_embeddings(answer["vectors"], body)).encode(), {})
-        elif is_for_decisions(self.path) and not isinstance(answer, str):
-            reply = (
-                answer if isinstance(answer, Reply) else Reply(answer, "", None, tokens_of(body))
-            )
-            values = reply.content if isinstance(reply.content, Mapping) else {}
-            decided = as_sent(self.path, values, body, reply.prompt_tokens)
-            self._write(200, json.dumps(decided).encode(), {})
+            self._write(answer.status, judge.wire(self.path).error(answer), answer.headers)
         else:
             reply = answer if isinstance(answer, Reply) else Reply(answer)
-            wrapped = self.server.judge._wire.reply(reply, body)
-            self._write(200, json.dumps(wrapped).encode(), {})
+            self._write(200, judge.wire(self.path).reply(reply, body), {})
 
-    def _write(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+    def _write(self, status: int, sent: Any, headers: Mapping[str, str]) -> None:
+        """Send bytes and texts as they are, anything else as JSON."""
+        text = sent if isinstance(sent, str | bytes) else json.dumps(sent)
+        body = text.encode() if isinstance(text, str) else text
         self.send_response(status)
         for name, value in {"content-type": "application/json", **headers}.items():
             # Headers are bytes of Latin-1; a test may want others.

@@ -33,9 +33,9 @@ from rag_evals.errors import (
 )
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.run import Run
-from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
 from rag_evals.verify import CascadeVerifier, TunedVerifier, Tuning
 from tests.labelled import labelled_rows
+from tests.scripted import JudgeRequest, Script, ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]
 

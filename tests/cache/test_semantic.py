@@ -364,7 +364,7 @@ def test_an_endpoint_that_refuses_fails_the_row(
 ) -> None:
     """No vectors, no silent change of what the cache does."""
     judge = scripted(None)
-    monkeypatch.setattr(judge, "_answer", lambda request: HttpError(401, "wrong key"))
+    monkeypatch.setattr(judge, "answer", lambda *_: HttpError(401, "wrong key"))
 
     with pytest.raises(errors.JudgeRejectedError, match="refuses the key"):
         EndpointEmbedder("openai/m").embed(["a"])

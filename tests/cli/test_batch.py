@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from rag_evals.cli.main import app
 from rag_evals.cli.shared.exits import exit_code_of
-from rag_evals.testing import BatchEnd, HttpError, ScriptedJudge, fill_by_words
 from tests.conftest import EIFFEL
+from tests.scripted import BatchEnd, HttpError, ScriptedJudge, fill_by_words
 
 Start = Callable[..., ScriptedJudge]
 GRADE = "grade rows.jsonl --judge openai/gpt-4o-mini --batch --no-cache --quiet --out run".split()

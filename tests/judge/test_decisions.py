@@ -18,7 +18,7 @@ from rag_evals.errors import (
     UnknownNameError,
 )
 from rag_evals.judge import AskOptions, judge_for, model_of, price_of, read_endpoint
-from rag_evals.testing import Answer, EmptyBody, HttpError, Raw, Reset, Script, ScriptedJudge, Stall
+from tests.scripted import Answer, EmptyBody, HttpError, Raw, Reset, Script, ScriptedJudge, Stall
 
 Start = Callable[[Script], ScriptedJudge]
 

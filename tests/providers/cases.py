@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
-from rag_evals.testing import Answer, HttpError, Reply, Stall
 from tests.conftest import statement
+from tests.scripted import Answer, HttpError, Reply, Stall
 
 KEY = "test-key-SECRET"
 SDKS_HERE = bool(os.environ.get("RAG_EVALS_REQUIRE_PROVIDERS")) or all(

@@ -11,8 +11,8 @@ from pydantic_core import from_json, to_json
 
 from rag_evals import Run, evaluate, load_run
 from rag_evals.run import BatchSteps, aexecute_batches, make_plan
-from rag_evals.testing import BatchEnd, HttpError, JudgeRequest, ScriptedJudge, fill_by_words
 from tests.providers.cases import ASKED, KEY, SDKS_HERE, Asked
+from tests.scripted import BatchEnd, HttpError, JudgeRequest, ScriptedJudge, fill_by_words
 
 if not SDKS_HERE:
     pytest.skip("the SDKs of providers are not installed here", allow_module_level=True)

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from rag_evals import Faithfulness, Run, errors, evaluate
-from rag_evals.testing import Answer, JudgeRequest, ScriptedJudge
 from tests.conftest import Command
 from tests.providers.cases import ASKED, CASES, FOUND, KEY, SDKS_HERE, VALID, Asked, Case
+from tests.scripted import Answer, JudgeRequest, ScriptedJudge
 
 if not SDKS_HERE:
     pytest.skip("the SDKs of providers are not installed here", allow_module_level=True)

@@ -12,8 +12,8 @@ import pytest
 from rag_evals import Faithfulness, errors, evaluate
 from rag_evals.judge import address_of
 from rag_evals.judge.closing import close_client
-from rag_evals.testing import Answer, HttpError, JudgeRequest, ScriptedJudge
 from tests.providers.cases import ASKED, GOOD, KEY, SDKS_HERE, Asked
+from tests.scripted import Answer, HttpError, JudgeRequest, ScriptedJudge
 
 if not SDKS_HERE:
     pytest.skip("the SDKs of providers are not installed here", allow_module_level=True)

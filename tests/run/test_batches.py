@@ -18,7 +18,7 @@ from rag_evals import Outcome, Run, evaluate, load_run
 from rag_evals.errors import ConfigurationError, PendingError
 from rag_evals.run import BatchSteps, BatchTable, Gate, RunOptions, aexecute_batches, make_plan
 from rag_evals.run.batch_answers import RoundAnswers
-from rag_evals.testing import (
+from tests.scripted import (
     BatchEnd,
     HttpError,
     JudgeRequest,

@@ -15,8 +15,8 @@ from rag_evals.catalog import GRADERS, RUBRICS
 from rag_evals.core import InOrder, JudgeModel, Reasoning, Result
 from rag_evals.errors import ConfigurationError
 from rag_evals.run import estimate, make_plan
-from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from tests.conftest import EIFFEL, Command
+from tests.scripted import HttpError, JudgeRequest, Script, ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]
 

@@ -16,9 +16,9 @@ from rag_evals.errors import (
 )
 from rag_evals.grading.drivers import drive
 from rag_evals.run import estimate, make_plan
-from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
 from rag_evals.verify import CascadeVerifier, DecisionVerifier, LLMVerifier, read_judge
 from tests.conftest import EIFFEL
+from tests.scripted import JudgeRequest, Script, ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]
 

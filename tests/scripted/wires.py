@@ -1,39 +1,18 @@
 """How do providers talk? What each wire asks with and answers, in a scripted judge's words.
 
-A wire reads a request into chat messages and the schema of the reply, and wraps a reply or an error
-as the provider would send it.
+OpenAI's own is in the package.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from rag_evals.testing.answers import HttpError, Reply
+from rag_evals.testing import OPENAI, HttpError, Reply, Wire
 
 Body = Mapping[str, Any]
 Messages = Sequence[Mapping[str, Any]]
 _numbers = count(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """One way of talking.
-
-    Attributes:
-        messages: Reads the chat messages of a request.
-        schema: Reads the JSON schema that was asked for; empty when none was.
-        reply: Wraps a reply for a request.
-        error: Wraps an error.
-        path: What follows the host in the address that a client takes.
-    """
-
-    messages: Callable[[Body], Messages]
-    schema: Callable[[Body], Body]
-    reply: Callable[[Reply, Body], Body]
-    error: Callable[[HttpError], Body]
-    path: str = "/v1"
 
 
 def _text_of(content: Any) -> str:
@@ -58,58 +37,9 @@ def _as_text(reply: Reply) -> str:
     return reply.content if isinstance(reply.content, str) else json.dumps(dict(reply.content))
 
 
-def _openai_messages(body: Body) -> Messages:
-    return list(body.get("messages", []))
-
-
-def _openai_schema(body: Body) -> Body:
-    if body.get("tools"):
-        return dict(body["tools"][0]["function"]["parameters"])
-    response_format = body.get("response_format") or {}
-    return dict(response_format.get("json_schema", {}).get("schema", {}))
-
-
-def _openai_reply(reply: Reply, body: Body) -> Body:
-    number = next(_numbers)
-    message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": reply.refusal}
-    if reply.refusal is None and body.get("tools"):
-        function = {"name": body["tools"][0]["function"]["name"], "arguments": _as_text(reply)}
-        message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
-    elif reply.refusal is None:
-        message["content"] = _as_text(reply)
-    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
-    if body.get("logprobs") and reply.logprobs:
-        choice["logprobs"] = {"content": [_logprobs(one) for one in reply.logprobs]}
-    system = reply.system_fingerprint
-    return {
-        "id": f"chatcmpl-{number}",
-        "object": "chat.completion",
-        "created": 0,
-        "model": reply.model or body.get("model", "scripted"),
-        "choices": [choice],
-        **({} if system is None else {"system_fingerprint": system}),
-        "usage": {
-            "prompt_tokens": reply.prompt_tokens,
-            "completion_tokens": reply.completion_tokens,
-            "total_tokens": reply.prompt_tokens + reply.completion_tokens,
-        },
-    }
-
-
-def _logprobs(likeliest: Mapping[str, float]) -> Body:
-    """Describe one token as OpenAI does; the first of the likeliest was written."""
-    told = [{"token": text, "logprob": value, "bytes": None} for text, value in likeliest.items()]
-    return {**told[0], "top_logprobs": told}
-
-
-def _openai_error(error: HttpError) -> Body:
-    words = {"message": error.message, "type": "scripted", "code": error.code}
-    return {"error": {**words, "param": error.param}}
-
-
 def _mistral_reply(reply: Reply, body: Body) -> Body:
     # It has no word for a refusal: the model says it in its text.
-    wrapped: Any = _openai_reply(reply, body)
+    wrapped: Any = OPENAI.reply(reply, body)
     if reply.refusal is not None:
         wrapped["choices"][0]["message"] = {"role": "assistant", "content": reply.refusal}
         wrapped["choices"][0]["finish_reason"] = "content_filter"
@@ -313,25 +243,24 @@ def _cohere_reply(reply: Reply, body: Body) -> Body:
     }
 
 
-_OPENAI = Wire(_openai_messages, _openai_schema, _openai_reply, _openai_error)
 _GEMINI = Wire(_gemini_messages, _gemini_schema, _gemini_reply, _gemini_error, path="")
 
 WIRES: Mapping[str, Wire] = {
-    "openai": _OPENAI,
-    "responses": Wire(_responses_messages, _responses_schema, _responses_reply, _openai_error),
-    "azure": Wire(_openai_messages, _openai_schema, _openai_reply, _openai_error, path=""),
+    "openai": OPENAI,
+    "responses": Wire(_responses_messages, _responses_schema, _responses_reply, OPENAI.error),
+    "azure": Wire(OPENAI.messages, OPENAI.schema, OPENAI.reply, OPENAI.error, path=""),
     "anthropic": Wire(
         _anthropic_messages, _anthropic_schema, _anthropic_reply, _anthropic_error, path=""
     ),
     "gemini": _GEMINI,
     "vertex": _GEMINI,
     "bedrock": Wire(_bedrock_messages, _bedrock_schema, _bedrock_reply, _flat_error, path=""),
-    "mistral": Wire(_openai_messages, _openai_schema, _mistral_reply, _flat_error, path=""),
-    "groq": Wire(_openai_messages, _openai_schema, _openai_reply, _openai_error, path=""),
-    "cohere": Wire(_openai_messages, _cohere_schema, _cohere_reply, _flat_error, path=""),
-    "ollama": _OPENAI,
-    "vllm": _OPENAI,
-    "litellm": _OPENAI,
-    "xai": _OPENAI,
+    "mistral": Wire(OPENAI.messages, OPENAI.schema, _mistral_reply, _flat_error, path=""),
+    "groq": Wire(OPENAI.messages, OPENAI.schema, OPENAI.reply, OPENAI.error, path=""),
+    "cohere": Wire(OPENAI.messages, _cohere_schema, _cohere_reply, _flat_error, path=""),
+    "ollama": OPENAI,
+    "vllm": OPENAI,
+    "litellm": OPENAI,
+    "xai": OPENAI,
 }
 """What `ScriptedJudge(dialect=...)` takes, and the wire that each speaks."""

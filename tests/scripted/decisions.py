@@ -6,10 +6,12 @@ not answered, one that was not asked is sent all the same.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
+
+from rag_evals.testing import Reply, Wire
 
 DECISION_PATHS = ("/decisions", "/systemone")
 """How the paths end on which a decision model is asked."""
@@ -67,6 +69,20 @@ def tokens_of(body: Mapping[str, Any]) -> int:
     for question in questions_of(body):
         texts += [question.instructions, *question.options]
     return sum(map(len, texts)) // _CHARACTERS_PER_TOKEN
+
+
+def decision_wire(path: str, chat: Wire) -> Wire:
+    """Return the wire of a decision model on a path; texts and errors are sent as a chat's."""
+
+    def reply(reply: Reply, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        if isinstance(reply.content, str):
+            return chat.reply(reply, body)
+        return as_sent(path, reply.content, body, reply.prompt_tokens)
+
+    def messages(body: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        return [{"role": "user", "content": state_of(body)}]
+
+    return Wire(messages, chat.schema, reply, chat.error, chat.path)
 
 
 def as_sent(
@@ -139,7 +155,6 @@ _SURE = 0.99
 def decided_by_words(
     questions: Sequence[AskedQuestion],
     chunks: Sequence[str],
-    share_of: Callable[[str, str], float],
 ) -> dict[str, Any]:
     """Answer any questions: the default script.
 
@@ -147,14 +162,13 @@ def decided_by_words(
         questions: What is asked.
         chunks: The context; a statement is as likely supported as its words stand in one chunk,
             and hardly with a number that does not.
-        share_of: Says which share of the words of one text stand in another, 0 to 1.
     """
     found: dict[str, Any] = {}
     for question in questions:
         statements = _STATEMENT.findall(question.instructions)
         named = [int(number) for number in _CHUNK.findall(question.instructions)]
         read = [chunks[number] for number in named if number < len(chunks)] or list(chunks)
-        shares = [_said(statements[0], chunk, share_of) for chunk in read if statements]
+        shares = [_said(statements[0], chunk) for chunk in read if statements]
         # Anything else: a number of its own for each question, whatever is asked beside it.
         own = "\n".join([question.instructions, *(read if named else ())])
         best = max(shares, default=0.0) if statements else crc32(own.encode()) % 100 / 100
@@ -170,6 +184,7 @@ def decided_by_words(
     return found
 
 
-def _said(statement: str, chunk: str, share_of: Callable[[str, str], float]) -> float:
-    share = share_of(statement, chunk)
+def _said(statement: str, chunk: str) -> float:
+    words = set(re.findall(r"\w+", statement.lower()))
+    share = len(words & set(re.findall(r"\w+", chunk.lower()))) / len(words or "-")
     return share if set(_NUMBER.findall(statement)) <= set(_NUMBER.findall(chunk)) else share / 10

@@ -1,0 +1,263 @@
+"""What can a scripted judge receive and answer? Requests, replies, and all that can go wrong."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+Body = Mapping[str, Any]
+Messages = Sequence[Mapping[str, Any]]
+
+_numbers = count(1)
+_FIELD = {
+    tag: re.compile(rf"<{tag}>\n(.*?)\n</{tag}>", re.DOTALL)
+    for tag in ("question", "answer", "reference")
+}
+_ITEMS = {
+    tag: re.compile(rf'<{tag} id="(\d+)">\n(.*?)\n</{tag}>', re.DOTALL)
+    for tag in ("chunk", "sentence", "statement")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply of the model.
+
+    Attributes:
+        content: A mapping is sent as JSON, a string as it is: malformed JSON for instance.
+        finish_reason: `length` says that the reply was cut off.
+        refusal: The model's words when it declines; then there is no content.
+        prompt_tokens: What the usage record says was sent.
+        completion_tokens: What the usage record says was generated.
+        logprobs: For each token of the reply, the likeliest ones in its place with their
+            log-probabilities, the one that was written first; sent when the request asks for them.
+        model: Model that the reply says it is from; None repeats the name that was asked.
+        system_fingerprint: Of the provider's system, as OpenAI sends it; None sends none.
+    """
+
+    content: Mapping[str, Any] | str = ""
+    finish_reason: str = "stop"
+    refusal: str | None = None
+    prompt_tokens: int = 100
+    completion_tokens: int = 20
+    logprobs: Sequence[Mapping[str, float]] = ()
+    model: str | None = None
+    system_fingerprint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpError:
+    """An error status with the body that OpenAI would send.
+
+    Attributes:
+        status: 400, 401, 404, 429, 500 and so on.
+        message: Text of the error.
+        headers: Further headers, such as `{"retry-after": "1"}`.
+        code: OpenAI's word for the error, such as `insufficient_quota`.
+        param: The parameter that the error is about.
+    """
+
+    status: int
+    message: str = "scripted error"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    code: str | None = None
+    param: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """No reply for a while; then `then` is sent.
+
+    Attributes:
+        seconds: How long the client waits.
+        then: What follows; None closes the connection.
+    """
+
+    seconds: float
+    then: Reply | Mapping[str, Any] | None = None
+
+
+class Reset:
+    """The connection is reset instead of a reply."""
+
+
+class EmptyBody:
+    """Status 200 and nothing in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Any raw reply, sent unchanged: a proxy's page, an error with status 200, a redirect.
+
+    Attributes:
+        body: What is sent; a mapping or a list as JSON, text as UTF-8.
+        status: The HTTP status.
+        headers: Further headers; they come before those that the server would send itself.
+    """
+
+    body: bytes | str | Mapping[str, Any] | Sequence[Any] | None = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Answer = Raw | Reply | Mapping[str, Any] | str | HttpError | Stall | Reset | EmptyBody
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How a provider is asked, and how it answers.
+
+    Attributes:
+        messages: Reads the chat messages of a request, in OpenAI's form.
+        schema: Reads the JSON schema that was asked for; empty when none was.
+        reply: Wraps a reply for a request.
+        error: Wraps an error.
+        path: What follows the host in the address that a client takes.
+    """
+
+    messages: Callable[[Body], Messages]
+    schema: Callable[[Body], Body]
+    reply: Callable[[Reply, Body], Body]
+    error: Callable[[HttpError], Body]
+    path: str = "/v1"
+
+
+def _messages(body: Body) -> Messages:
+    return list(body.get("messages", []))
+
+
+def _schema(body: Body) -> Body:
+    if body.get("tools"):
+        return dict(body["tools"][0]["function"]["parameters"])
+    response_format = body.get("response_format") or {}
+    return dict(response_format.get("json_schema", {}).get("schema", {}))
+
+
+def _reply(reply: Reply, body: Body) -> Body:
+    number = next(_numbers)
+    text = reply.content if isinstance(reply.content, str) else json.dumps(dict(reply.content))
+    message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": reply.refusal}
+    if reply.refusal is None and body.get("tools"):
+        function = {"name": body["tools"][0]["function"]["name"], "arguments": text}
+        message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
+    elif reply.refusal is None:
+        message["content"] = text
+    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
+    if body.get("logprobs") and reply.logprobs:
+        choice["logprobs"] = {"content": [_logprobs(one) for one in reply.logprobs]}
+    system = reply.system_fingerprint
+    return {
+        "id": f"chatcmpl-{number}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": reply.model or body.get("model", "scripted"),
+        "choices": [choice],
+        **({} if system is None else {"system_fingerprint": system}),
+        "usage": {
+            "prompt_tokens": reply.prompt_tokens,
+            "completion_tokens": reply.completion_tokens,
+            "total_tokens": reply.prompt_tokens + reply.completion_tokens,
+        },
+    }
+
+
+def _logprobs(likeliest: Mapping[str, float]) -> Body:
+    """Describe one token; the first of the likeliest was written."""
+    tokens = [{"token": text, "logprob": value, "bytes": None} for text, value in likeliest.items()]
+    return {**tokens[0], "top_logprobs": tokens}
+
+
+def _error(error: HttpError) -> Body:
+    words = {"message": error.message, "type": "scripted", "code": error.code}
+    return {"error": {**words, "param": error.param}}
+
+
+OPENAI = Wire(_messages, _schema, _reply, _error)
+"""OpenAI's chat completions, which Ollama, vLLM, LiteLLM, Groq and xAI speak too."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRequest:
+    """One request as the server saw it, read back into the parts of its data block.
+
+    Attributes:
+        number: From 0, in the order of arrival.
+        path: Such as `/v1/chat/completions`.
+        headers: Names in lower case.
+        body: The JSON that was sent.
+        wire: How the body is read.
+    """
+
+    number: int
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    wire: Wire = OPENAI
+
+    @property
+    def messages(self) -> Messages:
+        """The chat messages, in OpenAI's form."""
+        return self.wire.messages(self.body)
+
+    @property
+    def schema(self) -> Body:
+        """The JSON schema of the reply that was asked for; empty when none was."""
+        return self.wire.schema(self.body)
+
+    @property
+    def data(self) -> str:
+        """The first user message, without few-shot examples: the graded data."""
+        texts = [str(m["content"]) for m in self.messages if m["role"] == "user"]
+        return texts[0].rpartition("</examples>")[2] if texts else ""
+
+    @property
+    def instructions(self) -> str:
+        """The system message, or nothing."""
+        return "\n".join(str(m["content"]) for m in self.messages if m["role"] == "system")
+
+    @property
+    def question(self) -> str | None:
+        """The question in the standard data block, or None."""
+        return self._field("question")
+
+    @property
+    def answer(self) -> str | None:
+        """The answer in the standard data block, or None; numbered sentences are lines."""
+        return "\n".join(self.sentences) if self.sentences else self._field("answer")
+
+    @property
+    def reference(self) -> str | None:
+        """The reference in the standard data block, or None."""
+        return self._field("reference")
+
+    @property
+    def sentences(self) -> list[str]:
+        """The numbered sentences of the answer, in order; empty where they are not numbered."""
+        return [text for _, text in _ITEMS["sentence"].findall(self.data)]
+
+    @property
+    def statements(self) -> list[str]:
+        """The numbered statements, in order; empty where none are sent."""
+        return [text for _, text in _ITEMS["statement"].findall(self.data)]
+
+    @property
+    def chunks(self) -> list[str]:
+        """The chunks in the standard data block, in order."""
+        return [text for _, text in _ITEMS["chunk"].findall(self.data)]
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts whose vectors are asked for; empty in any other request."""
+        given = self.body.get("input", [])
+        return [given] if isinstance(given, str) else list(given)
+
+    @property
+    def is_reask(self) -> bool:
+        """True when the client says that an earlier reply was invalid."""
+        return any(message["role"] in ("assistant", "tool") for message in self.messages)
+
+    def _field(self, tag: str) -> str | None:
+        found = _FIELD[tag].findall(self.data)
+        return found[-1] if found else None

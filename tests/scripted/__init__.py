@@ -1,0 +1,30 @@
+"""A scripted judge that speaks as any provider does: for the tests of this project."""
+
+from rag_evals.testing import (
+    Answer,
+    EmptyBody,
+    HttpError,
+    Raw,
+    Reply,
+    Reset,
+    Stall,
+    vector_by_words,
+)
+from tests.scripted.batches import BatchEnd
+from tests.scripted.server import JudgeRequest, Script, ScriptedJudge, fill_by_words
+
+__all__ = [
+    "Answer",
+    "BatchEnd",
+    "EmptyBody",
+    "HttpError",
+    "JudgeRequest",
+    "Raw",
+    "Reply",
+    "Reset",
+    "Script",
+    "ScriptedJudge",
+    "Stall",
+    "fill_by_words",
+    "vector_by_words",
+]
