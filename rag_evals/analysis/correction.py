@@ -114,7 +114,7 @@ def correct(
     Args:
         run: A run folder, or a run in memory.
         labels: Files, or columns of the data; without any, the data's `label` and `statements`.
-            The labelled rows must be a random sample, as `rag-evals label` draws it.
+            The labelled rows must be a random sample, as `rag-evals judge label` draws it.
         grader: The only grader to take; None takes all of the run.
         cluster: Column that rows from one document or conversation share.
         column: The column of a labels file that holds the label.
@@ -134,7 +134,9 @@ def correct(
         c for matched in match_labels(stored, given, grader) for c in corrector.corrections(matched)
     ]
     if not found:
-        raise TooFewLabelsError("no label fits a scored row of this run; see rag-evals agreement")
+        raise TooFewLabelsError(
+            "no label fits a scored row of this run; see rag-evals judge agreement"
+        )
     if not any(c.prediction_powered or c.rogan_gladen or not c.unlabelled for c in found):
         raise TooFewLabelsError(
             "; ".join(dict.fromkeys(reason for c in found for reason in c.refusals))

@@ -1,13 +1,20 @@
-"""What can be done from the command line? One file per command; this one puts them together."""
+"""What can be done from the command line? The commands by name, each loaded when it is called.
+
+A command loads graders, judges and statistics; together they cost three times what the help does.
+"""
 
 import io
 import sys
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from copy import copy
+from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from rag_evals.cli.later import loading
 from rag_evals.cli.shared.exits import exit_code_of, without_debug
 from rag_evals.report.terminal.screen import echo
 
@@ -18,31 +25,109 @@ COMMANDS = {
     "export": "Write a run as a table: the data's own columns, scores, bands, and what is "
     "unsupported.",
     "merge": "Make one run of parts of it, so that report, compare and correct work on the whole.",
-    "label": "Make a page to label a random sample of a run: a and d agree and disagree with "
-    "a verdict.",
     "compare": "Compare two runs row by row: the difference, its interval, and whether it could "
     "be chance.",
     "plan": "Count the rows that a comparison or a gate needs, and what they cost.",
-    "agreement": "Measure the verdicts of a run against labels from people.",
-    "correct": "Correct the numbers of a run by labels of a random part of its rows.",
-    "calibrate": "Grade labelled rows with a judge and a prompt, and measure its verdicts.",
-    "tune": "Learn from labels what a verifier's support means, and write it for --tuned.",
     "anchors": "Keep random rows of a run with their verdicts; `grade --anchors` grades them "
     "again.",
+    "judge": "Measure a judge against people: label, agreement, correct, calibrate, tune, attack.",
     "graders": "List the graders: what they measure, what a row must have, and which run "
     "without a model.",
     "doctor": "Check a classifier: what it is, how it is asked, and whether it gives its "
     "makers' scores.",
-    "attack": "Attack your own judge and prompt, and see how often text in the data wins.",
-    "batch": "Send, watch and take the batches of a run that grade --batch began.",
-    "prompts": "List, show, copy, check and compare prompts.",
-    "cache": "See, thin out and clear the cache of judges' answers and of verdicts.",
+    "batch": "Watch and collect the batches of a run that grade --batch began.",
+    "prompts": "Show, copy, check and compare prompts.",
+    "cache": "Show or clear the cache of judges' answers and of verdicts.",
 }
-"""What the help says of each command, in its order; the file of a command has its name."""
+"""What the help says of each command, in its order."""
+
+_ROOM = "rag_evals.cli.commands"
+FILES = {"demo": "start", "export": "report", "merge": "report", "graders": "prompts"}
+"""The file of each command that does not have the command's name."""
+
+
+class _Commands(MutableMapping[str, Any]):
+    """The commands by name; a command's file is loaded when it is asked for.
+
+    Attributes:
+        helps: What the list of commands says of each, by name.
+    """
+
+    def __init__(self, helps: Mapping[str, str]) -> None:
+        self.helps = dict(helps)
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a command, ready to be called."""
+        if name not in self.helps:
+            raise KeyError(name)
+        if name not in self._loaded:
+            self._loaded[name] = _load(name)
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        """Add a command that is loaded already."""
+        self.helps.setdefault(name, command.help or "")
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        """Take a command out."""
+        del self.helps[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names in the order of the help."""
+        return iter(self.helps)
+
+    def __len__(self) -> int:
+        """Count the commands."""
+        return len(self.helps)
+
+    def listed(self) -> dict[str, Any]:
+        """Return what the help needs of each command: its name and its first line."""
+        return {name: TyperCommand(name, help=text) for name, text in self.helps.items()}
+
+
+def _loading(helps: Mapping[str, str]) -> type[TyperGroup]:
+    """Return the kind of group that has these commands, for `typer.Typer(cls=...)`."""
+
+    class LoadingGroup(TyperGroup):
+        """A group whose commands are loaded when they are called."""
+
+        # Any: what the base class takes has no public type.
+        def __init__(self, **attributes: Any) -> None:
+            super().__init__(**{**attributes, "commands": None})
+            self.commands = _Commands(helps)
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            """Return the names, and load nothing."""
+            return list(self.commands)
+
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            """Write the help from the table."""
+            shown = copy(self)
+            shown.commands = _Commands(helps).listed()
+            TyperGroup.format_help(shown, ctx, formatter)
+
+    return LoadingGroup
+
+
+def _load(name: str) -> Any:
+    try:
+        module = import_module(f"{_ROOM}.{FILES.get(name, name)}")
+    except KeyboardInterrupt:
+        # typer would end without a word; this it hands on.
+        raise typer.Abort from None
+    found: typer.Typer | Callable[..., None] = getattr(module, name)
+    if isinstance(found, typer.Typer):
+        return get_command(found)
+    alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    alone.command(name, cls=getattr(module, "KINDS", {}).get(name))(found)
+    return get_command(alone)
+
 
 app = typer.Typer(
     name="rag-evals",
-    cls=loading(COMMANDS),
+    cls=_loading(COMMANDS),
     help="Grade RAG answers: which statements do their sources support?",
     no_args_is_help=True,
     rich_markup_mode="rich",

@@ -204,7 +204,7 @@ class Grader(FixedOnceMade, Generic[R]):
             settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they
                 come before those of the grader. Without any, the temperature is 0.
             reasks: How often an invalid reply is asked again.
-            tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
+            tuned: Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier.
 
         Returns:
             The validated result; its `score` runs from 0 to 1.

@@ -190,7 +190,7 @@ def _with_way_out(
     error: UnknownBatchError, table: BatchTable, part: BatchPart
 ) -> UnknownBatchError:
     return UnknownBatchError(
-        f"{error}; `rag-evals batch submit {table.folder.parent} --again` sends its "
+        f"{error}; `rag-evals batch collect {table.folder.parent} --again` sends its "
         f"{part.requests} requests again, and pays for them again"
     )
 

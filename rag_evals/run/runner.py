@@ -99,7 +99,7 @@ def evaluate(
             before those of a grader. Without any, the temperature is 0.
         reasks: How often an invalid reply is asked again.
         repeat: How often each row is graded; `Repeated` says what comes of it.
-        tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
+        tuned: Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier.
         workers: Processes that grade, at most one for each processor core; 1 is this one.
         stop_early: Grade rows in random order, and stop when `gate` is decided for all of them.
         gate: The mean that `stop_early` asks for, 0 to 1; without it `run.gate(0.85)` says it.

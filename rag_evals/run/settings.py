@@ -46,7 +46,7 @@ class RunOptions(TypedDict, total=False):
         settings: What the judge is asked with, such as `{"temperature": 0}`.
         reasks: How often an invalid reply is asked again; default 3.
         repeat: How often each row is graded; default once.
-        tuned: Files of `rag-evals tune`, or what `tune` returned: one for each verifier.
+        tuned: Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier.
         workers: Processes that grade, at most one for each processor core; default 1.
         stop_early: Grade rows in random order, and stop when `gate` is decided for all of them.
         gate: The mean that `stop_early` asks for, 0 to 1.

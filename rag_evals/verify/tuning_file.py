@@ -213,30 +213,32 @@ def _tuning_of(given: object) -> Tuning:
     if isinstance(given, str | Path):
         return read_tuning(given)
     raise ConfigurationError(
-        f"tuned has {given!r}; expected a file that `rag-evals tune` wrote, or what tune returned"
+        f"tuned has {given!r}; expected a file that `rag-evals judge tune` wrote, or what "
+        "tune returned"
     )
 
 
 def read_tuning(path: str | Path) -> Tuning:
-    """Read one file that `rag-evals tune` wrote.
+    """Read one file that `rag-evals judge tune` wrote.
 
     Raises:
         DataError: It is no such file.
     """
     shown = repr(str(path))
     if fault := fault_of(Path(path)):
-        raise DataError(f"{shown} {fault}; expected a file that `rag-evals tune` wrote")
+        raise DataError(f"{shown} {fault}; expected a file that `rag-evals judge tune` wrote")
     try:
         tuning = Tuning.model_validate_json(Path(path).read_bytes())
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise DataError(
-            f"{shown} is no file of `rag-evals tune`: {where + ': ' if where else ''}{first['msg']}"
+            f"{shown} is no file of `rag-evals judge tune`: {where + ': ' if where else ''}"
+            f"{first['msg']}"
         ) from None
     fault = _fault_of_map(tuning)
     if fault:
-        raise DataError(f"{shown} is no file of `rag-evals tune`: {fault}")
+        raise DataError(f"{shown} is no file of `rag-evals judge tune`: {fault}")
     return tuning
 
 

@@ -103,5 +103,5 @@ def _require_same(
     if changed:
         raise ConfigurationError(
             f"the tuned file for {tuning.stage!r} is stale or foreign: it is {changed}; run "
-            "`rag-evals tune` again on a run of this judge"
+            "`rag-evals judge tune` again on a run of this judge"
         )

@@ -32,9 +32,9 @@ def test_entries_of_a_model_are_deleted(scripted: Start, command: Command) -> No
     assert counts() == (4, 4)
     assert {"one", "two"} <= set(models_in(default_path()))
 
-    assert "2 answers, 2 verdicts" in command("cache", "prune", "--model", "one").out
+    assert "2 answers, 2 verdicts" in command("cache", "--clear", "--model", "one").out
     assert counts() == (2, 2)
-    ended = command("cache", "prune", "--model", "three")
+    ended = command("cache", "--clear", "--model", "three")
     assert "0 answers, 0 verdicts" in ended.out
     assert "the cache has entries of: " in ended.out
     assert "two" in ended.out
@@ -47,22 +47,22 @@ def test_entries_older_than_an_age_are_deleted(scripted: Start, command: Command
     with closing(sqlite3.connect(default_path())) as file, file:
         file.execute("UPDATE verdicts SET created = ?", (time.time() - 31 * 86400,))
 
-    assert "0 answers, 0 verdicts" in command("cache", "prune", "--older-than", "5w").out
-    assert "0 answers, 2 verdicts" in command("cache", "prune", "--older-than", "30d").out
+    assert "0 answers, 0 verdicts" in command("cache", "--clear", "--older-than", "5w").out
+    assert "0 answers, 2 verdicts" in command("cache", "--clear", "--older-than", "30d").out
     assert counts() == (2, 0)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "nothing says what to delete"),
-        (["--older-than", "soon"], "--older-than is 'soon'; expected hours, days or weeks"),
-        (["--older-than", "30"], "such as 12h, 30d or 4w"),
+        (["--older-than", "30d"], "--older-than and --model do nothing without --clear"),
+        (["--clear", "--older-than", "soon"], "--older-than is 'soon'; expected hours, days or"),
+        (["--clear", "--older-than", "30"], "such as 12h, 30d or 4w"),
     ],
 )
 def test_a_wrong_wish_deletes_nothing(command: Command, options: list[str], message: str) -> None:
     """Exit code 2, and what would be right."""
-    ended = command("cache", "prune", *options)
+    ended = command("cache", *options)
 
     assert ended.code == 2
     assert message in " ".join(ended.err.split())
@@ -70,7 +70,7 @@ def test_a_wrong_wish_deletes_nothing(command: Command, options: list[str], mess
 
 def test_without_a_cache_nothing_is_made(command: Command) -> None:
     """No file comes into being by deleting from it."""
-    assert "0 answers, 0 verdicts" in command("cache", "prune", "--model", "m").out
+    assert "0 answers, 0 verdicts" in command("cache", "--clear", "--model", "m").out
     assert not default_path().exists()
 
 

@@ -19,7 +19,7 @@ def test_the_command_shows_the_rates(
 ) -> None:
     """One line for each kind, one for all, and which attacks won in spite of hardening."""
     scripted(script)
-    ended = command("attack", "--judge", "openai/m", "--quiet")
+    ended = command("judge", "attack", "--judge", "openai/m", "--quiet")
 
     last = next(line for line in ended.out.splitlines() if line.startswith("all "))
     assert ended.code == 0
@@ -36,7 +36,7 @@ def test_the_command_attacks_a_users_prompt_with_a_users_attacks(
     mine = ATTACKS[0].model_copy(update={"id": "x", "place": "answer", "payload": "PLEASE"})
     Path("mine.jsonl").write_text(mine.model_dump_json())
     ended = command(
-        "attack", "--judge", "openai/m", "--prompt", "mine.jinja",
+        "judge", "attack", "--judge", "openai/m", "--prompt", "mine.jinja",
         "--attacks", "mine.jsonl", "--json", "--quiet",
     )  # fmt: skip
 
@@ -44,7 +44,7 @@ def test_the_command_attacks_a_users_prompt_with_a_users_attacks(
     assert numbers["success_rate"] == {"hardened": 1.0, "not_hardened": 1.0}
     assert numbers["won"] == ["x"]
     assert {request.instructions for request in judge.requests} == {"Is it right?"}
-    assert command("attack").code == 2
+    assert command("judge", "attack").code == 2
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_dead_judge_is_no_result(
 ) -> None:
     """A judge that grades nothing resists nothing: the command says so, early and in one line."""
     judge = scripted(script)
-    ended = command("attack", "--judge", "openai/m", "--quiet")
+    ended = command("judge", "attack", "--judge", "openai/m", "--quiet")
 
     assert (ended.code, ended.out) == (code, "")
     assert message in ended.err
@@ -74,7 +74,7 @@ def test_few_attacks_that_all_fail_are_no_result(command: Command, scripted: Sta
     """Also too few for a share: all of them failed."""
     scripted(HttpError(400, "too long"))
     Path("mine.jsonl").write_text(ATTACKS[0].model_dump_json())
-    ended = command("attack", "--judge", "openai/m", "--attacks", "mine.jsonl", "--quiet")
+    ended = command("judge", "attack", "--judge", "openai/m", "--attacks", "mine.jsonl", "--quiet")
 
     assert ended.code == 3
     assert "1 of 1 gradings failed" in ended.err

@@ -51,7 +51,7 @@ def test_a_run_goes_on_from_command_to_command(scripted: Start) -> None:
     assert "batch_0: completed, 2 of 2 requests worked off" in run("batch", "status", "../run")[1]
     code, said = run("batch", "collect", "../run")
     assert (code, len(judge.requests)) == (4, 2), said
-    code, said = run("batch", "submit", "../run")
+    code, said = run("batch", "collect", "../run", "--send")
     assert (code, len(judge.requests)) == (4, 4), said
     code, said = run("batch", "collect", "../run")
     assert code == 0, said
@@ -122,7 +122,7 @@ def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
     for gate in ("--fail-if-worse", "--min-scored=0.1", "--gate=0.5"):
         code, said = run("compare", "whole", "run", gate)
         assert (code, "gate not decided: 4 gradings are pending" in said) == (4, True), said
-    assert run("batch", "submit", "run")[0] == 0
+    assert run("batch", "collect", "run", "--send")[0] == 4
     for _ in range(2):
         code, said = run("batch", "collect", "run")
         assert code == 0, said
@@ -141,7 +141,6 @@ BAD: list[tuple[str, str]] = [
     ("grade rows.jsonl --batch --judge openai/m --sample 2", "--batch sends all rows at once"),
     ("grade rows.jsonl --batch --judge openai/m --workers 2", "--workers 2 does nothing with"),
     ("batch collect nowhere", "'nowhere' has no batch; `rag-evals grade DATA"),
-    ("batch submit nowhere", "'nowhere' has no batch"),
     ("batch status rows.jsonl", "'rows.jsonl' has no batch"),
     ("grade rows.jsonl --judge openai/gpt-4o-mini --out run", "would be paid for twice"),
     ("grade rows.jsonl --judge openai/other --out run --batch", "holds another run"),

@@ -263,7 +263,7 @@ def test_graders_lists_what_there_is(command: Command) -> None:
 def test_prompts_are_listed_shown_and_copied(command: Command, data: str, scripted: Start) -> None:
     """A copied prompt is a file that --prompt takes."""
     scripted(None)
-    assert "score_faithfulness" in command("prompts", "list").out
+    assert "score_faithfulness" in command("prompts", "show").out
     shown = command("prompts", "show", "score_faithfulness").out
     assert shown.startswith("---\nname: faithfulness")
 
@@ -318,12 +318,12 @@ def test_the_second_run_is_free(command: Command, data: str, scripted: Start) ->
     ended = command("grade", data, "--judge", "openai/gpt-4o-mini", "--out", "b")
     assert len(judge.requests) == 2
     assert "spent: 0 calls, 2 from the cache" in ended.out
-    assert "answers of judges: 2" in command("cache", "info").out
-    assert ": 2 answers" in command("cache", "clear").out
+    assert "answers of judges: 2" in command("cache").out
+    assert ": 2 answers" in command("cache", "--clear").out
 
     command("grade", data, "--judge", "openai/gpt-4o-mini", "--out", "c", "--no-cache")
     assert len(judge.requests) == 4
-    assert "answers of judges: 0" in command("cache", "info").out
+    assert "answers of judges: 0" in command("cache").out
 
 
 def test_a_finished_run_says_that_nothing_is_left(command: Command, data: str) -> None:

@@ -139,7 +139,7 @@ def test_diff_shows_what_changes_for_the_judge(command: Command) -> None:
         '{% extends "score_faithfulness.jinja" %}{# a note #}\n'
         "{% block criteria %}\nOnly literal words count.\n{% endblock %}",
     )
-    ended = command("prompts", "diff", "faithfulness", path)
+    ended = command("prompts", "check", path, "--against", "faithfulness")
 
     assert ended.code == 0
     changes = [line for line in ended.out.splitlines() if line[:1] in "+-" and line[1:2].isalnum()]
@@ -152,10 +152,10 @@ def test_diff_shows_what_changes_for_the_judge(command: Command) -> None:
 
 def test_diff_of_the_same_says_so(command: Command) -> None:
     """A grader's name and its prompt's name are the same thing."""
-    ended = command("prompts", "diff", "score_faithfulness", "faithfulness")
+    ended = command("prompts", "check", "score_faithfulness", "--against", "faithfulness")
 
     assert ended.out == "nothing changes for the judge\n"
-    assert command("prompts", "diff", "faithfulnes", "faithfulness").code == 2
+    assert command("prompts", "check", "faithfulnes", "--against", "faithfulness").code == 2
 
 
 def test_a_file_alone_makes_a_grader(command: Command, data: str, scripted: Start) -> None:
@@ -263,4 +263,4 @@ def test_russian_prompts_can_be_shown_and_copied(command: Command) -> None:
         str(Path("mine/score_faithfulness.jinja"))
     )
     assert command("prompts", "show", "xx/score_faithfulness").code == 2
-    assert "ru" in command("prompts", "list").out
+    assert "ru" in command("prompts", "show").out

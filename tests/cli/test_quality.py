@@ -74,8 +74,8 @@ def test_compare_says_what_it_found(runs: None) -> None:
 
 def test_agreement_takes_labels_from_the_data(runs: None) -> None:
     """Without a file the column `label` is used; --json has the same numbers."""
-    text = call("agreement", "good").output
-    numbers = json.loads(call("agreement", "good", "label", "--json").output)
+    text = call("judge", "agreement", "good").output
+    numbers = json.loads(call("judge", "agreement", "good", "label", "--json").output)
 
     assert "faithfulness, 20 labelled rows, right from a score of 1" in text
     assert numbers["tables"][0]["agreement"]["confusion"]["true_positives"] == 18
@@ -83,27 +83,29 @@ def test_agreement_takes_labels_from_the_data(runs: None) -> None:
 
 def test_correct_says_when_nothing_is_left_to_correct(runs: None) -> None:
     """All rows labelled: the labels' mean; --json has it too."""
-    assert "every row has a label" in call("correct", "good").output
-    numbers = json.loads(call("correct", "good", "--json").output)
+    assert "every row has a label" in call("judge", "correct", "good").output
+    numbers = json.loads(call("judge", "correct", "good", "--json").output)
     assert numbers["corrections"][0]["labels_only"]["estimate"] == 0.9
 
 
 def test_calibrate_grades_and_measures() -> None:
     """One command: the run, its numbers, and the agreement with the labels."""
     Path("labelled.jsonl").write_text("\n".join(map(json.dumps, rows(12, 16))))
-    ended = call("calibrate", "--data", "labelled.jsonl", "--judge", "embedded", "--quiet")
+    ended = call("judge", "calibrate", "--data", "labelled.jsonl", "--judge", "embedded", "--quiet")
 
     assert ended.exit_code == 0
     assert "faithfulness: 0.75 over 16 scored of 16" in ended.output
     assert "balanced accuracy   1.000" in ended.output
-    again = call("calibrate", "--data", "labelled.jsonl", "--json", "--quiet", "--by", "topic")
+    again = call(
+        "judge", "calibrate", "--data", "labelled.jsonl", "--json", "--quiet", "--by", "topic"
+    )
     assert {t["group"] for t in json.loads(again.output)["tables"]} == {None, "even", "odd"}
 
 
 def test_rows_without_labels_cannot_calibrate() -> None:
     """The message says what a labelled row has."""
     Path("d.jsonl").write_text('{"answer": "It is.", "context": ["c"]}')
-    ended = call("calibrate", "--data", "d.jsonl", "--quiet")
+    ended = call("judge", "calibrate", "--data", "d.jsonl", "--quiet")
 
     assert isinstance(ended.exception, RagEvalsError)
     assert "there are no labels" in str(ended.exception)

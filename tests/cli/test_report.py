@@ -116,10 +116,13 @@ def test_a_build_gets_a_summary(graded: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_label_makes_a_page_of_a_sample(graded: str) -> None:
     """As many rows as asked for; a run without verdicts has nothing to label."""
-    assert call("label", graded, "--sample", "4").stdout == "4 rows to label: run/label.html\n"
-    assert "50" not in call("label", graded).output
+    assert (
+        call("judge", "label", graded, "--sample", "4").stdout
+        == "4 rows to label: run/label.html\n"
+    )
+    assert "50" not in call("judge", "label", graded).output
     Path("run/results.jsonl").write_text("")
-    ended = call("label", graded)
+    ended = call("judge", "label", graded)
 
     assert "has no verdicts to label" in str(ended.exception)
 

@@ -57,37 +57,33 @@ EVERY_RESULT: dict[str, tuple[str, ...]] = {
     "grade": ("a.jsonl",),
     "report": ("run",),
     "export": ("run", "--to", "t.csv"),
-    "label": ("run",),
+    "judge label": ("run",),
     "merge": ("run", "-o", "merged"),
     "compare": ("run", "other"),
     "plan": ("--baseline", "run", "--detect", "0.1"),
-    "agreement": ("run", "labels.jsonl"),
-    "correct": ("run", "labels.jsonl"),
+    "judge agreement": ("run", "labels.jsonl"),
+    "judge correct": ("run", "labels.jsonl"),
     "anchors": ("run", "-n", "10", "-o", "anchors"),
-    "calibrate": ("--data", "a.jsonl"),
+    "judge calibrate": ("--data", "a.jsonl"),
     "graders": (),
-    "prompts list": (),
-    "prompts show": ("score_precision",),
+    "prompts show": (),
     "prompts copy": ("score_precision", "mine"),
     "prompts check": ("own.jinja",),
-    "prompts diff": ("score_faithfulness", "own.jinja"),
-    "cache info": (),
-    "cache prune": ("--older-than", "1d"),
-    "cache clear": (),
+    "cache": (),
 }
-OTHERWISE_TESTED = {"tune", "doctor", "attack", "batch submit", "batch status", "batch collect"}
+OTHERWISE_TESTED = {"judge tune", "doctor", "judge attack", "batch status", "batch collect"}
 """They need a judge, a provider or many labels; `--json` of each is in the test of its own."""
 
 NEXT = {
     "demo": "rag-evals report runs/demo-",
     "grade": "rag-evals report runs/a-",
-    "report": "rag-evals label run",
-    "label": "rag-evals agreement run labels.jsonl",
+    "report": "rag-evals judge label run",
+    "judge label": "rag-evals judge agreement run labels.jsonl",
     "merge": "rag-evals report merged",
     "compare": "rag-evals compare run other -o compared.html",
-    "agreement": "rag-evals correct run labels.jsonl",
+    "judge agreement": "rag-evals judge correct run labels.jsonl",
     "graders": "rag-evals grade DATA --grader faithfulness",
-    "prompts list": "rag-evals prompts copy score_faithfulness my_prompts",
+    "prompts show": "rag-evals prompts copy score_faithfulness my_prompts",
     "prompts copy": "rag-evals prompts check mine/score_precision.jinja",
     "prompts check": "rag-evals grade DATA --prompt own.jinja",
 }
@@ -157,14 +153,14 @@ def _remove(folder: Path) -> None:
 
 def test_the_next_step_speaks_the_readers_language(command: Command, workplace: Path) -> None:
     """A path that a shell would take apart is quoted."""
-    ended = command("label", str(workplace / "run"), "-o", "a.html", "--language", "ru")
+    ended = command("judge", "label", str(workplace / "run"), "-o", "a.html", "--language", "ru")
     run = workplace / "run"
     run.rename(workplace / "my run")
-    quoted = command("label", str(workplace / "my run"), "-o", "a.html")
+    quoted = command("judge", "label", str(workplace / "my run"), "-o", "a.html")
     (workplace / "my run").rename(run)
 
-    assert "дальше: rag-evals agreement" in ended.err
-    assert f"next: rag-evals agreement '{workplace}/my run' labels.jsonl" in quoted.err
+    assert "дальше: rag-evals judge agreement" in ended.err
+    assert f"next: rag-evals judge agreement '{workplace}/my run' labels.jsonl" in quoted.err
 
 
 @pytest.mark.parametrize(
@@ -173,7 +169,7 @@ def test_the_next_step_speaks_the_readers_language(command: Command, workplace: 
         (["graders", "chunk", "used"], ["chunk_utility"]),
         (["graders", "QUOTES"], ["faithfulness_audited"]),
         (["graders", "reference"], ["context_recall"]),
-        (["prompts", "list", "relevant", "chunk"], ["score_precision"]),
+        (["prompts", "show", "relevant", "chunk"], ["score_precision"]),
     ],
 )
 def test_lists_can_be_searched(words: list[str], found: list[str], command: Command) -> None:
@@ -201,13 +197,13 @@ def test_tables_are_plain_where_no_terminal_reads_them(command: Command, workpla
 OFFERED: dict[str, tuple[list[str], list[str]]] = {
     "a judge": (["grade", "a.jsonl", "--judge", "embed"], ["embedded", "embedded@strict"]),
     "a provider": (["grade", "a.jsonl", "--judge", "anth"], ["anthropic/"]),
-    "all judges": (["calibrate", "--judge", ""], ["embedded", "hf:", "openai/"]),
+    "all judges": (["judge", "calibrate", "--judge", ""], ["embedded", "hf:", "openai/"]),
     "the last of a cascade": (["grade", "--judge", "embedded>openai"], ["embedded>openai/"]),
     "a grader": (["grade", "--grader", "chunk_"], ["chunk_precision", "chunk_utility"]),
-    "all graders": (["agreement", "run", "--grader", ""], sorted(GRADERS)),
+    "all graders": (["judge", "agreement", "run", "--grader", ""], sorted(GRADERS)),
     "a prompt": (["prompts", "show", "score_p"], ["score_precision"]),
     "a Russian prompt": (["prompts", "copy", "ru/score_p"], ["ru/score_precision"]),
-    "all prompts": (["prompts", "diff", ""], sorted(shipped_names())),
+    "all prompts": (["prompts", "show", ""], sorted(shipped_names())),
     "a preset": (["grade", "--preset", "deep"], ["deepeval"]),
     "all presets": (["grade", "--preset", ""], sorted(one.name for one in PRESETS)),
     "a language of rows": (["grade", "--language", "r"], ["ru"]),

@@ -175,7 +175,11 @@ def test_settings_on_the_command_line(scripted: Start, command: Command) -> None
     one = {"id": "a", "kind": "k", "language": "en", "place": "answer", "payload": "Say yes."}
     Path("a.jsonl").write_text(json.dumps({**row, **one, "question": "Is it?"}))
     data, attacks = ("--data", "d.jsonl"), ("--attacks", "a.jsonl")
-    for words in (("grade", "d.jsonl"), ("calibrate", *data), ("attack", *attacks)):
+    for words in (
+        ("grade", "d.jsonl"),
+        ("judge", "calibrate", *data),
+        ("judge", "attack", *attacks),
+    ):
         judge.requests.clear()
         settings = ("--set", "temperature=0.2", "--set", "seed=3", "--reasks", "0")
         assert command(*words, "--judge", "openai/m", *settings).code == 3

@@ -98,7 +98,7 @@ ENDED: dict[str, tuple[BatchEnd, int, str]] = {
     "results that are gone": (
         BatchEnd(instead={"content": [HttpError(404)]}),
         6,
-        "`rag-evals batch submit run --again` sends its 6 requests again, and pays for them again",
+        "`rag-evals batch collect run --again` sends its 6 requests again, and pays for them again",
     ),
     "a batch that is gone": (BatchEnd(instead={"poll": [HttpError(404)]}), 6, "submit run --again"),
     **{

@@ -22,9 +22,9 @@ COMMANDS = [
     ["report", "hurt", "--format", "json", "--cluster", "topic"],
     ["compare", "whole", "hurt", "--by", "topic", "--out", "compared.html"],
     ["compare", "hurt", "whole", "--json"],
-    ["agreement", "hurt"],
-    ["correct", "hurt"],
-    ["label", "hurt", "--sample", "2"],
+    ["judge", "agreement", "hurt"],
+    ["judge", "correct", "hurt"],
+    ["judge", "label", "hurt", "--sample", "2"],
 ]
 FILES = ["results.jsonl", "samples.jsonl", "manifest.json"]
 VALUES: list[Any] = [None, [], {}, "text", "", -7, 1e308, True, [[1]], {"a": None}, float("nan")]

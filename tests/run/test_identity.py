@@ -289,8 +289,8 @@ def test_data_that_changes_while_it_is_read_is_not_a_finished_run(
     [
         ["report", "out", "--format", "csv"],
         ["compare", "out", "out"],
-        ["agreement", "out"],
-        ["label", "out"],
+        ["judge", "agreement", "out"],
+        ["judge", "label", "out"],
     ],
 )
 def test_every_command_says_what_its_numbers_leave_out(command: list[str]) -> None:

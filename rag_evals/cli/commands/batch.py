@@ -1,4 +1,4 @@
-"""`rag-evals batch`: send, watch and take the batches of a run."""
+"""`rag-evals batch`: watch and collect the batches of a run."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from rag_evals.run import BatchSteps, ask_states, batch_words, load_run, open_ba
 
 batch = typer.Typer(
     name="batch",
-    help="Send, watch and take the batches of a run that grade --batch began.",
+    help="Watch and collect the batches of a run that grade --batch began.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -23,28 +23,6 @@ batch = typer.Typer(
 _TOLD = ("batch", "status", "ended", "requests", "endpoint", "model")
 
 BatchedRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
-
-
-@batch.command()
-def submit(
-    context: typer.Context,
-    run: BatchedRun,
-    again: Annotated[
-        bool,
-        typer.Option(
-            "--again", help="Send again what stands in batches that the endpoint has no more."
-        ),
-    ] = False,
-    json_output: Json = False,
-) -> None:
-    """Send what is missing: calls that follow from replies, wrong replies, what a batch lost.
-
-    [bold]Examples[/bold]
-
-      rag-evals batch submit runs/batched
-    """
-    steps = BatchSteps(take=again, again=again)
-    grade_again(grade, context, run, steps, json_output=json_output)
 
 
 @batch.command()
@@ -80,6 +58,20 @@ def status(run: BatchedRun, json_output: Json = False) -> None:
 def collect(
     context: typer.Context,
     run: BatchedRun,
+    send: Annotated[
+        bool,
+        typer.Option(
+            "--send",
+            help="Then send what is missing: calls that follow from replies, wrong replies, what "
+            "a batch lost.",
+        ),
+    ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Also send again the batches that the endpoint no longer has."
+        ),
+    ] = False,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait and send until no row is pending.")
     ] = False,
@@ -87,14 +79,15 @@ def collect(
 ) -> None:
     """Take the replies of batches that have ended, and grade the rows that they complete.
 
-    Where more is to be sent then, `rag-evals batch submit` sends it. Gates are asked as `grade`
-    was told to; while a row is pending, the exit code is 4.
+    Gates are asked as `grade` was told to; while a row is pending, the exit code is 4.
 
     [bold]Examples[/bold]
 
       rag-evals batch collect runs/batched
+      rag-evals batch collect runs/batched --send
       rag-evals batch collect runs/batched --wait
     """
-    grade_again(grade, context, run, BatchSteps(send=wait, wait=wait), json_output=json_output)
+    steps = BatchSteps(send=send or again or wait, wait=wait, again=again)
+    grade_again(grade, context, run, steps, json_output=json_output)
     if pending_in(run):
         raise typer.Exit(NOT_DECIDED)

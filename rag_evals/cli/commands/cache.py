@@ -1,4 +1,4 @@
-"""`rag-evals cache`: show, thin out and delete the cache."""
+"""`rag-evals cache`: show and clear the cache."""
 
 import json
 import re
@@ -13,34 +13,50 @@ from rag_evals.cache import (
     count_rows,
     default_path,
     models_in,
+    prune,
     remove,
     size_of,
-)
-from rag_evals.cache import (
-    prune as prune_cache,
 )
 from rag_evals.cli.shared.options import Json
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.terminal.screen import echo, echo_json
 
-cache = typer.Typer(
-    help="See, thin out and clear the cache of judges' answers and of verdicts.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-)
-
 _SECONDS = {"h": 3600, "d": 86400, "w": 604800}
 
 
-@cache.command()
-def info(json_output: Json = False) -> None:
-    """Show where the cache is, its size, and what it holds.
+def cache(
+    clear: Annotated[
+        bool,
+        typer.Option("--clear", help="Delete the cache; the next run asks everything again."),
+    ] = False,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AGE", help="Clear only entries older than this, such as 12h, 30d or 4w."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Clear only entries of this model, such as gpt-4o-mini.")
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Show or clear the cache of judges' answers and of verdicts.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
-      rag-evals cache info
+      rag-evals cache
+      rag-evals cache --clear
+      rag-evals cache --clear --older-than 30d --model gpt-4o-mini
     """
+    if clear:
+        _clear(older_than, model, json_output=json_output)
+    elif older_than is not None or model is not None:
+        raise ConfigurationError("--older-than and --model do nothing without --clear")
+    else:
+        _show(json_output=json_output)
+
+
+def _show(*, json_output: bool) -> None:
     path = default_path()
     answers, verdicts = count_rows(path, CALLS_TABLE), count_rows(path, STATEMENTS_TABLE)
     size = size_of(path)
@@ -53,55 +69,22 @@ def info(json_output: Json = False) -> None:
     echo(f"verdicts on statements: {verdicts}")
 
 
-@cache.command()
-def prune(
-    older_than: Annotated[
-        str | None,
-        typer.Option(help="Only entries older than this, such as 12h, 30d or 4w.", metavar="AGE"),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Only entries of this model, such as gpt-4o-mini.")
-    ] = None,
-    json_output: Json = False,
-) -> None:
-    """Delete entries by age, by model, or by both.
-
-    [bold]Example[/bold]
-
-      rag-evals cache prune --older-than 30d --model gpt-4o-mini
-    """
-    if older_than is None and model is None:
-        raise ConfigurationError(
-            "nothing says what to delete; give --older-than 30d, --model NAME or both, or use "
-            "rag-evals cache clear"
-        )
-    before = None if older_than is None else time.time() - _age_seconds(older_than)
+def _clear(older_than: str | None, model: str | None, *, json_output: bool) -> None:
     path = default_path()
-    known = models_in(path)
-    answers, verdicts = prune_cache(path, before=before, model=model)
+    if older_than is None and model is None:
+        answers, verdicts = count_rows(path, CALLS_TABLE), count_rows(path, STATEMENTS_TABLE)
+        known = []
+        remove(path)
+    else:
+        before = None if older_than is None else time.time() - _age_seconds(older_than)
+        known = models_in(path)
+        answers, verdicts = prune(path, before=before, model=model)
     if json_output:
         _echo_numbers(file=str(path), answers=answers, verdicts=verdicts)
     else:
         echo(f"removed from {path}: {answers} answers, {verdicts} verdicts")
     if model is not None and answers + verdicts == 0:
         echo(f"the cache has entries of: {', '.join(known) or 'no model'}", err=json_output)
-
-
-@cache.command()
-def clear(json_output: Json = False) -> None:
-    """Delete the cache; the next run asks everything again.
-
-    [bold]Example[/bold]
-
-      rag-evals cache clear
-    """
-    path = default_path()
-    answers, verdicts = count_rows(path, CALLS_TABLE), count_rows(path, STATEMENTS_TABLE)
-    remove(path)
-    if json_output:
-        _echo_numbers(file=str(path), answers=answers, verdicts=verdicts)
-    else:
-        echo(f"removed {path}: {answers} answers, {verdicts} verdicts")
 
 
 def _echo_numbers(**numbers: str | int) -> None:

@@ -49,8 +49,8 @@ class OptionalMargin(TyperCommand):
         return super().parse_args(ctx, filled)
 
 
-KIND = OptionalMargin
-"""What the command line makes of the function below."""
+KINDS = {"compare": OptionalMargin}
+"""The class of each command that is not typer's own."""
 
 
 def compare(

@@ -1,5 +1,6 @@
-"""`rag-evals report`: a run as one HTML page, or as Markdown, JSON or CSV."""
+"""`rag-evals report`, `export` and `merge`: a run as a page, as a table, and of its parts."""
 
+import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +14,14 @@ from rag_evals.cli.shared.options import (
     Bands,
     By,
     Cluster,
+    Json,
     Quiet,
     ReaderLanguage,
     RunFolder,
     parsed_bands,
 )
 from rag_evals.cli.shared.step_summary import append_step_summary
+from rag_evals.core import phrases
 from rag_evals.report import (
     View,
     report_csv,
@@ -27,7 +30,9 @@ from rag_evals.report import (
     report_markdown,
     write_private,
 )
+from rag_evals.report.terminal.run import show_json
 from rag_evals.report.terminal.screen import echo, echo_json
+from rag_evals.run import merge as merged
 
 
 class Format(StrEnum):
@@ -78,7 +83,7 @@ def report(
     if output_format is Format.HTML:
         path = write_private(out or run / "report.html", report_html(stored, view=view))
         echo(view.say("terminal.report", path=path))
-        offer_next("label", run, quiet=quiet, language=view.language)
+        offer_next("judge", "label", run, quiet=quiet, language=view.language)
         return
     make = {
         Format.MD: report_markdown,
@@ -92,3 +97,74 @@ def report(
         echo_json(text.rstrip())
     else:
         echo(text, nl=False)
+
+
+class TableShape(StrEnum):
+    """What one row of the table is."""
+
+    WIDE = "wide"
+    LONG = "long"
+
+
+def export(
+    run: RunFolder,
+    to: Annotated[
+        Path,
+        typer.Option("--to", metavar="FILE", help="A .xlsx, .csv, .parquet or .jsonl file."),
+    ],
+    shape: Annotated[
+        TableShape, typer.Option(help="One row a sample (wide) or a finding (long).")
+    ] = TableShape.WIDE,
+    language: ReaderLanguage = None,
+    decimal: Annotated[
+        str, typer.Option(metavar=".|,", help="Sign before the fraction in CSV.")
+    ] = ".",
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="Sign between cells of CSV. Default: a comma; ; with --decimal ,"),
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Write a run as a table: the data's own columns, scores, bands, and what is unsupported.
+
+    CSV opens in Excel as it is; no cell is a formula.
+
+    [bold]Examples[/bold]
+
+      rag-evals export runs/first --to scores.xlsx
+      rag-evals export runs/first --to scores.csv --decimal , --language ru
+      rag-evals export runs/first --to findings.parquet --shape long
+    """
+    read_in = reader_language(language)
+    written = opened_run(run).write(
+        to, shape.value, language=read_in, decimal=decimal, delimiter=delimiter
+    )
+    if json_output:
+        echo_json(json.dumps({"file": str(written)}, ensure_ascii=False))
+    else:
+        echo(phrases(read_in)("terminal.table", path=written))
+
+
+def merge(
+    parts: Annotated[
+        list[Path],
+        typer.Argument(help="Run folders, or files and folders of outcome rows such as Parquet."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="New folder for the run.")],
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make one run of parts of it, so that report, compare and correct work on the whole.
+
+    All parts must have been graded by the same graders and the same judge.
+
+    [bold]Examples[/bold]
+
+      rag-evals merge runs/part-0 runs/part-1 --out runs/whole
+    """
+    whole = merged(parts, out)
+    if json_output:
+        show_json(whole)
+    else:
+        echo(whole)
+    offer_next("report", out, quiet=quiet, json_output=json_output)

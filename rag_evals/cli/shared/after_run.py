@@ -45,8 +45,8 @@ def show_more(
     """
     if view.by or report or build or os.environ.get(VARIABLE):
         _show_stored(load_run(run), view, build, report=report, on_stderr=json_output)
-    following = "label" if report else "report"
-    offer_next(following, run.folder, quiet=quiet, json_output=json_output, language=view.language)
+    following = ("judge", "label") if report else ("report",)
+    offer_next(*following, run.folder, quiet=quiet, json_output=json_output, language=view.language)
 
 
 def _show_stored(

@@ -1,6 +1,6 @@
 """Which batches do the options of `grade` ask for, and how do later commands ask for the rest?
 
-`grade --batch` keeps its options in the run folder. `rag-evals batch submit` and `collect` give the
+`grade --batch` keeps its options in the run folder. `rag-evals batch collect` gives the
 same command again, in the folder where it was given, with other steps.
 """
 

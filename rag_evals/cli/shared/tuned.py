@@ -20,7 +20,8 @@ TunedFiles = Annotated[
     typer.Option(
         "--tuned",
         metavar="FILE",
-        help="What rag-evals tune wrote for a judge, or for a stage of a cascade; may be repeated.",
+        help="What rag-evals judge tune wrote for a judge or a stage of a cascade; may be "
+        "repeated.",
         rich_help_panel=TUNED_PANEL,
     ),
 ]
@@ -110,7 +111,7 @@ def asked_tunings(
             promised = "nothing" if one.promise is None else f"{one.promise.max_error:g}"
             raise ConfigurationError(
                 f"--max-error is {max_error:g}, and the tuned file of {one.stage!r} promises "
-                f"{promised}; run `rag-evals tune --max-error {max_error:g}`"
+                f"{promised}; run `rag-evals judge tune --max-error {max_error:g}`"
             )
     return tunings
 
@@ -128,6 +129,6 @@ def require_tuned(plan: Plan, asked: bool) -> None:
         if loose or not stages:
             who = ", ".join(map(repr, loose)) or f"the judge of {grader.name!r}"
             raise ConfigurationError(
-                f"--require-tuned: {who} was not tuned by labels; run `rag-evals tune`, and give "
-                "its file with --tuned"
+                f"--require-tuned: {who} was not tuned by labels; run `rag-evals judge tune`, and "
+                "give its file with --tuned"
             )

@@ -221,13 +221,13 @@ VARIABLES: list[tuple[Mapping[str, str], tuple[str, ...], int, str]] = [
     ),
     ({"RAG_EVALS_CACHE_DIR": "d.jsonl"}, _ASKING, 2, "cache file"),
     ({"RAG_EVALS_CACHE_DIR": "a" * 300}, _ASKING, 2, "cache file"),
-    ({"RAG_EVALS_CACHE_DIR": "d.jsonl"}, ("cache", "info"), 2, "cache file"),
-    ({"RAG_EVALS_CACHE_DIR": "нет"}, ("cache", "info"), 0, "answers of judges: 0"),
-    ({"RAG_EVALS_CACHE_DIR": "нет"}, ("cache", "clear"), 0, "removed"),
-    ({"RAG_EVALS_CACHE_DIR": "odd"}, ("cache", "info"), 2, "is not a cache that can be read"),
-    ({"RAG_EVALS_CACHE_DIR": "odd"}, ("cache", "clear"), 2, "is not a cache that can be read"),
+    ({"RAG_EVALS_CACHE_DIR": "d.jsonl"}, ("cache",), 2, "cache file"),
+    ({"RAG_EVALS_CACHE_DIR": "нет"}, ("cache",), 0, "answers of judges: 0"),
+    ({"RAG_EVALS_CACHE_DIR": "нет"}, ("cache", "--clear"), 0, "removed"),
+    ({"RAG_EVALS_CACHE_DIR": "odd"}, ("cache",), 2, "is not a cache that can be read"),
+    ({"RAG_EVALS_CACHE_DIR": "odd"}, ("cache", "--clear"), 2, "is not a cache that can be read"),
     ({"RAG_EVALS_CACHE_DIR": "odd"}, _ASKING, 2, "cache file"),
-    ({"RAG_EVALS_CACHE_DIR": "what?now#"}, ("cache", "info"), 0, "answers of judges: 0"),
+    ({"RAG_EVALS_CACHE_DIR": "what?now#"}, ("cache",), 0, "answers of judges: 0"),
     ({"RAG_EVALS_PROMPTS": "нет"}, ("grade", "d.jsonl"), 2, "is not a folder"),
     ({"RAG_EVALS_PROMPTS": "d.jsonl"}, ("grade", "d.jsonl"), 2, "is not a folder"),
     ({"RAG_EVALS_MAX_LINE_MB": "0"}, ("grade", "d.jsonl"), 2, "RAG_EVALS_MAX_LINE_MB is '0'"),
@@ -255,10 +255,10 @@ def entries() -> Iterator[Entry]:
         text = f"---\n{header}\n---\nJudge."
         yield Entry(f"front matter: {name}", check, code, says, {"p.jinja": text})
     for name, content, code, says in LABELS:
-        labelled = ("agreement", "run", "l.jsonl")
+        labelled = ("judge", "agreement", "run", "l.jsonl")
         yield Entry(f"labels: {name}", labelled, code, says, {"l.jsonl": content})
     for name, files, says in FOLDERS:
-        for command in ("report r", "compare r r", "correct r", "label r"):
+        for command in ("report r", "compare r r", "judge correct r", "judge label r"):
             yield Entry(f"run folder: {name}, {command}", command.split(), 2, says, files)
     data: dict[str, Content] = {
         "d.jsonl": ROW,

@@ -1,0 +1,379 @@
+"""`rag-evals judge`: measure a judge against people, correct, tune and attack it."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic_core import to_json
+from rich.table import Table
+
+from rag_evals import analysis
+from rag_evals.analysis import AttackReport, read_attacks
+from rag_evals.base import JudgedGrader
+from rag_evals.cli.shared.complete import graders as offered_graders
+from rag_evals.cli.shared.complete import judges
+from rag_evals.cli.shared.graders import LanguageCode, PromptFolders, chosen_graders
+from rag_evals.cli.shared.language import reader_language
+from rag_evals.cli.shared.next_step import offer_next
+from rag_evals.cli.shared.opened import opened_run
+from rag_evals.cli.shared.options import (
+    By,
+    Cluster,
+    ColumnOption,
+    GraderNames,
+    Json,
+    JsonForTable,
+    LabelColumn,
+    Labels,
+    Limit,
+    OneGrader,
+    OutFolder,
+    PromptFile,
+    Quiet,
+    ReaderLanguage,
+    Reasks,
+    RunFolder,
+    Settings,
+    Threshold,
+)
+from rag_evals.core import parse_settings
+from rag_evals.dataset import ColumnMap
+from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.grading import default_judge
+from rag_evals.judge import DEFAULT_REASKS
+from rag_evals.report import View, report_html, rows_to_label, write_private
+from rag_evals.report.terminal.screen import cell, echo, echo_json, show_table
+from rag_evals.run import DEFAULT_CONCURRENCY
+
+judge = typer.Typer(
+    name="judge",
+    help="Measure a judge against people: label, agreement, correct, calibrate, tune, attack.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+
+
+@judge.command()
+def label(
+    run: RunFolder,
+    sample: Annotated[int, typer.Option(min=1, help="How many rows to label.")] = 50,
+    seed: Annotated[int, typer.Option(help="Same seed, same rows.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to write the page. Default: label.html in the run folder.",
+        ),
+    ] = None,
+    language: ReaderLanguage = None,
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a page to label a random sample of a run: a and d agree and disagree with a verdict.
+
+    Every row has the same chance, and low, middle and high scores are there in their shares. The
+    page exports labels.jsonl, which agreement and correct read.
+
+    [bold]Example[/bold]
+
+      rag-evals judge label runs/first --sample 50 --seed 1
+    """
+    stored = opened_run(run)
+    chosen = rows_to_label(stored, sample, seed=seed)
+    if not chosen:
+        raise DataError(f"{str(run)!r} has no verdicts to label")
+    view = View(language=reader_language(language))
+    page = report_html(stored, view=view, only=chosen, labelling=True)
+    path = write_private(out or run / "label.html", page)
+    if json_output:
+        numbers = {"file": str(path), "rows": len(chosen)}
+        echo_json(json.dumps(numbers, ensure_ascii=False))
+    else:
+        echo(view.say("terminal.to_label", count=len(chosen), path=path))
+    following = ("judge", "agreement", run, "labels.jsonl")
+    offer_next(*following, quiet=quiet, json_output=json_output, language=view.language)
+
+
+@judge.command()
+def agreement(
+    run: RunFolder,
+    labels: Labels = None,
+    grader: OneGrader = None,
+    by: By = None,
+    threshold: Threshold = 1.0,
+    label_column: LabelColumn = "label",
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure the verdicts of a run against labels from people.
+
+    Labels are what a report exports, a labelled file, or columns of the data. Several files are
+    several people.
+
+    [bold]Examples[/bold]
+
+      rag-evals judge agreement runs/before labels.jsonl
+      rag-evals judge agreement runs/before anna.jsonl boris.jsonl --by topic
+    """
+    measured = analysis.agreement(
+        opened_run(run),
+        labels or [],
+        grader=grader,
+        by=by,
+        column=label_column,
+        threshold=threshold,
+    )
+    if json_output:
+        echo_json(to_json(measured).decode())
+    else:
+        echo(measured)
+    offer_next("judge", "correct", run, *(labels or []), quiet=quiet, json_output=json_output)
+
+
+@judge.command()
+def correct(
+    run: RunFolder,
+    labels: Labels = None,
+    grader: OneGrader = None,
+    cluster: Cluster = None,
+    threshold: Threshold = 1.0,
+    label_column: LabelColumn = "label",
+    json_output: Json = False,
+) -> None:
+    """Correct the numbers of a run by labels of a random part of its rows.
+
+    The labelled rows must be a random sample, as `rag-evals judge label` draws it.
+
+    [bold]Example[/bold]
+
+      rag-evals judge correct runs/before labels.jsonl
+    """
+    found = analysis.correct(
+        opened_run(run),
+        labels or [],
+        grader=grader,
+        cluster=cluster,
+        column=label_column,
+        threshold=threshold,
+    )
+    if json_output:
+        echo_json(to_json(found).decode())
+    else:
+        echo(found)
+
+
+@judge.command()
+def calibrate(
+    data: Annotated[
+        Path, typer.Option(metavar="FILE", help="Labelled rows: label, or statements with labels.")
+    ],
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="embedded|PROVIDER/MODEL",
+            help="Judge to measure. Default: $RAG_EVALS_JUDGE, else embedded.",
+            autocompletion=judges,
+        ),
+    ] = None,
+    grader: GraderNames = None,
+    prompt: PromptFile = None,
+    setting: Settings = None,
+    column: ColumnOption = None,
+    label_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column with the labels. Default: label and statements."
+        ),
+    ] = None,
+    out: OutFolder = None,
+    by: By = None,
+    threshold: Threshold = 1.0,
+    limit: Limit = None,
+    json_output: Json = False,
+    quiet: Quiet = False,
+    reasks: Reasks = DEFAULT_REASKS,
+) -> None:
+    """Grade labelled rows with a judge and a prompt, and measure its verdicts.
+
+    [bold]Examples[/bold]
+
+      rag-evals judge calibrate --data labelled.jsonl
+      rag-evals judge calibrate --data labelled.jsonl --prompt my_strict.jinja
+    """
+    measured = analysis.calibrate(
+        data,
+        chosen_graders(grader or [], prompt),
+        judge or default_judge(),
+        out=out,
+        columns=ColumnMap.parse(column or []),
+        label_column=label_column,
+        by=by,
+        threshold=threshold,
+        limit=limit,
+        progress=not quiet,
+        settings=parse_settings(setting),
+        reasks=reasks,
+    )
+    if json_output:
+        echo_json(to_json(measured.agreement).decode())
+    else:
+        echo(measured)
+
+
+@judge.command()
+def tune(
+    run: RunFolder,
+    labels: Labels = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write it, for --tuned."),
+    ] = None,
+    grader: OneGrader = None,
+    stage: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Verifier to tune. Default: the only one of the run."),
+    ] = None,
+    max_error: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", help="Share of wrong verdicts where a cascade relies on it alone."
+        ),
+    ] = 0.05,
+    label_column: LabelColumn = "label",
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from labels what a verifier's support means, and write it for --tuned.
+
+    Calibrates the support, chooses the threshold, and finds where a cascade may rely on this
+    verifier alone. Needs 30 labels; 200 are better.
+
+    [bold]Examples[/bold]
+
+      rag-evals judge tune runs/embedded labels.jsonl -o judge.json
+      rag-evals grade answers.jsonl --tuned judge.json
+    """
+    tuning = analysis.tune(
+        opened_run(run),
+        labels or [],
+        grader=grader,
+        stage=stage,
+        column=label_column,
+        max_error=max_error,
+    )
+    if json_output:
+        echo_json(to_json(tuning).decode())
+    else:
+        echo(tuning)
+    if out is not None:
+        tuning.write(out)
+        echo(f"written: {out}", err=True)
+        offer_next("grade", "DATA", "--tuned", out, quiet=quiet, json_output=json_output)
+
+
+@judge.command()
+def attack(
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROVIDER/MODEL",
+            help="Judge to attack. Default: $RAG_EVALS_JUDGE.",
+            autocompletion=judges,
+        ),
+    ] = None,
+    grader: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Grader whose prompt to attack. Default: faithfulness.",
+            autocompletion=offered_graders,
+        ),
+    ] = None,
+    prompt: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Prompt file to attack instead.")
+    ] = None,
+    prompts: PromptFolders = None,
+    language: LanguageCode = None,
+    setting: Settings = None,
+    attacks: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Your own attacks. Default: ours."),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Gradings at a time, at most 4096.")] = (
+        DEFAULT_CONCURRENCY
+    ),
+    json_output: JsonForTable = False,
+    quiet: Quiet = False,
+    reasks: Reasks = DEFAULT_REASKS,
+) -> None:
+    """Attack your own judge and prompt, and see how often text in the data wins.
+
+    Each attack is a wrong answer, and a text in a chunk or in the answer that asks for a better
+    grade. It is sent twice, with our hardening and without. Each attack costs two calls.
+
+    [bold]Examples[/bold]
+
+      rag-evals judge attack --judge openai/gpt-4o-mini
+      rag-evals judge attack --judge openai/gpt-4o-mini --grader faithfulness_audited
+      rag-evals judge attack --judge openai/gpt-4o-mini --prompt my_strict.jinja --json
+    """
+    (chosen,) = chosen_graders([grader] if grader else [], prompt, prompts or [], language)
+    if not isinstance(chosen, JudgedGrader):
+        raise ConfigurationError(f"grader {chosen.name!r} asks no judge with a prompt of its own")
+    report = analysis.attack(
+        chosen,
+        judge,
+        attacks=None if attacks is None else read_attacks(attacks),
+        concurrency=concurrency,
+        progress=not quiet,
+        settings=parse_settings(setting),
+        reasks=reasks,
+    )
+    if json_output:
+        echo_json(json.dumps(_numbers(report), ensure_ascii=False))
+    else:
+        _show(report)
+
+
+def _numbers(report: AttackReport) -> dict[str, Any]:
+    hardened = report.of(hardened=True)
+    return {
+        "grader": report.grader,
+        "attacks": len(hardened),
+        "success_rate": {
+            "hardened": report.success_rate(hardened=True),
+            "not_hardened": report.success_rate(hardened=False),
+        },
+        "won": [trial.attack.id for trial in hardened if trial.won],
+        "failed": {trial.attack.id: trial.error for trial in hardened if trial.error},
+        "no_room": [t.attack.id for t in hardened if not t.counts and t.error is None],
+    }
+
+
+def _show(report: AttackReport) -> None:
+    table = Table("kind", header_style="bold")
+    for title in ("attacks", "won, hardened", "won, not hardened"):
+        table.add_column(title, justify="right")
+    for kind in [*report.kinds, None]:
+        if kind is None:
+            table.add_section()
+        trials = report.of(hardened=True, kind=kind)
+        rates = [report.success_rate(hardened=side, kind=kind) for side in (True, False)]
+        table.add_row(cell(kind or "all"), str(len(trials)), *map(_percent, rates))
+    show_table(table)
+    numbers = _numbers(report)
+    for name, words in (
+        ("won", "won in spite of hardening"),
+        ("failed", "failed to be graded, and are not counted"),
+        ("no_room", "not counted: no low score without the attack, so there is nothing to win"),
+    ):
+        if numbers[name]:
+            echo(f"{len(numbers[name])} {words}: {', '.join(numbers[name])}")
+
+
+def _percent(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.0%}"

@@ -1,0 +1,375 @@
+"""`rag-evals prompts`: show, copy, check and compare prompts. `rag-evals graders`: list them."""
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Column, Table
+
+from rag_evals.base import JudgedGrader
+from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file
+from rag_evals.cli.shared.complete import prompts as offered_prompts
+from rag_evals.cli.shared.graders import LanguageCode, PromptFolders
+from rag_evals.cli.shared.next_step import offer_next
+from rag_evals.cli.shared.options import Json, Quiet
+from rag_evals.core import JudgeCall, Message, Sample
+from rag_evals.dataset import ColumnMap, read_rows
+from rag_evals.errors import ConfigurationError, DataError, NotScorableError, UnknownNameError
+from rag_evals.prompt import (
+    Prompt,
+    search_folders,
+    shipped_languages,
+    shipped_names,
+    shipped_source,
+)
+from rag_evals.report.terminal.screen import cell, echo, echo_json, show_table
+from rag_evals.score_faithfulness import Faithfulness
+from rag_evals.text import token_counter
+from rag_evals.verify import EMBEDDED_GRADERS
+
+prompts = typer.Typer(
+    help="Show, copy, check and compare prompts.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+
+SearchWords = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="WORD", help="Only those in which every word occurs."),
+]
+
+Entry = Mapping[str, str | bool | Sequence[str]]
+"""What is listed: its cells, by the title of their column; the name comes first."""
+
+
+_ROW = {
+    "question": "Where is the Eiffel Tower, and when was it finished?",
+    "answer": "The Eiffel Tower stands in Paris [1]. It was completed in 1923 [2].",
+    "context": ["The Eiffel Tower stands in Paris.", "It was completed in 1889."],
+    "reference": "It stands in Paris and was finished in 1889.",
+}
+
+
+_Name = Annotated[
+    str,
+    typer.Argument(
+        help="Name of a shipped prompt, as `show` lists it; ru/NAME in Russian.",
+        autocompletion=offered_prompts,
+    ),
+]
+
+
+@prompts.command()
+def show(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME|WORD]...",
+            help="Name of a shipped prompt, ru/NAME in Russian; else list those with every word.",
+            autocompletion=offered_prompts,
+        ),
+    ] = None,
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print a shipped prompt, exactly as in its file; without a name, list them.
+
+    [bold]Examples[/bold]
+
+      rag-evals prompts show
+      rag-evals prompts show quotes
+      rag-evals prompts show score_faithfulness
+    """
+    if words and len(words) == 1 and _names_prompt(words[0]):
+        source = shipped_source(words[0])
+        if json_output:
+            echo_json(json.dumps({"prompt": words[0], "text": source}, ensure_ascii=False))
+        else:
+            echo(source, nl=False)
+        return
+    entries: list[Entry] = [
+        {
+            "prompt": name,
+            "what it is for": Prompt.shipped(name).header.description or "",
+            "also in": [code for code in shipped_languages() if name in shipped_names(code)],
+        }
+        for name in shipped_names()
+    ]
+    shown = show_list("prompt", entries, words or [], as_json=json_output)
+    usual = Faithfulness.prompt_name
+    name = usual if usual in shown else shown[0]
+    offer_next("prompts", "copy", name, "my_prompts", quiet=quiet, json_output=json_output)
+
+
+def _names_prompt(word: str) -> bool:
+    return "/" in word or word in shipped_names()
+
+
+@prompts.command()
+def copy(
+    name: _Name,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put the copy.")],
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Copy a shipped prompt, to change it and use it with --prompt, or its folder with --prompts.
+
+    [bold]Example[/bold]
+
+      rag-evals prompts copy score_faithfulness my_prompts
+    """
+    source = shipped_source(name)
+    target = folder / f"{name.rpartition('/')[2]}.jinja"
+    if target.exists():
+        raise ConfigurationError(f"{str(target)!r} exists; remove it, or copy to another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        target.write_text(source, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{str(target)!r} cannot be written: {error.strerror}") from error
+    if json_output:
+        echo_json(json.dumps({"file": str(target)}, ensure_ascii=False))
+    else:
+        echo(target)
+    offer_next("prompts", "check", target, quiet=quiet, json_output=json_output)
+
+
+@prompts.command()
+def check(
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="Prompt file to check, or name of a shipped prompt or grader.",
+            autocompletion=offered_prompts,
+        ),
+    ],
+    grader: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Response model of a file that names none."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Preview its first row. Default: our own.")
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|NAME",
+            help="Show what changes for the judge from this prompt, shipped prompt or grader.",
+            autocompletion=offered_prompts,
+        ),
+    ] = None,
+    prompts: PromptFolders = None,
+    language: LanguageCode = None,
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check a prompt file before it costs anything: nothing is sent.
+
+    Looks at the syntax, the variables, the response model, the criteria and the examples, counts
+    tokens, and shows what a judge would read. The exit code is 0 for a file that can grade, else 2.
+
+    With --against it shows the difference of messages, reply and settings; comments and names are
+    left out.
+
+    [bold]Examples[/bold]
+
+      rag-evals prompts check my_strict.jinja
+      rag-evals prompts check my_strict.jinja --data answers.jsonl
+      rag-evals prompts check my_strict.jinja --against score_faithfulness
+    """
+    sample = _sample_from(data)
+    sides = []
+    for spec in (file, against):
+        if spec is not None:
+            made = _grader_behind(spec, grader, prompts or [])
+            sides.append(made if language is None else made.with_language(language))
+    if against is None:
+        _show_facts(sides[0], sample, file, json_output=json_output, quiet=quiet)
+    else:
+        before, after = (_described(made, sample) for made in reversed(sides))
+        _show_difference(before, after, (against, file), json_output=json_output)
+
+
+def _show_difference(
+    before: list[str], after: list[str], names: tuple[str, str], *, json_output: bool
+) -> None:
+    lines = list(difflib.unified_diff(before, after, *names, lineterm=""))
+    if json_output:
+        echo_json(json.dumps({"changed": bool(lines), "diff": lines}, ensure_ascii=False))
+        return
+    for line in lines or ["nothing changes for the judge"]:
+        echo(line)
+
+
+def _show_facts(
+    made: JudgedGrader[Any, Any], sample: Sample, file: str, *, json_output: bool, quiet: bool
+) -> None:
+    messages = _first_messages(made, sample)
+    facts = dict(_facts(made, messages))
+    if json_output:
+        echo_json(json.dumps({**facts, "messages": messages}, ensure_ascii=False))
+        return
+    for name, fact in facts.items():
+        echo(f"{name:<15} {fact}")
+    for message in messages:
+        echo(f"\n--- {message['role']} message")
+        echo(message["content"])
+    echo(f"\n{file}: ok")
+    offer_next("grade", "DATA", "--prompt", file, quiet=quiet)
+
+
+def _facts(
+    grader: JudgedGrader[Any, Any], messages: tuple[Message, ...]
+) -> Iterator[tuple[str, str]]:
+    fields = ", ".join(grader.response_model.model_fields)
+    header = grader.header
+    yield "grader", grader.name
+    yield "task", grader.description or "-"
+    yield "response model", f"{grader.response_model.__name__} ({fields})"
+    yield "needs", ", ".join(grader.requires)
+    yield "blocks", ", ".join(sorted(grader.blocks)) or "-"
+    yield "language", header.language or grader.language or "-"
+    yield "settings", str(header.settings) if header.settings else "-"
+    yield "criteria", ", ".join(header.criteria) or "-"
+    yield "examples", f"{len(header.examples)}, valid" if header.examples else "-"
+    count, how = token_counter(grader.model)
+    sizes = ", ".join(f"{count(m['content'])} in the {m['role']} message" for m in messages)
+    yield "tokens", f"{sizes} ({how})"
+    if len(messages) == 1:
+        yield (
+            "note",
+            "the prompt places the data itself: say in it that data is data, and repeat the task "
+            "at its end",
+        )
+
+
+def _sample_from(data: Path | None, language: str | None = None) -> Sample:
+    """Take the first row of a file, else a row that has everything.
+
+    Raises:
+        DataError: The file has no row, or the row cannot be read.
+    """
+    if data is None:
+        return Sample(**_ROW, language=language)  # type: ignore[arg-type]  # fields of a sample
+    for row in read_rows(data):
+        return ColumnMap().sample(row.values)
+    raise DataError(f"{str(data)!r} has no rows; the preview needs one")
+
+
+def _grader_behind(spec: str, fallback: str | None, folders: list[Path]) -> JudgedGrader[Any, Any]:
+    """Find the grader behind a file, or behind the name of a shipped prompt or grader.
+
+    Raises:
+        ConfigurationError: There is none, or the file cannot be used.
+    """
+    path = Path(spec)
+    if path.exists() or path.suffix:
+        return grader_from_file(path, fallback, folders=search_folders(folders))
+    by_prompt = {grader.prompt_name: grader for grader in PROMPTED.values()}
+    known = {**by_prompt, **PROMPTED}
+    if spec not in known:
+        raise UnknownNameError.of("prompt file or shipped prompt", spec, known)
+    return known[spec]
+
+
+def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Message, ...]:
+    """Return the messages of the first call.
+
+    Raises:
+        ConfigurationError: The sample lacks what the grader needs.
+    """
+    flow = grader.flow(sample)
+    try:
+        steps = next(flow)
+    except NotScorableError as error:
+        raise ConfigurationError(f"the row cannot be graded: {error.reason}") from error
+    except StopIteration:
+        return grader.messages(sample)
+    finally:
+        flow.close()
+    call = steps[0]
+    assert isinstance(call, JudgeCall), "a grader with a prompt asks a judge first"
+    return call.messages
+
+
+def _described(grader: JudgedGrader[Any, Any], sample: Sample) -> list[str]:
+    """Write all that a judge is given, in lines: messages, reply and settings."""
+    lines = []
+    for message in _first_messages(grader, sample):
+        lines += [f"--- {message['role']} message", *message["content"].splitlines()]
+    schema = json.dumps(grader.response_model.model_json_schema(), indent=2, ensure_ascii=False)
+    lines += [f"--- reply: {grader.response_model.__name__}", *schema.splitlines()]
+    settings = dict(grader.settings)
+    return [*lines, "--- settings", json.dumps(settings), "--- model", str(grader.model)]
+
+
+def graders(
+    words: SearchWords = None,
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the graders: what they measure, what a row must have, and which run without a model.
+
+    [bold]Examples[/bold]
+
+      rag-evals graders
+      rag-evals graders chunk
+    """
+    entries: list[Entry] = [
+        {
+            "grader": name,
+            "what it measures": one.description or "",
+            "needs": one.requires,
+            "embedded judge": name in EMBEDDED_GRADERS,
+        }
+        for name, one in GRADERS.items()
+    ]
+    shown = show_list("grader", entries, words or [], as_json=json_output)
+    offer_next("grade", "DATA", "--grader", shown[0], quiet=quiet, json_output=json_output)
+
+
+def show_list(
+    kind: str, entries: Sequence[Entry], words: Sequence[str], *, as_json: bool
+) -> list[str]:
+    """Print the entries that have all words, in a table or as JSON.
+
+    Args:
+        kind: What an entry is; the title of the first column.
+        entries: All that there is, each with the same titles.
+        words: What is looked for in any cell, in capitals or not; none lists everything.
+        as_json: Whether other programs read it.
+
+    Returns:
+        The names of those that were printed.
+
+    Raises:
+        UnknownNameError: No entry has all words.
+    """
+    found = [one for one in entries if _has(one, words)]
+    if not found:
+        names = [str(one[kind]) for one in entries]
+        raise UnknownNameError.of(f"{kind} about", " ".join(words), names)
+    if as_json:
+        echo_json(json.dumps(found, ensure_ascii=False))
+    else:
+        titles = [title for title in found[0] if title != kind]
+        table = Table(Column(kind, no_wrap=True), *titles, header_style="bold")
+        for one in found:
+            table.add_row(*(cell(_text(value)) for value in one.values()))
+        show_table(table)
+    return [str(one[kind]) for one in found]
+
+
+def _has(entry: Entry, words: Sequence[str]) -> bool:
+    text = " ".join(map(_text, entry.values())).casefold()
+    return all(word.casefold() in text for word in words)
+
+
+def _text(value: str | bool | Sequence[str]) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else ", ".join(value)
