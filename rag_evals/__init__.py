@@ -39,7 +39,6 @@ NAMES = {
     "errors": ("errors",),
     "grading": (
         "Grader",
-        "Repeated",
         "RepeatedResult",
     ),
     "report": ("write_report",),

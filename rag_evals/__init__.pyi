@@ -21,7 +21,6 @@ from rag_evals.core import Sample as Sample
 from rag_evals.dataset import ColumnMap as ColumnMap
 from rag_evals.dataset import DataFile as DataFile
 from rag_evals.grading import Grader as Grader
-from rag_evals.grading import Repeated as Repeated
 from rag_evals.grading import RepeatedResult as RepeatedResult
 from rag_evals.report import write_report as write_report
 from rag_evals.response_models import AuditedFaithfulnessResult as AuditedFaithfulnessResult

@@ -142,7 +142,6 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "Outcome": lambda: graded().outcomes[1],
     "Progress": lambda: rag_evals.Progress(1, 2, 0, 1.0),
     "Quote": lambda: Quote(0, 0, 3, "The"),
-    "Repeated": lambda: rag_evals.Repeated(Faithfulness, 3),
     "Result": lambda: example_of(FaithfulnessResult),
     "Run": graded,
     "Sample": lambda: Sample(question=LONG, answer=LONG, context=[LONG] * 40),

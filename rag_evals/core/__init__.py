@@ -10,8 +10,6 @@ from rag_evals.core.decisions import (
     Question,
     QuestionKind,
     State,
-    merged_state,
-    renamed,
     state_text,
 )
 from rag_evals.core.facts import (
@@ -155,7 +153,6 @@ __all__ = [
     "fingerprint",
     "is_last_attempt",
     "key_of",
-    "merged_state",
     "more_said",
     "named_arguments",
     "notebook_phrases",
@@ -163,7 +160,6 @@ __all__ = [
     "phrases",
     "private_file",
     "read_findings",
-    "renamed",
     "require_fraction",
     "require_whole",
     "result_html",

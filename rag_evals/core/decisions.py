@@ -1,6 +1,5 @@
 """What is a decision model asked, and what does it answer? Typed questions, numbers, no text."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -81,22 +80,3 @@ class Decisions(BaseModel):
 def state_text(state: State) -> str:
     """Return what the model reads before the questions."""
     return "\n".join(text for _, text in state)
-
-
-def merged_state(states: Iterable[State]) -> State | None:
-    """Put the parts of several states together; each part is read once.
-
-    Returns:
-        None where two of them have different texts of one name.
-    """
-    parts: dict[str, str] = {}
-    for state in states:
-        for name, text in state:
-            if parts.setdefault(name, text) != text:
-                return None
-    return tuple(parts.items())
-
-
-def renamed(questions: Sequence[Question], prefix: str) -> list[Question]:
-    """Put a prefix before the names of questions, so that those of several calls differ."""
-    return [Question(prefix + q.name, q.kind, q.instructions, q.options) for q in questions]

@@ -39,7 +39,6 @@ NAMES = {
     "deadline": ("DEFAULT_TIMEOUT_SECONDS", "check_timeout"),
     "embeddings": ("embed_texts",),
     "endpoint": ("check_endpoint",),
-    "limits": ("LimitShare", "OnPause"),
     "own_settings": ("client_settings",),
     "providers": ("PROVIDERS", "read_endpoint"),
     "raw_clients": ("as_instructor",),

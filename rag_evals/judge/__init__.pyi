@@ -30,8 +30,6 @@ from rag_evals.judge.decisions import decision_limits as decision_limits
 from rag_evals.judge.decisions import is_decision_model as is_decision_model
 from rag_evals.judge.embeddings import embed_texts as embed_texts
 from rag_evals.judge.endpoint import check_endpoint as check_endpoint
-from rag_evals.judge.limits import LimitShare as LimitShare
-from rag_evals.judge.limits import OnPause as OnPause
 from rag_evals.judge.own_settings import client_settings as client_settings
 from rag_evals.judge.prices import Price as Price
 from rag_evals.judge.prices import price_of as price_of

@@ -2,14 +2,12 @@
 
 It holds three things: a pause that a 429 asked for, two budgets (requests and tokens a minute), and
 the number of calls in flight, which is halved by a 429 and raised again while replies succeed.
-Processes of one run have a share of the budgets each, and tell each other of pauses.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import NamedTuple, Protocol
 
 from rag_evals.judge.wait_headers import (
     DEFAULT_MAX_WAIT_SECONDS,
@@ -26,58 +24,20 @@ _PAUSE_WITHOUT_A_WORD = 1.0
 _ROUNDING = 1e-9
 
 
-class LimitShare(NamedTuple):
-    """Which share of an endpoint's limits a process has, of those that grade one run.
-
-    Attributes:
-        place: Of the process, from 0.
-        processes: How many there are.
-    """
-
-    place: int = 0
-    processes: int = 1
-
-
-WHOLE_LIMIT = LimitShare()
-"""The share of a process that grades alone."""
-
-
-class OnPause(Protocol):
-    """Is told when an endpoint has asked for a pause."""
-
-    def __call__(self, seconds: float | None, *, is_refusal: bool) -> None:
-        """Take the pause; arguments as for `RequestLimiter.take_pause`."""
-
-
 class Budget:
     """So many units a minute, spent as they come; a debt is waited off.
 
     Args:
         per_minute: Units a minute; None is no limit.
         clock: Seconds, from any start.
-        share: What this process has of them.
     """
 
-    def __init__(
-        self,
-        per_minute: float | None,
-        clock: Callable[[], float],
-        share: LimitShare = WHOLE_LIMIT,
-    ) -> None:
+    def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._processes = share.processes
-        self.per_minute: float | None = None
-        if per_minute is not None:
-            self.set_limit(per_minute)
-        # One second's worth at once, so that the first minute does not get two minutes' worth; and
-        # with few units a minute the processes begin one after another.
-        first = 1.0 - share.place / share.processes
-        self._left = max(first, (self.per_minute or 0) / 60)
+        self.per_minute = per_minute
+        # One second's worth at once, so that the first minute does not get two minutes' worth.
+        self._left = max(1.0, (per_minute or 0) / 60)
         self._refilled_at = clock()
-
-    def set_limit(self, per_minute: float) -> None:
-        """Set the units a minute of all processes together."""
-        self.per_minute = per_minute / self._processes
 
     def seconds_until(self, units: float) -> float:
         """Return how long to wait before `units` may be spent; 0 when they may be now."""
@@ -106,12 +66,10 @@ class RequestLimiter:
         requests_per_minute: None learns it from the endpoint's headers, where it sends any.
         tokens_per_minute: As above.
         max_wait_seconds: The longest single wait that the endpoint may ask for.
-        share: What this process has of the requests and tokens; `concurrency` is its own.
         clock: Seconds, from any start; tests bring their own.
 
     Attributes:
         answered: Requests that succeeded.
-        on_pause: Is told of every pause that a reply asks for; None where nobody wants to know.
     """
 
     def __init__(
@@ -121,7 +79,6 @@ class RequestLimiter:
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         max_wait_seconds: float = DEFAULT_MAX_WAIT_SECONDS,
-        share: LimitShare = WHOLE_LIMIT,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
@@ -132,9 +89,8 @@ class RequestLimiter:
         self.max_wait_seconds = max_wait_seconds
         self.answered = 0
         self._learns = (requests_per_minute is None, tokens_per_minute is None)
-        self._requests = Budget(requests_per_minute, clock, share)
-        self._tokens = Budget(tokens_per_minute, clock, share)
-        self.on_pause: OnPause | None = None
+        self._requests = Budget(requests_per_minute, clock)
+        self._tokens = Budget(tokens_per_minute, clock)
         self._turn = asyncio.Lock()
         self._freed = asyncio.Event()
 
@@ -206,25 +162,11 @@ class RequestLimiter:
         Args:
             seconds: How long the endpoint asked to wait; None when it did not say.
         """
-        self._pause_all(seconds, is_refusal=True)
-
-    def take_pause(self, seconds: float | None, *, is_refusal: bool) -> None:
-        """Pause because another process of the run was asked to; it is not passed on.
-
-        Args:
-            seconds: As for `slow_down`.
-            is_refusal: A call was refused there, so that fewer may be in flight here too.
-        """
-        if is_refusal and self._clock() >= self._paused_until:
+        if self._clock() >= self._paused_until:
             self._allowed = max(1.0, self._allowed / 2)
-        self._pause(_PAUSE_WITHOUT_A_WORD if seconds is None else seconds)
+        self._pause_all(_PAUSE_WITHOUT_A_WORD if seconds is None else seconds)
 
-    def _pause_all(self, seconds: float | None, *, is_refusal: bool = False) -> None:
-        self.take_pause(seconds, is_refusal=is_refusal)
-        if self.on_pause is not None:
-            self.on_pause(seconds, is_refusal=is_refusal)
-
-    def _pause(self, seconds: float) -> None:
+    def _pause_all(self, seconds: float) -> None:
         # Longer than that is not waited for: the row fails, and says how long it was asked to wait.
         until = self._clock() + (seconds if seconds <= self.max_wait_seconds else 0.0)
         self._paused_until = max(self._paused_until, until)
@@ -251,7 +193,7 @@ class RequestLimiter:
         ):
             limit = read_number(headers.get(f"x-ratelimit-limit-{kind}", ""))
             if limit is not None and learns and limit >= _LEAST_LEARNT_PER_MINUTE:
-                budget.set_limit(limit)
+                budget.per_minute = limit
             if read_number(headers.get(f"x-ratelimit-remaining-{kind}", "")) == 0:
                 reset = parse_duration(headers.get(f"x-ratelimit-reset-{kind}", ""))
                 if reset is not None:

@@ -12,7 +12,7 @@ from rag_evals.judge.ask import DEFAULT_OPTIONS, AskOptions, AsyncJudge, Judge
 from rag_evals.judge.call_settings import check_taken
 from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, own_async_judge
 from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
-from rag_evals.judge.limits import WHOLE_LIMIT, LimitShare, OnPause, RequestLimiter
+from rag_evals.judge.limits import RequestLimiter
 from rag_evals.judge.retry import call_retrying
 from rag_evals.judge.wait_headers import DEFAULT_MAX_WAIT_SECONDS
 
@@ -32,7 +32,6 @@ class SessionSettings:
         tokens_per_minute: As above.
         max_wait_seconds: The longest single wait that an endpoint may ask for.
         options: Settings of its calls, and how often it is asked again.
-        share: What this process has of requests and tokens a minute.
     """
 
     concurrency: int = 16
@@ -41,7 +40,6 @@ class SessionSettings:
     tokens_per_minute: float | None = None
     max_wait_seconds: float = DEFAULT_MAX_WAIT_SECONDS
     options: AskOptions = DEFAULT_OPTIONS
-    share: LimitShare = WHOLE_LIMIT
 
 
 @asynccontextmanager
@@ -63,7 +61,6 @@ async def judge_session(
         requests_per_minute=settings.requests_per_minute,
         tokens_per_minute=settings.tokens_per_minute,
         max_wait_seconds=settings.max_wait_seconds,
-        share=settings.share,
     )
     if isinstance(client, str):
         seconds = settings.timeout_seconds
@@ -149,14 +146,6 @@ class LimitedJudge:
     def waiting_seconds(self) -> float:
         """How long the endpoint has asked to wait, from now; 0 when it has not."""
         return self._limiter.waiting_seconds
-
-    def tell_pauses(self, on_pause: OnPause) -> None:
-        """Tell of every pause that the endpoint asks for; see `RequestLimiter.on_pause`."""
-        self._limiter.on_pause = on_pause
-
-    def take_pause(self, seconds: float | None, *, is_refusal: bool) -> None:
-        """Pause as another process was asked to; see `RequestLimiter.take_pause`."""
-        self._limiter.take_pause(seconds, is_refusal=is_refusal)
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Wait for a place, ask within the row's time, and try again where the client does not.

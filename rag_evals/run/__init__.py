@@ -64,7 +64,6 @@ from rag_evals.run.stream import astream, stream
 from rag_evals.run.summary import GraderSummary, Summary
 from rag_evals.run.table_grader import TableGrader
 from rag_evals.run.tables import Shape, band_label
-from rag_evals.run.workers_begun import workers_begun
 
 __all__ = [
     "DEFAULT_ANCHORS",
@@ -156,6 +155,5 @@ __all__ = [
     "stage_numbers",
     "stream",
     "until_decided",
-    "workers_begun",
     "worst_mean",
 ]

@@ -1,6 +1,6 @@
 """What will a run cost? Counted from the calls it would make; nothing is sent."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,6 @@ from rag_evals.grading import Grader
 from rag_evals.judge import decision_limits
 from rag_evals.run.draw import drawn_rows
 from rag_evals.run.plan import Plan
-from rag_evals.run.row_questions import grouped, merged_call
 from rag_evals.text import token_counter
 
 # Measured with the scripted judge of the benchmarks: statements repeat the answer and reason on it.
@@ -89,10 +88,10 @@ def estimate(plan: Plan) -> Estimate:
     meters = [Meter() for _ in plan.graders]
     for row in drawn_rows(plan):
         rows += 1
-        asked = [_first_calls(grader, row.sample) for grader in plan.graders]
-        for meter, call in _as_sent(meters, asked):
-            calls += 1
-            meter.add(_usage_of(call, count), endpoint=call.endpoint, model=call.model)
+        for grader, meter in zip(plan.graders, meters, strict=True):
+            for call in _requests(grader, row.sample):
+                calls += 1
+                meter.add(_usage_of(call, count), endpoint=call.endpoint, model=call.model)
     pairs = list(zip(plan.graders, meters, strict=True))
     costs = [cost for pair in pairs if (cost := plan.cost_usd(*pair)) is not None]
     total = sum((meter.total for meter in meters), Usage())
@@ -108,23 +107,13 @@ def estimate(plan: Plan) -> Estimate:
     )
 
 
-def _as_sent(
-    meters: Sequence[Meter], asked: Sequence[Sequence[JudgeCall[Any]]]
-) -> Iterator[tuple[Meter, JudgeCall[Any]]]:
-    """Yield the calls about one row, with the meter of the first grader that each is for."""
-    together: list[tuple[Meter, DecisionCall]] = []
-    for meter, calls in zip(meters, asked, strict=True):
-        for call in calls:
-            if isinstance(call, DecisionCall):
-                together.append((meter, call))
-            else:
-                yield meter, call
-    questions = [call for _, call in together]
-    for group in grouped(questions):
-        merged = merged_call([questions[place] for place in group])
-        most = decision_limits(str(merged.endpoint)).questions
-        for part in merged.in_requests(most):
-            yield together[group[0]][0], part
+def _requests(grader: Grader[Any], sample: object) -> Iterator[JudgeCall[Any]]:
+    """Yield the first calls about a row; questions to a decision model as they are sent."""
+    for call in _first_calls(grader, sample):
+        if isinstance(call, DecisionCall):
+            yield from call.in_requests(decision_limits(str(call.endpoint)).questions)
+        else:
+            yield call
 
 
 def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:

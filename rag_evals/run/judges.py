@@ -1,7 +1,6 @@
 """Which judges does a run ask? The judge of its plan, and those that single calls name."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import AsyncExitStack, closing
 from itertools import product
 
@@ -20,9 +19,6 @@ from rag_evals.judge import (
 from rag_evals.run.batch_answers import RoundAnswers
 from rag_evals.run.plan import Plan
 
-TellOfPause = Callable[[str, float | None, bool], None]
-"""Is called with an endpoint that asked for a pause, the seconds, and whether it refused a call."""
-
 
 class RunJudges:
     """Opens each judge of a run once: within the run's limits, and with its cache.
@@ -30,7 +26,6 @@ class RunJudges:
     Args:
         plan: The run.
         stack: Closes the judges with the run.
-        on_pause: Is told when an endpoint asks for a pause; None where one process grades alone.
         answers: What has come of a run's batches; None asks the judges.
     """
 
@@ -39,17 +34,14 @@ class RunJudges:
         plan: Plan,
         stack: AsyncExitStack,
         *,
-        on_pause: TellOfPause | None = None,
         answers: RoundAnswers | None = None,
     ) -> None:
         self._plan = plan
         self._answers = answers
         self._stack = stack
-        self._on_pause = on_pause
         self._named: dict[str, AsyncJudge] = {}
         self._lock = asyncio.Lock()
         self._limited: list[LimitedJudge | ReplayedJudge] = []
-        self._of_endpoint: dict[str, list[LimitedJudge]] = {}
 
     @property
     def waiting_seconds(self) -> float:
@@ -60,11 +52,6 @@ class RunJudges:
     def models_without_temperature(self) -> list[str]:
         """Models that refused a temperature of 0, and were asked at their own."""
         return sorted({one for judge in self._limited for one in judge.models_without_temperature})
-
-    def pause(self, endpoint: str, seconds: float | None, *, is_refusal: bool) -> None:
-        """Pause as another process of the run was asked to by an endpoint."""
-        for judge in self._of_endpoint.get(endpoint, ()):
-            judge.take_pause(seconds, is_refusal=is_refusal)
 
     async def open(self) -> AsyncJudge | None:
         """Open the judge of the plan, and those that graders name; None when none is asked."""
@@ -98,7 +85,7 @@ class RunJudges:
         )
         if judge is None:
             return None
-        self._watch(judge, str(client))
+        self._limited.append(judge)
         return self._cached(judge, client, model) or judge
 
     async def _replayed(
@@ -127,13 +114,3 @@ class RunJudges:
             settings=settings.session.options.settings,
             own=client_settings(client),
         )
-
-    def _watch(self, judge: LimitedJudge, endpoint: str) -> None:
-        self._limited.append(judge)
-        self._of_endpoint.setdefault(endpoint, []).append(judge)
-        if (on_pause := self._on_pause) is not None:
-
-            def tell(seconds: float | None, *, is_refusal: bool) -> None:
-                on_pause(endpoint, seconds, is_refusal)
-
-            judge.tell_pauses(tell)

@@ -140,8 +140,7 @@ class KeptRun:
         """The outcomes with their results, in the order of the data, then of the graders.
 
         Read from a folder, results are what `grade` returned: objects of the same class, which is
-        looked for by its name; where there is none any more, a `StoredResult`. With `keep=False`
-        and without a folder there are none.
+        looked for by its name; where there is none any more, a `StoredResult`.
         """
         if self._outcomes is None:
             self._outcomes = [self._outcome(record) for record in self.records]

@@ -21,10 +21,10 @@ from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Plan
 from rag_evals.run.progress import Progress, Report, reporting, silent
 from rag_evals.run.refusals import Refusals
-from rag_evals.run.row_grader import RowGrader, row_grader_of
 from rag_evals.run.run import Run
 from rag_evals.run.sampled import Spending
 from rag_evals.run.samples import StoredSample, stored_sample
+from rag_evals.run.session import AsyncGradingSession, session_of
 from rag_evals.run.store import RunStore
 from rag_evals.run.summary import Summary
 
@@ -46,7 +46,7 @@ async def runner_of(
         plan: What is graded.
         out: As for `evaluate`.
         progress: As for `evaluate`.
-        keep: As for `evaluate`.
+        keep: Hold the outcomes in memory.
         results: Outcomes are needed with their results, also those of an earlier run.
         lowest: How many outcomes of an earlier run are asked for, those with the lowest scores;
             None for all.
@@ -55,8 +55,7 @@ async def runner_of(
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
         # First: a judge that cannot be opened must leave no folder that refuses the right one.
-        grading = row_grader_of(plan, answers, results=results, lines=folder is not None)
-        session = await stack.enter_async_context(grading)
+        session = await stack.enter_async_context(session_of(plan, answers))
         store = None
         if folder is not None:
             store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
@@ -76,7 +75,7 @@ class Runner:
     def __init__(
         self,
         plan: Plan,
-        session: RowGrader,
+        session: AsyncGradingSession,
         store: RunStore | None,
         report: Report,
         *,
@@ -216,24 +215,22 @@ class Runner:
             yield from self._taken([taken for taken in earlier.values() if taken is not None])
             self._begun += len(left)
             self._under_way[row.position] += len(left)
-            for grader, together in zip(left, self._session.together(left), strict=True):
-                yield self._grade(row, grader, together)
+            for grader in left:
+                yield self._grade(row, grader)
 
-    async def _grade(
-        self, row: NumberedSample, grader: Grader[Any], together: Any
-    ) -> Outcome | None:
+    async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome | None:
         """Grade a row; None where enough were graded meanwhile, or where its reply has not come."""
         if self._stop is not None and not await self._stop.admits(row.position):
             return None
         grading_now.set(f"{row.name}\n{grader.name}")
         try:
-            outcome = await self._session.grade_row(row, grader, together)
+            outcome = await self._session.grade_row(row, grader)
         except PendingError:
             self._summary.pending += 1
             return None
         # Kept first, so that the next start knows this row and gets past it.
         if self._store is not None:
-            self._note(outcome, self._place_of(outcome, together, self._store))
+            self._note(outcome, self._place_of(outcome, self._store))
         if (fatal := self._refusals.fatal(outcome)) is not None:
             raise fatal
         self._graded += 1
@@ -242,13 +239,11 @@ class Runner:
         self._check_failures()
         return outcome
 
-    def _place_of(self, outcome: Outcome, together: Any, store: RunStore) -> int:
+    def _place_of(self, outcome: Outcome, store: RunStore) -> int:
         """Write the line of an outcome, and return where it begins."""
         # A round of batches meets the failures of earlier ones again, over the same replies.
         place = self._earlier.failed_so_at(outcome) if self._plan.batched else None
-        return (
-            store.append_line(self._session.line_of(outcome, together)) if place is None else place
-        )
+        return store.append_line(outcome.to_line()) if place is None else place
 
     def _check_failures(self, *, at_the_end: bool = False) -> None:
         limit = self._plan.settings.max_failures

@@ -27,7 +27,6 @@ from rag_evals.run.progress import Report
 from rag_evals.run.run import Run
 from rag_evals.run.sampled import free_folder
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions
-from rag_evals.run.workers_begun import workers_begun
 from rag_evals.verify import Tuned
 
 OnOutcome = Callable[[Outcome], object]
@@ -45,7 +44,6 @@ def evaluate(
     concurrency: int = DEFAULT_CONCURRENCY,
     out: str | Path | None = None,
     progress: Report | bool | None = None,
-    keep: bool = True,
     limit: int | None = None,
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
     rpm: float | None = None,
@@ -58,7 +56,6 @@ def evaluate(
     reasks: int = DEFAULT_REASKS,
     repeat: int = 1,
     tuned: Tuned = None,
-    workers: int = 1,
     stop_early: bool = False,
     gate: float | None = None,
     error: float = DEFAULT_ERROR,
@@ -84,7 +81,6 @@ def evaluate(
         out: Folder to keep the run in; a run that is there is gone on with. None writes nothing.
         progress: A function that is given `Progress`; True or False; None shows it on a terminal
             and in a notebook.
-        keep: Keep the outcomes in memory; False for very large data with `out`.
         limit: Grade the first rows only.
         timeout: Seconds for all calls of one row.
         rpm: Requests a minute, at most; None takes what the endpoint's headers say.
@@ -98,9 +94,8 @@ def evaluate(
         settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they come
             before those of a grader. Without any, the temperature is 0.
         reasks: How often an invalid reply is asked again.
-        repeat: How often each row is graded; `Repeated` says what comes of it.
+        repeat: How often each row is graded; a result is then a `RepeatedResult`.
         tuned: Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier.
-        workers: Processes that grade, at most one for each processor core; 1 is this one.
         stop_early: Grade rows in random order, and stop when `gate` is decided for all of them.
         gate: The mean that `stop_early` asks for, 0 to 1; without it `run.gate(0.85)` says it.
         error: Chance that the gate is decided wrongly.
@@ -137,7 +132,6 @@ def evaluate(
         reasks=reasks,
         repeat=repeat,
         tuned=tuned,
-        workers=workers,
         stop_early=stop_early,
         gate=gate,
         error=error,
@@ -145,18 +139,17 @@ def evaluate(
         sample=sample,
         budget=budget,
     )
-    with workers_begun(workers, client):
-        plan = plan_draw(
-            data,
-            graders,
-            client,
-            model=model,
-            columns=columns,
-            concurrency=concurrency,
-            options=options,
-            folders=folders_of(out),
-        )
-        return execute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
+    plan = plan_draw(
+        data,
+        graders,
+        client,
+        model=model,
+        columns=columns,
+        concurrency=concurrency,
+        options=options,
+        folders=folders_of(out),
+    )
+    return execute(plan, out=out, progress=progress, on_outcome=on_outcome)
 
 
 @named_arguments
@@ -170,7 +163,6 @@ async def aevaluate(
     concurrency: int = DEFAULT_CONCURRENCY,
     out: str | Path | None = None,
     progress: Report | bool | None = None,
-    keep: bool = True,
     limit: int | None = None,
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
     rpm: float | None = None,
@@ -183,7 +175,6 @@ async def aevaluate(
     reasks: int = DEFAULT_REASKS,
     repeat: int = 1,
     tuned: Tuned = None,
-    workers: int = 1,
     stop_early: bool = False,
     gate: float | None = None,
     error: float = DEFAULT_ERROR,
@@ -206,7 +197,6 @@ async def aevaluate(
         reasks=reasks,
         repeat=repeat,
         tuned=tuned,
-        workers=workers,
         stop_early=stop_early,
         gate=gate,
         error=error,
@@ -214,18 +204,17 @@ async def aevaluate(
         sample=sample,
         budget=budget,
     )
-    with workers_begun(workers, client):
-        plan = plan_draw(
-            data,
-            graders,
-            client,
-            model=model,
-            columns=columns,
-            concurrency=concurrency,
-            options=options,
-            folders=folders_of(out),
-        )
-        return await aexecute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
+    plan = plan_draw(
+        data,
+        graders,
+        client,
+        model=model,
+        columns=columns,
+        concurrency=concurrency,
+        options=options,
+        folders=folders_of(out),
+    )
+    return await aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
 
 
 def execute(
@@ -272,7 +261,7 @@ async def aexecute(
         plan: What is graded.
         out: As for `evaluate`.
         progress: As for `evaluate`.
-        keep: As for `evaluate`.
+        keep: Hold the outcomes in memory; else the run reads them from its folder.
         on_outcome: As for `evaluate`.
         lowest: Of the outcomes of an earlier run, `on_outcome` needs no more than so many, those
             with the lowest scores; None for all.

@@ -6,7 +6,7 @@ A run grades through a session as well, and so does everything else that grades 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from typing import Any
@@ -17,19 +17,12 @@ from rag_evals.core import Meter, Sample, Usage, Work, watching
 from rag_evals.dataset import NumberedSample, RowData
 from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, UnknownNameError
 from rag_evals.grading import Grader, drive_async
-from rag_evals.judge import (
-    AsyncJudge,
-)
+from rag_evals.judge import AsyncJudge
 from rag_evals.run.batch_answers import RoundAnswers
 from rag_evals.run.judges import RunJudges
 from rag_evals.run.loop_thread import LoopThread, closed_too_soon
-from rag_evals.run.outcome import (
-    GradingIdentity,
-    Outcome,
-    outcome_of,
-)
+from rag_evals.run.outcome import GradingIdentity, Outcome, outcome_of
 from rag_evals.run.plan import Plan
-from rag_evals.run.row_questions import RowMember, questions_together
 
 
 class AsyncGradingSession:
@@ -109,54 +102,19 @@ class AsyncGradingSession:
         """
         self._check_usable()
         row, graders = self._row(sample), list(self._graders.values())
-        pairs = zip(graders, self.together(graders), strict=True)
-        return list(await asyncio.gather(*(self.grade_row(row, *pair) for pair in pairs)))
+        return list(await asyncio.gather(*(self.grade_row(row, grader) for grader in graders)))
 
-    def together(self, graders: Sequence[Grader[Any]]) -> list[RowMember | None]:
-        """Say with whom each grading of a row asks its questions to a decision model.
+    async def grade_row(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
+        """Grade a row that has been read and numbered before; as `grade` otherwise."""
+        return await watching(Work("row", grader.name, row), self._graded(row, grader))
 
-        Args:
-            graders: Those that grade the row, in the order in which they begin.
-
-        Returns:
-            For each grader what it shares with others; None where nobody shares its judge.
-        """
-        return questions_together(
-            graders, self._judges.named, self._plan.settings.session.concurrency
-        )
-
-    async def grade_row(
-        self, row: NumberedSample, grader: Grader[Any], together: RowMember | None = None
-    ) -> Outcome:
-        """Grade a row that has been read and numbered before; as `grade` otherwise.
-
-        Args:
-            row: The row.
-            grader: The grader.
-            together: What it shares with other gradings of the row, from `together`.
-        """
-        try:
-            return await watching(
-                Work("row", grader.name, row), self._graded(row, grader, together)
-            )
-        finally:
-            if together is not None:
-                together.leave()
-
-    def line_of(self, outcome: Outcome, together: object) -> bytes:
-        """Return the line of an outcome in `results.jsonl`."""
-        del together
-        return outcome.to_line()
-
-    async def _graded(
-        self, row: NumberedSample, grader: Grader[Any], together: RowMember | None
-    ) -> Outcome:
+    async def _graded(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
         async with self._places:
             meter = Meter()
             began = time.monotonic()
             grading = GradingIdentity.of(row, grader.name, self._fingerprints[grader.name])
             try:
-                ended = await self._ended(row, grader, meter, together)
+                ended = await self._ended(row, grader, meter)
             finally:
                 # Also what was paid for a row that nobody waits for any more.
                 cost = self._count(grader, meter)
@@ -164,17 +122,14 @@ class AsyncGradingSession:
             return outcome_of(grading, ended, seconds, meter.total, cost, tuple(meter.answered_by))
 
     async def _ended(
-        self,
-        row: NumberedSample,
-        grader: Grader[Any],
-        meter: Meter,
-        together: RowMember | None,
+        self, row: NumberedSample, grader: Grader[Any], meter: Meter
     ) -> BaseModel | Exception:
         if not isinstance(row.sample, Sample):
             return row.sample
         try:
-            named = self._judges.named if together is None else together.named
-            return await drive_async(grader.flow(row.sample), self._judge, meter, named=named)
+            return await drive_async(
+                grader.flow(row.sample), self._judge, meter, named=self._judges.named
+            )
         except (ConfigurationError, PendingError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure

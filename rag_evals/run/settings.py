@@ -47,7 +47,6 @@ class RunOptions(TypedDict, total=False):
         reasks: How often an invalid reply is asked again; default 3.
         repeat: How often each row is graded; default once.
         tuned: Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier.
-        workers: Processes that grade, at most one for each processor core; default 1.
         stop_early: Grade rows in random order, and stop when `gate` is decided for all of them.
         gate: The mean that `stop_early` asks for, 0 to 1.
         error: Chance that the gate is decided wrongly; default 0.05.
@@ -68,7 +67,6 @@ class RunOptions(TypedDict, total=False):
     reasks: int
     repeat: int
     tuned: Tuned
-    workers: int
     stop_early: bool
     gate: float | None
     error: float
@@ -152,7 +150,6 @@ class RunSettings:
         cache: Where answers are kept, or None.
         limit: Rows to grade, or None for all.
         restart: Move an earlier run aside.
-        workers: Processes that grade; 1 is this one.
     """
 
     session: SessionSettings
@@ -160,7 +157,6 @@ class RunSettings:
     cache: Path | None = None
     limit: int | None = None
     restart: bool = False
-    workers: int = 1
 
     @classmethod
     def of(cls, concurrency: int, options: RunOptions) -> "RunSettings":
@@ -182,7 +178,6 @@ class RunSettings:
             is_absent = value is None and name in ("rpm", "tpm")
             if not is_absent and not _is_above_zero(value):
                 raise ConfigurationError(f"{name} is {value!r}; expected a number above 0")
-        workers = _checked_workers(options.get("workers", 1), concurrency)
         return cls(
             SessionSettings(
                 min(concurrency, MAX_CONCURRENCY),
@@ -199,7 +194,6 @@ class RunSettings:
             _cache_path(options.get("cache")),
             limit,
             options.get("restart", False),
-            workers,
         )
 
     def open_cache(self) -> Database | None:
@@ -220,25 +214,3 @@ def _cache_path(wanted: bool | str | Path | None) -> Path | None:
     if not isinstance(wanted, str | os.PathLike):
         raise ConfigurationError(f"cache is {wanted!r}; expected True, False, None or a path")
     return Path(wanted)
-
-
-def _checked_workers(workers: int, concurrency: int) -> int:
-    cores = processor_cores()
-    if not 1 <= require_whole("workers", workers) <= cores:
-        raise ConfigurationError(
-            f"workers is {workers}; expected 1 to {cores}, which is how many processor cores this "
-            "process may use"
-        )
-    if workers > concurrency:
-        raise ConfigurationError(
-            f"workers is {workers} and concurrency {concurrency}; give each worker at least one "
-            "grading at a time, or take fewer workers"
-        )
-    return workers
-
-
-def processor_cores() -> int:
-    """Count the processor cores that this process may use."""
-    # Not on macOS and Windows.
-    affinity = getattr(os, "sched_getaffinity", None)
-    return (os.cpu_count() or 1) if affinity is None else len(affinity(0))

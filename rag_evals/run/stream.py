@@ -43,7 +43,6 @@ def stream(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
-    workers: int = 1,
     repeat: int = 1,
     tuned: Tuned = None,
 ) -> Generator[Outcome]:
@@ -70,7 +69,6 @@ def stream(
         restart=restart,
         settings=settings,
         reasks=reasks,
-        workers=workers,
         repeat=repeat,
         tuned=tuned,
     )
@@ -108,7 +106,6 @@ def astream(
     restart: bool = False,
     settings: Mapping[str, Any] | None = None,
     reasks: int = DEFAULT_REASKS,
-    workers: int = 1,
     repeat: int = 1,
     tuned: Tuned = None,
 ) -> AsyncGenerator[Outcome]:
@@ -128,7 +125,6 @@ def astream(
         restart=restart,
         settings=settings,
         reasks=reasks,
-        workers=workers,
         repeat=repeat,
         tuned=tuned,
     )

@@ -26,9 +26,7 @@ _GRADE = [sys.executable, "-m", "rag_evals", "grade", "rows.parquet", "--quiet",
 _MODEL = ["--judge", "openai/gpt-4o-mini"]
 _WAYS = {
     "embedded, one process": [*_GRADE, "--judge", "embedded"],
-    "embedded, two workers": [*_GRADE, "--judge", "embedded", "--workers", "2"],
     "model": [*_GRADE, *_MODEL, "--concurrency", "32"],
-    "model, two workers": [*_GRADE, *_MODEL, "--concurrency", "32", "--workers", "2"],
     "model, batch": [*_GRADE, *_MODEL, "--batch", "--wait"],
 }
 _RAY = """

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rag_evals import Progress, evaluate
+from rag_evals import Progress, stream
 
 
 def resident_mb() -> float:
@@ -42,7 +42,8 @@ def main() -> None:
             if progress.done % (count // 10) == 0:
                 print(f"{progress.done:>8} rows  {resident_mb():6.1f} MB  {progress.rate:.0f}/s")
 
-        evaluate("rows.jsonl", client="embedded", out="out", keep=False, progress=report)
+        for _ in stream("rows.jsonl", client="embedded", out="out", progress=report):
+            pass
     print(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000:.1f} MB")
 
 

@@ -1,9 +1,9 @@
 """Grade a large Parquet file with the embedded judge: rows a second, and the memory on the way.
 
-python -m tests.benchmarks.million_rows [ROWS] [--cli] [--workers N]
+python -m tests.benchmarks.million_rows [ROWS] [--cli]
 
-Without `--cli` it calls `evaluate(..., keep=False)`, with it `rag-evals grade`. The memory is that
-of the process that runs and of each worker, asked for ten times, and the peak of the former.
+Without `--cli` it calls `stream`, with it `rag-evals grade`. The memory is that of the process that
+runs, asked for ten times, and its peak.
 """
 
 import argparse
@@ -54,34 +54,25 @@ def resident_mb(process: int | str = "self") -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-def memory_words(process: int) -> str:
-    """Say what a process holds now, and each of its workers, whichever thread started them."""
-    listed = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children")]
-    held = [resident_mb(each) for each in (process, *(int(c) for o in listed for c in o.split()))]
-    if len(held) == 1:
-        return f"{held[0]:7.1f} MB"
-    return f"{sum(held):7.1f} MB ({' + '.join(f'{each:.1f}' for each in held)})"
-
-
-def graded_by_python(path: Path, count: int, workers: int) -> None:
-    """Call `evaluate` with `keep=False`, and print the memory ten times."""
-    from rag_evals import Progress, evaluate
+def graded_by_python(path: Path, count: int) -> None:
+    """Stream the outcomes, and print the memory ten times."""
+    from rag_evals import Progress, stream
 
     def report(progress: Progress) -> None:
         if progress.done % max(count // 10, 1) == 0:
             print(
-                f"{progress.done:>9} rows {memory_words(os.getpid())} {progress.rate:7.0f} rows/s",
+                f"{progress.done:>9} rows {resident_mb():7.1f} MB {progress.rate:7.0f} rows/s",
                 flush=True,
             )
 
-    run = evaluate(path, client="embedded", keep=False, out="out", progress=report, workers=workers)
-    print(run.summary(), flush=True)
+    for _ in stream(path, client="embedded", out="out", progress=report):
+        pass
 
 
-def graded_by_command(path: Path, count: int, workers: int) -> None:
+def graded_by_command(path: Path, count: int) -> None:
     """Run `rag-evals grade` as a process of its own, and print its memory while it runs."""
     command = [sys.executable, "-m", "rag_evals", "grade", str(path), "--judge", "embedded"]
-    command += ["--quiet", "--out", "out", "--workers", str(workers)]
+    command += ["--quiet", "--out", "out"]
     with subprocess.Popen(command) as process:
         results, printed = Path("out/results.jsonl"), 0
         while process.poll() is None:
@@ -89,7 +80,7 @@ def graded_by_command(path: Path, count: int, workers: int) -> None:
             written = _lines(results)
             if written // max(count // 10, 1) > printed:
                 printed = written // max(count // 10, 1)
-                print(f"{written:>9} rows {memory_words(process.pid)}", flush=True)
+                print(f"{written:>9} rows {resident_mb(process.pid):7.1f} MB", flush=True)
 
 
 class _LineCounter:
@@ -114,7 +105,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=int, nargs="?", default=1_000_000)
     parser.add_argument("--cli", action="store_true")
-    parser.add_argument("--workers", type=int, default=1)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -127,7 +117,7 @@ def main() -> None:
         writer.join()
         print(f"{path.stat().st_size / 1e6:.1f} MB of Parquet", flush=True)
         began, before = time.monotonic(), _cpu_seconds()
-        (graded_by_command if asked.cli else graded_by_python)(path, asked.rows, asked.workers)
+        (graded_by_command if asked.cli else graded_by_python)(path, asked.rows)
         seconds, used = time.monotonic() - began, _cpu_seconds() - before
         who = resource.RUSAGE_CHILDREN if asked.cli else resource.RUSAGE_SELF
         peak = resource.getrusage(who).ru_maxrss / 1000

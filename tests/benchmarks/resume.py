@@ -61,7 +61,7 @@ def write_run(path: Path, folder: Path, count: int, left: int, with_checkpoint: 
 
 
 def resumed_by_python(path: Path, folder: Path) -> None:
-    """Call what `evaluate` calls with `keep=False`, and tell the parts apart."""
+    """Call what the command calls, and tell the parts apart."""
     from rag_evals.run.loop import runner_of
     from rag_evals.run.plan import folders_of, make_plan
 

@@ -139,7 +139,6 @@ BAD: list[tuple[str, str]] = [
     ("grade rows.jsonl --batch --judge decisions:openai/m", "takes no batches here"),
     ("grade - --batch --judge openai/m", "standard input can be read once"),
     ("grade rows.jsonl --batch --judge openai/m --sample 2", "--batch sends all rows at once"),
-    ("grade rows.jsonl --batch --judge openai/m --workers 2", "--workers 2 does nothing with"),
     ("batch collect nowhere", "'nowhere' has no batch; `rag-evals grade DATA"),
     ("batch status rows.jsonl", "'rows.jsonl' has no batch"),
     ("grade rows.jsonl --judge openai/gpt-4o-mini --out run", "would be paid for twice"),

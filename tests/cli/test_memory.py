@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Grader, Result, Sample, evaluate
+from rag_evals import Grader, Result, Sample, load_run, stream
 from rag_evals.core import Flow
 from tests.conftest import Command
 
@@ -78,8 +78,9 @@ def test_a_command_holds_the_scores_and_the_rows_it_shows(
 
 
 def test_python_holds_the_scores(grown: Callable[[], float]) -> None:
-    """With `keep=False` and a folder."""
-    run = evaluate("rows.jsonl", watch, out="run", keep=False)
+    """Outcomes of a stream are in the folder only."""
+    for _ in stream("rows.jsonl", watch, out="run"):
+        pass
 
-    assert run.summary().graders["watch"].scored == ROWS
+    assert load_run("run").summary().graders["watch"].scored == ROWS
     assert grown() < MOST_BYTES_A_ROW

@@ -6,14 +6,15 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
 
-from rag_evals import Outcome, Run, evaluate, load_run
+from rag_evals import Outcome, Run, load_run
 from rag_evals.cli.main import app
 from rag_evals.errors import DataError
+from rag_evals.run import RunOptions, execute, plan_draw
 from rag_evals.run.checkpoint import checkpoint_of
 from rag_evals.run.plan import make_plan
 from rag_evals.run.store import RunStore
@@ -39,8 +40,16 @@ def write_rows(count: int = ROWS, **changed: str) -> None:
 
 def graded(**options: Any) -> Run:
     """Grade the file, or go on with it, as large files are graded."""
-    options = {"client": "embedded", "keep": False, "progress": False, **options}
-    return evaluate(DATA, out=OUT, **options)
+    options = {"client": "embedded", **options}
+    named = ("columns", "concurrency")
+    of_plan = {name: options.pop(name) for name in named if name in options}
+    told = {name: options.pop(name, None) for name in ("progress", "on_outcome")}
+    client, graders = options.pop("client"), options.pop("graders", "faithfulness")
+    # The rest are options of the run, which a test names as it likes.
+    chosen = cast("RunOptions", options)
+    plan = plan_draw(DATA, graders, client, folders=[OUT], options=chosen, **of_plan)
+    told["progress"] = told["progress"] or False
+    return execute(plan, out=OUT, keep=False, **told)
 
 
 def numbers(run: Run) -> tuple[Any, ...]:

@@ -154,8 +154,6 @@ def test_a_run_of_one_grader_has_its_numbers(run: Run) -> None:
     assert (run.mean(), run.median(), run.std(), run.n) == (0.5, 0.5, 0.5, 3)
     assert (run.min(), run.max(), run.scores) == (0.0, 1.0, [1.0, 0.5, 0.0])
     assert run.interval() == run["faithfulness"].interval()
-    unkept = evaluate(DATA, client="embedded", keep=False)
-    assert (unkept.mean(), unkept.n) == (0.5, 3)
     assert evaluate([], client="embedded").mean() is None
     two = evaluate(DATA, ["faithfulness", "faithfulness_two_step"], client="embedded")
     with pytest.raises(DataError, match=r"graders faithfulness, .*run\['faithfulness'\]"):

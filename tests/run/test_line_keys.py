@@ -10,7 +10,7 @@ import pytest
 from rag_evals import evaluate
 from rag_evals.core import Usage
 from rag_evals.errors import DataError
-from rag_evals.run import Outcome
+from rag_evals.run import Outcome, execute, make_plan
 from rag_evals.run.line_keys import key_in_line, key_of_record
 from rag_evals.run.outcome import ErrorRecord
 
@@ -80,9 +80,8 @@ def test_going_on_holds_places_and_no_outcomes() -> None:
     for count in ROWS:
         evaluate(rows(count), client="embedded", out=f"out-{count}", progress=False)
         tracemalloc.start()
-        run = evaluate(
-            rows(count + 1), client="embedded", out=f"out-{count}", keep=False, progress=False
-        )
+        plan = make_plan(rows(count + 1), "faithfulness", "embedded")
+        run = execute(plan, out=Path(f"out-{count}"), keep=False, progress=False)
         most.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert run.graded == 1

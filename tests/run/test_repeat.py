@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from rag_evals import (
-    Faithfulness,
     FaithfulnessResult,
     Outcome,
-    Repeated,
     RepeatedResult,
     astream,
     evaluate,
@@ -119,9 +117,10 @@ def test_a_number_of_times(times: Any) -> None:
 
 
 def test_one_grading(scripted: Start) -> None:
-    """`Repeated` is a grader like any other; once is the grader itself."""
+    """Twice has both results, and what they come to; once is the grader itself."""
     scripted(MIXED[:2])
-    result = Repeated(Faithfulness, 2).grade(**EIFFEL, client="openai/m")
+    with open_session(client="openai/m", concurrency=1, repeat=2) as session:
+        result: Any = session.grade(EIFFEL).result
 
     assert (result.repeated_scores, result.score, result.majority) == ([1.0, 0.5], 0.75, 0.5)
     assert evaluate([], client="openai/m", repeat=1).outcomes == []

@@ -111,7 +111,7 @@ def runs() -> None:
     assert_type(run.of(AnswerRelevance), list[Outcome[AnswerRelevanceResult]])
     columns = ColumnMap(answer=lambda row: row["out"], context="docs.list")
     evaluate([{"out": "a"}], [Faithfulness], columns=columns, out=Path("out"), progress=report)
-    evaluate((Sample(answer="a", context="c") for _ in range(3)), keep=False)
+    evaluate(Sample(answer="a", context="c") for _ in range(3))
 
 
 def parts() -> None:

@@ -91,16 +91,9 @@ from rag_evals.run import (
     aexecute,
     estimate,
     reporting,
-    workers_begun,
 )
 
 _ROWS_SHOWN = 20
-
-
-def _begin_workers(context: typer.Context, workers: int) -> int:
-    """Let workers begin while the command reads its other options and the data."""
-    context.with_resource(workers_begun(workers, None))
-    return workers
 
 
 def grade(
@@ -196,14 +189,6 @@ def grade(
     concurrency: Annotated[
         int, typer.Option(min=1, help="Gradings at a time, at most 4096.", rich_help_panel=LIMITS)
     ] = DEFAULT_CONCURRENCY,
-    workers: Annotated[
-        int,
-        typer.Option(
-            help="Processes that grade, at most one for each processor core.",
-            rich_help_panel=LIMITS,
-            callback=_begin_workers,
-        ),
-    ] = 1,
     timeout: Annotated[
         float, typer.Option(help="Seconds for all calls of one row.", rich_help_panel=LIMITS)
     ] = 120.0,
@@ -266,7 +251,6 @@ def grade(
         "settings": parse_settings(setting),
         "reasks": reasks,
         "repeat": repeat,
-        "workers": workers,
         **draw_options(stop_early, sample, budget, gates),
     }
     graders, asked = with_verifier_options(

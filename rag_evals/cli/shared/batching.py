@@ -100,11 +100,6 @@ def asked_batches(
     steps = _steps.get()
     if steps is not None:
         return AskedBatches(steps, None)
-    if (workers := context.params["workers"]) > 1:
-        raise ConfigurationError(
-            f"--workers {workers} does nothing with --batch, whose rows one process grades when "
-            "replies come; leave one of them out"
-        )
     kept = {"options": context.params, "folder": Path.cwd()}
     return AskedBatches(BatchSteps(wait=wait), json.dumps(kept, default=_written))
 

@@ -1,4 +1,4 @@
-"""Graders that ask a decision model ask about a row in one request, and end each by itself."""
+"""Response models become questions to a decision model."""
 
 import json
 from collections.abc import Callable
@@ -8,15 +8,15 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from rag_evals import base, evaluate, open_session
+from rag_evals import base, evaluate
 from rag_evals.analysis import attack, shipped_attacks
 from rag_evals.base import ContextEvaluation
 from rag_evals.catalog import GRADERS, RUBRICS
 from rag_evals.core import InOrder, JudgeModel, Reasoning, Result
 from rag_evals.errors import ConfigurationError
-from rag_evals.run import estimate, make_plan
+from rag_evals.run import make_plan
 from tests.conftest import EIFFEL, Command
-from tests.scripted import HttpError, JudgeRequest, Script, ScriptedJudge
+from tests.scripted import Script, ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]
 
@@ -25,115 +25,6 @@ LUNA = "decisions:openai/gpt-6-luna"
 FIVE = ["faithfulness", "chunk_precision", "chunk_utility", "answer_relevance", "abstention"]
 REFERENCE = "The Eiffel Tower stands in Paris. It was completed in 1889."
 ROWS = [{"id": f"r{n}", **EIFFEL, "reference": REFERENCE} for n in range(7)]
-
-
-def results(run: Any) -> dict[tuple[str, str], Any]:
-    """Return what was found out, by row and grader."""
-    return {(one.sample_id, one.grader): (one.status, one.result) for one in run.outcomes}
-
-
-@pytest.mark.parametrize("wire", ["decisions", "systemone"])
-def test_five_graders_take_one_request_a_row(scripted: Start, wire: str) -> None:
-    """Outcomes are those of five runs; tokens are shared out, and none is lost."""
-    judge = scripted(None)
-    spec = f"{wire}:gpt-6-luna@{judge.base_url}"
-    planned = estimate(make_plan(ROWS, FIVE, spec))
-    together = evaluate(ROWS, FIVE, spec, progress=False, concurrency=6)
-    requests = list(judge.requests)
-    alone = [evaluate(ROWS, name, spec, progress=False) for name in FIVE]
-
-    assert len(requests) == together.summary().usage.calls == planned.calls == len(ROWS)
-    found: dict[tuple[str, str], Any] = {}
-    for run in alone:
-        found |= results(run)
-    assert results(together) == found
-    usage = together.summary().usage
-    assert usage.prompt_tokens < sum(run.summary().usage.prompt_tokens for run in alone)
-    assert together.summary().cost_usd == pytest.approx(usage.prompt_tokens * 0.1 / 1e6)
-    assert together.summary().failed == 0
-
-
-@pytest.mark.parametrize("concurrency", [1, 2, 4])
-def test_fewer_gradings_at_a_time_than_graders(scripted: Start, concurrency: int) -> None:
-    """As many as may go on together ask together; nobody waits for one that cannot begin."""
-    judge = scripted(None)
-    run = evaluate(ROWS[:2], FIVE, LUNA, progress=False, concurrency=concurrency)
-
-    assert run.summary().failed == 0
-    assert len(judge.requests) == 2 * -(-len(FIVE) // concurrency)
-
-
-def test_a_session_asks_for_all_graders_at_once(scripted: Start) -> None:
-    """`grade_all` is one request."""
-    judge = scripted(None)
-    with open_session(FIVE, LUNA) as session:
-        outcomes = session.grade_all(EIFFEL)
-
-    assert [one.status for one in outcomes] == ["scored"] * 5
-    assert len(judge.requests) == 1
-
-
-def lacking(word: str) -> Callable[[JudgeRequest], dict[str, Any]]:
-    """Answer all questions but those whose name has a word."""
-
-    def script(request: JudgeRequest) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for one in request.questions:
-            if word not in one.name:
-                found[one.name] = one.options[0] if one.options else 0.9
-        return found
-
-    return script
-
-
-def test_one_that_fails_does_not_take_the_others_along(scripted: Start) -> None:
-    """A missing answer is the fault of the grader that asked; so is a grader without its field."""
-    scripted(lacking("topical"))
-    run = evaluate([{**EIFFEL, "reference": ""}], [*FIVE, "context_recall"], LUNA, progress=False)
-    ended = {one.grader: one for one in run.outcomes}
-
-    assert [ended[name].status for name in FIVE] == [
-        "scored",
-        "scored",
-        "scored",
-        "failed",
-        "scored",
-    ]
-    error = ended["answer_relevance"].error
-    assert error is not None
-    assert "answer to 'f_topical_match_label' is missing" in error.message
-    assert ended["context_recall"].reason == "empty_reference"
-
-
-def test_a_request_that_is_refused_is_asked_grader_by_grader(scripted: Start) -> None:
-    """One of them may be too long; the others are graded."""
-
-    def script(request: JudgeRequest) -> Any:
-        return (
-            HttpError(400, "too many questions") if len(request.questions) > 4 else words(request)
-        )
-
-    words = lacking("nothing")
-    judge = scripted(script)
-    run = evaluate([EIFFEL], ["chunk_precision", "answer_relevance"], LUNA, progress=False)
-
-    assert [one.status for one in run.outcomes] == ["scored", "scored"]
-    assert sorted(len(request.questions) for request in judge.requests) == [2, 3, 5]
-
-
-def test_the_same_suite_is_answered_by_the_cache(scripted: Start, tmp_path: Path) -> None:
-    """Each grader's answers are kept by themselves: a further grader asks its own, no more."""
-    judge = scripted(None)
-    file = tmp_path / "cache.sqlite3"
-    for _ in range(2):
-        run = evaluate(ROWS[:3], FIVE, LUNA, progress=False, cache=file)
-
-    assert len(judge.requests) <= 3
-    assert run.summary().usage.calls == 0
-    assert run.summary().failed == 0
-    more = evaluate(ROWS[:1], [*FIVE, "context_recall"], LUNA, progress=False, cache=file)
-    assert more.summary().usage.calls == 1
-    assert {one.name.partition("_")[0] for one in judge.requests[-1].questions} == {"f"}
 
 
 def test_a_fault_is_not_kept(scripted: Start, tmp_path: Path) -> None:
@@ -160,21 +51,19 @@ def test_every_rubric_has_questions(scripted: Start) -> None:
     ]
     criteria = {"polite": "It is polite.", "short": "It is short."}
     graders.append(make("Check.", RUBRICS["checklist"], name="checklist", criteria=criteria))
-    run = evaluate([EIFFEL], graders, LUNA, progress=False)
-    (request,) = judge.requests
+    run = evaluate([EIFFEL], graders, LUNA, progress=False, concurrency=1)
+    asked = {grader.name: one for grader, one in zip(graders, judge.requests, strict=True)}
 
-    assert {one.grader: one.status for one in run.outcomes} == dict.fromkeys(
-        [grader.name for grader in graders], "scored"
-    )
+    assert {one.grader: one.status for one in run.outcomes} == dict.fromkeys(asked, "scored")
     for name in rubrics:
-        assert request.data.count(f"Be strict about {name}.") == 1
-    kinds = {one.name: one.kind for one in request.questions}
-    assert kinds["g0_f_passed"] == "predicate"
-    assert kinds["g1_f_label"] == "score"
-    assert kinds["g2_f_labels_1_passed"] == "predicate"
-    asked = {one.name: one.instructions for one in request.questions}
-    assert asked["g0_f_passed"] == "By the rubric of 'pass_fail': The answer passes."
-    assert "It is short." in asked["g4_f_checks_1_is_met"]
+        assert asked[name].data.count(f"Be strict about {name}.") == 1
+    kinds = {(name, one.name): one.kind for name, told in asked.items() for one in told.questions}
+    assert kinds["pass_fail", "f_passed"] == "predicate"
+    assert kinds["rating", "f_label"] == "score"
+    assert kinds["chunk_labels", "f_labels_1_passed"] == "predicate"
+    words = {(n, one.name): one.instructions for n, told in asked.items() for one in told.questions}
+    assert words["pass_fail", "f_passed"] == "By the rubric of 'pass_fail': The answer passes."
+    assert "It is short." in words["checklist", "f_checks_1_is_met"]
 
 
 def test_labels_come_back_as_what_they_are(scripted: Start) -> None:
