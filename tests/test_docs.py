@@ -271,8 +271,11 @@ def test_a_page_runs_from_top_to_bottom(
 ) -> None:
     """Python blocks print what the page shows, and commands succeed."""
     blocks = list(_blocks(page.read_text(encoding="utf-8")))
+    # Recipes need the packages of trackers: `make test-trackers` runs them.
+    apart = {block.line for block in blocks if (block.title or "").startswith("recipes/")}
     steps: list[tuple[int, Block | CodeExample]] = [(block.line, block) for block in blocks]
     steps += [(example.start_line, example) for example in find_examples(page)]
+    steps = [step for step in steps if step[0] not in apart]
     names: dict[str, Any] = {}
     ran: list[list[str]] = []
     for line, step in sorted(steps, key=lambda step: step[0]):
@@ -303,6 +306,19 @@ def test_every_block_names_its_language(page: Path) -> None:
     known |= {"make"}
 
     assert {block.language for block in _blocks(page.read_text(encoding="utf-8"))} <= known
+
+
+def test_recipes_for_trackers_are_short_and_tested() -> None:
+    """Each recipe compiles, has at most 20 lines of code, and is run by the trackers' tests."""
+    page = (ROOT / "docs" / "guides" / "traces-and-trackers.md").read_text(encoding="utf-8")
+    tests = (ROOT / "tests" / "trackers" / "test_trackers.py").read_text(encoding="utf-8")
+    recipes = {b.title: b.body for b in _blocks(page) if (b.title or "").startswith("recipes/")}
+
+    for title, body in recipes.items():
+        compile(body, f"{title}", "exec")
+        assert len([line for line in body.splitlines() if line.strip()]) <= 20, title
+        assert f'recipe("{Path(f"{title}").stem}")' in tests, title
+    assert len(recipes) == 9
 
 
 @pytest.mark.parametrize("snippet", OWNER_SNIPPETS)
@@ -342,7 +358,6 @@ def test_what_other_tools_call_is_in_the_reference() -> None:
     offered = {
         f"rag_evals.integrations.{file.stem}.{name}"
         for file in (ROOT / "rag_evals" / "integrations").glob("*.py")
-        if file.stem != "rows"  # what the files beside it share
         for name in re.findall(r"^(?:def|class) ([a-zA-Z]\w*)", file.read_text("utf-8"), re.M)
     }
 

@@ -10,9 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from rag_evals.core import JudgeReply, Work, watch
+from rag_evals.core import JudgeReply, Work, findings_lines, watch
 from rag_evals.dataset import required_module
-from rag_evals.integrations.rows import explanation
 from rag_evals.judge import model_in
 from rag_evals.run import Outcome, Run
 
@@ -178,7 +177,8 @@ def evaluation_attributes(outcome: Outcome, *, explained: bool) -> dict[str, str
     if outcome.error is not None:
         found["error.type"] = outcome.error.type
     if explained:
-        found["gen_ai.evaluation.explanation"] = explanation(outcome)
+        lines = [line.strip() for line in findings_lines(outcome.findings)]
+        found["gen_ai.evaluation.explanation"] = "\n".join(lines) or outcome.words()
     return found
 
 

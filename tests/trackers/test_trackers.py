@@ -1,13 +1,15 @@
-"""Scores reach each tool through its own package, offline; a server on loopback takes what is sent.
+"""Do the recipes of the guide work with each tool's own package? Offline, by a loopback server.
 
-`make test-trackers` and CI install the packages apart; without them these tests are skipped.
+`make test-trackers` installs the packages apart; without them these tests are skipped.
 """
 
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +17,7 @@ from typing import Any
 import pytest
 
 from rag_evals import Run, evaluate
-from rag_evals.errors import MissingExtraError, NotScorableError
-from rag_evals.integrations.rows import tool
+from rag_evals.errors import NotScorableError
 
 # No tool may call home from a test.
 os.environ.update(
@@ -32,9 +33,24 @@ RUN_ID = "0af76519-16cd-43dd-8448-eb211c80319c"
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "traces-and-trackers.md"
+RECIPES = dict(
+    re.findall(
+        r'^```python title="recipes/(\w+)\.py"\n(.*?)^```$', GUIDE.read_text("utf-8"), re.M | re.S
+    )
+)
+
+
 def installed(name: str) -> Any:
     """Import a tool, or skip the test where it is not to be expected."""
-    return tool(name) if REQUIRED else pytest.importorskip(name)
+    return import_module(name) if REQUIRED else pytest.importorskip(name)
+
+
+def recipe(tool: str) -> SimpleNamespace:
+    """Run a block of the guide, and return what it defines."""
+    names: dict[str, Any] = {"__name__": f"recipe_{tool}"}
+    exec(compile(RECIPES.pop(tool), f"recipes/{tool}.py", "exec"), names)
+    return SimpleNamespace(**names)
 
 
 class Received(SimpleNamespace):
@@ -79,33 +95,43 @@ def server() -> Iterator[Received]:
 @pytest.fixture
 def run() -> Run:
     """Grade rows that come from traces: one with a score, one without."""
-    ids = {"trace_id": TRACE, "span_id": SPAN, "run_id": RUN_ID}
+    ids = {"trace_id": TRACE, "context.span_id": SPAN, "run_id": RUN_ID}
     row = {"question": "Where?", "answer": ANSWER, "context": CHUNKS, **ids}
     return evaluate([row, {**row, "context": []}], client="embedded")
 
 
-def test_langfuse_takes_scores(run: Run, server: Received) -> None:
+def test_langfuse_receives_scores(run: Run, server: Received) -> None:
     """A score with its trace, its name and the statements as the comment; no score, none sent."""
     langfuse = installed("langfuse")
-    from rag_evals.integrations.langfuse import send_scores
-
     client = langfuse.Langfuse(public_key="pk", secret_key="sk", base_url=server.address)
-    assert send_scores(run, client, observation="span_id") == 1
-    client.flush()
+    recipe("langfuse").send_scores(run, client)
 
     (((score,)),) = [body for path, body in server.requests if path == "/api/public/scores"]
-    assert (score["traceId"], score["observationId"]) == (TRACE, SPAN)
-    assert (score["name"], score["value"]) == ("faithfulness", 0.5)
+    assert (score["traceId"], score["name"], score["value"]) == (TRACE, "faithfulness", 0.5)
     assert "It has nine floors.  [not supported]" in score["comment"]
     client.shutdown()
 
 
-def test_phoenix_takes_annotations(run: Run, server: Received) -> None:
+def test_langsmith_receives_feedback(run: Run, server: Received) -> None:
+    """Feedback of the traced run, and an evaluator with LangSmith's arguments."""
+    langsmith = installed("langsmith")
+    client = langsmith.Client(api_url=server.address, api_key="any", auto_batch_tracing=False)
+    made = recipe("langsmith")
+    made.send_feedback(run, client)
+    (body,) = [body for path, body in server.requests if "feedback" in path]
+    assert (body["run_id"], body["key"], body["score"]) == (RUN_ID, "faithfulness", 0.5)
+    assert "not supported" in body["comment"]
+
+    wrapped = installed("langsmith.evaluation").run_evaluator(made.faithfulness)
+    outputs = {"answer": ANSWER, "context": CHUNKS}
+    assert made.faithfulness({"question": "Where?"}, outputs)["score"] == 0.5
+    assert type(wrapped).__name__ == "DynamicRunEvaluator"
+
+
+def test_phoenix_receives_annotations(run: Run, server: Received) -> None:
     """Each outcome annotates its span, one without a score by its reason."""
     client = installed("phoenix.client").Client(base_url=server.address)
-    from rag_evals.integrations.phoenix import send_annotations
-
-    assert send_annotations(run, client, span="span_id") == 2
+    recipe("phoenix").send_annotations(run, client)
 
     ((path, body),) = server.requests
     assert path.startswith("/v1/span_annotations")
@@ -115,46 +141,26 @@ def test_phoenix_takes_annotations(run: Run, server: Received) -> None:
     assert empty["result"]["label"] == "empty_context"
 
 
-def test_langsmith_takes_feedback(run: Run, server: Received) -> None:
-    """Feedback of the traced run, and an evaluator with LangSmith's arguments."""
-    langsmith = installed("langsmith")
-    from rag_evals.integrations.langsmith import evaluator, send_feedback
-
-    client = langsmith.Client(api_url=server.address, api_key="any", auto_batch_tracing=False)
-    assert send_feedback(run, client) == 1
-    (body,) = [body for path, body in server.requests if "feedback" in path]
-    assert (body["run_id"], body["key"], body["score"]) == (RUN_ID, "faithfulness", 0.5)
-    assert "not supported" in body["comment"]
-
-    given = {"inputs": {"question": "Where?"}, "outputs": {"answer": ANSWER, "context": CHUNKS}}
-    made = installed("langsmith.evaluation").run_evaluator(evaluator(client="embedded"))
-    assert evaluator(client="embedded")(**given, reference_outputs=None)["score"] == 0.5
-    assert type(made).__name__ == "DynamicRunEvaluator"
-
-
-def test_mlflow_logs_feedback(run: Run, tmp_path: Path) -> None:
-    """Feedback stands in the trace, with rationale and source; a scorer returns the same."""
+def test_mlflow_logs_feedback(tmp_path: Path) -> None:
+    """Feedback is in the trace, with rationale and source; one without a score has an error."""
     mlflow = installed("mlflow")
-    from rag_evals.integrations.mlflow import log_feedback, scorer
-
     mlflow.set_tracking_uri(tmp_path.as_uri())
     mlflow.set_experiment("mill")
     with mlflow.start_span("answer") as span:
         trace_id = span.trace_id
+    with mlflow.start_span("empty") as span:
+        empty_id = span.trace_id
     mlflow.flush_trace_async_logging()
-    traced = evaluate(
-        [{"answer": ANSWER, "context": CHUNKS, "trace_id": trace_id}], client="embedded"
-    )
-    assert log_feedback(traced) == 1
+    row = {"answer": ANSWER, "context": CHUNKS, "trace_id": trace_id}
+    empty = {**row, "context": [], "trace_id": empty_id}
+    recipe("mlflow").log_feedback(evaluate([row, empty], client="embedded"))
 
     (found,) = mlflow.get_trace(trace_id).info.assessments
     assert (found.name, found.feedback.value) == ("faithfulness", 0.5)
     assert (found.source.source_type, found.source.source_id) == ("CODE", "rag_evals")
-    made = scorer(client="embedded")
-    feedback = made(inputs={"question": "Where?"}, outputs={"response": ANSWER, "context": CHUNKS})
-    assert (made.name, feedback.value) == ("faithfulness", 0.5)
-    empty = made(outputs={"response": ANSWER, "context": []})
-    assert empty.error.error_message == "not scorable: empty_context"
+    assert "not supported" in found.rationale
+    (without,) = mlflow.get_trace(empty_id).info.assessments
+    assert without.feedback.error.error_message == "not scorable: empty_context"
 
 
 def test_inspect_scores_a_task() -> None:
@@ -163,14 +169,12 @@ def test_inspect_scores_a_task() -> None:
     model = installed("inspect_ai.model")
     from inspect_ai.dataset import Sample
 
-    from rag_evals.integrations.inspect import rag_evals_scorer
-
     task = inspect_ai.Task(
         dataset=[
             Sample(input="Where?", metadata={"context": CHUNKS}),
             Sample(input="Where?", metadata={"context": []}),
         ],
-        scorer=rag_evals_scorer(client="embedded"),
+        scorer=recipe("inspect_ai").faithfulness(),
     )
     answers = [model.ModelOutput.from_content("mock", ANSWER) for _ in range(2)]
     for answer in answers:  # without it, Inspect fetches a tokenizer from the net
@@ -179,7 +183,7 @@ def test_inspect_scores_a_task() -> None:
     (log,) = inspect_ai.eval(task, model=judged, display="none", log_dir="memory://logs")
 
     assert log.status == "success", log.error
-    scores = [sample.scores["rag_evals_faithfulness"] for sample in log.samples]
+    scores = [sample.scores["faithfulness"] for sample in log.samples]
     assert scores[0].value == 0.5
     assert "not supported" in scores[0].explanation
     assert log.results.scores[0].metrics["mean"].value == 0.5
@@ -188,45 +192,30 @@ def test_inspect_scores_a_task() -> None:
 def test_pydantic_evals_scores_cases() -> None:
     """A data set is evaluated; a case without a score is an evaluator's failure, not 0."""
     evals = installed("pydantic_evals")
-    from rag_evals.integrations.pydantic_evals import evaluator
-
     cases = [
         evals.Case(name="half", inputs="Where?", metadata={"context": CHUNKS}),
         evals.Case(name="empty", inputs="Where?", metadata={"context": []}),
     ]
-    dataset = evals.Dataset(name="mill", cases=cases, evaluators=[evaluator(client="embedded")])
+    evaluator = recipe("pydantic_evals").FaithfulAnswer()
+    dataset = evals.Dataset(name="mill", cases=cases, evaluators=[evaluator])
     report = dataset.evaluate_sync(lambda _: ANSWER, progress=False)
 
     half, empty = sorted(report.cases, key=lambda case: case.name, reverse=True)
-    assert half.scores["faithfulness"].value == 0.5
-    assert "not supported" in half.scores["faithfulness"].reason
+    assert half.scores["FaithfulAnswer"].value == 0.5
+    assert "not supported" in half.scores["FaithfulAnswer"].reason
     assert empty.scores == {}
     assert "empty_context" in empty.evaluator_failures[0].error_message
 
 
-def test_deepeval_asserts_by_our_grader() -> None:
-    """`assert_test` of deepeval takes it as one more metric, and names it when it fails."""
-    deepeval = installed("deepeval")
-    from deepeval.test_case import LLMTestCase
-
-    from rag_evals.integrations.deepeval import deepeval_metric
-
-    case = LLMTestCase(input="Where?", actual_output=ANSWER, retrieval_context=CHUNKS)
-    deepeval.assert_test(case, [deepeval_metric(client="embedded")])
-    with pytest.raises(AssertionError, match=r"rag_evals faithfulness \(score: 0.5"):
-        deepeval.assert_test(case, [deepeval_metric(client="embedded", threshold=0.9)])
-
-
 def test_dspy_evaluates_by_our_grader() -> None:
-    """`dspy.Evaluate` takes it as its metric; an optimiser is told yes or no."""
+    """`dspy.Evaluate` calls it as its metric; an optimiser gets yes or no."""
     dspy = installed("dspy")
-    from rag_evals.integrations.dspy import dspy_metric
 
     class Answers(dspy.Module):  # type: ignore[misc,name-defined]  # as it is installed
         def forward(self, question: str) -> Any:
             return dspy.Prediction(answer=ANSWER, context=CHUNKS)
 
-    metric = dspy_metric(client="embedded")
+    metric = recipe("dspy").faithful
     devset = [dspy.Example(question="Where?").with_inputs("question")]
     found = dspy.Evaluate(devset=devset, metric=metric, display_progress=False)(Answers())
 
@@ -236,24 +225,23 @@ def test_dspy_evaluates_by_our_grader() -> None:
         metric(devset[0], dspy.Prediction(answer=ANSWER, context=[]))
 
 
-def test_promptfoo_is_told_pass_score_and_reason() -> None:
+def test_promptfoo_gets_pass_score_and_reason() -> None:
     """The form that promptfoo documents for `get_assert`: read, not run by promptfoo itself."""
-    from rag_evals.integrations.promptfoo import get_assert
-
-    found = get_assert(
-        ANSWER,
-        {
-            "vars": {"question": "Where?", "context": CHUNKS},
-            "config": {"judge": "embedded", "threshold": 0.7},
-        },
-    )
+    context = {"vars": {"question": "Where?", "context": CHUNKS}}
+    found = recipe("promptfoo").get_assert(ANSWER, context)
 
     assert (found["pass"], found["score"]) == (False, 0.5)
-    assert [part["pass"] for part in found["componentResults"]] == [True, False]
-    assert json.dumps(found)
+    assert "not supported" in json.loads(json.dumps(found))["reason"]
 
 
-def test_a_tool_that_is_not_installed_is_named() -> None:
-    """The error has the command that installs it."""
-    with pytest.raises(MissingExtraError, match="pip install no-such-tool"):
-        tool("no_such_tool.client")
+def test_deepeval_asserts_by_our_grader() -> None:
+    """`assert_test` of deepeval calls it as one more metric, and fails the case below 0.9."""
+    deepeval = installed("deepeval")
+    from deepeval.test_case import LLMTestCase
+
+    metric = recipe("deepeval").Faithful()
+    case = LLMTestCase(input="Where?", actual_output=ANSWER, retrieval_context=CHUNKS)
+    with pytest.raises(AssertionError, match=r"faithful \(score: 0.5"):
+        deepeval.assert_test(case, [metric])
+    case = LLMTestCase(input="Where?", actual_output=CHUNKS[0], retrieval_context=CHUNKS)
+    deepeval.assert_test(case, [metric])
