@@ -7,18 +7,21 @@ export UV_SYSTEM_CERTS ?= 1
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --no-sync
 
-.PHONY: all demo test test-real test-trackers install format lint typecheck imports docs clean
+.PHONY: all demo test test-slow test-real test-trackers install format lint typecheck imports docs clean
 
 all: lint typecheck imports test docs
 
 demo: .venv/installed  ## Grade the shipped rows: no key, no network, no model file
 	@$(RUN) rag-evals demo
 
-test: .venv/installed  ## The whole test suite, with branch coverage
+test: .venv/installed  ## All tests but the slow ones, with branch coverage
 	$(RUN) coverage erase
-	$(RUN) coverage run -m pytest -n $(WORKERS)
+	$(RUN) coverage run -m pytest -n $(WORKERS) -m "not slow"
 	$(RUN) coverage combine -q
 	$(RUN) coverage report
+
+test-slow: .venv/installed  ## Kills, hangs, large inputs, and what imports cost
+	$(RUN) pytest -m slow
 
 test-real: .venv-real/installed  ## Judge with a small real model on a real server
 	.venv-real/bin/python -m pytest tests/real

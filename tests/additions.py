@@ -1,4 +1,4 @@
-"""What is written to add a grader, a verifier, a file format and a provider? For the map."""
+"""What is written to add a grader, a verifier, a format, an option, a provider? For the map."""
 
 from collections.abc import Callable, Mapping
 
@@ -174,6 +174,13 @@ def test_a_dummy_is_asked_at_its_own_address(
     assert Faithfulness.grade(**EIFFEL, client="dummy/m").score == 1.0
 '''
 
+_OPTION_TEST = '''
+
+def test_a_dummy_greets(graded: str) -> None:
+    """`--dummy` greets before the report is written."""
+    assert call("report", graded, "--dummy").stdout.startswith("hello\\n")
+'''
+
 ADDITIONS: Mapping[str, Mapping[str, Content]] = {
     "add a grader": {
         "score_dummy.py": _GRADER,
@@ -191,6 +198,8 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
             ),
             after("GRADERS: dict[str, Grader[Any]] = {\n", '    "dummy": Dummy,\n'),
         ),
+        "_data/phrases/en.json": after(' "graders": {\n', '  "dummy": "dummy",\n'),
+        "_data/phrases/ru.json": after(' "graders": {\n', '  "dummy": "приветствие",\n'),
         "docs/graders/dummy.md": _PAGE,
         "tests/test_score_dummy.py": _GRADER_TEST,
     },
@@ -222,6 +231,19 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
         ),
         "tests/dataset/test_readers.py": at_the_end(_READER_TEST),
     },
+    "add an option to a command": {
+        "cli/commands/report.py": both(
+            after(
+                "    quiet: Quiet = False,\n",
+                '    dummy: Annotated[bool, typer.Option(help="Greet first.")] = False,\n',
+            ),
+            after(
+                '    rag-evals report runs/first --bands "pass=0.8,fail=0"\n    """\n',
+                '    if dummy:\n        echo("hello")\n',
+            ),
+        ),
+        "tests/cli/test_report.py": at_the_end(_OPTION_TEST),
+    },
     "support another way to build a client": {
         "judge/providers.py": after("OPENAI_HOSTS: dict[str, OpenAIHost] = {\n", _PROVIDER),
         "docs/providers/index.md": at_the_end(
@@ -232,33 +254,44 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
 }
 """What is written at each place, by the row of the table that names the place."""
 
-PROGRAM = """
-import json, os, sys
+PROGRAM = '''"""What was added works from Python and from the command line."""
+
+import json
 from pathlib import Path
 
-from typer.testing import CliRunner
+import pytest
 
 import rag_evals
 from rag_evals import Dummy, Faithfulness
-from rag_evals.cli.main import app
 from rag_evals.testing import ScriptedJudge
+from tests.conftest import Command
 
-assert Path(rag_evals.__file__).parent.parent == Path(sys.argv[1]), rag_evals.__file__
-Path("rows.dummy").write_text(json.dumps("It is.|It is."))
-supported = {"statement": "It is.", "reasoning": "r", "supporting_chunk_ids": [0]}
-greets = {"reasoning": "r", "greets": True}
-with ScriptedJudge([greets, greets]) as judge:
-    os.environ.update(OPENAI_BASE_URL=judge.base_url, OPENAI_API_KEY="any")
-    assert Dummy.grade(answer="Hello.", client="openai/m").score == 1.0
-    arguments = ["grade", "rows.dummy", "--grader", "dummy", "--judge", "openai/m"]
-    ended = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert ended.exit_code == 0 and "over 1 scored of 1" in ended.output, ended.output
-del os.environ["OPENAI_BASE_URL"]
-ended = CliRunner().invoke(app, ["grade", "rows.dummy", "--judge", "dummy"], catch_exceptions=False)
-assert ended.exit_code == 0 and "over 1 scored of 1" in ended.output, ended.output
-with ScriptedJudge({"statements": [supported | {"is_supported": True}]}) as judge:
-    os.environ["DUMMY_BASE_URL"] = judge.base_url
-    row = {"answer": "It is.", "context": ["It is."]}
-    assert Faithfulness.grade(**row, client="dummy/m").score == 1.0
-"""
-"""Uses all that was added, through Python and the command line."""
+SUPPORTED = {
+    "statement": "It is.",
+    "reasoning": "r",
+    "supporting_chunk_ids": [0],
+    "is_supported": True,
+}
+GREETS = {"reasoning": "r", "greets": True}
+
+
+def test_what_was_added_is_used(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The grader, the file format, the verifier and the provider, as a user has them."""
+    assert Path(rag_evals.__file__).parents[1] == Path(__file__).parents[1]
+    Path("rows.dummy").write_text(json.dumps("It is.|It is."))
+    with ScriptedJudge([GREETS, GREETS]) as judge:
+        monkeypatch.setenv("OPENAI_BASE_URL", judge.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "any")
+        assert Dummy.grade(answer="Hello.", client="openai/m").score == 1.0
+        asked = command("grade", "rows.dummy", "--grader", "dummy", "--judge", "openai/m")
+    decided = command("grade", "rows.dummy", "--judge", "dummy")
+    with ScriptedJudge({"statements": [SUPPORTED]}) as judge:
+        monkeypatch.setenv("DUMMY_BASE_URL", judge.base_url)
+        row = {"answer": "It is.", "context": ["It is."]}
+        assert Faithfulness.grade(**row, client="dummy/m").score == 1.0
+
+    for ended in (asked, decided):
+        assert ended.code == 0, ended.err
+        assert "over 1 scored of 1" in ended.out
+'''
+"""A test that uses all that was added, through Python and the command line."""

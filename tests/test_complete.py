@@ -10,7 +10,7 @@ from pathlib import Path
 from rag_evals import verify
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS
-from rag_evals.core import Result, Verifier, WrappedVerifier
+from rag_evals.core import LANGUAGES, Result, Verifier, WrappedVerifier, phrases
 from rag_evals.dataset.readers import READERS
 from rag_evals.judge.providers import PROVIDERS
 from rag_evals.prompt import shipped_languages
@@ -38,6 +38,9 @@ def missing_of(file: GraderFile) -> Iterator[str]:
             yield f"{page}: write it, with an example of {python_name}"
         if grader.result_model.findings is Result.findings:
             yield f"rag_evals/{file.module}.py: {grader.result_model.__name__} has no findings"
+        for language in LANGUAGES:
+            if names[id(grader)] not in phrases(language).section("graders"):
+                yield f"rag_evals/_data/phrases/{language}.json: no name of {names[id(grader)]}"
         if isinstance(grader, JudgedGrader):
             yield from missing_prompts(grader.prompt_name or "", names[id(grader)])
 
@@ -88,9 +91,15 @@ def verifiers() -> list[type[Verifier]]:
 
 
 def test_nothing_is_missing_of_what_was_added() -> None:
-    """Prompts, pages, tests, snapshots, findings and everything generated are there."""
+    """Prompts, pages, tests, snapshots, findings and names for readers are there."""
     missing = [line for file in grader_files(ROOT / "rag_evals") for line in missing_of(file)]
     missing += missing_elsewhere()
-    missing += [f"{path.relative_to(ROOT)}: run {COMMAND}" for path in stale_files()]
 
     assert not missing, "\n".join(["", *missing])
+
+
+def test_everything_generated_is_fresh() -> None:
+    """Doors, help texts and tables of pages are what the generator writes."""
+    stale = [f"{path.relative_to(ROOT)}: run {COMMAND}" for path in stale_files()]
+
+    assert not stale, "\n".join(["", *stale])

@@ -3,9 +3,9 @@
 import ast
 import re
 from collections import defaultdict
-from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent / "rag_evals"
+from tests.sources import PACKAGE, SOURCES, tree_of
+
 _OF_A_TYPE = re.compile(r"_?[A-Z][a-z]\w*")
 
 
@@ -21,8 +21,8 @@ def names_of_types(node: ast.AST) -> list[str]:
 def test_no_two_types_share_a_name() -> None:
     """A name of a class or of a type stands for one thing in every room, private ones included."""
     places = defaultdict(list)
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path in SOURCES:
+        for node in ast.walk(tree_of(path)):
             for name in names_of_types(node):
                 places[name].append((path.relative_to(PACKAGE).as_posix(), type(node)))
     # A type may have two values in one file: one for checkers, one for the program.
