@@ -5,28 +5,30 @@ variables are checked against the ones that exist, and data enters it as values 
 """
 
 from rag_evals.prompt.escaping import escape_tags
-from rag_evals.prompt.examples import (
-    Example,
-    ExampleInput,
-    examples_of,
-    read_example,
-    shown_examples,
-)
-from rag_evals.prompt.header import PromptHeader
-from rag_evals.prompt.rendering import Criterion, Rendering, check_language, sentences_of
-from rag_evals.prompt.shipped import (
-    FOLDERS_VARIABLE,
+from rag_evals.prompt.files import (
+    PromptHeader,
     search_folders,
     shipped_languages,
     shipped_names,
     shipped_source,
 )
-from rag_evals.prompt.shows import check_criteria, check_numbered, read_criteria
-from rag_evals.prompt.template import DATA_VARIABLES, VARIABLES, Prompt
+from rag_evals.prompt.rendering import (
+    Criterion,
+    Example,
+    ExampleInput,
+    Rendering,
+    check_criteria,
+    check_language,
+    check_numbered,
+    examples_of,
+    read_criteria,
+    read_example,
+    sentences_of,
+    shown_examples,
+)
+from rag_evals.prompt.template import VARIABLES, Prompt
 
 __all__ = [
-    "DATA_VARIABLES",
-    "FOLDERS_VARIABLE",
     "VARIABLES",
     "Criterion",
     "Example",

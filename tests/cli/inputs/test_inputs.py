@@ -112,13 +112,6 @@ LARGE: dict[str, tuple[list[str], Content, int, str]] = {
         0,
         "over 1 scored of 1",
     ),
-    "a prompt that doubles a text": (
-        ["prompts", "check", "f.jinja", "--grader", "faithfulness"],
-        "{% set n = namespace(x='ab') %}"
-        "{% for i in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}{{ n.x }}",
-        2,
-        "a text of more than 50,000,000 characters",
-    ),
 }
 
 
