@@ -27,7 +27,6 @@ NAMES = {
     "analysis": (
         "agreement",
         "calibrate",
-        "check_anchors",
         "compare",
         "correct",
         "tune",
@@ -60,7 +59,6 @@ NAMES = {
         "aevaluate",
         "astream",
         "evaluate",
-        "keep_anchors",
         "load_run",
         "merge",
         "open_session",

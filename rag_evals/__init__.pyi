@@ -7,7 +7,6 @@ from rag_evals import errors as errors
 from rag_evals import testing as testing
 from rag_evals.analysis import agreement as agreement
 from rag_evals.analysis import calibrate as calibrate
-from rag_evals.analysis import check_anchors as check_anchors
 from rag_evals.analysis import compare as compare
 from rag_evals.analysis import correct as correct
 from rag_evals.analysis import tune as tune
@@ -38,7 +37,6 @@ from rag_evals.run import Summary as Summary
 from rag_evals.run import aevaluate as aevaluate
 from rag_evals.run import astream as astream
 from rag_evals.run import evaluate as evaluate
-from rag_evals.run import keep_anchors as keep_anchors
 from rag_evals.run import load_run as load_run
 from rag_evals.run import merge as merge
 from rag_evals.run import open_session as open_session

@@ -31,7 +31,7 @@ from rag_evals import (
     evaluate,
     guard_sync,
 )
-from rag_evals.analysis import AnchorCheck, JudgeQuality, PeopleAgreement
+from rag_evals.analysis import JudgeQuality, PeopleAgreement
 from rag_evals.cache import StatementCache
 from rag_evals.core import written_out
 from rag_evals.embedded import EmbeddedVerifier
@@ -101,13 +101,6 @@ def kept() -> Path:
     return Path("kept")
 
 
-def checked() -> AnchorCheck:
-    """Keep ten anchors, and grade them again."""
-    rows = [{**ROWS[0], "id": f"{HOSTILE}{n}"} for n in range(10)]
-    kept = rag_evals.keep_anchors(evaluate(rows, client="embedded", out="whole"), n=10)
-    return rag_evals.check_anchors(kept, client="embedded")
-
-
 def session() -> rag_evals.GradingSession:
     """Open a session, and close it again."""
     with rag_evals.open_session("faithfulness", client="embedded") as opened:
@@ -125,7 +118,6 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "AsyncGradingSession": lambda: asyncio.run(async_session()),
     "AuditedFaithfulnessResult": lambda: AuditedFaithfulnessResult(statements=[audited()]),
     "AuditedStatement": audited,
-    "AnchorCheck": checked,
     "Chunk": lambda: Chunk(0, LONG, {"source": LONG}),
     "ColumnMap": lambda: rag_evals.ColumnMap(answer=HOSTILE),
     "ContextEvaluation": lambda: base.ContextEvaluation(

@@ -1,7 +1,6 @@
 """How far can a run be trusted? Run against run, the judge against people, and under attack."""
 
 from rag_evals.analysis.agreement import LevelAgreement, PeopleAgreement, agreement
-from rag_evals.analysis.anchors import AnchorCheck, anchor_plan, check_anchors, checked_anchors
 from rag_evals.analysis.attack import (
     Attack,
     AttackReport,
@@ -48,7 +47,6 @@ from rag_evals.analysis.wording import (
 
 __all__ = [
     "DEFAULT_TOLERANCE",
-    "AnchorCheck",
     "Attack",
     "AttackReport",
     "AttackTrial",
@@ -70,12 +68,9 @@ __all__ = [
     "RunInput",
     "ScoredOnce",
     "agreement",
-    "anchor_plan",
     "attack",
     "calibrate",
-    "check_anchors",
     "check_up",
-    "checked_anchors",
     "compare",
     "correct",
     "detectable_words",

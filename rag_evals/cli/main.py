@@ -28,8 +28,6 @@ COMMANDS = {
     "compare": "Compare two runs row by row: the difference, its interval, and whether it could "
     "be chance.",
     "plan": "Count the rows that a comparison or a gate needs, and what they cost.",
-    "anchors": "Keep random rows of a run with their verdicts; `grade --anchors` grades them "
-    "again.",
     "judge": "Measure a judge against people: label, agreement, correct, calibrate, tune, attack.",
     "graders": "List the graders: what they measure, what a row must have, and which run "
     "without a model.",

@@ -1,12 +1,5 @@
 """How is a data set graded and kept? Plan, run, outcomes, store and summary."""
 
-from rag_evals.run.anchors import (
-    DEFAULT_ANCHORS,
-    anchor_samples,
-    keep_anchors,
-    load_anchors,
-    require_same_instrument,
-)
 from rag_evals.run.asked_draw import plan_draw
 from rag_evals.run.batch_table import BatchTable, has_batches, open_batches, parts_under_way
 from rag_evals.run.batches import (
@@ -66,7 +59,6 @@ from rag_evals.run.table_grader import TableGrader
 from rag_evals.run.tables import Shape, band_label
 
 __all__ = [
-    "DEFAULT_ANCHORS",
     "DEFAULT_CONCURRENCY",
     "DEFAULT_ERROR",
     "DEFAULT_MAX_FAILURES",
@@ -107,7 +99,6 @@ __all__ = [
     "aevaluate",
     "aexecute",
     "aexecute_batches",
-    "anchor_samples",
     "ask_states",
     "astream",
     "band_label",
@@ -122,8 +113,6 @@ __all__ = [
     "guesses",
     "has_batches",
     "is_worth_it",
-    "keep_anchors",
-    "load_anchors",
     "load_run",
     "make_plan",
     "merge",
@@ -144,7 +133,6 @@ __all__ = [
     "reporting",
     "require_counts",
     "require_gate",
-    "require_same_instrument",
     "require_share",
     "rows_for_budget",
     "run_until_signal",

@@ -322,11 +322,6 @@ def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[s
     before, now = dict(stored["identity"]), dict(wanted["identity"])
     if before.pop("data", None) == now.pop("data", None):
         before["file"] = now["file"]
-    return identity_differences(before, now)
-
-
-def identity_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Name each part of what makes two runs that differs, with both values."""
     return [
         _difference(name, before.get(name), now.get(name))
         for name in sorted({*before, *now})

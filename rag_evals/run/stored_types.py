@@ -113,12 +113,6 @@ class _StoredStop(TypedDict):
     of: int
 
 
-class _StoredAnchors(TypedDict):
-    run: str
-    rows: int
-    seed: int
-
-
 class _StoredBudget(TypedDict):
     budget_usd: float
     spent_usd: float | None
@@ -140,7 +134,6 @@ class _StoredManifest(TypedDict):
     stages: NotRequired[dict[str, list[_StoredStage]]]
     stopped: NotRequired[_StoredStop | None]
     budget: NotRequired[_StoredBudget | None]
-    anchors: NotRequired[_StoredAnchors]
     pending: NotRequired[Annotated[int, Field(ge=0)]]
 
 

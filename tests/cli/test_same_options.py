@@ -63,7 +63,6 @@ EVERY_RESULT: dict[str, tuple[str, ...]] = {
     "plan": ("--baseline", "run", "--detect", "0.1"),
     "judge agreement": ("run", "labels.jsonl"),
     "judge correct": ("run", "labels.jsonl"),
-    "anchors": ("run", "-n", "10", "-o", "anchors"),
     "judge calibrate": ("--data", "a.jsonl"),
     "graders": (),
     "prompts show": (),
@@ -118,7 +117,6 @@ def test_a_command_prints_one_json_value_and_no_more(
     assert "next:" not in ended.out + ended.err
     (workplace / "mine/score_precision.jinja").unlink(missing_ok=True)
     _remove(workplace / "merged")
-    _remove(workplace / "anchors")
 
 
 def test_every_command_prints_json_somewhere() -> None:

@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 import typer
 
 from rag_evals.cli.shared.after_run import check_group_column, show_more
-from rag_evals.cli.shared.anchors import Anchors, PlannedAnchors, planned_anchors
 from rag_evals.cli.shared.batching import (
     AskedBatches,
     Batched,
@@ -147,7 +146,6 @@ def grade(
     max_error: MaxError = None,
     labels: LabelFiles = None,
     must_be_tuned: RequireTuned = False,
-    anchors: Anchors = None,
     setting: Settings = None,
     column: ColumnOption = None,
     preset: PresetOption = None,
@@ -237,8 +235,8 @@ def grade(
     """
     gates = asked_gates(gate, error, fail_under, at, min_scored, parsed_counts(count))
     build = asked_of_build(junit, row_under, trend, gates.count, data, dry_run=dry_run)
-    _check_dry_run(dry_run, a_gate=gates, anchors=anchors, by=by, report=report, restart=restart)
-    batches = asked_batches(context, data, batch, wait, (stop_early, sample, budget, anchors))
+    _check_dry_run(dry_run, a_gate=gates, by=by, report=report, restart=restart)
+    batches = asked_batches(context, data, batch, wait, (stop_early, sample, budget))
     options: RunOptions = {
         "limit": limit,
         "timeout": timeout,
@@ -266,13 +264,12 @@ def grade(
     with_files: RunOptions = {**options, "tuned": tunings}
     planned = planned_draws(columns, concurrency, out, data)
     require_tuned(plan := planned(file, graders, asked, options=with_files), must_be_tuned)
-    again = planned_anchors(anchors, graders, asked, concurrency, with_files)
     shown = _Looks(View(by, language=grading_language(language)), report, build, json_output, quiet)
     _announce(plan, data, shown.view, quiet=quiet)
     if dry_run:
         _show_estimate(replace(plan, batched=batch), shown.view, json_output=json_output)
     else:
-        _grade(plan, again, batches, out or plan.default_folder(), gates, shown)
+        _grade(plan, batches, out or plan.default_folder(), gates, shown)
 
 
 class _Looks(NamedTuple):
@@ -287,19 +284,17 @@ class _Looks(NamedTuple):
 
 def _grade(
     plan: Plan,
-    anchors: PlannedAnchors | None,
     batches: AskedBatches | None,
     folder: Path,
     gates: AskedGates,
     shown: _Looks,
 ) -> None:
     view, progress = shown.view, not shown.quiet
-    checked = None if anchors is None else anchors.check(folder, view, progress=progress)
     run, worst, too_many = _carry_out(plan, folder, view, batches, progress=progress)
     if not (run.graded or run.summary().pending or shown.quiet):
         echo(view.say("terminal.nothing_left"), err=True)
     if shown.json_output:
-        show_json(run, count=gates.count, anchors=checked)
+        show_json(run, count=gates.count)
     else:
         show_run(run, worst.outcomes, count=gates.count, language=view.language)
     if failed := run.summary().failed:

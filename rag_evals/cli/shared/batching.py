@@ -89,8 +89,8 @@ def asked_batches(
         return None
     if any(others):
         raise ConfigurationError(
-            "--batch sends all rows at once, so it cannot be used with --stop-early, --sample, "
-            "--budget or --anchors; --limit grades the first rows"
+            "--batch sends all rows at once, so it cannot be used with --stop-early, --sample "
+            "or --budget; --limit grades the first rows"
         )
     if data == "-":
         raise ConfigurationError(

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from rich.table import Table
 from rich.text import Text
 
-from rag_evals.analysis import AnchorCheck
 from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.dataset import CheckedFile
 from rag_evals.report.terminal.screen import cell, echo, echo_json, show_table
@@ -77,15 +76,12 @@ def show_run(
         echo(say("terminal.folder", folder=run.folder))
 
 
-def show_json(
-    run: Run, *, count: Mapping[str, float] | None = None, anchors: AnchorCheck | None = None
-) -> None:
+def show_json(run: Run, *, count: Mapping[str, float] | None = None) -> None:
     """Print the numbers as one JSON object, for other programs.
 
     Args:
         run: What to show.
         count: As for `show_run`.
-        anchors: What anchors said that were graded again; None where there were none.
     """
     summary = run.summary()
     graders = {
@@ -117,7 +113,6 @@ def show_json(
         "folder": None if run.folder is None else str(run.folder),
         "stages": stage_numbers(summary.stages),
         "notes": (notes := summary.notes()),
-        "anchors": None if anchors is None else anchors.numbers(),
     }
     echo_json(json.dumps(numbers, ensure_ascii=False))
     for note in notes:
