@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +28,6 @@ from rag_evals.testing import (
     Answer,
     HttpError,
     JudgeRequest,
-    Reply,
     Script,
     ScriptedJudge,
     fill_by_words,
@@ -157,14 +155,6 @@ def careful_judge(request: JudgeRequest) -> Answer:
     return answer
 
 
-def checker_and_judge(request: JudgeRequest) -> Answer:
-    """Give the published scores of the pairs that `doctor` asks about; else judge carefully."""
-    if "school library" not in request.data:
-        return careful_judge(request)
-    yes = 0.984 if "preparing" in request.data else 0.011
-    return Reply("Yes", logprobs=[{"Yes": log(yes), "No": log(1 - yes)}])
-
-
 def _fill_rubrics(answer: dict[str, Any], request: JudgeRequest) -> None:
     """Decide what rubrics and repeated verdicts ask."""
     for check in answer.get("checks", []):
@@ -192,7 +182,7 @@ def workplace(
     scripted: Callable[[Script], ScriptedJudge], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """A folder with the files that pages speak of, and a judge where `openai/...` looks for one."""
-    scripted(checker_and_judge)
+    scripted(careful_judge)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(tmp_path)
     lines = [json.dumps(row) for row in ROWS]

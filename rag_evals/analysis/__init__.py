@@ -25,14 +25,6 @@ from rag_evals.analysis.comparison import (
     verdict_words,
 )
 from rag_evals.analysis.correction import Correction, Corrections, correct
-from rag_evals.analysis.doctor import (
-    DEFAULT_TOLERANCE,
-    Checkup,
-    GoldenScore,
-    PairCheck,
-    check_up,
-    read_golden,
-)
 from rag_evals.analysis.items import has_verdicts
 from rag_evals.analysis.labels import Label, read_labels
 from rag_evals.analysis.pairing import paired_runs, parse_pairs
@@ -46,22 +38,18 @@ from rag_evals.analysis.wording import (
 )
 
 __all__ = [
-    "DEFAULT_TOLERANCE",
     "Attack",
     "AttackReport",
     "AttackTrial",
     "ChangedRow",
-    "Checkup",
     "Comparison",
     "Correction",
     "Corrections",
-    "GoldenScore",
     "GraderComparison",
     "GroupComparison",
     "JudgeQuality",
     "Label",
     "LevelAgreement",
-    "PairCheck",
     "PairCoverage",
     "PeopleAgreement",
     "RowsNeeded",
@@ -70,7 +58,6 @@ __all__ = [
     "agreement",
     "attack",
     "calibrate",
-    "check_up",
     "compare",
     "correct",
     "detectable_words",
@@ -83,7 +70,6 @@ __all__ = [
     "parse_pairs",
     "plan",
     "read_attacks",
-    "read_golden",
     "read_labels",
     "shipped_attacks",
     "tune",

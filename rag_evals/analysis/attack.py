@@ -10,11 +10,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rag_evals.analysis.model_rows import model_rows
 from rag_evals.base import JudgedGrader
 from rag_evals.core import Sample
+from rag_evals.dataset import read_rows
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import default_judge, resolve
 from rag_evals.judge import DEFAULT_REASKS, Client
@@ -157,11 +157,18 @@ def read_attacks(path: Path) -> list[Attack]:
     found: dict[str, Attack] = {}
     places = ", ".join(get_args(AttackPlace))
     expected = f"an attack has {', '.join(Attack.model_fields)}; places are {places}"
-    for place, attack in model_rows(path, Attack, expected):
+    for row in read_rows(path):
+        try:
+            attack = Attack.model_validate(dict(row.values))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(map(str, first["loc"])) or "row"
+            message = f"{path}, {row.place}: {field}: {first['msg']}; {expected}"
+            raise DataError(message) from error
         if attack.id in found:
-            raise DataError(f"{path}, {place}: the id {attack.id!r} occurs twice")
+            raise DataError(f"{path}, {row.place}: the id {attack.id!r} occurs twice")
         if not attack.context:
-            raise DataError(f"{path}, {place}: an attack needs a context")
+            raise DataError(f"{path}, {row.place}: an attack needs a context")
         found[attack.id] = attack
     return list(found.values())
 

@@ -31,8 +31,6 @@ COMMANDS = {
     "judge": "Measure a judge against people: label, agreement, correct, calibrate, tune, attack.",
     "graders": "List the graders: what they measure, what a row must have, and which run "
     "without a model.",
-    "doctor": "Check a classifier: what it is, how it is asked, and whether it gives its "
-    "makers' scores.",
     "batch": "Watch and collect the batches of a run that grade --batch began.",
     "prompts": "Show, copy, check and compare prompts.",
     "cache": "Show or clear the cache of judges' answers and of verdicts.",

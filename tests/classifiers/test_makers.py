@@ -14,7 +14,7 @@ from rag_evals.core import Claim, Meter, Verdict
 from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.grading.drivers import drive
 from rag_evals.verify import ClassifierVerifier
-from rag_evals.verify.classifier import FORMS, GOLDEN, KNOWN, adapters
+from rag_evals.verify.classifier import FORMS, KNOWN, adapters
 from rag_evals.verify.classifier.loading import Source, adapter_for
 from tests.classifiers.models import (
     CHUNKS,
@@ -199,11 +199,31 @@ def test_forms_belong_to_structures(tmp_path: Path) -> None:
 
 
 def test_the_table_of_known_models_is_whole() -> None:
-    """Forms, golden pairs and adapters that it names are there."""
+    """Forms and adapters that it names are there."""
     assert set(FORMS) == set(adapters.ADAPTERS)
     for one in KNOWN.values():
         assert one.form in FORMS
-        assert one.golden is None or GOLDEN[one.golden]
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "form"),
+    [
+        (hhem, "hallucination_evaluation_model", "hhem"),
+        (minicheck, "MiniCheck-Flan-T5-Large", "minicheck-t5"),
+        (minicheck_pair, "MiniCheck-RoBERTa-Large", "minicheck"),
+        (lettuce, "lettucedect-base-modernbert-en-v1", "lettucedetect-v1"),
+        (lettuce, "lettucedect-v2-mmbert-base", "lettucedetect-v2"),
+        (pair, "nli-deberta-v3-base", "pair"),
+    ],
+)
+def test_a_known_name_is_asked_in_its_form(
+    make: Callable[[Path], str], name: str, form: str, tmp_path: Path
+) -> None:
+    """A copy in a folder of the model's name is asked as its makers ask it."""
+    folder = tmp_path / name
+    folder.mkdir()
+
+    assert ClassifierVerifier(make(folder)).load().adapter.form == form
 
 
 def test_scores_are_read_once_for_a_batch(tmp_path: Path) -> None:

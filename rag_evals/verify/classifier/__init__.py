@@ -3,7 +3,7 @@
 `loading.py` is the only file that imports torch and transformers, inside functions.
 """
 
-from rag_evals.verify.classifier.known import FORMS, GOLDEN, KNOWN, Golden, known_model
+from rag_evals.verify.classifier.known import FORMS, KNOWN, known_model
 from rag_evals.verify.classifier.verifier import HHEM, ClassifierVerifier
 
-__all__ = ["FORMS", "GOLDEN", "HHEM", "KNOWN", "ClassifierVerifier", "Golden", "known_model"]
+__all__ = ["FORMS", "HHEM", "KNOWN", "ClassifierVerifier", "known_model"]

@@ -32,10 +32,7 @@ class Adapter(ABC):
 
     Attributes:
         form: The name under which `ADAPTERS` has its kind.
-        verdict: What the support is, where it is no label.
     """
-
-    verdict = "the one number that it returns"
 
     def __init__(
         self,
@@ -54,17 +51,6 @@ class Adapter(ABC):
     def _find_verdict(self, label_map: Mapping[str, str]) -> None:
         """Note where the verdict stands in what the model returns, if that differs by model."""
         del label_map
-
-    @property
-    def structure(self) -> str:
-        """The class of the model, as transformers calls it."""
-        return type(self._model).__name__
-
-    @property
-    def label(self) -> str:
-        """Where the support stands in what the model returns."""
-        place = getattr(self, "_label", None)
-        return str(self._model.config.id2label[place]) if place is not None else self.verdict
 
     @property
     def positions(self) -> int:
@@ -150,7 +136,6 @@ class FirstTokenAdapter(Adapter):
     """T5 with a token classifier whose first token holds the verdict: HHEM-2.1-Open."""
 
     max_length = _T5_TOKENS
-    verdict = "class 1 at the first token"
 
     def texts(self, premise: str, hypothesis: str) -> tuple[str, ...]:
         """Fill the prompt that the model was trained with."""
@@ -166,7 +151,6 @@ class YesNoAdapter(Adapter):
     """Sequence-to-sequence models that answer 1 or 0: MiniCheck-Flan-T5."""
 
     max_length = _T5_TOKENS
-    verdict = "the word 1 against 0"
 
     def _find_verdict(self, label_map: Mapping[str, str]) -> None:
         del label_map
