@@ -28,7 +28,6 @@ from rag_evals.analysis.correction import Correction, Corrections, correct
 from rag_evals.analysis.items import has_verdicts
 from rag_evals.analysis.labels import Label, read_labels
 from rag_evals.analysis.pairing import paired_runs, parse_pairs
-from rag_evals.analysis.planning import RowsNeeded, plan
 from rag_evals.analysis.tuned_cascade import tune_cascade
 from rag_evals.analysis.tuning import tune
 from rag_evals.analysis.wording import (
@@ -52,7 +51,6 @@ __all__ = [
     "LevelAgreement",
     "PairCoverage",
     "PeopleAgreement",
-    "RowsNeeded",
     "RunInput",
     "ScoredOnce",
     "agreement",
@@ -68,7 +66,6 @@ __all__ = [
     "p_words",
     "paired_runs",
     "parse_pairs",
-    "plan",
     "read_attacks",
     "read_labels",
     "shipped_attacks",

@@ -12,7 +12,12 @@ from rag_evals.analysis.compared import (
     adjusted_verdict,
 )
 from rag_evals.analysis.tables_html import bounded_table, notes_html
-from rag_evals.analysis.wording import detectable_words, difference_words, interval_words
+from rag_evals.analysis.wording import (
+    detectable_words,
+    difference_words,
+    interval_words,
+    needed_words,
+)
 from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.run import (
     DEFAULT_MIN_SCORED,
@@ -357,8 +362,10 @@ def _grader_lines(
         ("rows", rows),
         ("passed", passed),
         ("detectable", detectable_words(paired, say)),
+        ("needed", needed_words(paired, say)),
     ):
-        yield say(f"compare.line_{line}", words=words)
+        if words is not None:
+            yield say(f"compare.line_{line}", words=words)
     for group in grader.groups:
         yield say(
             "compare.group",

@@ -19,6 +19,12 @@ def detectable_words(paired: PairedComparison, say: Phrases | None = None) -> st
     return say("compare.power", effect=say.written(f"{paired.detectable:.2g}"))
 
 
+def needed_words(paired: PairedComparison, say: Phrases | None = None) -> str | None:
+    """Say how many rows would find a difference of this size; None where that is not known."""
+    say, rows = say or phrases(), paired.rows_needed
+    return None if rows is None else say("compare.needed", rows=say.whole(rows))
+
+
 def difference_words(paired: PairedComparison, say: Phrases | None = None) -> str:
     """Write the difference with its interval; without one where both sides are the same."""
     if not paired.difference.width:

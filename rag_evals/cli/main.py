@@ -27,7 +27,6 @@ COMMANDS = {
     "merge": "Make one run of parts of it, so that report, compare and correct work on the whole.",
     "compare": "Compare two runs row by row: the difference, its interval, and whether it could "
     "be chance.",
-    "plan": "Count the rows that a comparison or a gate needs, and what they cost.",
     "judge": "Measure a judge against people: label, agreement, correct, calibrate, tune, attack.",
     "graders": "List the graders: what they measure, what a row must have, and which run "
     "without a model.",

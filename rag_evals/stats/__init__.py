@@ -40,7 +40,6 @@ from rag_evals.stats.paired import (
     largest_changes,
     minimum_detectable_difference,
 )
-from rag_evals.stats.power import rows_to_detect
 from rag_evals.stats.prediction_powered import CorrectedMean, prediction_powered_mean
 from rag_evals.stats.repeats import majority, within_variance
 from rag_evals.stats.rogan_gladen import CorrectedRate, rogan_gladen_rate
@@ -131,7 +130,6 @@ __all__ = [
     "prediction_powered_mean",
     "rogan_gladen_rate",
     "row_likeness",
-    "rows_to_detect",
     "sampled_difference",
     "sign_flip_test",
     "spread_of",

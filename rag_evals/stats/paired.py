@@ -8,6 +8,7 @@ and the t test behind the interval; verdict, p-value and interval are those of b
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from rag_evals.errors import ConfigurationError, UnpairedScoresError
@@ -20,6 +21,9 @@ from rag_evals.stats.significance import SignificanceTest, sign_flip_test, t_tes
 
 # Below, chance alone may make a free judge look useful.
 _WORTH = 1.1
+_POWER = 0.8
+_ROUNDS = 20
+_MOST_ROWS = 1_000_000
 
 PairedVerdict = Literal["better", "worse", "not distinguishable"]
 
@@ -72,6 +76,27 @@ class PairedComparison:
         if self.difference.low > 0:
             return "better"
         return "worse" if self.difference.high < 0 else "not distinguishable"
+
+    @property
+    def rows_needed(self) -> int | None:
+        """Rows that would find a true difference as large as this one in 80 of 100 comparisons.
+
+        None where a difference is found already, where there is none, or where a million rows like
+        these would not do.
+        """
+        size = abs(self.difference.estimate)
+        if self.detectable is None or self.verdict != "not distinguishable" or size == 0:
+            return None
+        # More clusters narrow the interval by their root, and its Student quantiles a little more.
+        now = self.clusters - 1
+        need, confidence = self.clusters * (self.detectable / size) ** 2, self.difference.confidence
+        reach = partial(_reach, confidence=confidence, power=_POWER)
+        for _ in range(_ROUNDS):
+            if need > _MOST_ROWS:
+                return None
+            shrunk = reach(max(1.0, need - 1)) / reach(now)
+            need = self.clusters * (self.detectable / size * shrunk) ** 2
+        return math.ceil(need * self.samples / self.clusters)
 
     def is_worse(self, *, margin: float = 0.0) -> bool:
         """Whether the candidate is worse by more than `margin`, the whole interval says.
@@ -201,7 +226,7 @@ def minimum_detectable_difference(
     *,
     clusters: Sequence[Hashable | None] | None = None,
     confidence: float = 0.95,
-    power: float = 0.8,
+    power: float = _POWER,
 ) -> float | None:
     """Find the smallest true difference that a comparison of this size would usually see.
 
@@ -227,8 +252,12 @@ def minimum_detectable_difference(
     if error is None:
         return None
     freedom = error.degrees_of_freedom
-    reach = student_t_quantile((1 + confidence) / 2, freedom) + student_t_quantile(power, freedom)
-    return error.standard_error * reach
+    return error.standard_error * _reach(freedom, confidence=confidence, power=power)
+
+
+def _reach(freedom: float, *, confidence: float, power: float) -> float:
+    """Standard errors that a true difference must have to be found so often."""
+    return student_t_quantile((1 + confidence) / 2, freedom) + student_t_quantile(power, freedom)
 
 
 def largest_changes(

@@ -265,15 +265,3 @@ def test_fail_under_says_that_it_looks_at_the_mean(command: Command) -> None:
 
     assert "--gate decides with a stated error" in command(*asked).err
     assert "--gate" not in command(*asked, "--at", "mean").err
-
-
-def test_a_plan_says_how_many_rows(command: Command) -> None:
-    """Rows for a gate come from a run; without a question there is nothing to plan."""
-    command("grade", write_rows("d.jsonl", rows=3), "--quiet", "--out", "run")
-
-    ended = command("plan", "--baseline", "run", "--gate", "0.85")
-    assert ended.code == 0
-    assert "rows decide a gate at 0.85 (the mean of 3 rows is 1.0000)" in ended.out
-    assert command("plan", "--baseline", "run").code == 2
-    ended = command("plan", "--baseline", "run", "--detect", "0.03")
-    assert (ended.code, "all 3 differences are equal" in ended.err) == (2, True)

@@ -60,7 +60,6 @@ EVERY_RESULT: dict[str, tuple[str, ...]] = {
     "judge label": ("run",),
     "merge": ("run", "-o", "merged"),
     "compare": ("run", "other"),
-    "plan": ("--baseline", "run", "--detect", "0.1"),
     "judge agreement": ("run", "labels.jsonl"),
     "judge correct": ("run", "labels.jsonl"),
     "judge calibrate": ("--data", "a.jsonl"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rag_evals.analysis import compare, plan
+from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
 from rag_evals.run import Run
 from tests.analysis.runs import record, scores_run
@@ -100,18 +100,3 @@ def test_a_run_and_itself_pass() -> None:
 
     assert decision is not None
     assert decision.passed
-
-
-def test_a_plan_counts_rows() -> None:
-    """Two alike runs show that fewer rows are needed than one run alone can promise."""
-    scores = [n % 5 / 4 for n in range(100)]
-    first = scores_run(scores)
-    second = scores_run([min(1.0, score + 0.1 * (n % 3 == 0)) for n, score in enumerate(scores)])
-    alone, paired = plan(first, detect=0.03), plan(first, second, detect=0.03)
-
-    assert alone[0].rows is not None
-    assert paired[0].rows is not None
-    assert alone[0].rows > 20 * paired[0].rows
-    assert "fewer where they are alike" in str(alone[0])
-    (gate,) = plan(first, gate=0.55)
-    assert "rows decide a gate at 0.55 (the mean of 100 rows is 0.5000)" in str(gate)

@@ -186,6 +186,41 @@ def test_the_detectable_difference_is_found_in_four_of_five_runs() -> None:
     assert 0.7 < found / 400 < 0.9
 
 
+def test_the_rows_needed_are_those_of_normal_theory() -> None:
+    """(1.96 + 0.8416)² · 0.263 / 0.1² = 206.6 rows, and two for Student's quantiles."""
+    result = compare_paired([0.4] * 20, [1.0, 0.0] * 10)
+
+    assert result.rows_needed == pytest.approx(208, abs=1)
+    # Five documents of four rows vary by 0.25: 196.2 documents, and two for the quantiles.
+    documents = [place // 4 for place in range(20)]
+    assert compare_paired([0.4] * 20, [1.0] * 10 + [0.0] * 10, clusters=documents).rows_needed == (
+        pytest.approx(4 * 198.2, abs=4)
+    )
+
+
+def test_as_many_rows_find_the_difference_in_four_of_five_runs() -> None:
+    """The promise holds in simulated comparisons of that many rows."""
+    rng = random.Random(4)
+    pool = [0.6] * 12 + [-0.4] * 8
+    rows = compare_paired([0.4] * 20, [0.4 + change for change in pool]).rows_needed
+    assert rows is not None
+
+    found = 0
+    for _ in range(200):
+        drawn = [0.4 + rng.choice(pool) for _ in range(rows)]
+        found += compare_paired([0.4] * rows, drawn, resamples=300).verdict == "better"
+
+    assert 0.7 < found / 200 < 0.9
+
+
+def test_no_rows_are_needed_where_nothing_is_left_to_find() -> None:
+    """A difference that is found, none at all, and no spread have no such number."""
+    assert compare_paired([0.0] * 20, [1.0, 0.9] * 10).rows_needed is None
+    assert compare_paired([0.5] * 20, [1.0, 0.0] * 10).rows_needed is None
+    assert compare_paired([0.5] * 20, [0.6] * 20).rows_needed is None
+    assert compare_paired([0.5] * 20, [1.0] * 10 + [0.0] * 9 + [0.002]).rows_needed is None
+
+
 def test_the_rows_that_changed_most() -> None:
     """Positions come by size of change, either way, without rows that did not change."""
     assert largest_changes([0.5, 0.5, 0.5, 0.5], [0.6, 0.0, 0.5, 0.9]) == [1, 3, 0]

@@ -194,6 +194,7 @@ def comparison_json(compared: Comparison) -> str:
     numbers["warnings"] = compared.warnings
     for written, grader in zip(numbers["graders"], compared.graders, strict=True):
         written["verdict"] = grader.verdict
+        written["rows_needed"] = grader.paired.rows_needed
         for written_group, group in zip(written["groups"], grader.groups, strict=True):
             written_group["verdict"] = group.verdict
     return to_json(numbers).decode()
