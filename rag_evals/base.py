@@ -332,15 +332,9 @@ class ContextEvaluation(JudgedGrader[R, R]):
         self._has_cache = False
 
     def with_verifier(self, verifier: Verifier) -> Grader[R]:
-        """Return the form that asks a verifier: of a shipped prompt, or with typed questions."""
+        """Return the form of a shipped prompt that asks a verifier."""
         if not self._hardened:
             verifier = verifier.without_hardening()
-        if self._verified is None and verifier.answers_questions:
-            # Importing the package has a budget, and few programs ask a decision model.
-            from rag_evals.grading import asking_questions  # noqa: PLC0415
-
-            criteria = {criterion.name: criterion.text for criterion in self._criteria}
-            return asking_questions(self, self._prompt, self._shown, criteria, verifier)
         if self._verified is None:
             return super().with_verifier(verifier)
         form = self._verified(verifier)

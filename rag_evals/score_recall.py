@@ -43,7 +43,6 @@ class ContextRecallResult(Result):
 
     requires: ClassVar[tuple[SampleField, ...]] = ("reference", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
-    statements_of: ClassVar[SampleField] = "reference"
 
     statements: list[ReferenceStatement] = Field(
         description="Every claim of the reference, in its order."

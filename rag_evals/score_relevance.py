@@ -1,12 +1,12 @@
 """Does the answer address the question? Three aspects, each no, partly or yes."""
 
 from statistics import fmean
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from rag_evals.base import ContextEvaluation
-from rag_evals.core import Finding, InOrder, JudgeModel, Reasoning, Result, SampleField
+from rag_evals.core import Finding, JudgeModel, Reasoning, Result, SampleField
 from rag_evals.prompt import Prompt
 
 __all__ = ["AnswerRelevance", "AnswerRelevanceResult", "AspectEvaluation"]
@@ -20,9 +20,7 @@ class AspectEvaluation(JudgeModel):
     reasoning: Reasoning = Field(
         default=None, description="Why this label, in one or two sentences."
     )
-    label: Annotated[Literal["no", "partly", "yes"], InOrder] = Field(
-        description="How far the aspect holds."
-    )
+    label: Literal["no", "partly", "yes"] = Field(description="How far the aspect holds.")
 
     @property
     def value(self) -> float:

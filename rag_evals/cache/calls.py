@@ -6,7 +6,6 @@ several times. The API key, time-outs, limits, concurrency, retries, and the nam
 graders cannot change it and are left out. A cached answer is checked again when it is read.
 """
 
-import copy
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -16,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from rag_evals.cache.database import CALLS_TABLE, Database
-from rag_evals.core import Decisions, JudgeCall, JudgeReply, Meter, Usage, facts_for, fingerprint
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, facts_for, fingerprint
 from rag_evals.judge import AsyncJudge, wanted_settings
 
 _SCHEMA = f"""
@@ -72,12 +71,6 @@ class CachedJudge:
         """Who is asked for what was not asked before."""
         return self._judge
 
-    def asking(self, judge: AsyncJudge) -> "CachedJudge":
-        """Return the same cache over another judge, such as one that asks for several at once."""
-        changed = copy.copy(self)
-        changed._judge = judge
-        return changed
-
     @property
     def identity(self) -> str | None:
         """Which model of which endpoint answers; None when the judge below does not say."""
@@ -101,8 +94,7 @@ class CachedJudge:
     def keep(self, call: JudgeCall[Any], reply: JudgeReply) -> None:
         """Keep an answer of the judge for the next such call."""
         model = self._model_of(call)
-        if model is None or (isinstance(reply.parsed, Decisions) and reply.parsed.faults):
-            # What is wrong today may be right tomorrow.
+        if model is None:
             return
         tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
         key = self._key(call, model)

@@ -3,15 +3,6 @@
 from rag_evals.core.arguments import named_arguments, require_fraction, require_whole
 from rag_evals.core.chunk import Chunk, ContextInput
 from rag_evals.core.claim import Claim, as_claims, text_before
-from rag_evals.core.decisions import (
-    DecisionAnswer,
-    Decisions,
-    InOrder,
-    Question,
-    QuestionKind,
-    State,
-    state_text,
-)
 from rag_evals.core.facts import (
     ChunkId,
     SentenceId,
@@ -34,7 +25,6 @@ from rag_evals.core.finding import (
 )
 from rag_evals.core.fingerprint import fingerprint, written_out
 from rag_evals.core.flow import (
-    DecisionCall,
     Flow,
     JudgeCall,
     JudgeReply,
@@ -95,13 +85,9 @@ __all__ = [
     "ChunkId",
     "Claim",
     "ContextInput",
-    "DecisionAnswer",
-    "DecisionCall",
-    "Decisions",
     "Evidence",
     "Finding",
     "Flow",
-    "InOrder",
     "JudgeCall",
     "JudgeModel",
     "JudgeReply",
@@ -116,15 +102,12 @@ __all__ = [
     "Phrase",
     "Phrases",
     "Places",
-    "Question",
-    "QuestionKind",
     "Quote",
     "Reasoning",
     "Result",
     "Sample",
     "SampleField",
     "SentenceId",
-    "State",
     "StatementText",
     "Step",
     "StepReply",
@@ -163,7 +146,6 @@ __all__ = [
     "require_fraction",
     "require_whole",
     "result_html",
-    "state_text",
     "text_before",
     "watch",
     "watched",

@@ -1,15 +1,14 @@
 """What may a grader ask for? Steps that a driver runs, and the replies that it returns."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
 from rag_evals.core.claim import Claim
-from rag_evals.core.decisions import DecisionAnswer, Decisions, Question, State, state_text
 from rag_evals.core.verdict import Verdict
-from rag_evals.errors import JudgeOutputError, VerifierError
+from rag_evals.errors import VerifierError
 
 M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
@@ -112,64 +111,6 @@ class JudgeCall(Generic[M]):
         if isinstance(reply, JudgeReply) and isinstance(reply.parsed, self.reply_model):
             return reply.parsed
         raise TypeError(f"expected a reply of {self.reply_model.__name__}, got {reply!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionCall(JudgeCall[Decisions]):
-    """Questions to a decision model about one state; it answers with probabilities, not words.
-
-    Attributes:
-        state: What the questions are about.
-        questions: All are answered, each by its name.
-    """
-
-    state: State = ()
-    questions: tuple[Question, ...] = ()
-
-    @classmethod
-    def of(cls, state: State, questions: Sequence[Question], endpoint: str) -> "DecisionCall":
-        """Make the call that asks questions.
-
-        Args:
-            state: What they are about.
-            questions: At least one; no two share a name.
-            endpoint: Who is asked, such as `"decisions:openai/gpt-6-luna"`.
-        """
-        texts = [state_text(state), *(f"{q.name} {q.kind}\n{q.text}" for q in questions)]
-        messages = tuple(Message(role="user", content=text) for text in texts)
-        # Validators of a reply look for the number of chunks to know that a judge was asked.
-        facts = {"questions": [question.name for question in questions], "chunk_count": 0}
-        return cls(
-            messages,
-            Decisions,
-            facts,
-            endpoint=endpoint,
-            state=state,
-            questions=tuple(questions),
-        )
-
-    def in_requests(self, most: int) -> Iterator["DecisionCall"]:
-        """Yield a call for each request that it takes; every one repeats the state.
-
-        Args:
-            most: So many questions a host takes in one request.
-        """
-        for first in range(0, len(self.questions), most):
-            part = self.questions[first : first + most]
-            yield DecisionCall.of(self.state, part, str(self.endpoint))
-
-    def answers(self, reply: object) -> Mapping[str, DecisionAnswer]:
-        """Take the answers to all questions, by their names; some may be refusals.
-
-        Raises:
-            JudgeOutputError: A question has no answer that could be used.
-        """
-        found = self.read(reply)
-        if found.faults:
-            name, fault = next(iter(found.faults.items()))
-            more = f" (and {len(found.faults) - 1} more)" if len(found.faults) > 1 else ""
-            raise JudgeOutputError(f"the decision model's answer to {name!r} {fault}{more}")
-        return found.answers
 
 
 class LocalVerifier(Protocol):

@@ -152,15 +152,12 @@ class Result(JudgeModel):
     Attributes:
         requires: Fields without which there is nothing to grade.
         accepts: Further fields that the judge sees when the sample has them.
-        statements_of: The field whose sentences a decision model is asked about, where a list has
-            an element for each statement.
         numbered_sentences: The data block shows the answer sentence by sentence, each with its id.
     """
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
     accepts: ClassVar[tuple[SampleField, ...]] = ("question", "context", "reference")
     numbered_sentences: ClassVar[bool] = False
-    statements_of: ClassVar[SampleField] = "answer"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse fields whose names are taken.

@@ -74,11 +74,6 @@ class Verifier(ABC):
         return [self]
 
     @property
-    def answers_questions(self) -> bool:
-        """True when it also answers a grader's typed questions, beside deciding statements."""
-        return False
-
-    @property
     def untuned(self) -> list[str]:
         """Names of those that decide by a threshold nobody has fitted; empty for most."""
         return []

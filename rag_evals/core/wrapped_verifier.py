@@ -48,11 +48,6 @@ class WrappedVerifier(Verifier):
         return self.verifier.callers
 
     @property
-    def answers_questions(self) -> bool:
-        """What the other verifier says."""
-        return self.verifier.answers_questions
-
-    @property
     def untuned(self) -> list[str]:
         """What the other verifier says."""
         return self.verifier.untuned

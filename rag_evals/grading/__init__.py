@@ -8,7 +8,6 @@ NAMES = {
     "extract": ("Extractor", "SentenceExtractor", "StatementExtractor", "claiming_sentences"),
     "given": ("require_fields",),
     "grader": ("Grader", "default_judge", "resolve"),
-    "question_form": ("QuestionForm", "asking_questions"),
     "repeat": ("Repeated", "RepeatedResult"),
     "two_step": ("VerifiedFaithfulness",),
     "verified_result": ("VerifiedFaithfulnessResult", "VerifiedStatement"),

@@ -11,8 +11,6 @@ from rag_evals.grading.given import require_fields as require_fields
 from rag_evals.grading.grader import Grader as Grader
 from rag_evals.grading.grader import default_judge as default_judge
 from rag_evals.grading.grader import resolve as resolve
-from rag_evals.grading.question_form import QuestionForm as QuestionForm
-from rag_evals.grading.question_form import asking_questions as asking_questions
 from rag_evals.grading.repeat import Repeated as Repeated
 from rag_evals.grading.repeat import RepeatedResult as RepeatedResult
 from rag_evals.grading.two_step import VerifiedFaithfulness as VerifiedFaithfulness

@@ -35,7 +35,7 @@ NAMES = {
         "judge_for",
         "model_of",
     ),
-    "decisions": ("MOST_LEVELS", "HostLimits", "decision_limits", "is_decision_model"),
+    "decisions": ("DecisionAnswer", "DecisionCall", "Question", "most_options"),
     "deadline": ("DEFAULT_TIMEOUT_SECONDS", "check_timeout"),
     "embeddings": ("embed_texts",),
     "endpoint": ("check_endpoint",),

@@ -24,10 +24,10 @@ from rag_evals.judge.clients import judge_for as judge_for
 from rag_evals.judge.clients import model_of as model_of
 from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOUT_SECONDS
 from rag_evals.judge.deadline import check_timeout as check_timeout
-from rag_evals.judge.decisions import MOST_LEVELS as MOST_LEVELS
-from rag_evals.judge.decisions import HostLimits as HostLimits
-from rag_evals.judge.decisions import decision_limits as decision_limits
-from rag_evals.judge.decisions import is_decision_model as is_decision_model
+from rag_evals.judge.decisions import DecisionAnswer as DecisionAnswer
+from rag_evals.judge.decisions import DecisionCall as DecisionCall
+from rag_evals.judge.decisions import Question as Question
+from rag_evals.judge.decisions import most_options as most_options
 from rag_evals.judge.embeddings import embed_texts as embed_texts
 from rag_evals.judge.endpoint import check_endpoint as check_endpoint
 from rag_evals.judge.own_settings import client_settings as client_settings

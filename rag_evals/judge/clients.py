@@ -99,7 +99,7 @@ def judge_for(
                 built = _sync_clients[key] = _build(endpoint, asynchronous=False)
         if endpoint.wire != CHAT:
             return DecisionJudge(
-                built.client.client, endpoint, model, options, reply_seconds=_REPLY_SECONDS
+                built.client, endpoint, model, options, reply_seconds=_REPLY_SECONDS
             )
         build_reply_types(built.client)
         return InstructorJudge(built.client, _settings_at(endpoint, built, model, options))
@@ -135,7 +135,7 @@ async def async_judge_for(
         if built is None:
             built = kept[key] = _build(endpoint, asynchronous=True)
         if endpoint.wire != CHAT:
-            return AsyncDecisionJudge(built.client.client, endpoint, model, options)
+            return AsyncDecisionJudge(built.client, endpoint, model, options)
         return _async_judge(endpoint, built, model, options)
     if not is_async(client):
         raise ConfigurationError(
@@ -221,9 +221,8 @@ async def own_async_judge(
     )
     try:
         if endpoint.wire != CHAT:
-            sdk = built.client.client
-            decides = AsyncDecisionJudge(sdk, endpoint, model, options, limiter=limiter)
-            yield decides, built.client
+            client = built.client
+            yield AsyncDecisionJudge(client, endpoint, model, options, limiter=limiter), client
         else:
             yield _async_judge(endpoint, built, model, options), built.client
     finally:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_evals.core import (
-    DecisionCall,
     JudgeCall,
     LocalCall,
     LocalReply,
@@ -17,11 +16,10 @@ from rag_evals.core import (
     Usage,
     VerifyCall,
     phrases,
-    state_text,
 )
 from rag_evals.errors import GradingError, NotScorableError
 from rag_evals.grading import Grader
-from rag_evals.judge import decision_limits
+from rag_evals.judge import DecisionCall
 from rag_evals.run.draw import drawn_rows
 from rag_evals.run.plan import Plan
 from rag_evals.text import token_counter
@@ -89,7 +87,7 @@ def estimate(plan: Plan) -> Estimate:
     for row in drawn_rows(plan):
         rows += 1
         for grader, meter in zip(plan.graders, meters, strict=True):
-            for call in _requests(grader, row.sample):
+            for call in _first_requests(grader, row.sample):
                 calls += 1
                 meter.add(_usage_of(call, count), endpoint=call.endpoint, model=call.model)
     pairs = list(zip(plan.graders, meters, strict=True))
@@ -107,20 +105,15 @@ def estimate(plan: Plan) -> Estimate:
     )
 
 
-def _requests(grader: Grader[Any], sample: object) -> Iterator[JudgeCall[Any]]:
-    """Yield the first calls about a row; questions to a decision model as they are sent."""
+def _first_requests(grader: Grader[Any], sample: object) -> Iterator[JudgeCall[Any]]:
     for call in _first_calls(grader, sample):
-        if isinstance(call, DecisionCall):
-            yield from call.in_requests(decision_limits(str(call.endpoint)).questions)
-        else:
-            yield call
+        yield from call.in_requests() if isinstance(call, DecisionCall) else (call,)
 
 
 def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:
     """Guess the tokens of one call."""
     if isinstance(call, DecisionCall):
-        texts = [state_text(call.state), *(question.text for question in call.questions)]
-        return Usage(prompt_tokens=sum(map(count, texts)))
+        return Usage(prompt_tokens=sum(count(message["content"]) for message in call.messages))
     schema = count(str(call.reply_model.model_json_schema()))
     sent = schema + sum(count(message["content"]) for message in call.messages)
     return Usage(

@@ -101,7 +101,8 @@ class AsyncGradingSession:
             One outcome for each grader, in the order of the graders.
         """
         self._check_usable()
-        row, graders = self._row(sample), list(self._graders.values())
+        row = self._row(sample)
+        graders = self._graders.values()
         return list(await asyncio.gather(*(self.grade_row(row, grader) for grader in graders)))
 
     async def grade_row(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:

@@ -5,7 +5,7 @@ from rag_evals import lazy_names
 NAMES = {
     "cascade": ("CascadeVerifier",),
     "classifier": ("ClassifierVerifier", "HHEM"),
-    "decisions": ("STATE_TAGS", "DecisionVerifier", "rubric_part", "sample_state"),
+    "decisions": ("DecisionVerifier",),
     "guarding": (
         "Guarded",
         "GuardedSentence",

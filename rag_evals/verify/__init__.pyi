@@ -2,10 +2,7 @@
 from rag_evals.verify.cascade import CascadeVerifier as CascadeVerifier
 from rag_evals.verify.classifier import HHEM as HHEM
 from rag_evals.verify.classifier import ClassifierVerifier as ClassifierVerifier
-from rag_evals.verify.decisions import STATE_TAGS as STATE_TAGS
 from rag_evals.verify.decisions import DecisionVerifier as DecisionVerifier
-from rag_evals.verify.decisions import rubric_part as rubric_part
-from rag_evals.verify.decisions import sample_state as sample_state
 from rag_evals.verify.guarding import Guarded as Guarded
 from rag_evals.verify.guarding import GuardedSentence as GuardedSentence
 from rag_evals.verify.guarding import MinSupport as MinSupport

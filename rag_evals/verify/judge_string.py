@@ -71,7 +71,7 @@ def read_judge(spec: str) -> JudgeSpec:
             `dtype`, `revision` and `local_files_only` are the arguments of `ClassifierVerifier`.
             `yes-no:openai/MODEL` asks a checker that answers yes or no, with probabilities.
             `decisions:openai/gpt-6-luna`, `decisions:MODEL@URL` and `systemone:jev-latest` ask a
-            decision model; `?chunks=each&threshold=0.7` are the arguments of `DecisionVerifier`.
+            decision model; `?chunks=none&threshold=0.7` are the arguments of `DecisionVerifier`.
 
     Raises:
         ConfigurationError: A part is empty, an option or a provider is unknown, an endpoint stands
@@ -192,7 +192,7 @@ def _yes_no(part: str) -> Verifier:
 
 def _decisions(part: str) -> Verifier:
     # As below: few programs ask a decision model.
-    from rag_evals.verify.decisions.verifier import DecisionVerifier  # noqa: PLC0415
+    from rag_evals.verify.decisions import DecisionVerifier  # noqa: PLC0415
 
     endpoint, _, query = part.partition("?")
     options = _options_of(query, _DECISION_OPTIONS, "a decision model")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rag_evals.core import DecisionCall, Meter, Question, Usage
+from rag_evals.core import Meter, Usage
 from rag_evals.errors import (
     ConfigurationError,
     GradingError,
@@ -17,22 +17,28 @@ from rag_evals.errors import (
     JudgeUnreachableError,
     UnknownNameError,
 )
-from rag_evals.judge import AskOptions, judge_for, model_of, price_of, read_endpoint
+from rag_evals.judge import (
+    AskOptions,
+    DecisionCall,
+    Question,
+    judge_for,
+    model_of,
+    price_of,
+    read_endpoint,
+)
 from tests.scripted import Answer, EmptyBody, HttpError, Raw, Reset, Script, ScriptedJudge, Stall
 
 Start = Callable[[Script], ScriptedJudge]
 
 QUESTIONS = (
-    Question("true", "predicate", "It stands in Paris."),
-    Question("which", "choice", "Which chunk says so?", ("chunk_0", "none")),
-    Question("how", "score", "How well is it said?", ("badly", "so so", "well")),
+    Question("true", "It stands in Paris."),
+    Question("which", "Which chunk says so?", ("chunk_0", "none")),
 )
 GOOD: dict[str, Any] = {
     "true": 0.9,
     "which": {"chunk_0": 0.7, "none": 0.3},
-    "how": {"badly": 0.1, "so so": 0.2, "well": 0.7},
 }
-STATE = (("chunks", "The tower stands in Paris."), ("answer", "It does."))
+STATE = "The tower stands in Paris.\nIt does."
 WIRES = ("decisions", "systemone")
 
 
@@ -41,20 +47,18 @@ def ask(judge: ScriptedJudge, wire: str, *, reasks: int = 0, meter: Meter | None
     spec = f"{wire}:m@{judge.base_url}"
     call = DecisionCall.of(STATE, QUESTIONS, spec)
     asked = judge_for(spec, options=AskOptions(reasks=reasks))
-    return call.answers(asked.ask(call, meter or Meter(20)))
+    return call.read(asked.ask(call, meter or Meter(20))).answers
 
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_each_kind_of_question_is_answered(scripted: Start, wire: str) -> None:
-    """A probability, an option and a level come back, and what they cost; one request is made."""
+    """A probability and an option come back, and what they cost; one request is made."""
     judge = scripted(GOOD)
     meter = Meter(20)
     answers = ask(judge, wire, meter=meter)
 
     assert answers["true"].probability == 0.9
-    assert (answers["which"].choice, answers["which"].probabilities) == ("chunk_0", GOOD["which"])
-    assert (answers["how"].choice, answers["how"].score) == ("well", pytest.approx(1.6))
-    assert answers["how"].probabilities == GOOD["how"]
+    assert (answers["which"].choice, answers["which"].probability) == ("chunk_0", 0.7)
     (request,) = judge.requests
     assert request.path == f"/v1/{wire}"
     assert request.data == "The tower stands in Paris.\nIt does."
@@ -85,12 +89,6 @@ def test_the_bodies_are_those_of_the_two_wires(scripted: Start) -> None:
                 "instructions": "Which chunk says so?",
                 "choices": [{"value": "chunk_0"}, {"value": "none"}],
             },
-            {
-                "type": "score",
-                "name": "how",
-                "instructions": "How well is it said?",
-                "levels": [{"label": "badly"}, {"label": "so so"}, {"label": "well"}],
-            },
         ],
     }
     assert jev == {
@@ -102,11 +100,6 @@ def test_the_bodies_are_those_of_the_two_wires(scripted: Start) -> None:
                 "type": "choice",
                 "instructions": "Which chunk says so?",
                 "criteria": {"chunk_0": None, "none": None},
-            },
-            "how": {
-                "type": "score",
-                "instructions": "How well is it said?",
-                "criteria": ["badly", "so so", "well"],
             },
         },
     }
@@ -126,9 +119,9 @@ FAULTS: Mapping[str, tuple[Answer, str]] = {
     "yes": ({**GOOD, "true": True}, "'true' has the probability True"),
     "foreign option": (
         {**GOOD, "which": {"chunk_0": 0.4, "chunk_7": 0.6}},
-        "'which' has a probability for 'chunk_7', which was no option",
+        "'which' chooses 'chunk_7', which was no option",
     ),
-    "two faults": ({"how": "well"}, r"'true' is missing \(and 1 more\)"),
+    "two faults": ({}, r"'true' is missing \(and 1 more\)"),
 }
 
 
@@ -157,11 +150,6 @@ RAW: Mapping[str, tuple[str, Any, str]] = {
         {"answers": [{"type": "predicate", "name": None, "probability": 0.9}]},
         "one to None, which was not asked",
     ),
-    "another level": (
-        "systemone",
-        {"answers": {"how": {"type": "score", "score": 3}}},
-        "'how' has the score 3; expected a number from 0 to 2",
-    ),
     "no object": ("systemone", {"answers": {"true": 0.9}}, "'true' is 0.9, which is no object"),
     "too large for a float": (
         "systemone",
@@ -173,34 +161,10 @@ RAW: Mapping[str, tuple[str, Any, str]] = {
         {"answers": [{"type": "choice", "name": "true", "choice": "x", "probability": 0.9}]},
         "'true' is of type 'choice'; expected a predicate",
     ),
-    "an option twice": (
+    "a confidence above 1": (
         "decisions",
-        {
-            "answers": [
-                {
-                    "type": "choice",
-                    "name": "which",
-                    "choice": "none",
-                    "probabilities": [{"value": "none", "probability": 0.5}] * 2,
-                }
-            ]
-        },
-        "'which' has two probabilities for 'none'",
-    ),
-    "an option twice in an object": (
-        "systemone",
-        '{"answers": {"which": {"type": "choice", "choice": "none", '
-        '"probabilities": {"none": 0.1, "none": 0.9}}}}',
-        "'which' has two probabilities for 'none'",
-    ),
-    "probabilities of nothing": (
-        "decisions",
-        {
-            "answers": [
-                {"type": "choice", "name": "which", "choice": "none", "probabilities": [0.4, 0.6]}
-            ]
-        },
-        "'which' has 0.4 among its probabilities, without the option's name",
+        {"answers": [{"type": "choice", "name": "which", "choice": "none", "confidence": 7}]},
+        "'which' has the probability 7",
     ),
     "not a number": (
         "systemone",
@@ -218,9 +182,8 @@ def test_replies_of_another_shape_are_named(scripted: Start, fault: str) -> None
     spec = f"{wire}:m@{judge.base_url}"
     asked = tuple(one for one in QUESTIONS if f"'{one.name}'" in words) or QUESTIONS[:1]
     call = DecisionCall.of(STATE, asked, spec)
-    reply = judge_for(spec, options=AskOptions(reasks=0)).ask(call, Meter(20))
     with pytest.raises(JudgeOutputError, match=re.escape(words)):
-        call.answers(reply)
+        judge_for(spec, options=AskOptions(reasks=0)).ask(call, Meter(20))
 
 
 def test_only_what_is_wrong_is_asked_again(scripted: Start) -> None:
@@ -231,7 +194,7 @@ def test_only_what_is_wrong_is_asked_again(scripted: Start) -> None:
 
     assert answers["which"].choice == "none"
     assert answers["true"].probability == 0.9
-    assert [len(request.questions) for request in judge.requests] == [3, 1]
+    assert [len(request.questions) for request in judge.requests] == [2, 1]
     assert (meter.total.calls, meter.total.reasks) == (2, 1)
 
 
@@ -243,7 +206,7 @@ def test_a_refusal_is_an_answer_of_its_own(scripted: Start, wire: str) -> None:
 
     assert answers["true"].refusal == "scripted"
     assert answers["true"].probability is None
-    assert answers["how"].choice == "well"
+    assert answers["which"].choice == "chunk_0"
     assert len(judge.requests) == 1
 
 
@@ -263,9 +226,9 @@ def test_what_a_server_says_is_shown_short_and_without_the_key(
     spec = "decisions:openai/gpt-6-luna"
     call = DecisionCall.of(STATE, QUESTIONS[:1], spec)
     asked = judge_for(spec, options=AskOptions(reasks=0))
-    told = [call.answers(asked.ask(call, Meter(20)))["true"].refusal or ""]
+    told = [call.read(asked.ask(call, Meter(20))).answers["true"].refusal or ""]
     with pytest.raises(JudgeOutputError) as error:
-        call.answers(asked.ask(call, Meter(20)))
+        asked.ask(call, Meter(20))
     told.append(str(error.value))
 
     for words in told:
@@ -282,7 +245,7 @@ def test_a_count_of_tokens_that_is_none_costs_no_answer(scripted: Start, count: 
     spec = f"decisions:m@{judge.base_url}"
     call, meter = DecisionCall.of(STATE, QUESTIONS[:1], spec), Meter(20)
 
-    assert call.answers(judge_for(spec).ask(call, meter))["true"].probability == 0.9
+    assert call.read(judge_for(spec).ask(call, meter)).answers["true"].probability == 0.9
     assert (meter.total.prompt_tokens, meter.total.uncounted) == (0, 1)
 
 
@@ -352,11 +315,11 @@ def test_many_questions_take_several_requests(scripted: Start) -> None:
     """No request holds more than the host takes; the answers come together."""
     judge = scripted(lambda request: {one.name: 0.5 for one in request.questions})
     spec = f"decisions:m@{judge.base_url}"
-    many = [Question(f"q{number}", "predicate", "?") for number in range(401)]
+    many = [Question(f"q{number}", "?") for number in range(401)]
     call = DecisionCall.of(STATE, many, spec)
     meter = Meter(20)
 
-    assert len(call.answers(judge_for(spec).ask(call, meter))) == 401
+    assert len(call.read(judge_for(spec).ask(call, meter)).answers) == 401
     assert [len(request.questions) for request in judge.requests] == [400, 1]
     assert meter.total == Usage(2, prompt_tokens=meter.total.prompt_tokens)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rag_evals import Faithfulness, Sample, TwoStepFaithfulness, evaluate
+from rag_evals.catalog import GRADERS
 from rag_evals.core import Claim, Meter
 from rag_evals.errors import (
     ConfigurationError,
@@ -16,7 +17,13 @@ from rag_evals.errors import (
 )
 from rag_evals.grading.drivers import drive
 from rag_evals.run import estimate, make_plan
-from rag_evals.verify import CascadeVerifier, DecisionVerifier, LLMVerifier, read_judge
+from rag_evals.verify import (
+    EMBEDDED_GRADERS,
+    CascadeVerifier,
+    DecisionVerifier,
+    LLMVerifier,
+    read_judge,
+)
 from tests.conftest import EIFFEL
 from tests.scripted import JudgeRequest, Script, ScriptedJudge
 
@@ -86,16 +93,13 @@ def test_russian_is_asked_and_told_in_russian(scripted: Start) -> None:
     )
 
 
-def test_chunks_can_be_asked_one_by_one_or_not_at_all(scripted: Start) -> None:
-    """A question for each pair names every chunk that carries, the likeliest first."""
-    values = {"s0": 0.9, "s0_0": 0.6, "s0_1": 0.8, "s1": 0.9, "s1_0": 0.1, "s1_1": 0.3}
-    judge = scripted(only_asked(values))
-    each: Any = Faithfulness.grade(**EIFFEL, client=f"{LUNA}?chunks=each")
-    none: Any = Faithfulness.grade(**EIFFEL, client=f"{LUNA}?chunks=none")
+def test_chunks_need_not_be_asked_about(scripted: Start) -> None:
+    """Then a statement is one question, and has no chunk ids."""
+    judge = scripted(only_asked({"s0": 0.9, "s1": 0.9}))
+    result: Any = Faithfulness.grade(**EIFFEL, client=f"{LUNA}?chunks=none")
 
-    assert [one.supporting_chunk_ids for one in each.statements] == [[1, 0], []]
-    assert [one.supporting_chunk_ids for one in none.statements] == [[], []]
-    assert [len(request.questions) for request in judge.requests] == [6, 2]
+    assert [one.supporting_chunk_ids for one in result.statements] == [[], []]
+    assert [len(request.questions) for request in judge.requests] == [2]
 
 
 def test_more_chunks_than_options_take_several_choices(scripted: Start) -> None:
@@ -136,13 +140,12 @@ def test_a_declined_statement_fails_its_row(scripted: Start) -> None:
         Faithfulness.grade(**EIFFEL, client=LUNA)
 
 
-@pytest.mark.parametrize("chunks", ["choice", "each"])
-def test_a_declined_chunk_is_told(scripted: Start, chunks: str) -> None:
+def test_a_declined_chunk_is_told(scripted: Start) -> None:
     """The verdict stands; that no chunk is named has a reason."""
-    scripted(only_asked({"s0": 0.9, "c0_0": None, "s0_0": None, "s0_1": None}))
+    scripted(only_asked({"s0": 0.9, "c0_0": None}))
     claim = Claim("The tower is old.")
-    verifier = DecisionVerifier(LUNA, chunks=chunks)  # type: ignore[arg-type]
-    (verdict,) = drive(verifier.flow([claim], ["It is.", "It was."]), None, Meter(20))
+    flow = DecisionVerifier(LUNA).flow([claim], ["It is.", "It was."])
+    (verdict,) = drive(flow, None, Meter(20))
 
     assert (verdict.is_supported, verdict.chunk_ids) == (True, ())
     assert "P(supported) 0.90; the model declined to say which chunk carries it" in verdict.reason
@@ -267,7 +270,7 @@ def test_a_grader_with_two_steps_takes_one(scripted: Start) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        (f"{LUNA}?chunks=all", "chunks is 'all'; expected one of choice, each, none"),
+        (f"{LUNA}?chunks=all", "chunks is 'all'; expected one of choice, none"),
         (f"{LUNA}?threshold=2", "threshold is 2.0"),
         (f"{LUNA}?form=x", "no option 'form' for a decision model"),
         ("decisions:nobody/m", "no host 'nobody'"),
@@ -284,3 +287,31 @@ def test_only_a_decision_model_can_be_asked() -> None:
     """A chat model has another verifier."""
     with pytest.raises(RagEvalsError, match="names no decision model"):
         DecisionVerifier("openai/gpt-4o")
+
+
+@pytest.mark.parametrize("name", sorted(set(GRADERS) - set(EMBEDDED_GRADERS)))
+def test_a_grader_without_statements_is_refused(scripted: Start, name: str) -> None:
+    """One line says that it cannot use a decision model, and which graders can."""
+    judge = scripted(TWO)
+    with pytest.raises(ConfigurationError) as error:
+        evaluate([{**EIFFEL, "reference": "Paris."}], name, LUNA, progress=False)
+
+    assert f"grader '{name}'" in str(error.value)
+    assert "has no form for 'decisions:openai/gpt-6-luna'" in str(error.value)
+    assert "or use 'faithfulness' or 'faithfulness_two_step'" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert judge.requests == []
+
+
+def test_a_fault_is_not_cached(scripted: Start, tmp_path: Path) -> None:
+    """What is wrong today may be right tomorrow."""
+    judge = scripted([{"s0": 0.9}, TWO])
+    file = tmp_path / "cache.sqlite3"
+    (first, second) = (
+        evaluate([EIFFEL], client=LUNA, progress=False, cache=file, reasks=0, max_failures="100%")
+        for _ in range(2)
+    )
+
+    assert first.summary().failed == 1
+    assert second.summary().failed == 0
+    assert len(judge.requests) == 2
