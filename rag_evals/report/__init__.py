@@ -15,7 +15,6 @@ NAMES = {
         "report_json",
         "report_markdown",
     ),
-    "trend": ("TrendPoint", "add_to_trend", "read_trend", "trend_lines", "trend_markdown"),
 }
 """Every name of this room that others may use, by the file that has it."""
 

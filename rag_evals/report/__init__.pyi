@@ -18,10 +18,5 @@ from rag_evals.report.tables import group_cells as group_cells
 from rag_evals.report.tables import report_csv as report_csv
 from rag_evals.report.tables import report_json as report_json
 from rag_evals.report.tables import report_markdown as report_markdown
-from rag_evals.report.trend import TrendPoint as TrendPoint
-from rag_evals.report.trend import add_to_trend as add_to_trend
-from rag_evals.report.trend import read_trend as read_trend
-from rag_evals.report.trend import trend_lines as trend_lines
-from rag_evals.report.trend import trend_markdown as trend_markdown
 
 __all__: list[str]

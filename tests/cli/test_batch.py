@@ -102,7 +102,7 @@ def test_a_row_of_an_earlier_round_keeps_what_counts_against_it(scripted: Start)
 
 
 def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
-    """No trend, no JUnit file and no gate of a part; of the whole, one point, however often."""
+    """No JUnit file and no gate of a part."""
     rows = [{"id": str(n), "answer": f"Tower {n} stands.", "context": ["no"]} for n in range(12)]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     scripted(
@@ -111,12 +111,11 @@ def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
     )
     run("grade", "rows.jsonl", "--judge", "openai/gpt-4o-mini", "--quiet", "--out", "whole")
 
-    assert run(*GRADE, "--trend", "trend.jsonl", "--junit", "out.xml")[0] == 0
+    assert run(*GRADE, "--junit", "out.xml")[0] == 0
     code, said = run("batch", "collect", "run")
 
     assert (code, "4 gradings pending" in said) == (4, True), said
-    assert "JUnit file, trend and warnings wait until no grading is pending" in said
-    assert not Path("trend.jsonl").exists()
+    assert "JUnit file and warnings wait until no grading is pending" in said
     assert not Path("out.xml").exists()
     assert run("batch", "status", "run")[0] == 4
     for gate in ("--fail-if-worse", "--min-scored=0.1", "--gate=0.5"):
@@ -126,7 +125,6 @@ def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
     for _ in range(2):
         code, said = run("batch", "collect", "run")
         assert code == 0, said
-    assert Path("trend.jsonl").read_text().count("\n") == 1
     assert Path("out.xml").exists()
     assert run("batch", "status", "run")[0] == 3
     assert run("compare", "whole", "run", "--fail-if-worse")[0] == 0

@@ -1,4 +1,4 @@
-"""What `grade` leaves for a build: a JUnit file, a trend, warnings, and a summary that fits."""
+"""What `grade` leaves for a build: a JUnit file, warnings, and a summary that fits."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -92,14 +92,14 @@ def test_the_threshold_of_a_row_is_an_option(
 def test_a_gate_that_is_missed_leaves_the_files(command: Command) -> None:
     """The exit code is the gate's; with --json, standard output is JSON alone."""
     write([WRONG])
-    files = ("--junit", "out.xml", "--trend", "trend.jsonl")
 
-    ended = command("grade", "rows.jsonl", "-q", "--json", *files, "--fail-under", "0.9")
+    ended = command(
+        "grade", "rows.jsonl", "-q", "--json", "--junit", "out.xml", "--fail-under", "0.9"
+    )
 
     assert ended.code == 1
     assert json.loads(ended.out)["graders"]["faithfulness"]["mean"] == 0.5
     assert "JUnit file: out.xml" in ended.err
-    assert "trend of faithfulness: ▅ 0.50, first run" in ended.err
     assert list(cases().values()) == [["failure"]]
 
 
@@ -107,11 +107,9 @@ WRONG_OPTIONS = [
     (["--row-under", "0.5"], "--row-under 0.5 does nothing without --junit"),
     (["--junit", "out.xml", "--row-under", "9"], "--row-under '9' is neither a share"),
     (["--junit", "no/out.xml"], "--junit 'no/out.xml' cannot be written"),
-    (["--trend", "."], "--trend '.' cannot be written"),
-    (["--trend", "rows.jsonl"], "'rows.jsonl', line 1: no point of a trend"),
+    (["--junit", "."], "--junit '.' cannot be written"),
     (["--junit", "rows.jsonl"], "--junit 'rows.jsonl' would be written over the data"),
     (["--junit", "./rows.jsonl", "--json"], "would be written over the data; name another file"),
-    (["--junit", "out", "--trend", "out"], "--junit 'out' would be written over the trend"),
     (["--junit", "out.xml", "--dry-run"], "cannot be used with --junit"),
 ]
 
@@ -128,43 +126,6 @@ def test_wrong_options_are_told_before_anything_is_graded(
     assert ended.code == 2
     assert said in ended.err
     assert not Path("runs").exists()
-
-
-BROKEN_TRENDS = ["[]", '{"mean": 1}', "{", "NaN", '"\ud800"']
-
-
-@pytest.mark.parametrize("line", BROKEN_TRENDS)
-def test_a_broken_trend_names_its_line(command: Command, line: str) -> None:
-    """It is not overwritten."""
-    write([RIGHT])
-    command("grade", "rows.jsonl", "-q", "--trend", "trend.jsonl")
-    with Path("trend.jsonl").open("a", encoding="utf-8", errors="replace") as file:
-        file.write(line)
-
-    ended = command("grade", "rows.jsonl", "-q", "--trend", "trend.jsonl")
-
-    assert (ended.code, "'trend.jsonl', line 2: no point of a trend" in ended.err) == (2, True)
-
-
-def test_a_trend_says_what_changed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each run adds a point; another judge or other rows are said."""
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
-    monkeypatch.setenv("GITHUB_SHA", "abc")
-    options = ("-q", "--trend", "trend.jsonl", "--out")
-    write([RIGHT])
-    command("grade", "rows.jsonl", *options, "one")
-    again = command("grade", "rows.jsonl", *options, "two").out
-    write([RIGHT, WRONG])
-    other = command("grade", "rows.jsonl", *options, "three", "--judge", "embedded@strict").out
-
-    assert "trend of faithfulness: ▅▅ 1.00, +0.00 from 1.00\n" in again
-    assert "trend of faithfulness: ██▁ 0.75, -0.25 from 1.00; another judge; other rows" in other
-    points = [json.loads(line) for line in Path("trend.jsonl").read_text("utf-8").splitlines()]
-    assert [(one["commit"], one["mean"], one["total"]) for one in points] == [
-        ("abc", 1.0, 1), ("abc", 1.0, 1), ("abc", 0.75, 2),
-    ]  # fmt: skip
-    summary = Path("summary.md").read_text(encoding="utf-8")
-    assert "| faithfulness | ██▁ | 0.75 | -0.25 from 1.00; another judge; other rows" in summary
 
 
 def test_github_shows_the_worst_rows(

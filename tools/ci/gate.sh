@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Grade DATA into the folder KEPT (run, junit.xml, trend.jsonl), and compare it with the same folder
+# Grade DATA into the folder KEPT (run, junit.xml), and compare it with the same folder
 # of an earlier build, BASELINE. Ends with the code of `rag-evals grade`, else of `compare`.
 # JUDGE, GRADERS (with spaces), FAIL_UNDER, AT, MIN_SCORED and ROW_UNDER are options of `grade`,
 # MARGIN is that of `compare --fail-if-worse`; an empty one is left out.
@@ -8,9 +8,6 @@ set -euo pipefail
 kept=${KEPT:-rag-evals}
 baseline=${BASELINE:-rag-evals-baseline}
 mkdir -p "$kept"
-if [[ -f "$baseline/trend.jsonl" ]]; then
-    cp "$baseline/trend.jsonl" "$kept/trend.jsonl"
-fi
 
 options=()
 option() { # NAME VALUE
@@ -29,7 +26,7 @@ option --row-under "${ROW_UNDER:-}"
 
 code=0
 rag-evals grade "$DATA" --quiet --restart --out "$kept/run" --junit "$kept/junit.xml" \
-    --trend "$kept/trend.jsonl" ${options[@]+"${options[@]}"} || code=$?
+    ${options[@]+"${options[@]}"} || code=$?
 if [[ ! -f "$kept/run/manifest.json" ]]; then
     exit "$code"
 fi

@@ -19,7 +19,6 @@ from rag_evals.cli.shared.builds import (
     BuildOutputs,
     JunitFile,
     RowUnder,
-    TrendFile,
     asked_of_build,
 )
 from rag_evals.cli.shared.carrying import run_or_exit
@@ -181,7 +180,6 @@ def grade(
     ] = False,
     junit: JunitFile = None,
     row_under: RowUnder = None,
-    trend: TrendFile = None,
     json_output: JsonForTable = False,
     quiet: Quiet = False,
     concurrency: Annotated[
@@ -230,11 +228,11 @@ def grade(
       rag-evals grade answers.jsonl --gate 0.85 --stop-early
       rag-evals grade answers.jsonl --fail-under 0.9 --json
       rag-evals grade answers.jsonl --fail-under 0.8 --at lower --count empty_context=0
-      rag-evals grade answers.jsonl --junit out.xml --row-under 0.5 --trend trend.jsonl
+      rag-evals grade answers.jsonl --junit out.xml --row-under 0.5
       rag-evals grade answers.xlsx --sheet Answers --report
     """
     gates = asked_gates(gate, error, fail_under, at, min_scored, parsed_counts(count))
-    build = asked_of_build(junit, row_under, trend, gates.count, data, dry_run=dry_run)
+    build = asked_of_build(junit, row_under, gates.count, data, dry_run=dry_run)
     _check_dry_run(dry_run, a_gate=gates, by=by, report=report, restart=restart)
     batches = asked_batches(context, data, batch, wait, (stop_early, sample, budget))
     options: RunOptions = {

@@ -54,7 +54,8 @@ def _show_stored(
 ) -> None:
     if view.by is not None:
         show_groups(stored, view, on_stderr=on_stderr)
-    append_step_summary(stored, view, build.leave(stored, view.say, on_stderr=on_stderr))
+    build.leave(stored, view.say, on_stderr=on_stderr)
+    append_step_summary(stored, view)
     if report and stored.folder is not None:
         path = write_private(stored.folder / "report.html", report_html(stored, view=view))
         echo(view.say("terminal.report", path=path), err=on_stderr)

@@ -1,4 +1,4 @@
-"""What does `grade` leave for a build? A JUnit file, a trend, and warnings on GitHub's page."""
+"""What does `grade` leave for a build? A JUnit file, and warnings on GitHub's page."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -10,14 +10,7 @@ import typer
 
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
-from rag_evals.report import (
-    TrendPoint,
-    add_to_trend,
-    build_warnings,
-    junit_xml,
-    read_trend,
-    trend_lines,
-)
+from rag_evals.report import build_warnings, junit_xml
 from rag_evals.report.terminal.screen import echo
 from rag_evals.run import Run, parse_share
 
@@ -46,16 +39,6 @@ RowUnder = Annotated[
     ),
 ]
 
-TrendFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--trend",
-        metavar="FILE",
-        help="Add the means to this file of earlier runs, and show the last ones.",
-        rich_help_panel=_PANEL,
-    ),
-]
-
 
 @dataclass(frozen=True, slots=True)
 class BuildOutputs:
@@ -64,23 +47,21 @@ class BuildOutputs:
     Attributes:
         junit: The JUnit file, or None.
         under: Scores under this are failures and warnings.
-        trend: The file of earlier runs, or None.
         count: Numbers for reasons of rows without a score.
         warns: Whether this is a build of GitHub, which shows warnings.
     """
 
     junit: Path | None
     under: float
-    trend: Path | None
     count: Mapping[str, float]
     warns: bool
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
-        return self.junit is not None or self.trend is not None or self.warns
+        return self.junit is not None or self.warns
 
-    def leave(self, run: Run, say: Phrases, *, on_stderr: bool) -> list[TrendPoint]:
-        """Write the files, print the warnings, and return the points of the trend.
+    def leave(self, run: Run, say: Phrases, *, on_stderr: bool) -> None:
+        """Write the file and print the warnings.
 
         Args:
             run: A finished run that was kept.
@@ -90,23 +71,18 @@ class BuildOutputs:
         if run.summary().pending:
             # A build that shows them would take a part for the whole.
             echo(say("terminal.build_waits"), err=True)
-            return []
+            return
         if self.junit is not None:
             _write(self.junit, junit_xml(run, self.under, self.count))
             echo(say("terminal.junit", path=self.junit), err=on_stderr)
-        points = [] if self.trend is None else add_to_trend(self.trend, run)
-        for line in trend_lines(points, say):
-            echo(line, err=on_stderr)
         # GitHub reads commands from both streams.
         for line in build_warnings(run, self.under) if self.warns else ():
             echo(line, err=True)
-        return points
 
 
 def asked_of_build(
     junit: Path | None,
     row_under: str | None,
-    trend: Path | None,
     count: Mapping[str, float],
     data: str,
     *,
@@ -117,38 +93,32 @@ def asked_of_build(
     Raises:
         ConfigurationError: A file cannot be written there, `--row-under` is no share, or it would
             do nothing; a dry run has no numbers to leave.
-        DataError: The file of the trend is none.
     """
     warns = os.environ.get(ON_GITHUB) == "true"
     if row_under is not None and junit is None and not warns:
         raise ConfigurationError(f"--row-under {row_under} does nothing without --junit")
-    for name, path in (("--junit", junit), ("--trend", trend)):
-        if path is not None and dry_run:
-            raise ConfigurationError(
-                f"--dry-run grades nothing, so it cannot be used with {name}; leave one of them out"
-            )
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
-            raise ConfigurationError(
-                f"{name} {str(path)!r} cannot be written; expected a file in a folder that exists"
-            )
     if junit is not None:
-        _require_own_file(junit, {"the data": data, "the trend": trend})
-    if trend is not None:
-        read_trend(trend)
+        _check_file(junit, data, dry_run=dry_run)
     try:
         under = _ANYTHING_WRONG if row_under is None else parse_share(row_under)
     except ConfigurationError as error:
         raise ConfigurationError(f"--row-under {error}") from None
-    return BuildOutputs(junit, under, trend, count, warns)
+    return BuildOutputs(junit, under, count, warns)
 
 
-def _require_own_file(junit: Path, others: Mapping[str, str | Path | None]) -> None:
-    """Refuse to write the JUnit file over what the same command reads."""
-    for what, other in others.items():
-        if other is not None and os.path.realpath(junit) == os.path.realpath(other):
-            raise ConfigurationError(
-                f"--junit {str(junit)!r} would be written over {what}; name another file"
-            )
+def _check_file(junit: Path, data: str, *, dry_run: bool) -> None:
+    if dry_run:
+        raise ConfigurationError(
+            "--dry-run grades nothing, so it cannot be used with --junit; leave one of them out"
+        )
+    if junit.is_dir() or not junit.parent.is_dir():
+        raise ConfigurationError(
+            f"--junit {str(junit)!r} cannot be written; expected a file in a folder that exists"
+        )
+    if os.path.realpath(junit) == os.path.realpath(data):
+        raise ConfigurationError(
+            f"--junit {str(junit)!r} would be written over the data; name another file"
+        )
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

@@ -1,17 +1,14 @@
 """Does a build want a summary? GitHub names a file for it; the numbers are added as Markdown."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from rag_evals.analysis import Comparison
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import (
-    TrendPoint,
     View,
     comparison_markdown,
     report_markdown,
-    trend_markdown,
 )
 from rag_evals.run import Run
 
@@ -20,15 +17,12 @@ VARIABLE = "GITHUB_STEP_SUMMARY"
 _MOST_BYTES = 1_000_000
 
 
-def append_step_summary(
-    shown: Run | Comparison, view: View | None = None, trend: Sequence[TrendPoint] = ()
-) -> None:
+def append_step_summary(shown: Run | Comparison, view: View | None = None) -> None:
     """Add a run or a comparison to the summary of a build step; does nothing outside of a build.
 
     Args:
         shown: What to add.
         view: Groups and bands of a run, and the reader's language.
-        trend: Earlier runs, and this one.
 
     Raises:
         ConfigurationError: The file cannot be written.
@@ -39,8 +33,6 @@ def append_step_summary(
     say = (view or View()).say
     if isinstance(shown, Run):
         title, text = say("table.scores"), report_markdown(shown, view=view)
-        if trend:
-            text = f"{trend_markdown(trend, say)}\n{text}"
     else:
         title, text = say("table.comparison"), comparison_markdown(shown, view=view)
     try:
