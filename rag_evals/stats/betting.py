@@ -26,6 +26,8 @@ _BISECTIONS = 20
 _MOST_DISTINCT = 2_000
 _GRAIN = 4_000
 _MOST_ROWS_TOLD = 1_000_000
+# Below, a gate is 0: odds at a smaller one overflow.
+_LEAST_GATE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def gate_test(
 
     Args:
         scores: Numbers from 0 to 1, one per row, in any order.
-        gate: The mean that is asked for, 0 to 1.
+        gate: The mean that is asked for, 0 to 1; below 1e-9 it is taken for 0, which all reach.
         error: Chance of a wrong answer, as a fraction.
         fail_error: The same for "failed", where it is less; as for one of several graders.
         clusters: The document or conversation of each row; None means independent rows.
@@ -88,7 +90,7 @@ def gate_test(
     above = _Independent.of(units)
     below = _Independent.of([(rows - total, rows) for total, rows in units])
     verdict: GateVerdict = "not decided"
-    if gate <= 0 or above.log_wealth(gate) >= -math.log(error):
+    if gate < _LEAST_GATE or above.log_wealth(gate) >= -math.log(error):
         verdict = "passed"
     elif below.log_wealth(1 - gate) >= -math.log(fail_error):
         verdict = "failed"
@@ -207,7 +209,7 @@ class SequentialGate:
         fail_error = _checked_errors(error, fail_error)
         self.gate = gate
         self.population = population
-        self.verdict: GateVerdict = "passed" if gate <= 0 else "not decided"
+        self.verdict: GateVerdict = "passed" if gate < _LEAST_GATE else "not decided"
         self._errors = (error, fail_error)
         self._scores: list[float | None] = []
         self._above = _Drawn(gate, population)

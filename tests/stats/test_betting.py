@@ -53,6 +53,18 @@ def test_what_rows_show(scores: list[float], gate: float, verdict: str) -> None:
     assert gate_test(scores, gate).verdict == verdict
 
 
+@pytest.mark.parametrize("gate", [5e-324, 1e-300, 9e-10])
+@pytest.mark.parametrize("scores", [[0.0], [5e-324], [1.0, 5e-324]])
+def test_a_gate_next_to_0_is_reached_by_all(scores: list[float], gate: float) -> None:
+    """Odds at such a gate overflow: it is taken for 0, also for rows that are drawn."""
+    test, watch = gate_test(scores, gate), SequentialGate(gate, 9)
+    for score in scores:
+        watch.add(score)
+
+    assert (test.verdict, watch.verdict) == ("passed", "passed")
+    assert (test.gate, test.more_rows) == (gate, None)
+
+
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0, 1))
 def test_the_bounds_and_the_verdict_say_the_same(scores: list[float], gate: float) -> None:
     """Passed is said exactly where the lower bound is above the gate; order changes nothing."""
