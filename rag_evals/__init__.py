@@ -54,7 +54,6 @@ NAMES = {
         "Outcome",
         "Progress",
         "Run",
-        "StoredRun",
         "Summary",
         "aevaluate",
         "astream",

@@ -14,7 +14,6 @@ from rag_evals.analysis.matching import (
     match_labels,
     why_nothing_fits,
 )
-from rag_evals.analysis.tables_html import bounded_table, confusion_words, notes_html, words_or
 from rag_evals.analysis.wording import interval_words
 from rag_evals.core import named_arguments
 from rag_evals.errors import DataError
@@ -76,9 +75,6 @@ class LevelAgreement:
         """One line: what was measured, and how well the judge does."""
         return f"LevelAgreement({_measured_words(self)})"
 
-    def _repr_html_(self) -> str:
-        return _tables_html([self])
-
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
@@ -124,10 +120,6 @@ class PeopleAgreement:
         found = {table.grader: _labels_and_scores(table) for table in rows}
         return plot_calibration(found, axes, language=language)
 
-    def _repr_html_(self) -> str:
-        left_out = [f"left out: {count} {label}" for label, count in _left_out(self).items()]
-        return _tables_html(self.tables) + notes_html(left_out)
-
 
 def _labels_and_scores(table: LevelAgreement) -> tuple[list[bool], list[float]]:
     """Read from the curve how many rows of each score people call right, and how many wrong."""
@@ -142,25 +134,10 @@ def _labels_and_scores(table: LevelAgreement) -> tuple[list[bool], list[float]]:
     return labels, scores
 
 
-def _tables_html(tables: Sequence[LevelAgreement]) -> str:
-    head = ("grader", "labelled", "judge and people", "balanced accuracy", "kappa", "AUROC")
-    rows = [
-        (
-            table.grader if table.group is None else f"{table.grader}: {table.group}",
-            f"{table.units} {table.noun}",
-            confusion_words(table.agreement.confusion),
-            words_or(table.agreement.balanced_accuracy),
-            words_or(table.agreement.kappa),
-            words_or(table.auroc, ""),
-        )
-        for table in tables
-    ]
-    return bounded_table(head, rows, noun="groups")
-
-
 def _measured_words(table: LevelAgreement) -> str:
     name = table.grader if table.group is None else f"{table.grader}: {table.group}"
-    accuracy = words_or(table.agreement.balanced_accuracy)
+    found = table.agreement.balanced_accuracy
+    accuracy = "unknown" if found is None else interval_words(found)
     return f"{name}, {table.units} {table.noun}, balanced accuracy {accuracy}"
 
 

@@ -46,11 +46,6 @@ class JudgeQuality:
         """One line: how well the judge agrees with people."""
         return f"JudgeQuality({self.agreement!r})"
 
-    def _repr_html_(self) -> str:
-        summary: str = self.summary._repr_html_()
-        measured: str = self.agreement._repr_html_()
-        return summary + measured
-
 
 @named_arguments
 def calibrate(

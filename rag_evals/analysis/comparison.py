@@ -11,7 +11,6 @@ from rag_evals.analysis.compared import (
     ScoredOnce,
     adjusted_verdict,
 )
-from rag_evals.analysis.tables_html import bounded_table, notes_html
 from rag_evals.analysis.wording import (
     detectable_words,
     difference_words,
@@ -39,7 +38,7 @@ from rag_evals.stats import (
     PassFailTest,
     SampledDifference,
 )
-from rag_evals.text import html_head
+from rag_evals.text import MOST_ITEMS, and_more, html_head, html_note, html_table
 
 _ROWS_SHOWN = 10
 
@@ -84,28 +83,6 @@ class GraderComparison:
     def __repr__(self) -> str:
         """One line: the grader, the verdict and the difference."""
         return f"GraderComparison({_short_words(self)})"
-
-    def _repr_html_(self) -> str:
-        groups = [
-            (
-                group.group or "(none)",
-                str(group.paired.samples),
-                difference_words(group.paired),
-                group_verdict_words(group),
-            )
-            for group in self.groups
-        ]
-        head = ("group", "rows", "difference", "verdict")
-        by_group = bounded_table(head, groups, noun="groups") if groups else ""
-        rows = [
-            (row.sample_id, f"{row.baseline:.2f}", f"{row.candidate:.2f}") for row in self.changed
-        ]
-        changed = (
-            bounded_table(("row", "baseline", "candidate"), rows, caption="changed most")
-            if rows
-            else ""
-        )
-        return f"{_graders_html([self])}{by_group}{changed}"
 
     @property
     def verdict(self) -> PairedVerdict:
@@ -241,28 +218,55 @@ class Comparison:
         return plot_differences(found, axes, language=language)
 
     def _repr_html_(self) -> str:
-        names = f"{self.baseline} to {self.candidate}"
-        one = self.graders[0]._repr_html_() if len(self.graders) == 1 else ""
-        several = "" if one else _graders_html(self.graders)
+        head = ("grader", "verdict", "rows", "baseline", "candidate", "difference", "p")
+        tables = [_bounded_table(head, [_html_row(one) for one in self.graders], "graders")]
+        if len(self.graders) == 1:
+            tables += _details_html(self.graders[0])
         unscored = [f"{each.grader}: nothing to compare ({each.why})" for each in self.unscored]
-        return html_head(names) + one + several + notes_html([*self.warnings, *unscored])
+        notes = [f"note: {note}" for note in (*self.warnings, *unscored)]
+        left_out = and_more(len(notes), MOST_ITEMS, "notes")
+        below = map(html_note, [*notes[:MOST_ITEMS], left_out])
+        return "".join([html_head(f"{self.baseline} to {self.candidate}"), *tables, *below])
 
 
-def _graders_html(graders: Sequence[GraderComparison]) -> str:
-    head = ("grader", "verdict", "rows", "baseline", "candidate", "difference", "p")
-    rows = [
-        (
-            grader.grader,
-            verdict_words(grader),
-            coverage_words(grader.coverage),
-            interval_words(grader.baseline),
-            interval_words(grader.candidate),
-            difference_words(grader.paired),
-            f"{grader.adjusted_p:.2g}",
-        )
-        for grader in graders
+def _html_row(grader: GraderComparison) -> list[str]:
+    return [
+        grader.grader,
+        verdict_words(grader),
+        coverage_words(grader.coverage),
+        interval_words(grader.baseline),
+        interval_words(grader.candidate),
+        difference_words(grader.paired),
+        f"{grader.adjusted_p:.2g}",
     ]
-    return bounded_table(head, rows, noun="graders")
+
+
+def _details_html(grader: GraderComparison) -> Iterator[str]:
+    """Yield the groups, and the rows that changed most."""
+    if grader.groups:
+        groups = [
+            (
+                group.group or "(none)",
+                str(group.paired.samples),
+                difference_words(group.paired),
+                group_verdict_words(group),
+            )
+            for group in grader.groups
+        ]
+        yield _bounded_table(("group", "rows", "difference", "verdict"), groups, "groups")
+    if grader.changed:
+        rows = [
+            (row.sample_id, f"{row.baseline:.2f}", f"{row.candidate:.2f}") for row in grader.changed
+        ]
+        yield _bounded_table(("row", "baseline", "candidate"), rows, "rows", "changed most")
+
+
+def _bounded_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], noun: str, caption: str = ""
+) -> str:
+    """Write the first rows of a table, and how many more there are."""
+    more = and_more(len(rows), MOST_ITEMS, noun)
+    return html_table(head, rows[:MOST_ITEMS], caption=caption, left_out=more)
 
 
 def _short_words(grader: GraderComparison) -> str:

@@ -8,7 +8,6 @@ from typing import TypeVar
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.labels import read_labels
 from rag_evals.analysis.matching import Matched, Unit, match_labels
-from rag_evals.analysis.tables_html import bounded_table
 from rag_evals.analysis.wording import interval_words
 from rag_evals.core import named_arguments
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
@@ -56,9 +55,6 @@ class Correction:
         """One line: the number, as judged and as corrected."""
         return f"Correction({': '.join(_cells(self)[:2])}, judge {', '.join(_cells(self)[3:])})"
 
-    def _repr_html_(self) -> str:
-        return _corrections_html([self])
-
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
@@ -79,14 +75,6 @@ class Corrections:
     def __repr__(self) -> str:
         """One line: each number, as judged and as corrected."""
         return f"Corrections({'; '.join(map(repr, self.corrections))})"
-
-    def _repr_html_(self) -> str:
-        return _corrections_html(self.corrections)
-
-
-def _corrections_html(corrections: Sequence[Correction]) -> str:
-    head = ("grader", "number", "labelled", "judge", "labels alone", "corrected")
-    return bounded_table(head, [_cells(one) for one in corrections], noun="numbers")
 
 
 def _cells(one: Correction) -> list[str]:

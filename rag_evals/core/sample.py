@@ -8,7 +8,7 @@ from rag_evals.core.chunk import Chunk, ContextInput, chunks_from
 from rag_evals.core.fingerprint import fingerprint, fingerprint_of_texts
 from rag_evals.core.plain_text import required_text, text_of
 from rag_evals.errors import DataError
-from rag_evals.text import MOST_ITEMS, and_more, html_table, shortened
+from rag_evals.text import shortened
 
 _ID_DIGITS = 16
 
@@ -61,13 +61,6 @@ class Sample:
     def __repr__(self) -> str:
         """One line; long texts are cut, and chunks counted."""
         return f"Sample({', '.join(f'{name}={value}' for name, value in self._parts())})"
-
-    def _repr_html_(self) -> str:
-        rows = [(name, value) for name, value in self._parts() if name != "context"]
-        shown = self.context[:MOST_ITEMS]
-        rows += [(f"chunk {chunk.id}", repr(shortened(chunk.text))) for chunk in shown]
-        more = and_more(len(self.context), len(shown), "chunks")
-        return html_table((), rows, caption="Sample", left_out=more)
 
     def _parts(self) -> list[tuple[str, str]]:
         texts = {

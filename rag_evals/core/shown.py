@@ -2,10 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from rag_evals.core.finding import CONTRADICTED, Finding
 from rag_evals.core.phrases import Phrases, notebook_phrases, phrases
-from rag_evals.text import MOST_ITEMS, Tone, html_head, html_item, html_note, shortened
+from rag_evals.text import MOST_ITEMS, html_head, html_note, html_text, shortened
+
+_Tone = Literal["good", "bad", "wrong", "plain"]
+# Nearly transparent: the text stays readable on a light and on a dark page.
+_COLOURS: dict[_Tone, str] = {
+    "good": "46,160,67",
+    "bad": "229,83,75",
+    "wrong": "163,59,176",
+    "plain": "128,128,128",
+}
 
 
 def findings_line(findings: Iterable[Finding], say: Phrases | None = None) -> str:
@@ -30,7 +40,7 @@ def findings_lines(findings: Iterable[Finding]) -> list[str]:
     ]
 
 
-def findings_html(findings: Sequence[Finding]) -> str:
+def _findings_html(findings: Sequence[Finding]) -> str:
     """Write findings as coloured lines; of many, those that count against the score come first.
 
     Args:
@@ -40,7 +50,7 @@ def findings_html(findings: Sequence[Finding]) -> str:
     shown = [findings[place] for place in sorted(places[:MOST_ITEMS])]
     say = notebook_phrases()
     items = "".join(
-        html_item(_tone(one), say.text(one.text), _label(one, say), _notes(one, say))
+        _item_html(_tone(one), say.text(one.text), _label(one, say), _notes(one, say))
         for one in shown
     )
     return items + html_note(more_said("findings", len(findings), len(shown), say))
@@ -72,10 +82,21 @@ def result_html(
     say = notebook_phrases()
     shown = "".join(html_note(say("notebook.warning", text=one)) for one in warnings[:MOST_ITEMS])
     more = html_note(more_said("warnings", len(warnings), MOST_ITEMS, say))
-    return f"<div>{html_head(name, rest)}{findings_html(findings)}{shown}{more}</div>"
+    return f"<div>{html_head(name, rest)}{_findings_html(findings)}{shown}{more}</div>"
 
 
-def _tone(finding: Finding) -> Tone:
+def _item_html(tone: _Tone, text: str, label: str, notes: Iterable[str]) -> str:
+    """Write one coloured line with its label, and notes below it; all are plain text."""
+    colour = _COLOURS[tone]
+    below = "".join(f"<br><small>{html_text(note)}</small>" for note in notes if note)
+    return (
+        f'<div style="margin:2px 0;padding:1px 8px;border-left:4px solid rgb({colour});'
+        f'background:rgba({colour},.15)">{html_text(text)} <small><b>{html_text(label)}</b>'
+        f"</small>{below}</div>"
+    )
+
+
+def _tone(finding: Finding) -> _Tone:
     if finding.label == CONTRADICTED:
         return "wrong"
     if finding.verdict is None and finding.support is None:

@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
@@ -24,7 +24,6 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.grading.drivers import drive, drive_async
 from rag_evals.grading.fixed import FixedOnceMade
 from rag_evals.grading.given import sample_of
-from rag_evals.grading.shown import grader_html, grader_line
 from rag_evals.judge import (
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
@@ -158,10 +157,24 @@ class Grader(FixedOnceMade, Generic[R]):
 
     def __repr__(self) -> str:
         """One line: the name, the fields it needs, and what was set on it."""
-        return grader_line(self)
+        named = repr(str(getattr(self, "name", None) or type(self).__name__))
+        *first, last = self.requires or ("nothing",)
+        needs = f"{', '.join(first)} and {last}" if first else last
+        own = (f"{name} {value}" for name, value in self._own_parts())
+        return f"{type(self).__name__}({', '.join([named, f'needs {needs}', *own])})"
 
-    def _repr_html_(self) -> str:
-        return grader_html(self)
+    def _own_parts(self) -> Iterator[tuple[str, str]]:
+        """Yield what was set on this grader, and who decides beside the judge."""
+        if self.model:
+            yield "model", self.model
+        verifier = getattr(self, "verifier", None)
+        if verifier is not None:
+            yield "verifier", str(getattr(verifier, "name", verifier))
+        language = getattr(self, "language", None)
+        if language:
+            yield "language", language
+        if self.settings:
+            yield "settings", ", ".join(f"{name}={value}" for name, value in self.settings.items())
 
     def check(self) -> None:
         """Find out before the first call whether it can work; nothing to find out for most.

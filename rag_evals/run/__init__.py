@@ -38,7 +38,7 @@ from rag_evals.run.plots import plot_calibration, plot_differences
 from rag_evals.run.progress import Progress, Report, reporting
 from rag_evals.run.repeats import RepeatNumbers
 from rag_evals.run.results import StoredResult
-from rag_evals.run.run import Run, StoredRun, load_run
+from rag_evals.run.run import Run, load_run
 from rag_evals.run.runner import aevaluate, aexecute, evaluate, execute
 from rag_evals.run.sampled import (
     FEWEST_SAMPLED,
@@ -92,7 +92,6 @@ __all__ = [
     "Status",
     "StopRule",
     "StoredResult",
-    "StoredRun",
     "StoredSample",
     "Summary",
     "TableGrader",

@@ -14,10 +14,8 @@ from rag_evals.core import (
     Phrases,
     Usage,
     findings_of,
-    notebook_phrases,
     phrases,
     read_findings,
-    result_html,
 )
 from rag_evals.dataset import NumberedSample
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
@@ -115,11 +113,6 @@ class Outcome(Generic[R_co]):
     def __repr__(self) -> str:
         """One line: the row, the grader, and how it ended."""
         return f"Outcome({shortened(self.sample_id, 60)!r}, {self.grader}: {self.words()})"
-
-    def _repr_html_(self) -> str:
-        say = notebook_phrases()
-        rest = f"{say.named('graders', self.grader)}: {self.words(say)}"
-        return result_html(self.sample_id, rest, self.findings, self.warnings)
 
     def to_line(self) -> bytes:
         """Return one line of JSON, with its end."""

@@ -19,8 +19,8 @@ from rag_evals.run.outcome import Outcome
 from rag_evals.run.plots import plot_records
 from rag_evals.run.sampled import free_folder
 from rag_evals.run.scores import GraderOutcomes, ScoreNumbers
-from rag_evals.run.shown import lowest_html
 from rag_evals.run.summary import GraderSummary, Summary, summary_html
+from rag_evals.run.summary_html import lowest_html
 from rag_evals.run.tables import Shape, rows_of_run
 
 
@@ -309,7 +309,3 @@ def load_run(run: str | os.PathLike[str] | Run) -> Run:
         samples=kept.samples,
         left_out=kept.left_out,
     )
-
-
-StoredRun = Run
-"""The name that a run read from its folder had."""

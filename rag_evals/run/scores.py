@@ -6,7 +6,6 @@ from typing import overload
 
 from rag_evals.run.design import Design
 from rag_evals.run.outcome import Outcome
-from rag_evals.run.shown import lowest_html
 from rag_evals.run.summary import GraderSummary
 from rag_evals.stats import Interval
 
@@ -96,10 +95,6 @@ class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
     def __repr__(self) -> str:
         """One line."""
         return f"GraderOutcomes({self})"
-
-    def _repr_html_(self) -> str:
-        table: str = self._numbers()._repr_html_()
-        return f"{table}{lowest_html(self._outcomes)}"
 
     def _numbers(self) -> GraderSummary:
         summary = GraderSummary(self.grader, design=self._design)

@@ -118,9 +118,6 @@ class GraderSummary:
         """One line."""
         return f"GraderSummary({self.line()})"
 
-    def _repr_html_(self) -> str:
-        return graders_html([self])
-
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
         if outcome.score is not None:

@@ -1,9 +1,11 @@
-"""How does a notebook show the numbers of a run? As one small table, everything escaped."""
+"""What a notebook shows of a run: its numbers and its lowest rows, as small tables."""
 
-from collections.abc import Iterable
+import heapq
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from rag_evals.core import Phrases, notebook_phrases
+from rag_evals.core import Phrases, more_said, notebook_phrases
+from rag_evals.run.outcome import Outcome
 from rag_evals.stats import DEFAULT_BANDS, Interval
 from rag_evals.text import html_table
 
@@ -11,6 +13,8 @@ _HEAD = (
     *("table.grader", "table.score", "table.95", "notebook.median", "notebook.spread"),
     *("notebook.lowest", "notebook.highest", "table.scored", "table.bands"),
 )
+
+_MOST_ROWS = 5
 
 
 class Numbers(Protocol):
@@ -72,3 +76,31 @@ def _worst(of_grader: Numbers, say: Phrases) -> str:
     if worst is None:
         return ""
     return say("summary.failed_as_zero", mean=say.number(worst, 3), percent=say.percent(worst))
+
+
+def lowest_html(outcomes: Sequence[Outcome]) -> str:
+    """Write the failed outcomes, then the lowest scores; a few, and how many there are more.
+
+    Args:
+        outcomes: All of them; those that are not scorable, or have the full score, are left out.
+    """
+    low = [one for one in outcomes if one.status == "failed" or (one.score or 0) < 1]
+    low = [one for one in low if one.status != "not_scorable"]
+    if not low:
+        return ""
+    first = heapq.nsmallest(_MOST_ROWS, low, key=lambda one: -1 if one.score is None else one.score)
+    say = notebook_phrases()
+    rows = [
+        (one.sample_id, say.named("graders", one.grader), one.words(say), _against(one))
+        for one in first
+    ]
+    names = ("table.row", "table.grader", "notebook.outcome", "notebook.against")
+    more = more_said("rows", len(low), len(first), say)
+    return html_table(
+        list(map(say, names)), rows, caption=say("notebook.lowest_rows"), left_out=more
+    )
+
+
+def _against(outcome: Outcome) -> str:
+    """List what lowers the score of an outcome."""
+    return " · ".join(one.text for one in outcome.findings if one.counts_against)

@@ -51,11 +51,8 @@ NAMES = {
     "sentences": ("Span", "split_sentences"),
     "small_html": (
         "MOST_ITEMS",
-        "Tone",
         "and_more",
-        "html_folded",
         "html_head",
-        "html_item",
         "html_note",
         "html_table",
         "html_text",

@@ -44,11 +44,8 @@ from rag_evals.text.screen import printable as printable
 from rag_evals.text.sentences import Span as Span
 from rag_evals.text.sentences import split_sentences as split_sentences
 from rag_evals.text.small_html import MOST_ITEMS as MOST_ITEMS
-from rag_evals.text.small_html import Tone as Tone
 from rag_evals.text.small_html import and_more as and_more
-from rag_evals.text.small_html import html_folded as html_folded
 from rag_evals.text.small_html import html_head as html_head
-from rag_evals.text.small_html import html_item as html_item
 from rag_evals.text.small_html import html_note as html_note
 from rag_evals.text.small_html import html_table as html_table
 from rag_evals.text.small_html import html_text as html_text

@@ -2,24 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Literal
 
 from rag_evals.text.screen import printable
 
 MOST_ITEMS = 10
 """Rows or findings that a notebook shows of one value; the rest is counted."""
 
-Tone = Literal["good", "bad", "wrong", "plain"]
-"""What the colour of an item says; its words say it too."""
-
 _LONGEST = 160
-# Nearly transparent: the text stays readable on a light and on a dark page.
-_COLOURS: dict[Tone, str] = {
-    "good": "46,160,67",
-    "bad": "229,83,75",
-    "wrong": "163,59,176",
-    "plain": "128,128,128",
-}
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:
@@ -56,17 +45,6 @@ def html_table(
     return f"<table>{named}{shown_head}<tbody>{body}</tbody></table>{html_note(left_out)}"
 
 
-def html_item(tone: Tone, text: str, label: str, notes: Iterable[str] = ()) -> str:
-    """Write one coloured line with its label, and notes below it; all are plain text."""
-    colour = _COLOURS[tone]
-    below = "".join(f"<br><small>{html_text(note)}</small>" for note in notes if note)
-    return (
-        f'<div style="margin:2px 0;padding:1px 8px;border-left:4px solid rgb({colour});'
-        f'background:rgba({colour},.15)">{html_text(text)} <small><b>{html_text(label)}</b>'
-        f"</small>{below}</div>"
-    )
-
-
 def html_head(name: str, rest: str = "") -> str:
     """Write the first line of a value: its name, and what there is to say."""
     return f"<div><b>{html_text(name)}</b> {html_text(rest)}</div>"
@@ -75,15 +53,6 @@ def html_head(name: str, rest: str = "") -> str:
 def html_note(text: str) -> str:
     """Write a small line of plain text; nothing for none."""
     return f"<div><small>{html_text(text)}</small></div>" if text else ""
-
-
-def html_folded(title: str, text: str, most: int) -> str:
-    """Write a long text that opens at a click, and say how much of it is left out."""
-    cut = f"… {len(text) - most:,} more characters" if len(text) > most else ""
-    return (
-        f"<details><summary>{html_text(title)}</summary>"
-        f'<pre style="white-space:pre-wrap">{escape(printable(text[:most]))}{cut}</pre></details>'
-    )
 
 
 def and_more(total: int, shown: int, noun: str) -> str:

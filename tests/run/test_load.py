@@ -51,7 +51,7 @@ def test_a_fresh_run_answers_as_the_one_that_is_read() -> None:
     stored = load_run("kept")
 
     assert load_run(fresh) is fresh
-    assert rag_evals.StoredRun is rag_evals.Run is type(fresh) is type(stored)
+    assert rag_evals.Run is type(fresh) is type(stored)
     assert fresh.outcomes == stored.outcomes
     assert fresh.of(Faithfulness) == stored.of(Faithfulness)
     assert [*fresh.records] == [*stored.records]
