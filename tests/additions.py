@@ -142,9 +142,10 @@ def test_letters_decide() -> None:
     assert isinstance(from_string("dummy"), DummyVerifier)
 '''
 
-_READER = """def _read_dummy(file: Opened, path: Path) -> Iterator[Row]:
+_READER = """
+def _read_dummy(file: Opened) -> Iterator[Row]:
     for number, line in enumerate(file, 1):
-        answer, _, chunk = _parse(line, path, f"line {number}").partition("|")
+        answer, _, chunk = line.decode().strip().partition("|")
         yield Row(f"line {number}", {"answer": answer, "context": [chunk]})
 
 
@@ -154,7 +155,7 @@ _READER_TEST = '''
 
 def test_a_bar_divides_answer_and_context() -> None:
     """Each line of a .dummy file is one row."""
-    (row,) = read_rows(write("a.dummy", json.dumps("It is.|It is.")))
+    (row,) = read_rows(write("a.dummy", "It is.|It is."))
 
     assert row.values == {"answer": "It is.", "context": ["It is."]}
 '''
@@ -227,7 +228,7 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
         ).replace('    ".jsonl": ', '    ".dummy": _read_dummy,\n    ".jsonl": ', 1),
         "docs/data-and-columns.md": after(
             "| `.jsonl`, `.ndjson` | one JSON object per line | |\n",
-            "| `.dummy` | one JSON text per line, answer and context divided by a bar | |\n",
+            "| `.dummy` | a row per line, answer and context divided by a bar | |\n",
         ),
         "tests/dataset/test_readers.py": at_the_end(_READER_TEST),
     },
@@ -256,7 +257,6 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
 
 PROGRAM = '''"""What was added works from Python and from the command line."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -278,7 +278,7 @@ GREETS = {"reasoning": "r", "greets": True}
 def test_what_was_added_is_used(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """The grader, the file format, the verifier and the provider, as a user has them."""
     assert Path(rag_evals.__file__).parents[1] == Path(__file__).parents[1]
-    Path("rows.dummy").write_text(json.dumps("It is.|It is."))
+    Path("rows.dummy").write_text("It is.|It is.")
     with ScriptedJudge([GREETS, GREETS]) as judge:
         monkeypatch.setenv("OPENAI_BASE_URL", judge.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "any")

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any
 
 from rag_evals.core import Sample
-from rag_evals.dataset.presets import Preset, normalised, preset_named, preset_of
 from rag_evals.dataset.row import Cells
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError
 
@@ -24,6 +23,99 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "language": ("language", "lang"),
 }
 """Columns that are recognised without being told, for each field of a sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """How one tool names its columns.
+
+    Attributes:
+        name: What the command line and messages call it.
+        fields: Columns or dotted paths for each field; the first that a row has counts.
+        marks: Sets of columns; a row that has all of one set is this tool's. None of them: the
+            preset is taken only where it is named.
+    """
+
+    name: str
+    fields: Mapping[str, tuple[str, ...]]
+    marks: tuple[frozenset[str], ...] = ()
+
+
+def _preset(name: str, *marks: str, **fields: str) -> Preset:
+    split = {field: tuple(paths.split(" | ")) for field, paths in fields.items()}
+    return Preset(name, split, tuple(frozenset(mark.split(" + ")) for mark in marks))
+
+
+PRESETS: tuple[Preset, ...] = (
+    _preset(
+        "deepeval", "actual_output",
+        question="input", answer="actual_output", context="retrieval_context | context",
+        reference="expected_output",
+    ),
+    _preset(
+        "ragas", "user_input + response", "user_input + retrieved_contexts",
+        question="user_input", answer="response", context="retrieved_contexts",
+        reference="reference | ground_truth",
+    ),
+    _preset(
+        "ragas-0.1", "question + answer + contexts",
+        question="question", answer="answer", context="contexts",
+        reference="ground_truth | ground_truths | reference",
+    ),
+    _preset(
+        "haystack", "replies", "query + data + documents",
+        question="query | question", answer="replies | data", context="documents",
+    ),
+    _preset(
+        "llamaindex", "response + source_nodes", "query + response + contexts",
+        question="query | question", answer="response", context="source_nodes | contexts",
+        reference="reference | reference_answer",
+    ),
+    _preset(
+        "langchain", "result + source_documents", "query + result", "input + answer + context",
+        question="query | input", answer="result | answer", context="source_documents | context",
+        reference="reference | ground_truth",
+    ),
+    _preset(
+        "phoenix", "attributes.output.value",
+        question="attributes.input.value | input", answer="attributes.output.value | output",
+        context="attributes.retrieval.documents | reference", id="context.span_id",
+    ),
+    _preset(
+        "trulens", "record_id + input + output",
+        question="input", answer="output", context="contexts | context",
+        reference="ground_truth_output | ground_truth", id="record_id",
+    ),
+    _preset(
+        "openevals", "inputs + outputs + context",
+        question="inputs.question | inputs.query | inputs.input | inputs",
+        answer="outputs.answer | outputs.output | outputs.response | outputs", context="context",
+        reference="reference_outputs.answer | reference_outputs.output | reference_outputs",
+    ),
+    _preset(
+        "mlflow", "inputs + outputs + expectations", "request + response", "inputs + predictions",
+        question="inputs.question | inputs.query | inputs.input | inputs | request",
+        answer="outputs.response | outputs.answer | outputs | response | predictions",
+        context="retrieved_context | outputs.retrieved_context | outputs.context | context",
+        reference="expectations.expected_response | expected_response | targets | ground_truth",
+    ),
+    _preset(
+        "langsmith", "inputs + outputs", "inputs.question",
+        question="inputs.question | inputs.query | inputs.input | inputs",
+        answer="outputs.answer | outputs.output | outputs.response | outputs",
+        context="outputs.documents | outputs.contexts | outputs.context | inputs.documents | "
+        "inputs.context",
+        reference="reference_outputs.answer | reference_outputs.output | reference_outputs | "
+        "reference.answer",
+    ),
+    _preset(
+        "russian", "вопрос", "ответ", "контекст",
+        question="вопрос | запрос", answer="ответ",
+        context="контекст | контексты | источники | фрагменты | документы",
+        reference="эталон | эталонный ответ | правильный ответ", language="язык",
+    ),
+)  # fmt: skip
+"""Looked through in this order; the first whose marks a row has is taken."""
 
 _MISSING = object()
 _PLACE_DIGITS = 9
@@ -56,13 +148,9 @@ class ColumnMap:
     preset: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the preset.
-
-        Raises:
-            ConfigurationError: There is none of that name.
-        """
+        """Refuse a preset that is unknown."""
         if self.preset is not None:
-            preset_named(self.preset)
+            _preset_named(self.preset)
 
     @classmethod
     def of(cls, columns: "Columns") -> "ColumnMap":
@@ -107,13 +195,12 @@ class ColumnMap:
             DataError: No equals sign, an unknown field, or a field named twice.
             ConfigurationError: There is no such preset.
         """
-        known = list(USUAL_NAMES)
         sources: dict[str, ColumnSource] = {}
         for pair in pairs:
             name, equals, source = pair.partition("=")
-            if not equals or not source or name not in known:
+            if not equals or not source or name not in USUAL_NAMES:
                 raise DataError(
-                    f"column {pair!r} is not FIELD=SOURCE; fields are {', '.join(known)}, "
+                    f"column {pair!r} is not FIELD=SOURCE; fields are {', '.join(USUAL_NAMES)}, "
                     "as in answer=response"
                 )
             if name in sources:
@@ -192,7 +279,7 @@ class ColumnMap:
         }
 
     def _preset(self, row: Mapping[str, Any]) -> Preset | None:
-        return preset_of(row) if self.preset is None else preset_named(self.preset)
+        return _preset_of(tuple(row)) if self.preset is None else _preset_named(self.preset)
 
     def _recognised(self, row: Mapping[str, Any], name: str) -> str | None:
         """Return the column or path that holds a field by its tool's names, or the usual ones."""
@@ -207,13 +294,13 @@ class ColumnMap:
             found = _path_in(row, keys, path)
             if found is not None:
                 # A column that the tool does not have may be meant instead.
-                doubtful = [key for key in usual if normalised(key) not in paths]
+                doubtful = [key for key in usual if _normalised(key) not in paths]
                 if doubtful and self.preset is None:
                     raise _doubt([found, *doubtful], name)
                 return found
         if preset is not None:
             taken = {path for own in preset.fields.values() for path in own}
-            usual = [key for key in usual if normalised(key) not in taken]
+            usual = [key for key in usual if _normalised(key) not in taken]
         if len(usual) > 1:
             raise _doubt(usual, name)
         return usual[0] if usual else None
@@ -246,13 +333,32 @@ Columns = ColumnMap | Mapping[str, ColumnSource] | str | None
 for the names of other tools and the usual ones."""
 
 
+def _preset_named(name: str) -> Preset:
+    for preset in PRESETS:
+        if preset.name == name:
+            return preset
+    names = ", ".join(preset.name for preset in PRESETS)
+    raise ConfigurationError(f"preset {name!r} is unknown; expected one of {names}")
+
+
 @lru_cache(maxsize=256)
-def _keys(columns: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+def _preset_of(columns: tuple[str, ...]) -> Preset | None:
+    """Return the preset that a row's columns show; None for none."""
+    names = frozenset(_keys(columns))
+    return next((each for each in PRESETS if any(mark <= names for mark in each.marks)), None)
+
+
+def _normalised(column: object) -> str:
+    """Write a column's name as presets and usual names have it: without case and outer spaces."""
+    return str(column).strip().lstrip("\ufeff").casefold()
+
+
+@lru_cache(maxsize=256)
+def _keys(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
     """Return the columns by their names without case; more than one may have the same."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[str]] = {}
     for column in columns:
-        name = normalised(column)
-        found[name] = (*found.get(name, ()), column)
+        found.setdefault(_normalised(column), []).append(column)
     return found
 
 
@@ -267,12 +373,12 @@ def _usual(columns: tuple[str, ...], name: str) -> Sequence[str]:
 def _known_columns(columns: tuple[str, ...]) -> Mapping[str, str | None] | None:
     """Return the column of each field, None for none, where names alone say which it is."""
     usual = {name: _usual(columns, name) for name in USUAL_NAMES}
-    if preset_of(columns) is not None or any(len(found) > 1 for found in usual.values()):
+    if _preset_of(columns) is not None or any(len(found) > 1 for found in usual.values()):
         return None
     return {name: found[0] if found else None for name, found in usual.items()}
 
 
-def _path_in(row: Mapping[str, Any], keys: Mapping[str, tuple[str, ...]], path: str) -> str | None:
+def _path_in(row: Mapping[str, Any], keys: Mapping[str, Sequence[str]], path: str) -> str | None:
     """Return a preset's path as the row spells it; None where the row has no value there."""
     if path in keys:
         return keys[path][0]

@@ -5,32 +5,54 @@ import io
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, cast
 
 from rag_evals.core import Phrase
-from rag_evals.dataset.extras import required_module
-from rag_evals.errors import ConfigurationError, DataError
-
-MAX_LINE_VARIABLE = "RAG_EVALS_MAX_LINE_MB"
-"""Environment variable with the most megabytes that are read in one piece: a line, a JSON file."""
+from rag_evals.errors import ConfigurationError, DataError, MissingExtraError
 
 COMPRESSED = (".gz", ".zst")
 """Ends of names behind the kind of a file."""
 
+_MAX_LINE_VARIABLE = "RAG_EVALS_MAX_LINE_MB"
 _MAX_LINE_MB = 256
 
 
+def required_module(name: str, extra: str, purpose: str) -> Any:
+    """Import a library of an extra.
+
+    Args:
+        name: Of the library, as it is imported.
+        extra: Of ours that installs it.
+        purpose: What it is needed for, in words that follow "to".
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    library = name.partition(".")[0]
+    if find_spec(library) is None:
+        raise MissingExtraError(
+            f"{library} is not installed, which is needed to {purpose}: "
+            f"pip install 'rag-evals[{extra}]'"
+        )
+    return import_module(name)
+
+
 @dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """What a file's name does not say.
+class DataFile:
+    """A data file, with what its name does not say.
 
     Attributes:
+        path: A file, a folder of Parquet files, a pattern such as `"parts/*.parquet"`, `"-"` for
+            standard input, or an address such as `"hf://datasets/NAME/FILE.parquet"`.
         sheet: Name of an Excel sheet; None takes the only one.
         encoding: Of a CSV or TSV file, such as `"cp1251"`; None finds it.
         delimiter: Sign between the cells of a CSV file; None finds it.
     """
 
+    path: str | Path
     sheet: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
@@ -43,16 +65,16 @@ class Opened:
     Attributes:
         file: The bytes.
         path: Where they are.
-        limit: Most bytes in one piece.
         options: What the caller said of it.
+        limit: Most bytes in one piece.
         notes: What a reader found out and a user should know.
         wanted: For each row 1, or 0 for one that is passed over; None for all rows.
     """
 
     file: IO[bytes]
     path: Path
+    options: DataFile
     limit: int
-    options: ReadOptions = field(default_factory=ReadOptions)
     notes: list[Phrase] = field(default_factory=list)
     wanted: Iterator[int] | None = None
 
@@ -93,7 +115,7 @@ class Opened:
         """Make the error for a piece that is longer than the limit."""
         return DataError(
             f"{str(self.path)!r}: {what} has more than {self.limit // 1_000_000} MB in one piece; "
-            f"write one row a line, or raise {MAX_LINE_VARIABLE}"
+            f"write one row a line, or raise {_MAX_LINE_VARIABLE}"
         )
 
 
@@ -121,9 +143,9 @@ def max_line_bytes() -> int:
     Raises:
         ConfigurationError: The variable is no whole number from 1.
     """
-    written = os.environ.get(MAX_LINE_VARIABLE) or str(_MAX_LINE_MB)
+    written = os.environ.get(_MAX_LINE_VARIABLE) or str(_MAX_LINE_MB)
     if not (written.isdecimal() and 0 < len(written) < 10 and int(written)):
         raise ConfigurationError(
-            f"{MAX_LINE_VARIABLE} is {written!r}; expected a whole number of megabytes, 1 or more"
+            f"{_MAX_LINE_VARIABLE} is {written!r}; expected a whole number of megabytes, 1 or more"
         )
     return int(written) * 1_000_000

@@ -1,40 +1,61 @@
-"""What rows does a file hold? One row at a time, whatever its kind, plain or compressed."""
+"""What rows does a path name? A file of any kind, a folder, a pattern, "-", or an address."""
 
+import atexit
+import glob
 import gzip
-import json
+import os
+import shutil
+import sys
+import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from itertools import compress
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, compress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rag_evals.core import Phrase, fault_of
-from rag_evals.dataset.arrow_files import read_arrow, read_parquet
-from rag_evals.dataset.delimited import not_in_encoding, read_csv, read_tsv
-from rag_evals.dataset.excel import read_excel
-from rag_evals.dataset.json_text import UnusableJsonError, loaded_json
 from rag_evals.dataset.opened import (
     COMPRESSED,
+    DataFile,
     Opened,
-    ReadOptions,
     max_line_bytes,
     open_bytes,
+    required_module,
 )
 from rag_evals.dataset.row import Row
-from rag_evals.errors import DataError
+from rag_evals.dataset.tables import read_arrow, read_excel, read_parquet
+from rag_evals.dataset.text_files import read_csv, read_json, read_jsonl, read_tsv
+from rag_evals.errors import ConfigurationError, DataError
+
+READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {
+    ".jsonl": read_jsonl,
+    ".ndjson": read_jsonl,
+    ".json": read_json,
+    ".csv": read_csv,
+    ".tsv": read_tsv,
+    ".parquet": read_parquet,
+    ".arrow": read_arrow,
+    ".feather": read_arrow,
+    ".xlsx": read_excel,
+}
+"""How a file is read, by the end of its name."""
+
+# Readers that ask which rows are wanted before they parse them.
+_PASSING_OVER = {read_jsonl, read_csv, read_tsv, read_parquet, read_arrow}
+_STANDARD_INPUT = "-"
+_PATTERN_SIGNS = frozenset("*?[")
+_EXTRA_OF = {"hf": "hf-datasets"}
 
 
 def read_rows(
-    path: Path,
-    options: ReadOptions | None = None,
-    notes: list[Phrase] | None = None,
-    wanted: Iterator[int] | None = None,
+    file: Path | DataFile, notes: list[Phrase] | None = None, wanted: Iterator[int] | None = None
 ) -> Iterator[Row]:
-    """Read a file row by row.
+    """Read one file row by row.
 
     Args:
-        path: A file of one of the kinds in `READERS`, with `.gz` or `.zst` behind it when packed.
-        options: What its name does not say.
+        file: Of one of the kinds in `READERS`, with `.gz` or `.zst` behind it when packed.
         notes: Is given what the reader found out and a user should know, such as an encoding.
         wanted: For each row 1, or 0 for one that is passed over; None takes all.
 
@@ -42,9 +63,17 @@ def read_rows(
         DataError: Missing, empty, not of these kinds, or broken at a line that the message names.
         ConfigurationError: A library that reads this kind is not installed.
     """
+    options = file if isinstance(file, DataFile) else DataFile(file)
+    path = Path(options.path)
     reader = _reader_for(path)
+    limit, notes = max_line_bytes(), [] if notes is None else notes
     try:
-        yield from _rows_in(path, reader, options or ReadOptions(), notes, wanted)
+        with open_bytes(path) as opened:
+            rows = reader(Opened(opened, path, options, limit, notes, wanted))
+            if wanted is None:
+                yield from _at_least_one(rows, path)
+            else:
+                yield from rows if reader in _PASSING_OVER else compress(rows, wanted)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{str(path)!r} is not a complete gzip file: {error}") from error
     except OSError as error:
@@ -55,30 +84,19 @@ def read_rows(
         raise DataError(f"{str(path)!r} is not a complete zstd file: {error}") from error
 
 
-def _rows_in(
-    path: Path,
-    reader: "Callable[[Opened, Path], Iterator[Row]]",
-    options: ReadOptions,
-    notes: list[Phrase] | None,
-    wanted: Iterator[int] | None,
-) -> Iterator[Row]:
-    limit, notes = max_line_bytes(), [] if notes is None else notes
-    with open_bytes(path) as file:
-        rows = reader(Opened(file, path, limit, options, notes, wanted), path)
-        if wanted is not None:
-            yield from rows if reader in _PASSING_OVER else compress(rows, wanted)
-            return
-        first = next(rows, None)
-        if first is None:
-            raise DataError(f"{str(path)!r} has no rows")
-        yield first
-        yield from rows
+def _at_least_one(rows: Iterator[Row], path: Path) -> Iterator[Row]:
+    first = next(rows, None)
+    if first is None:
+        raise DataError(f"{str(path)!r} has no rows")
+    return chain([first], rows)
 
 
-def _reader_for(path: Path) -> "Callable[[Opened, Path], Iterator[Row]]":
+def _reader_for(path: Path) -> Callable[[Opened], Iterator[Row]]:
+    *first, last = READERS
+    kinds = f"{', '.join(first)} or {last}"
     fault = fault_of(path)
     if fault is not None:
-        expected = f"; expected a {_kinds()} file" if path.is_dir() else ""
+        expected = f"; expected a {kinds} file" if path.is_dir() else ""
         raise DataError(f"{str(path)!r} {fault}{expected}")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = bool(suffixes) and suffixes[-1] in COMPRESSED
@@ -87,74 +105,114 @@ def _reader_for(path: Path) -> "Callable[[Opened, Path], Iterator[Row]]":
     if reader is None:
         raise DataError(
             f"{path.name!r} is not a file that can be read; "
-            f"expected {_kinds()}, or one of them with {' or '.join(COMPRESSED)}"
+            f"expected {kinds}, or one of them with {' or '.join(COMPRESSED)}"
         )
     return reader
 
 
-def _kinds() -> str:
-    *first, last = READERS
-    return f"{', '.join(first)} or {last}"
+@dataclass(frozen=True, slots=True)
+class Located:
+    """The files behind a path.
+
+    Attributes:
+        name: What messages and folders call them all.
+        files: One or more, in the order they are read.
+        options: How they are read.
+    """
+
+    name: Path
+    files: Sequence[Path]
+    options: DataFile
+
+    def rows(
+        self, notes: list[Phrase] | None = None, wanted: Iterator[int] | None = None
+    ) -> Iterator[Row]:
+        """Read all files; `notes` and `wanted` as for `read_rows`.
+
+        Raises:
+            DataError: As `read_rows` does.
+        """
+        for file in self.files:
+            for row in read_rows(replace(self.options, path=file), notes, wanted):
+                several = len(self.files) > 1
+                yield row._replace(place=f"{file.name}, {row.place}") if several else row
 
 
-def _read_jsonl(file: Opened, path: Path) -> Iterator[Row]:
-    for number, line in enumerate(file, 1):
-        # A byte order mark is what Windows editors write first.
-        text = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
-        if text and file.wants():
-            place = f"line {number}"
-            yield Row(place, _object(_parse(text, path, place), path, place))
+def locate(data: str | Path | DataFile) -> Located:
+    """Find the files behind a path, and bring those of an address here.
+
+    Raises:
+        DataError: There are none, or the address cannot be read.
+        ConfigurationError: A library that reads the address is not installed.
+    """
+    file = data if isinstance(data, DataFile) else DataFile(data)
+    written = os.fspath(file.path)
+    if written == _STANDARD_INPUT:
+        return Located(Path("stdin"), [_standard_input()], file)
+    if "://" in written:
+        return _fetched(written, file)
+    path = Path(written)
+    if path.is_dir():
+        return Located(path, sorted(path.rglob("*.parquet")) or [path], file)
+    if _PATTERN_SIGNS & set(written) and not path.exists():
+        matching = [Path(name) for name in sorted(glob.glob(written, recursive=True))]  # noqa: PTH207 - the pattern may be absolute
+        if not matching:
+            raise DataError(f"no file matches {written!r}")
+        name = Path(*[part for part in path.parts if not _PATTERN_SIGNS & set(part)] or ["files"])
+        return Located(name, matching, file)
+    return Located(path, [path], file)
 
 
-def _read_json(file: Opened, path: Path) -> Iterator[Row]:
-    content = file.read().removeprefix(b"\xef\xbb\xbf")
-    if not content.strip():
-        return
-    loaded = _parse(content, path, None)
-    if not isinstance(loaded, list):
-        raise DataError(f"{str(path)!r} holds {type(loaded).__name__}; expected a list of objects")
-    for number, value in enumerate(loaded):
-        place = f"row {number}"
-        yield Row(place, _object(value, path, place))
+@lru_cache(maxsize=1)
+def _scratch() -> Path:
+    """Make a folder for what has to be read twice and cannot be; it goes when the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="rag-evals-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
-def _parse(text: bytes, path: Path, place: str | None) -> Any:
-    where = str(path) if place is None else f"{path}, {place}"
+@lru_cache(maxsize=1)
+def _standard_input() -> Path:
+    """Keep standard input in a file; its first bytes say which kind it is."""
+    begin = sys.stdin.buffer.read(4096)
+    kept = _scratch() / f"stdin{_kind_of(begin)}"
+    with kept.open("wb") as file:
+        file.write(begin)
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return kept
+
+
+def _kind_of(begin: bytes) -> str:
+    marks = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"PK\x03\x04": ".xlsx"}
+    for mark, kind in (marks | {b"\x1f\x8b": ".jsonl.gz"}).items():
+        if begin.startswith(mark):
+            return kind
+    first = begin.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return {b"[": ".json", b"{": ".jsonl", b"": ".jsonl"}.get(first, ".csv")
+
+
+def _fetched(address: str, options: DataFile) -> Located:
+    """Copy the files at an address here."""
+    protocol = address.partition("://")[0]
+    extra = _EXTRA_OF.get(protocol, "data")
+    core = required_module("fsspec.core", extra, f"read {protocol}:// addresses")
+    if protocol == "hf":
+        required_module("huggingface_hub", extra, "read hf:// addresses")
+    files: list[Path] = []
     try:
-        return loaded_json(text)
-    except UnusableJsonError as error:
-        raise DataError(f"{where}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise not_in_encoding(path, place, "UTF-8", error) from error
-    except json.JSONDecodeError as error:
-        at = (
-            f"line {error.lineno}, column {error.colno}"
-            if place is None
-            else f"column {error.colno}"
-        )
-        raise DataError(f"{where}: broken JSON: {error.msg} at {at}") from error
-
-
-def _object(value: Any, path: Path, place: str) -> Mapping[str, Any]:
-    if isinstance(value, dict):
-        return value
-    raise DataError(
-        f"{path}, {place}: {type(value).__name__}; expected an object with named fields"
-    )
-
-
-READERS: dict[str, Callable[[Opened, Path], Iterator[Row]]] = {
-    ".jsonl": _read_jsonl,
-    ".ndjson": _read_jsonl,
-    ".json": _read_json,
-    ".csv": read_csv,
-    ".tsv": read_tsv,
-    ".parquet": read_parquet,
-    ".arrow": read_arrow,
-    ".feather": read_arrow,
-    ".xlsx": read_excel,
-}
-"""How a file is read, by the end of its name."""
-
-_PASSING_OVER = {_read_jsonl, read_csv, read_tsv, read_parquet, read_arrow}
-"""Readers that ask which rows are wanted before they parse them."""
+        system: Any  # fsspec has no types
+        system, inner = core.url_to_fs(address)
+        names = sorted(system.glob(inner)) if _PATTERN_SIGNS & set(inner) else [inner]
+        if len(names) == 1 and system.isdir(names[0]):
+            names = sorted(system.glob(f"{names[0].rstrip('/')}/**/*.parquet"))
+        for place, name in enumerate(names):
+            files.append(_scratch() / f"{place}-{PurePosixPath(name).name}")
+            system.get_file(name, str(files[-1]))
+    except ImportError as error:
+        raise ConfigurationError(f"{address!r} cannot be read: {error}") from error
+    except Exception as error:  # each store raises its own
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(f"{address!r} cannot be read: {said}") from error
+    if not files:
+        raise DataError(f"no file at {address!r}")
+    return Located(Path(PurePosixPath(inner).name), files, options)

@@ -2,24 +2,81 @@
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sized
-from dataclasses import astuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import astuple, dataclass, replace
+from functools import cache
 from importlib.metadata import version
 from itertools import chain, compress, count, islice
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError
+
 from rag_evals.core import Keys, Phrase, Places, Sample, fingerprint
-from rag_evals.dataset.checked import CheckedFile, KeptCheck, content_of, marks_of, matching_check
 from rag_evals.dataset.columns import ColumnMap
-from rag_evals.dataset.location import DataFile, locate
-from rag_evals.dataset.numbered import NumberedSample, in_windows
-from rag_evals.dataset.opened import max_line_bytes
+from rag_evals.dataset.opened import DataFile, max_line_bytes
+from rag_evals.dataset.readers import locate
+from rag_evals.dataset.row import NumberedSample, in_windows
 from rag_evals.dataset.tables import ArrowTable, row_of, rows_of
 from rag_evals.errors import DataError, DuplicateIdError, MissingColumnError
 
 Data = str | Path | DataFile | ArrowTable | Iterable[Any]
 """A path, a table, or rows: mappings, samples, or objects with fields."""
+
+_BLOCK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """What the first reading of a file found.
+
+    Attributes:
+        count: Rows to grade.
+        data_hash: Hash over ids and contents, in order.
+        taken: Which column each field came from, over all rows.
+        columns: Every column that any row has.
+        presets: Tools by whose names columns were taken.
+        notes: What was found out about the file, such as its encoding.
+    """
+
+    count: int
+    data_hash: str
+    taken: Mapping[str, str]
+    columns: frozenset[str] = frozenset()
+    presets: tuple[str, ...] = ()
+    notes: tuple[Phrase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCheck:
+    """A check that need not be made again while the file is the same to the last byte.
+
+    Attributes:
+        reading: Hash of how the file was read: columns, limit, kind, version of this library.
+        content: Hash of all its bytes.
+        checked: What was found.
+    """
+
+    reading: str
+    content: str
+    checked: CheckedFile
+
+    def to_json(self) -> bytes | None:
+        """Write it for a file beside the run; None where a column's name is no text of UTF-8."""
+        try:
+            return _adapter().dump_json(self)
+        except PydanticSerializationError:
+            return None
+
+    @classmethod
+    def from_json(cls, text: bytes) -> "KeptCheck":
+        """Read it.
+
+        Raises:
+            ValueError: It is none.
+        """
+        return _adapter().validate_json(text)
 
 
 class FileData:
@@ -57,15 +114,16 @@ class FileData:
             DataError: The first row that cannot be graded, with its line.
         """
         reading, files = self._reading(), self._located.files
-        self._marks = marks_of(files)
-        self.kept_check = matching_check(kept, reading, files)
+        self._marks = _marks_of(files)
+        content = None if reading is None else _content_of(files)
+        alike = (each for each in kept if (each.reading, each.content) == (reading, content))
+        self.kept_check = next(alike, None)
         if self.kept_check is not None:
             checked = self.kept_check.checked
         else:
-            content = content_of(files)
             checked = self._check_rows()
             # A file that was written to meanwhile was not checked as a whole.
-            if reading is not None and content is not None and content == content_of(files):
+            if reading is not None and content is not None and content == _content_of(files):
                 self.kept_check = KeptCheck(reading, content, checked)
         self._readings = [(checked.count, checked.data_hash)]
         return checked
@@ -112,7 +170,7 @@ class FileData:
             self._columns.described(),
             sorted(self._required),
             self._limit,
-            astuple(self._located.options),
+            astuple(replace(self._located.options, path="")),
             [file.name for file in self._located.files],
             max_line_bytes(),
         )
@@ -133,12 +191,12 @@ class FileData:
 
     def looks_unchanged(self) -> bool:
         """Say whether size, time and place on the disk are what they were before the check."""
-        return self._marks is not None and marks_of(self._located.files) == self._marks
+        return self._marks is not None and _marks_of(self._located.files) == self._marks
 
     def has_same_content(self) -> bool:
         """Say whether each byte is what was checked; False where that is not known."""
         check = self.kept_check
-        return check is not None and content_of(self._located.files) == check.content
+        return check is not None and _content_of(self._located.files) == check.content
 
     def require_unchanged(self) -> None:
         """Compare the last reading with the check that came before it.
@@ -364,3 +422,38 @@ def _short_hash(sample_id: str) -> int:
 
 def _digest_line(sample_id: str, fingerprint: str) -> bytes:
     return f"{sample_id} {fingerprint}\n".encode()
+
+
+def _content_of(files: Sequence[Path]) -> str | None:
+    """Return a hash over all bytes of some files; None where one is no plain file.
+
+    Size and time of a file say less: a tool may keep both where it changes a word.
+    """
+    digest = hashlib.sha256()
+    block = memoryview(bytearray(_BLOCK_BYTES))
+    try:
+        for path in files:
+            if not path.is_file():
+                return None
+            with path.open("rb", buffering=0) as file:
+                digest.update(f"{path.stat().st_size}\n".encode())
+                while read := file.readinto(block):
+                    digest.update(block[:read])
+    except OSError:
+        # What is wrong with it is said where its rows are read.
+        return None
+    return digest.hexdigest()
+
+
+def _marks_of(files: Sequence[Path]) -> list[tuple[int, ...]] | None:
+    """Return what tells in no time that a file was written to; None where one is not there."""
+    try:
+        found = [path.stat() for path in files]
+    except OSError:
+        return None
+    return [(each.st_ino, each.st_size, each.st_mtime_ns) for each in found]
+
+
+@cache
+def _adapter() -> TypeAdapter[KeptCheck]:
+    return TypeAdapter(KeptCheck)

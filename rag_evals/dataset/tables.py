@@ -1,16 +1,22 @@
-"""Which rows does a table hold? Frames of every library, one row at a time."""
+"""Which rows does a table hold? Frames of every library, Parquet, Arrow and Excel files."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sized
+import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
-from rag_evals.dataset.arrow_files import rows_of_stream
-from rag_evals.dataset.row import Cells
+from rag_evals.dataset.opened import Opened, required_module
+from rag_evals.dataset.row import Cells, Row, SheetCells, check_columns, check_header
 from rag_evals.errors import DataError
 
-_SLICE_ROWS = 1024
+# A million rows must take little memory.
+_BATCH_ROWS = 1024
+# A group of rows may be all of a file: it is read in pieces, not at once.
+_BUFFER_BYTES = 1 << 20
 
 
 @runtime_checkable
@@ -57,7 +63,7 @@ def rows_of(data: Any) -> Iterable[Any] | None:
     streams = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__", "scanner")
     if any(hasattr(data, name) for name in streams) and not isinstance(data, type):
         # Arrow's stream may be one that can be read once only.
-        return rows_of_stream(data)
+        return _rows_of_stream(data)
     return None
 
 
@@ -127,14 +133,122 @@ class _Again:
 
 def _rows_of_pandas(frame: Any) -> Iterator[Mapping[str, Any]]:
     # Not through Arrow: a cell may hold any object, such as a retriever's documents.
-    if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise DataError(f"the table has two columns {twice!r}; rename one")
+    check_columns(list(frame.columns))
     names = [
         " ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns
     ]
-    for start in range(0, len(frame), _SLICE_ROWS):
-        piece = frame.iloc[start : start + _SLICE_ROWS]
+    for start in range(0, len(frame), _BATCH_ROWS):
+        piece = frame.iloc[start : start + _BATCH_ROWS]
         columns = [piece.iloc[:, place].tolist() for place in range(len(names))]
         for cells in zip(*columns, strict=True):
             yield Cells(zip(names, cells, strict=True))
+
+
+def _rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
+    """Read anything that speaks Arrow's C stream or the dataframe interchange protocol."""
+    arrow = required_module("pyarrow", "data", f"read a {type(table).__name__}")
+    if hasattr(table, "to_batches") and hasattr(table, "scanner"):
+        batches = table.to_batches(batch_size=_BATCH_ROWS)
+    elif hasattr(table, "__arrow_c_stream__"):
+        batches = arrow.RecordBatchReader.from_stream(table)
+    elif hasattr(table, "__arrow_c_array__"):
+        batches = [arrow.record_batch(table)]
+    else:
+        interchange = required_module("pyarrow.interchange", "data", "read a table")
+        batches = interchange.from_dataframe(table).to_batches(max_chunksize=_BATCH_ROWS)
+    for batch in batches:
+        check_columns(batch.schema.names)
+        for start in range(0, batch.num_rows, _BATCH_ROWS):
+            yield from map(Cells, batch.slice(start, _BATCH_ROWS).to_pylist())
+
+
+def read_parquet(file: Opened) -> Iterator[Row]:
+    """Read a Parquet file, a batch of rows at a time."""
+    parquet = required_module("pyarrow.parquet", "data", f"read {file.path.name!r}")
+    with _one_error(file.path):
+        # Without asking, pyarrow loads all of the file first.
+        opened = parquet.ParquetFile(file.file, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+        # Threads read columns side by side, each with memory of its own; grading takes far longer.
+        yield from _numbered(opened.iter_batches(batch_size=_BATCH_ROWS, use_threads=False), file)
+
+
+def read_arrow(file: Opened) -> Iterator[Row]:
+    """Read an Arrow or Feather file, or an Arrow stream, a batch of rows at a time."""
+    arrow = required_module("pyarrow", "data", f"read {file.path.name!r}")
+    with _one_error(file.path):
+        begin = file.file.read(6)
+        file.file.seek(0)
+        if begin == b"ARROW1":
+            opened = arrow.ipc.open_file(file.file)
+            yield from _numbered(map(opened.get_batch, range(opened.num_record_batches)), file)
+        else:
+            yield from _numbered(arrow.ipc.open_stream(file.file), file)
+
+
+def _numbered(batches: Iterable[Any], file: Opened) -> Iterator[Row]:
+    number = 0
+    for batch in batches:
+        check_columns(batch.schema.names)
+        for start in range(0, batch.num_rows, _BATCH_ROWS):
+            part = batch.slice(start, _BATCH_ROWS)
+            wanted = [file.wants() for _ in range(part.num_rows)]
+            # Making Python's objects of a batch takes far longer than reading it.
+            for place, values in enumerate(part.to_pylist() if any(wanted) else ()):
+                if wanted[place]:
+                    yield Row(f"row {number + place}", Cells(values))
+            number += part.num_rows
+
+
+@contextmanager
+def _one_error(path: Path) -> Iterator[None]:
+    """Say that a file is broken in one error, whatever pyarrow calls it."""
+    try:
+        yield
+    except Exception as error:  # pyarrow's derive from ValueError, OSError and others
+        if not type(error).__module__.startswith("pyarrow"):
+            raise
+        said = " ".join(str(error).split())
+        raise DataError(f"{str(path)!r} cannot be read: {said}") from error
+
+
+def read_excel(file: Opened) -> Iterator[Row]:
+    """Read a sheet row by row; empty rows are passed over."""
+    where = repr(str(file.path))
+    excel = required_module("openpyxl", "excel", f"read {file.path.name!r}")
+    try:
+        book = excel.load_workbook(file.file, read_only=True, data_only=True)
+    except Exception as error:  # what openpyxl and zipfile raise has no common class
+        raise DataError(f"{where} is no Excel file that can be read: {error}") from error
+    name = _sheet_of(book.sheetnames, file.options.sheet, where)
+    header: list[str] | None = None
+    for number, line in enumerate(book[name].iter_rows(), 1):
+        cells = [_value(cell) for cell in line]
+        if all(cell is None or cell == "" for cell in cells):
+            continue
+        if header is None:
+            header = ["" if cell is None else str(cell).strip() for cell in cells]
+            check_header(header, f"{where}, sheet {name!r}")
+            continue
+        values = zip(header, cells, strict=False)
+        yield Row(f"row {number}", SheetCells((column, cell) for column, cell in values if column))
+
+
+def _sheet_of(names: Sequence[str], asked: str | None, where: str) -> str:
+    listed = ", ".join(map(repr, names))
+    if asked is not None:
+        if asked not in names:
+            raise DataError(f"{where} has no sheet {asked!r}; it has {listed}")
+        return asked
+    if len(names) > 1:
+        raise DataError(f"{where} has the sheets {listed}; say which, as in --sheet {names[0]!r}")
+    return names[0]
+
+
+def _value(cell: Any) -> Any:
+    """Return a cell's value; a date as text, an error such as #VALUE! as nothing."""
+    value = cell.value
+    if cell.data_type == "e":
+        return None
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, datetime.date | datetime.time) else value

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rag_evals.dataset.extras import required_module
+from rag_evals.dataset import required_module
 
 _BATCH_ROWS = 10_000
 _STREETS = 97

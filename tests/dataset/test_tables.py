@@ -19,7 +19,7 @@ import pytest
 
 from rag_evals import Progress, evaluate, load_run
 from rag_evals.dataset import DataFile, read_rows
-from rag_evals.dataset.location import locate
+from rag_evals.dataset.readers import locate
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError, RagEvalsError
 from tests.dataset.tables import FILES, FRAMES, ROWS, delimited, excel, lines, written
 

@@ -1,0 +1,303 @@
+"""What do JSON, CSV and TSV files hold? Whatever program wrote them, and in which encoding."""
+
+import codecs
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
+
+from pydantic_core import from_json
+
+from rag_evals.core import Phrase
+from rag_evals.dataset.opened import Opened
+from rag_evals.dataset.row import Row, check_header
+from rag_evals.errors import ConfigurationError, DataError
+
+# What the fast parser allows; deeper values would exhaust the stack where they are written again.
+_MAX_LEVELS = 200
+_MAX_DIGITS = 4300
+_LONG_NUMBER = re.compile(f"[0-9]{{{_MAX_DIGITS + 1}}}")
+_DELIMITERS = (",", ";", "\t", "|")
+_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+# What Windows programs write where Russian, or another language of Europe, is set; and before.
+_OLD_ENCODINGS = ("cp1251", "cp1252", "koi8_r", "cp866")
+_SAMPLE_LINES = 200
+_BLOCK_BYTES = 1 << 20
+
+
+def read_jsonl(file: Opened) -> Iterator[Row]:
+    """Read an object a line; empty lines are passed over."""
+    for number, line in enumerate(file, 1):
+        # A byte order mark is what Windows editors write first.
+        text = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
+        if text and file.wants():
+            place = f"line {number}"
+            yield Row(place, _object(_parse(text, file, place), file, place))
+
+
+def read_json(file: Opened) -> Iterator[Row]:
+    """Read a list of objects."""
+    content = file.read().removeprefix(b"\xef\xbb\xbf")
+    if not content.strip():
+        return
+    loaded = _parse(content, file, None)
+    if not isinstance(loaded, list):
+        raise DataError(
+            f"{str(file.path)!r} holds {type(loaded).__name__}; expected a list of objects"
+        )
+    for number, value in enumerate(loaded):
+        place = f"row {number}"
+        yield Row(place, _object(value, file, place))
+
+
+def _parse(text: bytes, file: Opened, place: str | None) -> Any:
+    where = str(file.path) if place is None else f"{file.path}, {place}"
+    try:
+        return _loaded_json(text)
+    except _UnusableJsonError as error:
+        raise DataError(f"{where}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise _not_in_encoding(file, place, "UTF-8", error) from error
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno}, " if place is None else ""
+        at += f"column {error.colno}"
+        raise DataError(f"{where}: broken JSON: {error.msg} at {at}") from error
+
+
+def _object(value: Any, file: Opened, place: str) -> Mapping[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise DataError(
+        f"{file.path}, {place}: {type(value).__name__}; expected an object with named fields"
+    )
+
+
+class _UnusableJsonError(ValueError):
+    """Sound JSON that no row needs: nested too deeply, or with a number of thousands of digits."""
+
+
+def _loaded_json(text: bytes) -> Any:
+    """Read UTF-8 without a byte order mark; raise as `json.loads` does, or `_UnusableJsonError`."""
+    try:
+        loaded = from_json(text)
+    except ValueError as error:
+        if "recursion limit" in str(error):
+            raise _too_deep() from error
+        # The standard parser is slower, takes what the fast one refuses (a lone surrogate, which
+        # the sample then reports with its field), and says more about what is wrong.
+        return _loaded_slowly(text.decode("utf-8"))
+    if len(text) > _MAX_DIGITS and _LONG_NUMBER.search(text.decode("utf-8")):
+        _loaded_slowly(text.decode("utf-8"))
+    return loaded
+
+
+def _loaded_slowly(text: str) -> Any:
+    try:
+        loaded = json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError as error:
+        raise _too_deep() from error
+    except ValueError as error:
+        message = f"a number has more than {sys.get_int_max_str_digits()} digits; write it as text"
+        raise _UnusableJsonError(message) from error
+    if _is_deep(loaded, _MAX_LEVELS):
+        raise _too_deep()
+    return loaded
+
+
+def _is_deep(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels < 0 or any(_is_deep(one, levels - 1) for one in inner)
+
+
+def _too_deep() -> _UnusableJsonError:
+    return _UnusableJsonError(f"JSON nested too deeply; {_MAX_LEVELS} levels can be read")
+
+
+def read_csv(file: Opened) -> Iterator[Row]:
+    """Read a file with a header; delimiter and encoding are found where nobody names them."""
+    return _read_cells(file, file.options.delimiter)
+
+
+def read_tsv(file: Opened) -> Iterator[Row]:
+    """Read a file whose cells are separated by tabs."""
+    return _read_cells(file, file.options.delimiter or "\t")
+
+
+def _read_cells(file: Opened, delimiter: str | None) -> Iterator[Row]:
+    # Whole contexts stand in one cell; csv's own limit is 128 kB. It keeps 4 bytes a character.
+    csv.field_size_limit(file.limit // 4)
+    lines, where = _decoded(file), repr(str(file.path))
+    if delimiter is None:
+        delimiter, lines = _delimiter_of(lines, file)
+    elif len(delimiter) != 1:
+        raise ConfigurationError(f"delimiter is {delimiter!r}; expected one sign, such as ';'")
+    reader = csv.reader(lines, strict=True, delimiter=delimiter)
+    header: list[str] | None = None
+    try:
+        for cells in reader:
+            place = f"line {reader.line_num}"
+            if not cells:
+                continue
+            if header is None:
+                header = [name.strip() for name in cells]
+                check_header(header, where)
+                continue
+            if len(cells) != len(header):
+                raise DataError(
+                    f"{where}, {place}: {len(cells)} cells, the header has {len(header)}; "
+                    f"columns are {', '.join(header)}"
+                )
+            if not file.wants():
+                continue
+            values = zip(header, cells, strict=True)
+            yield Row(
+                place, {name: _cell(cell, f"{where}, {place}") for name, cell in values if name}
+            )
+    except csv.Error as error:
+        if "field limit" in str(error):
+            raise file.too_long(f"a cell that ends in line {reader.line_num}") from error
+        raise DataError(f"{where}, line {reader.line_num}: {error}") from error
+
+
+def _delimiter_of(lines: Iterator[str], file: Opened) -> tuple[str, Iterator[str]]:
+    """Return the sign that makes the most columns of the header, and the lines to read."""
+    first = next((line for line in lines if line.strip()), "")
+    if first.lower().startswith("sep=") and len(first.strip()) == len("sep=;"):
+        return first.strip()[-1], lines  # Excel's own way to say it
+    best = max(_DELIMITERS, key=lambda sign: _columns(first, sign))
+    if best != ",":
+        file.notes.append(
+            Phrase("notes.tabs")
+            if best == "\t"
+            else Phrase("notes.separated", (("sign", repr(best)),))
+        )
+    return best, chain([first], lines)
+
+
+def _columns(header: str, delimiter: str) -> int:
+    try:
+        return len(next(csv.reader([header], delimiter=delimiter), []))
+    except csv.Error:
+        return 0  # what is wrong is said where the file is read
+
+
+def _cell(cell: str, place: str) -> Any:
+    """Read a list or an object that was written as JSON; any other cell is text."""
+    bare = cell.strip()
+    if bare[:1] + bare[-1:] not in ("[]", "{}"):
+        return cell
+    try:
+        return _loaded_json(bare.encode("utf-8"))
+    except _UnusableJsonError as error:
+        raise DataError(f"{place}: a cell cannot be read: {error}") from error
+    except ValueError:
+        # "[1] A footnote" is text; a list that Python wrote is read where a context is expected.
+        return cell
+
+
+def _decoded(file: Opened) -> Iterator[str]:
+    """Decode the lines: as the caller says, else by a byte order mark, UTF-8, or what is likely."""
+    encoding = file.options.encoding
+    if encoding is None:
+        begin = file.begin(4)
+        encoding = _UTF_16.get(begin[:2]) or ("utf-16-le" if begin[1:4:2] == b"\0\0" else None)
+        if encoding is None:
+            return _in_utf8_or_older(file)
+        file.notes.append(Phrase("notes.utf16"))
+    try:
+        codec = codecs.lookup(encoding)
+    except LookupError:
+        raise ConfigurationError(
+            f"encoding {encoding!r} is unknown; expected one such as utf-8, utf-16 or cp1251"
+        ) from None
+    if codec.name.startswith(("utf-16", "utf-32")):
+        return _wide_lines(file, encoding)
+    return _in_encoding(enumerate(file, 1), file, encoding)
+
+
+def _in_encoding(
+    numbered: Iterable[tuple[int, bytes]], file: Opened, encoding: str
+) -> Iterator[str]:
+    for number, line in numbered:
+        text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        try:
+            yield text.decode(encoding)
+        except UnicodeDecodeError as error:
+            raise _not_in_encoding(file, f"line {number}", encoding, error) from error
+
+
+def _in_utf8_or_older(file: Opened) -> Iterator[str]:
+    """Decode UTF-8; where the first sign outside ASCII is none, find what it is instead."""
+    has_utf8 = False
+    numbered = enumerate(file, 1)
+    for number, line in numbered:
+        text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        try:
+            yield text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            following = [] if has_utf8 else list(islice(numbered, _SAMPLE_LINES))
+            encoding = None if has_utf8 else _guessed(line + b"".join(one for _, one in following))
+            if encoding is None:
+                raise _not_in_encoding(file, f"line {number}", "UTF-8", error) from error
+            file.notes.append(Phrase("notes.guessed", (("encoding", encoding),)))
+            yield from _in_encoding(chain([(number, line)], following, numbered), file, encoding)
+            return
+        has_utf8 = has_utf8 or not text.isascii()
+
+
+def _guessed(sample: bytes) -> str | None:
+    """Name the encoding of bytes that are no UTF-8; None where they are no text at all."""
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
+
+    if b"\0" in sample:
+        return None
+    best = from_bytes(sample, cp_isolation=list(_OLD_ENCODINGS)).best()
+    return None if best is None else best.encoding
+
+
+def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:
+    """Decode an encoding of two or four bytes a sign, whose lines do not end at the byte 10."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    number, block = 1, file.file.read(_BLOCK_BYTES)
+    # Pieces of a line that has not ended. Joined once: a line may be as long as the file.
+    pieces: list[str] = []
+    length = 0
+    while block:
+        following = file.file.read(_BLOCK_BYTES)
+        try:
+            text = decoder.decode(block, final=not following)
+        except UnicodeDecodeError as error:
+            raise _not_in_encoding(file, f"line {number}", encoding, error) from error
+        if number == 1 and not length:
+            text = text.removeprefix("\ufeff")
+        *whole, rest = text.split("\n")
+        for line in whole:
+            yield "".join([*pieces, line, "\n"])
+            pieces, length = [], 0
+            number += 1
+        pieces.append(rest)
+        length += len(rest)
+        if length > file.limit:
+            raise file.too_long(f"line {number}")
+        block = following
+    if length:
+        yield "".join(pieces)
+
+
+def _not_in_encoding(
+    file: Opened, place: str | None, encoding: str, error: UnicodeDecodeError
+) -> DataError:
+    """Make the error for bytes that an encoding does not have; `place` is None for a whole file."""
+    where = str(file.path) if place is None else f"{file.path}, {place}"
+    # UTF-16 is decoded in blocks, whose bytes are not those of a line.
+    if encoding in ("UTF-8", "utf-8"):
+        where += f", byte {error.start}"
+    return DataError(
+        f"{where}: not {encoding} (byte {error.object[error.start]:#04x}); save the file as UTF-8, "
+        "or name its encoding, as in --encoding cp1251"
+    )
