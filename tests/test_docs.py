@@ -24,7 +24,8 @@ from typer.testing import CliRunner
 import rag_evals
 from rag_evals import errors
 from rag_evals.cli.main import app
-from rag_evals.testing import (
+from tests.labelled import write_labelled_files
+from tests.scripted import (
     Answer,
     HttpError,
     JudgeRequest,
@@ -32,7 +33,6 @@ from rag_evals.testing import (
     ScriptedJudge,
     fill_by_words,
 )
-from tests.labelled import write_labelled_files
 from tests.sources import ROOT, SOURCES
 
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
