@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,3 +102,16 @@ def test_runs_keep_the_ranking_and_agreement_ranks_by_it(tmp_path: Path) -> None
     table = next(table for table in agreement(stored).tables if table.level == "row")
     assert table.ranked_by == "ranking"
     assert "AUROC of ranking" in str(agreement(stored))
+
+
+def test_an_unclear_yes_does_not_count_into_the_support() -> None:
+    """A yes to a question of two sides is no statement: with or without it the support is one."""
+    row: dict[str, Any] = {
+        "question": "Is the tower old, or is it new?",
+        "context": ["The Eiffel Tower stands in Paris."],
+    }
+    alone: Any = Faithfulness.grade(answer="The Eiffel Tower stands in Paris.", **row)
+    unclear: Any = Faithfulness.grade(answer="Yes. The Eiffel Tower stands in Paris.", **row)
+
+    assert [one.reason for one in unclear.no_claim_sentences] == ["unclear_yes_no"]
+    assert unclear.answer_support == alone.answer_support

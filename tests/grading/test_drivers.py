@@ -131,6 +131,32 @@ def test_a_failed_step_is_thrown_into_the_flow(driver: Driver) -> None:
         driver(side_by_side([1, 13]))
 
 
+def test_after_a_failure_nothing_else_is_paid() -> None:
+    """The calls that run side by side with the one that failed are cancelled."""
+    ended: list[str] = []
+
+    class Waiting(AsyncDoubler):
+        """Answers 13 with an error, and everything else never."""
+
+        async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:  # type: ignore[override]  # async twin
+            if call.messages[0]["content"] == "13":
+                return await super().ask(call, meter)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append(call.messages[0]["content"])
+            raise AssertionError
+
+    async def graded() -> list[str]:
+        with pytest.raises(JudgeOutputError):
+            await drive_async(side_by_side([1, 13, 2]), Waiting(), Meter())
+        await asyncio.sleep(0)
+        # Before the loop ends, which would cancel them anyway.
+        return list(ended)
+
+    assert asyncio.run(graded()) == ["1", "2"]
+
+
 def test_a_lost_verdict_is_never_counted(driver: Driver) -> None:
     """A verifier that returns too few verdicts is an error, not support."""
     with pytest.raises(VerifierError, match="0 verdicts for 1 statements"):

@@ -158,3 +158,10 @@ def test_a_statement_cache_serves_where_a_verifier_decides(cache: StatementCache
     result = Faithfulness.with_cache(cache).grade(**EIFFEL, client="embedded")
 
     assert result.score == 0.5
+
+
+@pytest.mark.parametrize("judge", ["embedded", "hf:a/b"])
+def test_a_model_for_a_judge_without_one_is_refused(judge: str) -> None:
+    """It would be ignored, and the caller think that the model had been asked."""
+    with pytest.raises(errors.ConfigurationError, match=f"'x' is named, but the judge '{judge}'"):
+        Faithfulness.grade(**EIFFEL, client=judge, model="x")

@@ -61,6 +61,15 @@ def test_mean_majority_and_variance(scripted: Start) -> None:
     assert "each row graded 4 times: variance within a row 0.2292 (spread 0.48)" in str(run)
 
 
+def test_the_findings_are_those_of_the_majority(scripted: Start) -> None:
+    """What stands beside the score explains the score that came most often, not the first one."""
+    scripted([reply(False, False), reply(True, True), reply(True, True)])
+    (outcome,) = evaluate(ROWS, client="openai/m", repeat=3, concurrency=1)
+
+    assert outcome.repeats[0] == 0.0
+    assert [finding.verdict for finding in outcome.findings] == [True, True]
+
+
 def test_no_cache_answers_two_repeats(scripted: Start, tmp_path: Path) -> None:
     """Each repeat has an answer of its own in the cache; the second run asks nobody."""
     judge = scripted(MIXED)
