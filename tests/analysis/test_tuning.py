@@ -22,7 +22,7 @@ from rag_evals import (
     tune,
     tune_cascade,
 )
-from rag_evals.core import Claim, Flow, Verdict, Verifier
+from rag_evals.core import Claim, Flow, Meter, Verdict, Verifier
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS
 from rag_evals.errors import (
     ConfigurationError,
@@ -31,9 +31,10 @@ from rag_evals.errors import (
     TooFewLabelsError,
     WeakJudgeError,
 )
+from rag_evals.grading.drivers import drive
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.run import Run
-from rag_evals.verify import CascadeVerifier, TunedVerifier, Tuning
+from rag_evals.verify import CascadeVerifier, Promise, TunedVerifier, Tuning
 from tests.labelled import labelled_rows
 from tests.scripted import JudgeRequest, Script, ScriptedJudge
 
@@ -319,6 +320,31 @@ def test_a_cascade_is_tuned_stage_by_stage(tmp_path: Path) -> None:
         tune_cascade(client, path, max_error=0.4)
     with pytest.raises(ConfigurationError, match="is one judge; use a cascade"):
         tune_cascade("embedded", "labels.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("threshold", "high", "decided"),
+    [(0.3, None, [False, False]), (0.3, 0.8, [False, False]), (0.4, None, [False, True])],
+)
+def test_a_threshold_at_the_lower_limit_decides_nothing_there(
+    threshold: float, high: float | None, decided: list[bool]
+) -> None:
+    """Up to the limit it is "not supported", surely: the limit itself is no verdict of yes."""
+    tuning: Tuning = tune(graded(rows(40)))
+    promise = Promise(
+        max_error=0.1,
+        confidence=0.95,
+        unsupported_up_to=0.3,
+        supported_from=high,
+        decided_share=0.5,
+    )
+    changed = tuning.model_copy(update={"threshold": threshold, "promise": promise})
+    verifier = TunedVerifier(Numbered(), changed, goes_first=True)
+    claims = [Claim("It is 0.3."), Claim("It is 0.5.")]
+    verdicts = drive(verifier.flow(claims, ["chunk"]), None, Meter())
+
+    assert [one.is_supported for one in verdicts] == decided
+    assert [one.is_sure for one in verdicts] == [True, False]
 
 
 def test_a_tuned_verifier_is_itself_one_stage() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
-from rag_evals.run import Run
+from rag_evals.run import Run, SampledMean
 from tests.analysis.runs import record, scores_run
 
 
@@ -51,6 +51,38 @@ def test_all_graders_must_pass_and_one_may_fail() -> None:
     assert Run(good).gate(0.85).verdict == "passed"
     assert Run([*good, *weak]).gate(0.85).verdict == "not decided"
     assert Run([*good, *weak, *bad]).gate(0.85).verdict == "failed"
+
+
+def test_graders_share_the_error_of_a_wrong_failed() -> None:
+    """Eight rows of 0 fail a gate of 0.5 at 5 %; of two graders each has 2.5 %, which is too few.
+
+    One of them would be enough to fail the run, so that both together are wrong at most in 5 %.
+    """
+    low = [record(n, f"r{n}", 0.0, grader="low") for n in range(8)]
+    high = [record(n, f"r{n}", 1.0, grader="high") for n in range(8)]
+
+    assert Run(low).gate(0.5).verdict == "failed"
+    assert Run([*low, *high]).gate(0.5).verdict == "not decided"
+    assert [each.verdict for each in Run([*low, *high]).gate(0.5).graders] == [
+        "not decided",
+        "passed",
+    ]
+
+
+def test_a_sampled_row_counts_once() -> None:
+    """The free judge's mean of the other rows is of those that the dear judge did not grade."""
+    free = [record(n, f"r{n}", n % 4 / 4) for n in range(100)]
+    dear = [record(n, f"r{n}", float(n % 4 > 1)) for n in range(40)]
+    found = SampledMean(dear, free, "dear", "free").corrected()
+
+    assert found is not None
+    assert (found.labels, found.unlabelled) == (40, 60)
+    # Rows that are in both would stand twice: the mean of all 100 is that of 0, 1/4, 1/2, 3/4.
+    assert found.judged == pytest.approx(0.375)
+    moved = [{**each, "score": 1.0} if each["index"] >= 40 else each for each in free]
+    again = SampledMean(dear, moved, "dear", "free").corrected()
+    assert again is not None
+    assert again.judged == pytest.approx((40 * 0.375 + 60) / 100)
 
 
 def test_rows_of_one_document_count_less() -> None:

@@ -62,6 +62,15 @@ def test_the_share_itself_is_enough() -> None:
     assert len(words(Gate(0.9), summary([1.0] * 53, failed=7))) == 1
 
 
+@pytest.mark.parametrize("least", [7, 14, 28, 29, 55, 56, 57])
+def test_a_share_of_a_hundred_rows_is_that_many(least: int) -> None:
+    """29 of 100 rows are a share of 0.29, though 0.07 * 100 is 7.000000000000001."""
+    gate = Gate(0.5, min_scored=least / 100)
+
+    assert words(gate, summary([1.0] * least, failed=100 - least)) == []
+    assert len(words(gate, summary([1.0] * (least - 1), failed=101 - least))) == 1
+
+
 def test_a_gate_on_the_lower_end_needs_more_rows() -> None:
     """A mean of 0.95 over 20 rows passes 0.9 as a mean, but its interval reaches below."""
     of = summary([1.0] * 19 + [0.0])

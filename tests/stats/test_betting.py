@@ -65,6 +65,20 @@ def test_a_gate_next_to_0_is_reached_by_all(scores: list[float], gate: float) ->
     assert (test.gate, test.more_rows) == (gate, None)
 
 
+def test_a_wrong_failed_has_an_error_of_its_own() -> None:
+    """Eight rows of 0 are below 0.5 at 5 %, and at 2.5 % they decide nothing; both ways to ask."""
+    zeros = [0.0] * 8
+    drawn = [SequentialGate(0.5, 10_000, fail_error=each) for each in (None, 0.025)]
+    for watch in drawn:
+        for score in zeros:
+            watch.add(score)
+
+    assert [watch.verdict for watch in drawn] == ["failed", "not decided"]
+    assert gate_test(zeros, 0.5, error=0.05).verdict == "failed"
+    assert gate_test(zeros, 0.5, error=0.05, fail_error=0.025).verdict == "not decided"
+    assert gate_test([1.0] * 8, 0.5, error=0.05, fail_error=0.025).verdict == "passed"
+
+
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0, 1))
 def test_the_bounds_and_the_verdict_say_the_same(scores: list[float], gate: float) -> None:
     """Passed is said exactly where the lower bound is above the gate; order changes nothing."""

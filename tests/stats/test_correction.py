@@ -52,6 +52,21 @@ def test_ppi_worked_by_hand() -> None:
     assert result.effective_labels > 160
 
 
+def test_ppi_spends_a_degree_of_freedom_on_the_power() -> None:
+    """Twenty labels, half of them 1, which the judge sees; 1,000 other rows, half of them 1."""
+    found = prediction_powered_mean([1.0, 0.0] * 10, [1.0, 0.0] * 10, [1.0, 0.0] * 500)
+
+    # Four corners of a quarter: 21 rows, variances 5.25/20, covariance 5/20.
+    others = 250 / 999 / 1_000
+    power = 0.25 / (1.02 * (5.25 + others * 1_000_000) / 1_020)
+    variance = (0.2625 - 2 * power * 0.25 + power**2 * 0.2625) / 20 + power**2 * others
+    # Wilson with 0.25 / variance rows and Student's quantile for 20 - 2 degrees of freedom.
+    rows, quantile = 0.25 / variance, 2.100922
+    half = quantile / (rows + quantile**2) * (rows / 4 + quantile**2 / 4) ** 0.5
+    assert found.power == pytest.approx(power)
+    assert found.corrected.width == pytest.approx(2 * half, rel=1e-5)
+
+
 def test_a_coin_is_not_trusted() -> None:
     """A judge unrelated to the labels gets next to no power, and costs no width."""
     rng = random.Random(1)

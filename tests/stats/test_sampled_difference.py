@@ -77,6 +77,12 @@ def test_worked_by_hand() -> None:
     # Covariance 5/19, spread of all 60 guesses (20 - 400/60)/59, and 1 + 20/40.
     assert found.power == pytest.approx((5 / 19) / (1.5 * (20 - 400 / 60) / 59))
     assert found.difference.estimate == pytest.approx(0.5 + found.power * (0.25 - 0.5))
+    # The parts of the rows: what the free judge leaves, 60/20 times, and what it sees, 60/40 times.
+    left, seen = 3 * 0.5 * (1 - found.power), 1.5 * found.power
+    squares = 20 * left**2 + 10 * (0.75 * seen) ** 2 + 30 * (0.25 * seen) ** 2
+    # Student's quantile with 20 - 2 degrees of freedom: one for the mean, one for the power.
+    reach = 2.100922 * (squares / (60 * 59)) ** 0.5
+    assert found.difference.width == pytest.approx(2 * reach, rel=1e-4)
 
 
 @pytest.mark.parametrize(
