@@ -20,7 +20,6 @@ from rag_evals.core import (
     Verifier,
     check_settings,
     fingerprint,
-    named_arguments,
     written_out,
 )
 from rag_evals.errors import ConfigurationError, PromptError
@@ -284,7 +283,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 class ContextEvaluation(JudgedGrader[R, R]):
     """A grader made of a prompt and a response model; the judge's reply is the result."""
 
-    @named_arguments
     def __init__(
         self,
         prompt: str | Path | Prompt,

@@ -15,7 +15,6 @@ from rag_evals.analysis.matching import (
     why_nothing_fits,
 )
 from rag_evals.analysis.wording import interval_words
-from rag_evals.core import named_arguments
 from rag_evals.errors import DataError
 from rag_evals.run import load_run, plot_calibration
 from rag_evals.stats import (
@@ -150,7 +149,6 @@ def _left_out(measured: PeopleAgreement) -> dict[str, int]:
     return {label: count for label, count in counts.items() if count}
 
 
-@named_arguments
 def agreement(
     run: RunInput,
     labels: str | Path | Sequence[str | Path] = (),

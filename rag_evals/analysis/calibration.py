@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from rag_evals.analysis.agreement import PeopleAgreement, agreement
-from rag_evals.core import named_arguments
 from rag_evals.dataset import Columns
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
@@ -47,7 +46,6 @@ class JudgeQuality:
         return f"JudgeQuality({self.agreement!r})"
 
 
-@named_arguments
 def calibrate(
     data: str | Path,
     graders: Graders = "faithfulness",

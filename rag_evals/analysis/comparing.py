@@ -18,7 +18,6 @@ from rag_evals.analysis.comparison import (
 )
 from rag_evals.analysis.differences import named_differences
 from rag_evals.analysis.pairing import guessed_differences, paired_runs
-from rag_evals.core import named_arguments
 from rag_evals.errors import ConfigurationError, UnpairedScoresError
 from rag_evals.run import (
     DEFAULT_ERROR,
@@ -52,7 +51,6 @@ _CHANGES_KEPT = 20
 _Compare = Callable[[Sequence[str], Sequence[str], "_Pair"], PairedComparison]
 
 
-@named_arguments
 def compare(
     baseline: RunInput,
     candidate: RunInput | None = None,

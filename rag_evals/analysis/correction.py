@@ -9,7 +9,6 @@ from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.labels import read_labels
 from rag_evals.analysis.matching import Matched, Unit, match_labels
 from rag_evals.analysis.wording import interval_words
-from rag_evals.core import named_arguments
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
 from rag_evals.run import Run, load_run
 from rag_evals.stats import (
@@ -85,7 +84,6 @@ def _cells(one: Correction) -> list[str]:
     return [one.grader, one.target, labelled, f"{one.judged:.3f}", alone, corrected]
 
 
-@named_arguments
 def correct(
     run: RunInput,
     labels: str | Path | Sequence[str | Path] = (),

@@ -6,14 +6,13 @@ from typing import Any
 
 from rag_evals.analysis.labels import read_labels
 from rag_evals.analysis.tuning import tune
-from rag_evals.core import Sample, named_arguments
+from rag_evals.core import Sample
 from rag_evals.dataset import ColumnMap, Columns, Data, data_from
 from rag_evals.errors import ConfigurationError, DataError, RagEvalsError
 from rag_evals.run import Graders, Run, evaluate
 from rag_evals.verify import Tuning, from_string
 
 
-@named_arguments
 def tune_cascade(
     client: str,
     labels: str | Path | Sequence[str | Path],

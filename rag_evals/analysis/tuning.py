@@ -15,7 +15,7 @@ from rag_evals.analysis.matching import (
     match_labels,
     why_nothing_fits,
 )
-from rag_evals.core import named_arguments, require_fraction
+from rag_evals.core import require_fraction
 from rag_evals.errors import (
     ConfigurationError,
     DataError,
@@ -47,7 +47,6 @@ _FOLDS = 10
 _DRAWS = 2_000
 
 
-@named_arguments
 def tune(
     run: RunInput,
     labels: str | Path | Sequence[str | Path] = (),

@@ -1,6 +1,6 @@
 """Which types do all rooms share? Samples, results, findings, steps, verdicts, verifiers."""
 
-from rag_evals.core.arguments import named_arguments, require_fraction, require_whole
+from rag_evals.core.arguments import require_fraction, require_whole
 from rag_evals.core.chunk import Chunk, ContextInput
 from rag_evals.core.claim import Claim, as_claims, text_before
 from rag_evals.core.facts import (
@@ -137,7 +137,6 @@ __all__ = [
     "is_last_attempt",
     "key_of",
     "more_said",
-    "named_arguments",
     "notebook_phrases",
     "parse_settings",
     "phrases",

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rag_evals.core.arguments import named_arguments
 from rag_evals.core.chunk import Chunk, ContextInput, chunks_from
 from rag_evals.core.fingerprint import fingerprint, fingerprint_of_texts
 from rag_evals.core.plain_text import required_text, text_of
@@ -36,7 +35,6 @@ class Sample:
     id: str | None
     language: str | None
 
-    @named_arguments
     def __init__(
         self,
         *,

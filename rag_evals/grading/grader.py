@@ -18,7 +18,6 @@ from rag_evals.core import (
     Sample,
     SampleField,
     Verifier,
-    named_arguments,
 )
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.drivers import drive, drive_async
@@ -183,7 +182,6 @@ class Grader(FixedOnceMade, Generic[R]):
             ConfigurationError: It cannot.
         """
 
-    @named_arguments
     def grade(
         self,
         question: str | Sample | None = None,
@@ -227,7 +225,6 @@ class Grader(FixedOnceMade, Generic[R]):
             GradingError: No valid reply; the subclass says why.
             ConfigurationError: The client or the model does not fit.
             DataError: A field is not text.
-            UnknownArgumentError: There is no argument of that name; a `TypeError` too.
         """
         sample = sample_of(question, answer, context, reference, language)
         check_timeout(timeout)
@@ -247,7 +244,6 @@ class Grader(FixedOnceMade, Generic[R]):
         named = partial(judge_for, options=options)
         return drive(grader.flow(sample), judge, Meter(timeout), named=named)
 
-    @named_arguments
     async def agrade(
         self,
         question: str | Sample | None = None,

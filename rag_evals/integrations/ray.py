@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag_evals.core import named_arguments, require_whole
+from rag_evals.core import require_whole
 from rag_evals.dataset import ColumnMap, Columns, required_module
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import Grader
@@ -34,7 +34,6 @@ DEFAULT_CONCURRENCY = 32
 DEFAULT_BLOCK_ROWS = 200
 
 
-@named_arguments
 def grade_dataset(
     dataset: "ray.data.Dataset",
     graders: Graders = "faithfulness",

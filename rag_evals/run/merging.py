@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from rag_evals.core import named_arguments
 from rag_evals.dataset import read_rows
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.lines import read_lines
@@ -52,7 +51,6 @@ class _Part:
     records: Callable[[], Iterable[Record]]
 
 
-@named_arguments
 def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
     """Make one run of parts of it: run folders, or files of outcome rows such as Parquet.
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rag_evals.core import named_arguments
 from rag_evals.dataset import Columns, RowData
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge import (
@@ -118,7 +117,6 @@ class SessionOpener:
         return session_of(self._plan)
 
 
-@named_arguments
 def open_session(
     graders: Graders = "faithfulness",
     client: Client = None,

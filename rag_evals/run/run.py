@@ -7,7 +7,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, overload
 
-from rag_evals.core import Phrases, named_arguments
+from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError, DataError, NotInRunError
 from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, decide_gate
 from rag_evals.run.designs import choose_designs
@@ -283,7 +283,6 @@ class Run(KeptRun, ScoreNumbers):
         return shown + (lowest_html(self.outcomes) if in_memory else "")
 
 
-@named_arguments
 def load_run(run: str | os.PathLike[str] | Run) -> Run:
     """Read a run folder.
 

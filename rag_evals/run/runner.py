@@ -9,7 +9,7 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
-from rag_evals.core import Work, named_arguments, watched
+from rag_evals.core import Work, watched
 from rag_evals.dataset import Columns, Data
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
@@ -33,7 +33,6 @@ OnOutcome = Callable[[Outcome], object]
 """Is called with each outcome; what it returns is awaited where it can be."""
 
 
-@named_arguments
 def evaluate(
     data: Data,
     graders: Graders = "faithfulness",
@@ -152,7 +151,6 @@ def evaluate(
     return execute(plan, out=out, progress=progress, on_outcome=on_outcome)
 
 
-@named_arguments
 async def aevaluate(
     data: Data,
     graders: Graders = "faithfulness",

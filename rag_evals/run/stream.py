@@ -5,7 +5,6 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from rag_evals.core import named_arguments
 from rag_evals.dataset import Columns, Data
 from rag_evals.judge import (
     DEFAULT_MAX_WAIT_SECONDS,
@@ -22,7 +21,6 @@ from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, Ru
 from rag_evals.verify import Tuned
 
 
-@named_arguments
 def stream(
     data: Data,
     graders: Graders = "faithfulness",
@@ -85,7 +83,6 @@ def stream(
     return _in_a_thread(plan, out, progress)
 
 
-@named_arguments
 def astream(
     data: Data,
     graders: Graders = "faithfulness",

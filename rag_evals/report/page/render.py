@@ -22,7 +22,7 @@ from rag_evals.analysis import (
     p_words,
     verdict_words,
 )
-from rag_evals.core import Phrases, fingerprint, named_arguments, private_file
+from rag_evals.core import Phrases, fingerprint, private_file
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
 from rag_evals.report.page.charts import histogram, interval_bar, position_use, positions_chart
@@ -113,7 +113,6 @@ def write_private(path: str | Path, text: str) -> Path:
     return path
 
 
-@named_arguments
 def write_report(
     run: RunInput,
     path: str | Path | None = None,
