@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 from rag_evals.core import Chunk
-from rag_evals.text import LOOK_ALIKES, STROKES
 
 ESCAPED = "&lt;"
 """What stands in data where a forged tag began."""
@@ -25,6 +24,48 @@ _SLASHES = "/⁄∕⧸╱⟋丿ノ〳\\∖⧵⧹⟍|!?"
 _CLOSING = str.maketrans("ᐳ𖼿", ">>")
 # Letters and signs that show nothing, and are no spaces to Unicode.
 _EMPTY = "\u115f\u1160\u2800\ufffc\U0001d159"
+# Which letters look like Latin ones, from Unicode's table of confusables (UTS 39). Letters that
+# Unicode's own normal form (NFKD) makes Latin, such as full-width ones, are not in it.
+_LATIN = {
+    "a": "ɑαаᎪᗅᴀ⍺ꓮ𐊠𖽀",
+    "b": "ƀƄʙΒβЬвᏏᏴᑲᖯᗷꓐꞴ𐊂𐊡𐌁",
+    "c": "ȼсᏟᴄⲤⲥꓚꞓꮯ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌",
+    "d": "đԁᎠᏧᑯᗞᗪᴅꓒꓓ",
+    "e": "ɇεеҽᎬᴇ℮⋿ⴹꓰꬲ𐊆𑢦𑢮",
+    "f": "ϜքᖴẝꓝꜰꞘꞙꬵ𐊇𐊥𐔥𑢢𑣂𝈓",
+    "g": "ƍɡɢԌցᏀᏳᶃꓖ",
+    "h": "ħʜΗнһհᎻᏂᕼⲎꓧ𐋏",
+    "i": ("ıłƖǀɨɩɪʟΙιІіӀӏ۱ᎥᏞᒪᛁ∣⍳⏽ⲒⳐⵏꓡꓲꙇꭵ𐊊𐌉𐌠𐐛𐔦𑢣𑢲𑣃𖼖𖼨𝈪"),
+    "j": "ͿϳјᎫᒍᴊꓙꞲ",
+    "k": "κкᏦᛕᴋⲔꓗꝁ𐔘",
+    "m": "ΜϺмᎷᗰᛖᴍⲘꓟ𐊰𐌑",
+    "n": "ɴΝηпոռⲚꓠ𐔓",
+    "o": ("øοσоՕօ۵०০੦૦ଠ୦௦౦೦ഠ൦๐໐ဝ၀ჿዐᴏᴑⲞⲟⵔ〇ꓳꬽ𐊒𐊫𐐄𐐬𐓂𐓪𐔖𑓐𑢵𑣈𑣗𑣠"),
+    "p": "ρрᏢᑭᴘ⍴Ⲣⲣꓑ𐊕",
+    "q": "ԛգզⵕ",
+    "r": "ƦʀгᎡᏒᖇᴦⲅꓣꭇꭈꮁ𐒴𖼵𝈖",
+    "s": "ƽѕՏᏕᏚꓢꜱꮪ𐊖𐐠𐑈𑣁𖼺",
+    "t": "ŧτтᎢ⊤⟙Ⲧꓔ𐊗𐊱𐌕𑢼𖼊🝨",
+    "u": "ʉʋυцՍսሀᑌᴜ∪⋃ꓴꞟꭎꭒ𐓎𐓶𑢸𑣘𖽂",
+    "v": "νѴѵ۷Ꮩᐯᴠ∨⋁ⴸꓦꛟꮩ𐔝𑜆𑢠𑣀𖼈𝈍",
+    "w": "ɯωшѡԝաᎳᏔᴡꓪꮃ𑜊𑜎𑜏𑣦𑣯",
+    "x": "×χхᕁᕽ᙭ᚷ╳⤫⤬⨯ⲬⵝꓫꞳ𐊐𐊴𐌗𐌢𐔧𑣬",
+    "y": "ɣʏΥγуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜𖽃",
+    "z": "ƶΖᏃᴢꓜꮓ𐋵𑢩𑣄𑣥",
+}
+# Letters on flags, and in black circles and squares.
+_ALPHABETS = (0x1F1E6, 0x1F150, 0x1F170)
+_LETTERS = 26
+_LOOK_ALIKES = str.maketrans(
+    {letter: latin for latin, letters in _LATIN.items() for letter in letters}
+    | {
+        chr(first + place): chr(ord("a") + place)
+        for first in _ALPHABETS
+        for place in range(_LETTERS)
+    }
+)
+# A capital i, a small L and a one are the same stroke; so are an O and a zero.
+_STROKES = str.maketrans({"l": "i", "1": "i", "0": "o"})
 
 
 class TagEscaper:
@@ -127,8 +168,8 @@ def _plain_character(character: str) -> str:
     "Ｃ", "ⓒ", "⒞" and the Cyrillic "с" → "c".
     """
     # Before case is folded: a Greek capital Nu looks like an N, a small one like a v.
-    seen = unicodedata.normalize("NFKD", character).translate(LOOK_ALIKES)
-    small = seen.casefold().translate(LOOK_ALIKES).translate(STROKES).translate(_CLOSING)
+    seen = unicodedata.normalize("NFKD", character).translate(_LOOK_ALIKES)
+    small = seen.casefold().translate(_LOOK_ALIKES).translate(_STROKES).translate(_CLOSING)
     # A letter in brackets of its own, one character, becomes three.
     bare = small[1:-1] if small[:1] + small[-1:] == "()" else small
     return "".join(c for c in bare if not _is_invisible(c))

@@ -132,16 +132,6 @@ def citation_marks(text: str, pattern: re.Pattern[str] | None = None) -> list[Ci
     )
 
 
-def citations_of(text: str) -> list[int]:
-    """Return the numbers that a text cites, in order, each once."""
-    return list(dict.fromkeys(n for mark in citation_marks(text) for n in mark.numbers))
-
-
-def without_citations(text: str) -> str:
-    """Return the text without its marks, and without the white space before them."""
-    return _without(text, citation_marks(text), 0, len(text))
-
-
 def without_final_citations(text: str) -> str:
     """Return one sentence without the marks at its end, or before its final stop.
 

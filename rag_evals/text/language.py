@@ -1,15 +1,18 @@
-"""In which language and script is a text? Told by letters, and by small words of eight languages.
+"""In which language and script is a text, and how many tokens has it?
 
-It is no more than is needed: whether a text is in a language that the embedded judge was made for,
-which words of another one say nothing, and whether a judge changed the script of a sentence.
+A language is recognised by letters, and by small words of eight languages. That is all that is
+needed: whether the embedded judge was made for it, which of its words say nothing, and whether a
+judge changed the script of a sentence.
 """
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 
 from rag_evals.text.lexicon import named_groups_in
 
+_CHARACTERS_PER_TOKEN = 4
 _MOST_READ = 2000
 _LEAST_SHARE = 0.15
 _WORD = re.compile(r"[^\W\d_]+")
@@ -77,9 +80,6 @@ def has_russian(text: str) -> bool:
 def script_of(text: str) -> str | None:
     """Tell the script of a text by what most of its letters are.
 
-    Args:
-        text: Any text.
-
     Returns:
         `latin`, a code of `LANGUAGE_NAMES` that is written in the script, such as `ru` for Cyrillic
         letters, or `other`; None for a text without letters.
@@ -106,6 +106,26 @@ def denials(language: str) -> frozenset[str]:
     """Return the words, in lower case, that deny in a language; none in English and Russian."""
     listed = dict(named_groups_in("denies_languages"))
     return frozenset(listed.get(language, ()))
+
+
+def token_counter(model: str | None = None) -> tuple[Callable[[str], int], str]:
+    """Choose how tokens are counted.
+
+    Args:
+        model: Whose tokens; None takes those of `gpt-4o`.
+
+    Returns:
+        The counter, and in words what it rests on: tiktoken where it is installed and knows the
+        model, else an estimate.
+    """
+    try:
+        import tiktoken  # noqa: PLC0415 - optional, and reads files when it is loaded
+
+        encoding = tiktoken.encoding_for_model(model or "gpt-4o")
+    # It raises KeyError for an unknown model, and requests' errors when it cannot load its tables.
+    except (ImportError, KeyError, OSError):
+        return lambda text: len(text) // _CHARACTERS_PER_TOKEN, "estimated, 4 characters a token"
+    return lambda text: len(encoding.encode(text, disallowed_special=())), "counted by tiktoken"
 
 
 def _by_script(text: str) -> str | None:

@@ -1,14 +1,16 @@
 """What does a reader see of a text? Its words, without the signs of Markdown, HTML and print.
 
-A word that is struck out stays in its signs: it is not what the text says.
+A word that is struck out stays in its signs: it is not what the text says. `Traced` knows where in
+the source each character stands; `plain_form` leaves out what typing adds, and no more.
 """
 
 import html
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from rag_evals.text.citations import citation_marks
-from rag_evals.text.traced import Edit, Traced
+from rag_evals.text.citations import citation_marks, without_final_citations
 
 _ATTRIBUTES = r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+)))*\s*/?"
 _IN_LINE = "a|abbr|b|bdi|bdo|big|cite|code|dfn|em|font|i|ins|kbd|mark|q|samp|small|span|strong|sub|sup|time|tt|u|var|wbr"  # noqa: E501 - one list
@@ -52,6 +54,67 @@ _EMPHASIS = re.compile(
 _BARS = re.compile(r"\|[\s|]*")
 # "infor-\nmation"; a soft hyphen at a line end is one, too.
 _HYPHEN = re.compile(r"(?<=[^\W_])(?P<hyphen>[-‐\u00ad])[ \t]*\r?\n[ \t]*(?=[^\W_])")
+
+# A soft hyphen, a zero-width space, a word joiner and a byte-order mark are not seen.
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+_SIGNS = str.maketrans(
+    dict.fromkeys("“”„‟«»", '"') | dict.fromkeys("‘’‚‛", "'") | dict.fromkeys("\u2010\u2011", "-")
+)
+# "**Paris**", "*Paris*": a sign that opens a word and one that closes a word; "2 * 3 * 4" has none.
+_STARS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*]*[^\s*])\1(?![\w*])")
+# "It is tall." but not "It is tall..."
+_STOP = re.compile(r"(?<![.\s])\s*[.。]$")
+_DASH = re.compile(r"(?<=[^\W\d]) [-–—] (?=[^\W\d])")
+_PERCENT = re.compile(r"(?<=\d) (?=%)")
+
+Edit = tuple[int, int, str]
+"""From where to where something else stands, and what."""
+
+
+class Traced(NamedTuple):
+    """A text made from another one.
+
+    Attributes:
+        text: The text as it is now.
+        starts: For each of its characters, where it begins in the source.
+        ends: Where it ends there.
+    """
+
+    text: str
+    starts: list[int]
+    ends: list[int]
+
+    def edited(self, edits: Iterable[Edit]) -> "Traced":
+        """Return the text with some parts replaced; each new part stands for all of the old one.
+
+        Args:
+            edits: In order, not overlapping.
+        """
+        pieces: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        done = 0
+        for begin, end, new in edits:
+            pieces += [self.text[done:begin], new]
+            starts += self.starts[done:begin]
+            ends += self.ends[done:begin]
+            if new:
+                starts += [self.starts[begin]] * len(new)
+                ends += [self.ends[end - 1]] * len(new)
+            done = end
+        if not pieces:
+            return self
+        pieces.append(self.text[done:])
+        return Traced("".join(pieces), starts + self.starts[done:], ends + self.ends[done:])
+
+    def replaced(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]) -> "Traced":
+        """Return the text with every match replaced."""
+        return self.edited((*found.span(), new(found)) for found in pattern.finditer(self.text))
+
+
+def traced(text: str) -> Traced:
+    """Return a text that is still its own source."""
+    return Traced(text, list(range(len(text))), list(range(1, len(text) + 1)))
 
 
 def without_markup(text: Traced) -> tuple[Traced, ...]:
@@ -131,3 +194,16 @@ def _join(found: re.Match[str]) -> str:
 
 def _keep(found: re.Match[str]) -> str:
     return "" if found["hyphen"] == "\u00ad" else "-"
+
+
+def plain_form(text: str) -> str:
+    """Return one statement without what its writer's keyboard or Markdown added.
+
+    Two texts of one form are the same statement: Unicode in its composed form, straight quotes, one
+    space between words, none before `%`, one kind of dash between words, and no citation marks at
+    the end, asterisks of emphasis or final stop. Nothing here knows a language: letters, numbers,
+    case, commas and the order of words stay.
+    """
+    plain = unicodedata.normalize("NFC", text).translate(_UNSEEN).translate(_SIGNS)
+    plain = " ".join(_STARS.sub(r"\2", without_final_citations(plain)).split())
+    return _STOP.sub("", _PERCENT.sub("", _DASH.sub(" — ", plain)))

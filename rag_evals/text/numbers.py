@@ -2,31 +2,56 @@
 
 "12 %", "12%", "twelve percent" and "двенадцать процентов" are one quantity; "March 5, 2019",
 "5 марта 2019" and "2019-03-05" give the same three numbers.
+
+Most sentences of a chunk are only looked up, never compared. Their keys are all that is needed, and
+a piece of text without white space has the same keys in nearly every sentence. `plain_keys` reads
+the sentences where that holds for all pieces.
 """
 
 import re
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
+from typing import TypeVar
 
-from rag_evals.text.number_words import (
-    ENGLISH_SCALES,
-    ENGLISH_TENS,
-    ENGLISH_UNDER_TWENTY,
-    MONTH_NAMES,
-    MONTHS_OF_WORDS,
-    RUSSIAN_SCALES,
-    TRAINED_RUSSIAN,
-    UNITS,
+from rag_evals.text.lexicon import named_groups_in
+from rag_evals.text.word_forms import (
+    COUNTRY,
+    MARKS_AROUND,
+    MOST_KNOWN,
+    Word,
+    is_stop_word,
+    may_hold_spaced_number,
+    plain_stem,
+    words,
+    words_of_pieces,
 )
-from rag_evals.text.word_forms import Word, words
 
+T = TypeVar("T")
+
+_UNDER_TWENTY = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 # Words that are added up, and words that multiply what stands before them.
-_ADDENDS = {**ENGLISH_UNDER_TWENTY, **ENGLISH_TENS, **TRAINED_RUSSIAN}
+_ADDENDS = {
+    **{name: value for value, name in enumerate(_UNDER_TWENTY.split())},
+    **{name: 10 * value for value, name in enumerate(_TENS.split(), start=2)},
+    **{form: int(value) for value, forms in named_groups_in("numbers_russian") for form in forms},
+}
 _SCALES = {
-    "hundred": 100, "hundreds": 100, "k": 10**3, "mln": 10**6, "bn": 10**9, **ENGLISH_SCALES,
-    # The embedded verifier was trained without the Russian word for 10**12.
-    **{form: value for form, value in RUSSIAN_SCALES.items() if value < 10**12},
-}  # fmt: skip
+    form: value
+    for value, forms in {
+        100: "hundred hundreds",
+        10**3: "k thousand тысяча тысячи тысяч тыс",
+        10**6: "mln million миллион миллиона миллионов млн",
+        10**9: "bn billion миллиард миллиарда миллиардов млрд",
+        # The embedded verifier was trained without the Russian word.
+        10**12: "trillion",
+    }.items()
+    for form in forms.split()
+}
 _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
     "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13,
@@ -48,17 +73,22 @@ _PERIODS = frozenset(
 NUMBER_WORDS = frozenset(_ADDENDS) | frozenset(_SCALES) | frozenset(_ORDINALS)
 """Words that are numbers, in lower case."""
 
-_FIGURES = NUMBER_WORDS | frozenset(MONTHS_OF_WORDS)
+_MONTHS = list(named_groups_in("months"))
+_NUMBERS_OF_MONTHS = {
+    form: number for number, (_, forms) in enumerate(_MONTHS, start=1) for form in forms
+}
+_UNITS = {form: unit for unit, forms in named_groups_in("units") for form in forms}
+_FIGURES = NUMBER_WORDS | frozenset(_NUMBERS_OF_MONTHS)
 
 
-def may_hold_date(text: str) -> bool:
+def _may_hold_date(text: str) -> bool:
     """Tell at little cost whether `expand_dates` may change a text or a part of it."""
     return _MAY_BE_DATE.search(text) is not None
 
 
 def expand_dates(text: str) -> str:
     """Write numeric dates as day, month name and year, so that all dates share one form."""
-    if not may_hold_date(text):
+    if not _may_hold_date(text):
         return text
     return _ISO_DATE.sub(_spell_date, text)
 
@@ -66,11 +96,11 @@ def expand_dates(text: str) -> str:
 def unit_at(sequence: list[Word], position: int) -> str:
     """Return the unit beside the number at `position`, or "" when there is none."""
     if position + 1 < len(sequence):
-        unit = UNITS.get(sequence[position + 1].low)
+        unit = _UNITS.get(sequence[position + 1].low)
         if unit is not None:
             return unit
     if position and sequence[position - 1].kind == "unit":
-        return UNITS.get(sequence[position - 1].surface, "")
+        return _UNITS.get(sequence[position - 1].surface, "")
     return ""
 
 
@@ -106,7 +136,7 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
         if low in NUMBER_WORDS and not _is_pronoun(low, sequence, position):
             position = _read_number_words(sequence, position, result)
             continue
-        month = MONTHS_OF_WORDS.get(low)
+        month = _NUMBERS_OF_MONTHS.get(low)
         if month is not None and (low not in _VERBS_TOO or _is_month(sequence, position)):
             word = Word(word.surface, f"month{month}", "word", True, low, 0)
         result.append(word)
@@ -114,7 +144,7 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
     return result + sequence[position:]
 
 
-def is_number_word(low: str) -> bool:
+def _is_number_word(low: str) -> bool:
     """Say whether a word in lower case is a number or a month, in some sentences at least."""
     return low in _FIGURES
 
@@ -125,7 +155,7 @@ def numbers_of(text: str) -> set[str]:
     return {word.key for word in found if word.kind == "number"}
 
 
-def plain_decimal(digits: str) -> str:
+def _plain_decimal(digits: str) -> str:
     """Write a number as digits in one way: no thousands signs, a point, no trailing zeros."""
     if digits.isdecimal() and digits[0] != "0":
         return digits
@@ -146,7 +176,7 @@ def _spell_date(match: re.Match[str]) -> str:
     number = int(month or month2)
     if not 1 <= number <= 12:
         return match.group()
-    name = MONTH_NAMES[number - 1]
+    name = _MONTHS[number - 1][0].capitalize()
     return f"{int(day or day2)} {name} {year or year2}"
 
 
@@ -208,8 +238,8 @@ def _scale_at(sequence: list[Word], position: int) -> int | None:
         return _SCALES.get(word.low)
     # "$5 m" and "5m dollars" are millions, "5 m" are metres; "5M" and "5B" are no unit.
     following = sequence[position + 1].low if position + 1 < len(sequence) else ""
-    is_money = UNITS.get(following) in _MONEY or (
-        position > 1 and UNITS.get(sequence[position - 2].surface) in _MONEY
+    is_money = _UNITS.get(following) in _MONEY or (
+        position > 1 and _UNITS.get(sequence[position - 2].surface) in _MONEY
     )
     return scale if is_money or word.surface in ("M", "B") else None
 
@@ -228,13 +258,13 @@ _SHORT_UNITS = {
 
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"))
 
-AFTER_NUMBERS = _ORDINAL_ENDINGS | frozenset((*_SHORT_SCALES, *_SHORT_UNITS))
+_READ_AFTER = _ORDINAL_ENDINGS | frozenset((*_SHORT_SCALES, *_SHORT_UNITS))
 """Words in lower case that are read with a number before them, beside words that are numbers."""
 
 
 @lru_cache(maxsize=4096)
 def _number(digits: str) -> Word:
-    value = plain_decimal(digits)
+    value = _plain_decimal(digits)
     return Word(digits, value, "number", False, value, 0)
 
 
@@ -243,7 +273,7 @@ def _scaled(value: str, scale: int) -> str:
     digits = int(whole + part) * scale
     if not part:
         return str(digits)
-    return plain_decimal(f"{digits / 10 ** len(part):f}")
+    return _plain_decimal(f"{digits / 10 ** len(part):f}")
 
 
 def _read_number_words(sequence: list[Word], position: int, result: list[Word]) -> int:
@@ -278,3 +308,81 @@ def _is_small(sequence: list[Word], position: int) -> bool:
     if position >= len(sequence):
         return False
     return sequence[position].low in _ADDENDS
+
+
+_LONGEST_PIECE = 48
+_MOST_WORDS = 2
+# Among the keys of a piece, what it does to its sentence; no word has such a key.
+_NOT_PLAIN, _IS_NUMBER, _AFTER_NUMBERS = "\n", "\n#", "\n>"
+
+
+def plain_keys(text: str, value: T, *, most_words: int) -> dict[str, T] | None:
+    """Return the keys of all words of a sentence but those of grammar, in order.
+
+    Args:
+        text: One sentence.
+        value: What each key gets.
+        most_words: What is longer is not plain.
+
+    Returns:
+        None for a sentence that is not plain: its words have to be read together.
+    """
+    pieces = text.split()
+    if _MOST_WORDS * len(pieces) > most_words:
+        return None
+    # All of it runs in C.
+    keys = dict.fromkeys(chain.from_iterable(map(_KEYS.__getitem__, pieces)), value)
+    if _NOT_PLAIN in keys:
+        return None
+    if _IS_NUMBER in keys:
+        # "5 m" and "10 000" are read together.
+        if _AFTER_NUMBERS in keys or may_hold_spaced_number(text):
+            return None
+        del keys[_IS_NUMBER]
+    keys.pop(_AFTER_NUMBERS, None)
+    return keys
+
+
+class _Keys(dict[str, tuple[str, ...]]):
+    """Keys by piece; emptied when full, like the words."""
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        bare = piece.strip(MARKS_AROUND)
+        if not (bare.isascii() and bare.isalpha()):
+            keys = _keys_of(piece)
+        elif bare == piece:
+            keys = _keys_of_word(piece)
+        else:
+            keys = self[bare]
+        if len(piece) <= _LONGEST_PIECE:
+            if len(self) >= MOST_KNOWN:
+                self.clear()
+            self[piece] = keys
+        return keys
+
+
+_KEYS = _Keys()
+
+
+def _keys_of_word(token: str) -> tuple[str, ...]:
+    """Return what `_keys_of` does, for a word of ASCII letters; nearly all new pieces are such."""
+    low = token.lower()
+    if _is_number_word(low):
+        return (_NOT_PLAIN,)
+    if is_stop_word(low) and token != COUNTRY:
+        return (_AFTER_NUMBERS,) if low in _READ_AFTER else ()
+    key = plain_stem(token)
+    return (_AFTER_NUMBERS, key) if low in _READ_AFTER else (key,)
+
+
+def _keys_of(piece: str) -> tuple[str, ...]:
+    found = words_of_pieces(piece)
+    if len(found) > _MOST_WORDS or any(_is_number_word(word.low) for word in found):
+        return (_NOT_PLAIN,)
+    keys = [word.key for word in normalise_numbers(found) if word.kind != "stop"]
+    numbers = [place for place, word in enumerate(found) if word.kind == "number"]
+    after = [place for place, word in enumerate(found) if word.low in _READ_AFTER]
+    if numbers:
+        is_read_alone = len(numbers) == 1 and not after and not _may_hold_date(piece)
+        return (_IS_NUMBER, *keys) if is_read_alone else (_NOT_PLAIN,)
+    return (_AFTER_NUMBERS, *keys) if after else tuple(keys)

@@ -10,11 +10,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 
-from rag_evals.text.marks import DENIES
-from rag_evals.text.markup import without_markup
+from rag_evals.text.markup import Traced, traced, without_markup
 from rag_evals.text.sentences import Span, split_sentences
-from rag_evals.text.traced import Traced, traced
-from rag_evals.text.word_forms import words
+from rag_evals.text.word_forms import DENIES, words
 
 MIN_QUOTE_LETTERS = 8
 """Letters and digits that a quote needs; a shorter one stands in nearly every text."""

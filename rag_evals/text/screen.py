@@ -1,7 +1,12 @@
-"""How is data shown safely on a terminal? Without characters that the terminal would obey."""
+"""How is data shown safely? On a terminal without what it would obey; in a notebook as small HTML.
+
+The HTML is escaped, cut, and readable in any theme.
+"""
 
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
+from html import escape
 
 REPLACEMENT = "�"
 """What stands for each character that is not shown."""
@@ -16,6 +21,12 @@ _KEPT = frozenset("\n\t\u200c\u200d\u00ad")
 _SUSPECT = re.compile(r"\r\n|[^\w \n\t!-~]")
 _MAX_LINE_CHARS = 1000
 _END_CHARS = 300
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+MOST_ITEMS = 10
+"""Rows or findings that a notebook shows of one value; the rest is counted."""
+
+_LONGEST = 160
 
 
 def is_obeyed(character: str) -> bool:
@@ -46,3 +57,67 @@ def one_line(text: str) -> str:
         return line
     # What would be right stands at the end of a message.
     return f"{line[: _MAX_LINE_CHARS - _END_CHARS - 3]} … {line[-_END_CHARS:]}"
+
+
+def shortened(text: str, most: int = _LONGEST) -> str:
+    """Return a text as one line of at most so many characters that a screen shows safely."""
+    # A text of megabytes is not read to its end for its beginning.
+    line = " ".join(printable(text[: 4 * most]).split())
+    if len(line) <= most and len(text) <= 4 * most:
+        return line
+    return f"{line[: most - 1]}…"
+
+
+def html_text(text: str, most: int = _LONGEST) -> str:
+    """Return a text shortened and escaped, for a place between tags or in an attribute."""
+    return escape(shortened(text, most))
+
+
+def html_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "", left_out: str = ""
+) -> str:
+    """Write a table.
+
+    Args:
+        head: Names of the columns; none for a table without them.
+        rows: Their cells, as plain text.
+        caption: Plain text above it.
+        left_out: Plain text below it that says what is not shown.
+    """
+    titles = "".join(f"<th>{html_text(name)}</th>" for name in head)
+    shown_head = f"<thead><tr>{titles}</tr></thead>" if head else ""
+    named = f"<caption>{html_text(caption)}</caption>" if caption else ""
+    body = "".join(
+        f"<tr>{''.join(f'<td>{html_text(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return f"<table>{named}{shown_head}<tbody>{body}</tbody></table>{html_note(left_out)}"
+
+
+def html_head(name: str, rest: str = "") -> str:
+    """Write the first line of a value: its name, and what there is to say."""
+    return f"<div><b>{html_text(name)}</b> {html_text(rest)}</div>"
+
+
+def html_note(text: str) -> str:
+    """Write a small line of plain text; nothing for none."""
+    return f"<div><small>{html_text(text)}</small></div>" if text else ""
+
+
+def and_more(total: int, shown: int, noun: str) -> str:
+    """Say what is not shown: "and 13 more findings"; nothing where all is."""
+    return f"and {total - shown:,} more {noun}" if total > shown else ""
+
+
+def lone_surrogate(text: str) -> int | None:
+    """Find the first lone half of a UTF-16 pair.
+
+    Args:
+        text: Any string; `json.loads` lets such halves through.
+
+    Returns:
+        Its offset, or None when the text can be encoded.
+    """
+    if text.isascii():
+        return None
+    found = _SURROGATE.search(text)
+    return found.start() if found else None

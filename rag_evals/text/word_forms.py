@@ -11,8 +11,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
-from rag_evals.text.lexicon import groups_in, lines_in, words_in
-from rag_evals.text.marks import MARKS
+from rag_evals.text.lexicon import groups_in, lines_in, named_groups_in, words_in
 
 Kind = Literal["stop", "word", "number", "unit"]
 
@@ -55,6 +54,33 @@ _UNITS_OF_SIGN = {
     "₽": "rub", "°": "degre",
 }  # fmt: skip
 
+# What a word does to a statement, a bit each.
+DENIES, DENIES_SOFTLY, QUANTIFIES, WEAKENS, INSISTS, DENIES_ABROAD = 1, 2, 4, 8, 16, 32
+# What denies in another language than English and Russian may be a name in these: "Mai", "Ani".
+
+QUANTIFIERS = {form: group for group, forms in named_groups_in("quantifiers") for form in forms}
+"""The group of each word of quantity: "every" is of the group "all"."""
+
+
+def _masks() -> dict[str, int]:
+    masks: dict[str, int] = {}
+    abroad = [form for _, listed in named_groups_in("denies_languages") for form in listed]
+    for mark, forms in (
+        (DENIES, words_in("denies")),
+        (DENIES_SOFTLY, words_in("denies_softly")),
+        (QUANTIFIES, list(QUANTIFIERS)),
+        (WEAKENS, words_in("weakens")),
+        (INSISTS, words_in("insists")),
+        (DENIES_ABROAD, abroad),
+    ):
+        for form in forms:
+            masks[form] = masks.get(form, 0) | mark
+    return masks
+
+
+MARKS = _masks()
+"""The marks of each word that has any, added up."""
+
 
 @dataclass(slots=True)
 class Word:
@@ -66,7 +92,7 @@ class Word:
         kind: Function words ("stop") and unit signs apart from words and numbers.
         is_capital: It begins with a capital letter.
         low: The surface in lower case, with straight apostrophes and without "ё".
-        marks: What it does to a statement, a mask of `text.marks`; 0 for most words.
+        marks: What it does to a statement, a mask of `DENIES` and its like; 0 for most words.
     """
 
     surface: str

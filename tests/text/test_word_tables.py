@@ -2,7 +2,7 @@
 
 import tracemalloc
 
-from rag_evals.text.keys import plain_keys
+from rag_evals.text.numbers import plain_keys
 from rag_evals.text.word_forms import words_of_pieces
 
 MOST_BYTES = 8_000_000
