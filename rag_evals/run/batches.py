@@ -20,6 +20,7 @@ from rag_evals.run.plan import Plan
 from rag_evals.run.progress import Report
 from rag_evals.run.run import Run
 from rag_evals.run.runner import OnOutcome
+from rag_evals.run.session import session_of
 from rag_evals.run.store import MANIFEST, RunStore, read_manifest, require_same_run
 
 _FIRST_WAIT_SECONDS = 0.2
@@ -128,7 +129,7 @@ async def _round(
         progress=progress,
         keep=False,
         results=on_outcome is not None,  # of an earlier round
-        answers=answers,
+        opened=session_of(plan, answers),
     )
     take = (lambda _: None) if on_outcome is None else on_outcome()
     with answers.writing():

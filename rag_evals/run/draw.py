@@ -1,44 +1,18 @@
 """Which rows are graded, where not all of them are? A draw in random order, and when it ends."""
 
-import asyncio
-import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from rag_evals.core import Phrases
-from rag_evals.dataset import NumberedSample
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.outcome import Outcome
-from rag_evals.run.plan import Plan
+from rag_evals.run.plan import SEED, Plan, random_order
+from rag_evals.run.policy import Admission
 from rag_evals.run.settings import StopRule
+from rag_evals.run.summary import Summary
 from rag_evals.stats import GateVerdict, Interval, SequentialGate, drawn_interval
-
-SEED = 0
-"""One order for each number of rows: the same command draws the same rows, and can be continued."""
-
-
-def random_order(rows: int) -> list[int]:
-    """Return the places of the rows in the order of the draw."""
-    order = list(range(rows))
-    random.Random(SEED).shuffle(order)
-    return order
-
-
-def drawn_rows(plan: Plan) -> Iterator[NumberedSample]:
-    """Yield the rows of a plan as they are to be graded: in their order, or as they are drawn."""
-    if plan.drawn is None:
-        yield from plan.data
-        return
-    assert plan.rows is not None, "only rows that can be counted are drawn"
-    chosen = random_order(plan.rows)[: plan.drawn]
-    wanted = set(chosen)
-    # By their own places: rows of one document may come together, out of their order.
-    kept = {row.position: row for row in plan.data if row.position in wanted}
-    for place in chosen:
-        # A file that became shorter is found out at the end of the run.
-        if place in kept:
-            yield kept.pop(place)
 
 
 def draw_of(plan: Plan, *, rows: int | None = None, note: Mapping[str, Any]) -> Plan:
@@ -104,7 +78,7 @@ class DrawnRows:
 
 
 class EarlyStop:
-    """Says when enough rows were drawn: each gate is decided, or one is failed.
+    """Ends a run when enough rows were drawn: each gate is decided, or one is failed.
 
     Args:
         rule: The gate.
@@ -118,9 +92,6 @@ class EarlyStop:
         self, rule: StopRule, population: int, graders: Sequence[str], *, ahead: int
     ) -> None:
         self._ahead = ahead
-        self._moved = asyncio.Event()
-        self._admitted: dict[int, bool] = {}
-        self._has_refused = False
         self._rule = rule
         self._population = population
         self._places = {row: place for place, row in enumerate(random_order(population))}
@@ -136,14 +107,28 @@ class EarlyStop:
         }
         self._counted = dict.fromkeys(graders, 0)
 
-    @property
-    def decided(self) -> bool:
-        """Whether no more rows are needed."""
-        verdicts: set[GateVerdict] = {watch.verdict for watch in self._watches.values()}
-        return "failed" in verdicts or verdicts == {"passed"}
+    @classmethod
+    def of_plan(cls, rule: StopRule, plan: Plan) -> "EarlyStop":
+        """Watch the rows of a plan."""
+        assert plan.rows is not None, "only rows that can be counted are drawn"
+        names = [grader.name for grader in plan.graders]
+        return cls(rule, plan.rows, names, ahead=2 * plan.settings.session.concurrency)
 
-    def count(self, outcome: Outcome) -> None:
-        """Take an outcome; rows end in any order, and are looked at in that of the draw.
+    def admits(self, position: int, *, resumed: bool) -> Admission:
+        """Stop once the gates are decided; wait where a row is too far ahead of the first open one.
+
+        Rows that were in flight when an earlier start stopped belong to the draw as well.
+        """
+        if resumed:
+            return "begin"
+        verdicts: set[GateVerdict] = {watch.verdict for watch in self._watches.values()}
+        if "failed" in verdicts or verdicts == {"passed"}:
+            return "stop"
+        is_ahead = self._places[position] >= min(self._counted.values()) + self._ahead
+        return "wait" if is_ahead else "begin"
+
+    def ended(self, outcome: Outcome) -> None:
+        """Count an outcome; rows end in any order, and are looked at in that of the draw.
 
         Slow rows differ from quick ones: those that end first are no random sample.
         """
@@ -154,53 +139,22 @@ class EarlyStop:
             counted = self._rule.count.get(reason or "") if score is None else score
             self._watches[outcome.grader].add(counted)
             self._counted[outcome.grader] = place + 1
-            self._moved.set()
 
-    async def admits(self, index: int) -> bool:
-        """Wait until a row may be graded; False where it is not needed any more.
-
-        Args:
-            index: Its place in the data.
-        """
-        if index in self._admitted:
-            return self._admitted[index]
-        waited = False
-        while self._places[index] >= min(self._counted.values()) + self._ahead:
-            if self.decided:
-                break
-            self._moved.clear()
-            await self._moved.wait()
-            waited = True
-        # Behind a row that was refused none is graded: the draw would have a gap, and what comes
-        # after it would be paid for and counted, and yet be no part of the mean.
-        self._has_refused |= waited and self.decided
-        # All graders of a row go the same way: some ask together, and wait for each other.
-        return self._admitted.setdefault(index, not self._has_refused)
+    def finish(self, summary: Summary) -> Mapping[str, Any]:
+        """Let the summary speak of all rows of the data; nothing to say where all were graded."""
+        drawn = min(self._counted.values())
+        if drawn >= self._population:
+            return {}
+        for name, numbers in summary.graders.items():
+            numbers.design = self.drawn(name)
+        told = {"rows": drawn, "of": self._population, "gate": self._rule.mean, "seed": SEED}
+        return {"stopped": told}
 
     def drawn(self, grader: str) -> DrawnRows:
         """Return the rows of a grader in the order of the draw."""
         ends = self._ends[grader]
         drawn = [ends[place] for place in range(self._counted[grader])]
         return DrawnRows(drawn, self._population)
-
-    def note(self) -> dict[str, Any] | None:
-        """Return what the manifest says about it; None when all rows were graded."""
-        drawn = min(self._counted.values())
-        if drawn >= self._population:
-            return None
-        return {"rows": drawn, "of": self._population, "gate": self._rule.mean, "seed": SEED}
-
-
-def early_stop_of(plan: Plan) -> EarlyStop | None:
-    """Return what ends a plan's run early; None where nothing does."""
-    if plan.stop is None or plan.rows is None:
-        return None
-    return EarlyStop(
-        plan.stop,
-        plan.rows,
-        [grader.name for grader in plan.graders],
-        ahead=2 * plan.settings.session.concurrency,
-    )
 
 
 def until_decided(plan: Plan, rule: StopRule) -> Plan:
@@ -209,4 +163,5 @@ def until_decided(plan: Plan, rule: StopRule) -> Plan:
     Raises:
         ConfigurationError: The data does not say how many rows it has.
     """
-    return replace(draw_of(plan, note={"order": f"random, seed {SEED}"}), stop=rule)
+    drawn = draw_of(plan, note={"order": f"random, seed {SEED}"})
+    return replace(drawn, policy=partial(EarlyStop.of_plan, rule))

@@ -20,7 +20,6 @@ from rag_evals.core import (
 from rag_evals.errors import GradingError, NotScorableError
 from rag_evals.grading import Grader
 from rag_evals.judge import DecisionCall
-from rag_evals.run.draw import drawn_rows
 from rag_evals.run.plan import Plan
 from rag_evals.text import token_counter
 
@@ -84,7 +83,7 @@ def estimate(plan: Plan) -> Estimate:
     count, counted_by = token_counter(plan.default_model)
     rows = calls = 0
     meters = [Meter() for _ in plan.graders]
-    for row in drawn_rows(plan):
+    for row in plan.in_turn():
         rows += 1
         for grader, meter in zip(plan.graders, meters, strict=True):
             for call in _first_requests(grader, row.sample):

@@ -7,7 +7,13 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def in_flight(work: Iterable[T | Coroutine[Any, Any, T]], most: int) -> AsyncGenerator[T]:
+class UntilOneEnded:
+    """A piece of work that is none: the next one is to be asked for when another has ended."""
+
+
+async def in_flight(
+    work: Iterable[T | Coroutine[Any, Any, T] | UntilOneEnded], most: int
+) -> AsyncGenerator[T]:
     """Yield results as they come; what is slow to take them slows the work down.
 
     Args:
@@ -21,6 +27,10 @@ async def in_flight(work: Iterable[T | Coroutine[Any, Any, T]], most: int) -> As
     ended: asyncio.Queue[asyncio.Task[T]] = asyncio.Queue()
     try:
         for piece in work:
+            if isinstance(piece, UntilOneEnded):
+                assert running, "nothing is under way that could end"
+                yield _taken(await ended.get(), running)
+                continue
             if not asyncio.iscoroutine(piece):
                 yield piece
                 continue

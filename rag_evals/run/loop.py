@@ -3,26 +3,22 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import asdict
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from rag_evals.dataset import FileData, NumberedSample
 from rag_evals.errors import PendingError, TooManyFailuresError
 from rag_evals.grading import Grader
-from rag_evals.run.batch_answers import RoundAnswers, grading_now
 from rag_evals.run.collector import settled_heap
-from rag_evals.run.draw import drawn_rows, early_stop_of
 from rag_evals.run.earlier_outcomes import Taken, opened_earlier
-from rag_evals.run.in_flight import in_flight
+from rag_evals.run.in_flight import UntilOneEnded, in_flight
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Plan
 from rag_evals.run.progress import Progress, Report, reporting, silent
 from rag_evals.run.refusals import Refusals
 from rag_evals.run.run import Run
-from rag_evals.run.sampled import Spending
 from rag_evals.run.samples import StoredSample, stored_sample
 from rag_evals.run.session import AsyncGradingSession, session_of
 from rag_evals.run.store import RunStore
@@ -38,7 +34,7 @@ async def runner_of(
     keep: bool,
     results: bool,
     lowest: int | None = None,
-    answers: RoundAnswers | None = None,
+    opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None,
 ) -> "AsyncIterator[Runner]":
     """Open all that a run needs, its folder last; arguments as for `evaluate`.
 
@@ -50,12 +46,12 @@ async def runner_of(
         results: Outcomes are needed with their results, also those of an earlier run.
         lowest: How many outcomes of an earlier run are asked for, those with the lowest scores;
             None for all.
-        answers: What has come of batches, where judges are asked in them.
+        opened: Opens the session that grades the rows; None for that of the plan.
     """
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
         # First: a judge that cannot be opened must leave no folder that refuses the right one.
-        session = await stack.enter_async_context(session_of(plan, answers))
+        session = await stack.enter_async_context(opened or session_of(plan))
         store = None
         if folder is not None:
             store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
@@ -103,8 +99,9 @@ class Runner:
         self._counted: dict[int, Outcome] = {}
         self._samples: dict[str, StoredSample] = {}
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
-        self._stop = early_stop_of(plan)
-        self._begun = 0
+        self._policy = plan.policy(plan)
+        # What the policy says in the end, as the manifest has it.
+        self.notes: Mapping[str, Any] = {}
         if self._ended is not None:
             self._ended.fill(self._summary)
             self._done = self._ended.count
@@ -156,30 +153,9 @@ class Runner:
         self._summary.left_out = before + len(gone)
         self._is_complete = True
         self._summary.unfinished = False
-        stopped = None if self._stop is None else self._stop.note()
-        if self._stop is not None and stopped is not None:
-            for name, of_grader in self._summary.graders.items():
-                of_grader.design = self._stop.drawn(name)
-        budget = self.spending()
+        self.notes = self._policy.finish(self._summary)
         if self._store is not None:
-            self._store.finish(gone, stopped=stopped, budget=budget)
-
-    def spending(self) -> dict[str, Any] | None:
-        """Return what became of the budget, as the manifest has it; None where none was set."""
-        if self._plan.budget is None:
-            return None
-        rows = self._done // len(self._plan.graders)
-        return asdict(
-            Spending(self._plan.budget, self._summary.cost_usd, rows, self._plan.drawn or rows)
-        )
-
-    def _is_spent(self) -> bool:
-        """Say whether no more rows may be asked: what is in flight is paid for as well."""
-        cost = self._summary.cost_usd
-        if self._plan.budget is None or cost is None:
-            return False
-        in_flight = self._begun - self._graded
-        return cost * (1 + in_flight / self._done) >= self._plan.budget
+            self._store.finish(gone, **self.notes)
 
     def finished(self) -> Run:
         """Return the run as far as it came."""
@@ -196,15 +172,18 @@ class Runner:
         outcomes = self._outcomes if self._keep else None
         return Run.fresh(outcomes, self._summary, folder, self._graded, self._samples)
 
-    def _work(self) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | None]:
+    def _work(
+        self,
+    ) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | UntilOneEnded | None]:
         """Yield what is still to be graded; what an earlier run ended is counted on the way."""
         yield from self._ended_before()
         for row in self._rows():
             earlier = self._earlier_of(row)
             self._summary.changed = self._earlier.changed
-            decided = self._stop is not None and self._stop.decided
-            # Rows that were in flight when an earlier run stopped belong to the draw as well.
-            if (decided or self._is_spent()) and not any(earlier.values()):
+            resumed = any(earlier.values())
+            while (admission := self._policy.admits(row.position, resumed=resumed)) == "wait":
+                yield UntilOneEnded()
+            if admission == "stop":
                 return
             if self._store is not None:
                 if not self._has_sample(row):
@@ -213,16 +192,12 @@ class Runner:
                 self._samples[row.name] = sample
             left = [each for each in self._plan.graders if earlier.get(each.name, 1) is None]
             yield from self._taken([taken for taken in earlier.values() if taken is not None])
-            self._begun += len(left)
             self._under_way[row.position] += len(left)
             for grader in left:
                 yield self._grade(row, grader)
 
     async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome | None:
-        """Grade a row; None where enough were graded meanwhile, or where its reply has not come."""
-        if self._stop is not None and not await self._stop.admits(row.position):
-            return None
-        grading_now.set(f"{row.name}\n{grader.name}")
+        """Grade a row; None where its reply has not come."""
         try:
             outcome = await self._session.grade_row(row, grader)
         except PendingError:
@@ -288,7 +263,7 @@ class Runner:
     def _rows(self) -> Iterator[NumberedSample]:
         """Read the rows; where a checkpoint says which ended, only the others."""
         if self._ended is None or not isinstance(self._plan.data, FileData):
-            return drawn_rows(self._plan)
+            return self._plan.in_turn()
         return self._plan.data.some(self._ended.wanted())
 
     def _note(self, outcome: Outcome, place: int) -> None:
@@ -322,8 +297,7 @@ class Runner:
         self._done += 1
         self._summary.add(outcome)
         self._counted[id(outcome)] = outcome
-        if self._stop is not None:
-            self._stop.count(outcome)
+        self._policy.ended(outcome)
         if self._keep:
             self._outcomes.append(outcome)
         if self._checkpoint is not None and self._checkpoint.is_due:

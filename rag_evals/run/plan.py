@@ -1,6 +1,7 @@
 """What will be graded, by whom, and with which settings? Fully checked before the first call."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -11,7 +12,16 @@ from typing import Any
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.catalog import grader_named
 from rag_evals.core import Meter, fingerprint, require_whole
-from rag_evals.dataset import CheckedFile, ColumnMap, Columns, Data, FileData, RowData, data_from
+from rag_evals.dataset import (
+    CheckedFile,
+    ColumnMap,
+    Columns,
+    Data,
+    FileData,
+    NumberedSample,
+    RowData,
+    data_from,
+)
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading import Grader, default_judge, resolve
 from rag_evals.judge import (
@@ -29,12 +39,16 @@ from rag_evals.judge import (
     wanted_settings,
 )
 from rag_evals.run.outcome import short_fingerprint
-from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings, StopRule
+from rag_evals.run.policy import EveryRow, RunPolicy
+from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings
 from rag_evals.run.store import FORMAT, kept_checks
 from rag_evals.verify import read_judge, read_tunings
 
 Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
 """One grader or several: objects, or names of shipped ones."""
+
+SEED = 0
+"""One order for each number of rows: the same command draws the same rows, and can be continued."""
 
 _RUNS_FOLDER = Path("runs")
 _STEM_CHARS = 50
@@ -53,10 +67,10 @@ class Plan:
         settings: Limits, time-outs, the cache.
         identity: What makes this run this run; a store goes on only with an equal one.
         drawn: How many rows are graded, in random order; None for all, in theirs.
-        stop: The gate that ends the run when it is decided; None for none.
+        policy: Makes what decides how many of these rows are graded.
         batched: Judges are asked in batches, which cost less.
         free: The same rows for a judge that costs nothing, where these are a sample; else None.
-        budget: US dollars after which nothing more is asked; None for no limit.
+        budget: US dollars that the sample was chosen for; None for none.
     """
 
     data: FileData | RowData
@@ -67,7 +81,7 @@ class Plan:
     settings: RunSettings
     identity: dict[str, Any]
     drawn: int | None = None
-    stop: StopRule | None = None
+    policy: "Callable[[Plan], RunPolicy]" = EveryRow
     batched: bool = False
     free: "Plan | None" = None
     budget: float | None = None
@@ -83,6 +97,21 @@ class Plan:
         """Gradings in all; None when the data does not say."""
         rows = self.rows if self.drawn is None else self.drawn
         return None if rows is None else rows * len(self.graders)
+
+    def in_turn(self) -> Iterator[NumberedSample]:
+        """Yield the rows as they are to be graded: in their order, or as they are drawn."""
+        if self.drawn is None:
+            yield from self.data
+            return
+        assert self.rows is not None, "only rows that can be counted are drawn"
+        chosen = random_order(self.rows)[: self.drawn]
+        wanted = set(chosen)
+        # By their own places: rows of one document may come together, out of their order.
+        found = {row.position: row for row in self.data if row.position in wanted}
+        for place in chosen:
+            # A file that became shorter is noticed at the end of the run.
+            if place in found:
+                yield found.pop(place)
 
     @property
     def presets(self) -> tuple[str, ...]:
@@ -158,6 +187,13 @@ class Plan:
         """Name a folder after the data and the settings: the same run, the same folder."""
         path = self.data.path if isinstance(self.data, FileData) else Path("rows")
         return _RUNS_FOLDER / f"{_stem(path)}-{fingerprint(self.identity)[:8]}"
+
+
+def random_order(rows: int) -> list[int]:
+    """Return the places of the rows in the order of the draw."""
+    order = list(range(rows))
+    random.Random(SEED).shuffle(order)
+    return order
 
 
 def folders_of(out: str | Path | None) -> list[Path]:

@@ -264,7 +264,7 @@ async def aexecute(
         lowest: Of the outcomes of an earlier run, `on_outcome` needs no more than so many, those
             with the lowest scores; None for all.
     """
-    run, spending = await _carried_out(
+    run, notes = await _carried_out(
         plan, out, progress, keep or plan.free is not None, on_outcome, lowest
     )
     if plan.free is None:
@@ -272,7 +272,7 @@ async def aexecute(
     # Second: a judge that cannot be opened must leave no folder that refuses the right one.
     inner = None if out is None else free_folder(Path(out))
     every, _ = await _carried_out(plan.free, inner, progress, True, None, None)
-    choose_designs(run.summary(), run.of_grader, None, every, spending)
+    choose_designs(run.summary(), run.of_grader, None, every, notes.get("budget"))
     return run.beside(every)
 
 
@@ -283,7 +283,7 @@ async def _carried_out(
     keep: bool,
     on_outcome: OnOutcome | None,
     lowest: int | None,
-) -> tuple[Run, dict[str, Any] | None]:
+) -> tuple[Run, Mapping[str, Any]]:
     results = keep or on_outcome is not None  # of an earlier run
     if on_outcome is None:
         lowest = 0
@@ -296,6 +296,6 @@ async def _carried_out(
                     if on_outcome is not None and isawaitable(said := on_outcome(outcome)):
                         await said
             work.result = runner.finished()
-            spending = runner.spending()
+            notes = runner.notes
         run: Run = work.result
-    return run, spending
+    return run, notes

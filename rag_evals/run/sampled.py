@@ -4,17 +4,19 @@ PPI++ the other way round: the scores of the dear judge stand where labels of pe
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
-from rag_evals.run.draw import SEED, draw_of
+from rag_evals.run.draw import draw_of
 from rag_evals.run.estimate import estimate
-from rag_evals.run.outcome import score_of
-from rag_evals.run.plan import Plan
+from rag_evals.run.outcome import Outcome, score_of
+from rag_evals.run.plan import SEED, Plan
+from rag_evals.run.policy import Admission
+from rag_evals.run.summary import Summary
 from rag_evals.stats import CorrectedMean, Interval, mean_interval, prediction_powered_mean
 
 FREE_FOLDER = "every-row"
@@ -50,6 +52,50 @@ class Spending:
             rows = {"graded": self.rows, "drawn": self.drawn}
             return say("designs.spent", budget=budget, spent=spent, **rows)
         return "" if self.spent_usd is not None else say("designs.not_watched", budget=budget)
+
+
+class Budget:
+    """Ends a run when its money is spent, that of the gradings in flight included.
+
+    Args:
+        dollars: US dollars, above 0.
+        graders: Gradings of a row.
+        drawn: Rows that the budget was expected to pay for; None for all rows.
+    """
+
+    def __init__(self, dollars: float, *, graders: int, drawn: int | None) -> None:
+        self._dollars = dollars
+        self._graders = graders
+        self._drawn = drawn
+        self._begun = self._ended = 0
+        self._cost_usd: float | None = None
+
+    @classmethod
+    def of_plan(cls, dollars: float, plan: Plan) -> "Budget":
+        """Watch what the rows of a plan cost."""
+        return cls(dollars, graders=len(plan.graders), drawn=plan.drawn)
+
+    def admits(self, position: int, *, resumed: bool) -> Admission:
+        """Stop when all that has begun will have cost the budget, by the mean price so far."""
+        del position
+        if not resumed and self._cost_usd is not None:
+            expected = self._cost_usd / self._ended * self._begun
+            if expected >= self._dollars:
+                return "stop"
+        self._begun += self._graders
+        return "begin"
+
+    def ended(self, outcome: Outcome) -> None:
+        """Add what a grading cost."""
+        self._ended += 1
+        if outcome.cost_usd is not None:
+            self._cost_usd = (self._cost_usd or 0.0) + outcome.cost_usd
+
+    def finish(self, summary: Summary) -> Mapping[str, Any]:
+        """Say what became of the budget."""
+        rows = self._ended // self._graders
+        spent = Spending(self._dollars, summary.cost_usd, rows, self._drawn or rows)
+        return {"budget": asdict(spent)}
 
 
 @dataclass(frozen=True)
@@ -207,7 +253,7 @@ def bought_by(plan: Plan, dollars: float, counted: Plan) -> Plan:
             f"the budget of ${dollars:g} pays for {rows} rows, and a sample of {rows} rows is too "
             f"small; with fewer than {FEWEST_SAMPLED} nobody knows how far the free judge is off"
         )
-    return replace(_sample(plan, rows), budget=dollars)
+    return replace(_sample(plan, rows), budget=dollars, policy=partial(Budget.of_plan, dollars))
 
 
 def _costs_money(plan: Plan) -> bool:

@@ -18,7 +18,7 @@ from rag_evals.dataset import NumberedSample, RowData
 from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, UnknownNameError
 from rag_evals.grading import Grader, drive_async
 from rag_evals.judge import AsyncJudge
-from rag_evals.run.batch_answers import RoundAnswers
+from rag_evals.run.batch_answers import RoundAnswers, grading_now
 from rag_evals.run.judges import RunJudges
 from rag_evals.run.loop_thread import LoopThread, closed_too_soon
 from rag_evals.run.outcome import GradingIdentity, Outcome, outcome_of
@@ -107,6 +107,7 @@ class AsyncGradingSession:
 
     async def grade_row(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
         """Grade a row that has been read and numbered before; as `grade` otherwise."""
+        grading_now.set(f"{row.name}\n{grader.name}")
         return await watching(Work("row", grader.name, row), self._graded(row, grader))
 
     async def _graded(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:

@@ -100,7 +100,11 @@ ENDED: dict[str, tuple[BatchEnd, int, str]] = {
         6,
         "`rag-evals batch collect run --again` sends its 6 requests again, and pays for them again",
     ),
-    "a batch that is gone": (BatchEnd(instead={"poll": [HttpError(404)]}), 6, "submit run --again"),
+    "a batch that is gone": (
+        BatchEnd(instead={"poll": [HttpError(404)]}),
+        6,
+        "collect run --again",
+    ),
     **{
         f"no right to {step}": (BatchEnd(instead={step: [HttpError(401)]}), sent, "refuses the key")  # type: ignore[dict-item]  # words of a Literal
         for step, sent in (("upload", 0), ("create", 0), ("poll", 6), ("content", 6))

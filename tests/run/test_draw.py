@@ -1,6 +1,5 @@
 """Rows that are drawn: a gate that stops early, and a dear judge on a sample of all rows."""
 
-import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -21,7 +20,9 @@ from rag_evals.run import (
     sample_of,
     until_decided,
 )
-from rag_evals.run.draw import EarlyStop, random_order
+from rag_evals.run.draw import EarlyStop
+from rag_evals.run.plan import random_order
+from rag_evals.run.sampled import Budget
 from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
 
@@ -73,20 +74,49 @@ def test_a_gate_stops_when_it_is_decided() -> None:
 PERFECT = {"answer": "It is in Paris.", "context": ["It is in Paris."]}
 
 
-def test_no_row_is_graded_behind_one_that_was_not() -> None:
-    """Behind a refused row all are refused: mean and count speak of the same rows."""
+def test_a_row_waits_for_the_first_that_has_not_ended() -> None:
+    """No further ahead than it may be; once the gate is decided, only what had begun is graded."""
+    stop = EarlyStop(StopRule(0.5, 0.05), 100, ["faithfulness"], ahead=30)
+    order = random_order(100)
 
-    async def admitted() -> list[bool]:
-        stop = EarlyStop(StopRule(0.5, 0.05), 100, ["faithfulness"], ahead=30)
-        order = random_order(100)
-        first = [await stop.admits(place) for place in order[:30]]
-        waiting = asyncio.create_task(stop.admits(order[30]))
-        await asyncio.sleep(0)
-        for place in order[:30]:
-            stop.count(perfect(place))
-        return [*first, await waiting, await stop.admits(order[31])]
+    assert {stop.admits(place, resumed=False) for place in order[:30]} == {"begin"}
+    assert stop.admits(order[30], resumed=False) == "wait"
+    for place in order[1:30]:
+        stop.ended(perfect(place))
+    assert stop.admits(order[30], resumed=False) == "wait"
+    stop.ended(perfect(order[0]))
+    assert stop.admits(order[30], resumed=False) == "stop"
+    assert stop.admits(order[30], resumed=True) == "begin"
 
-    assert asyncio.run(admitted()) == [True] * 30 + [False] * 2
+
+def test_a_budget_counts_the_rows_in_flight() -> None:
+    """Each costs what the others did on average: eight at 10 cents are more than 75 cents."""
+    budget = Budget(0.75, graders=2, drawn=None)
+    begun = [budget.admits(row, resumed=False) for row in range(4)]
+    ended = replace(perfect(0), cost_usd=0.1)
+    budget.ended(ended)
+
+    assert begun == ["begin"] * 4
+    assert budget.admits(4, resumed=False) == "stop"
+    assert budget.admits(4, resumed=True) == "begin"
+    cheap = Budget(0.85, graders=2, drawn=None)
+    for row in range(4):
+        cheap.admits(row, resumed=False)
+    cheap.ended(ended)
+    assert cheap.admits(4, resumed=False) == "begin"
+    cheap.ended(ended)
+    assert cheap.admits(5, resumed=False) == "stop"
+
+
+def test_what_is_in_flight_is_paid_from_the_budget(command: Command, scripted: Start) -> None:
+    """With 16 rows at a time, no more than the first 16 are asked beyond what is known."""
+    judge = scripted(dear(140, tokens=10_000))
+    asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache", "--concurrency", "16")
+    ended = command("grade", rows_file(200, 140), *asked, "--budget", "0.06", "--out", "run")
+    each = 0.06 / len(judge.requests)
+
+    assert ended.code == 0
+    assert load_run("run").manifest["budget"]["spent_usd"] < 0.06 + each
 
 
 def perfect(place: int) -> Outcome:

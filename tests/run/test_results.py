@@ -197,7 +197,9 @@ def test_commands_import_no_class() -> None:
             capture_output=True, text=True, check=False,
             cwd=Path.cwd(), env={"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""},
         )
-        for command in ("report kept", "report kept --format csv", "agreement kept labels.jsonl")
+        for command in (
+            "report kept", "report kept --format csv", "judge agreement kept labels.jsonl"
+        )
     ]  # fmt: skip
 
     assert [(e.returncode, e.stderr) for e in ended] == [(0, "")] * 3
