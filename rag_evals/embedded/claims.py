@@ -6,16 +6,304 @@ Leads such as "Based on the context," and citation marks are cut off. Greetings,
 and sentences about the passages claim nothing; each gets its reason. English and Russian; in other languages every sentence is a claim.
 """
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from rag_evals.embedded.finite import reads_as_sentence
-from rag_evals.embedded.layout import code_places, is_heading, is_within, reference_places
-from rag_evals.embedded.leads import LONGEST_MATCHED, strip_lead
-from rag_evals.embedded.pairs import DataClaim, claim_of_pair, json_claims, table_claims
-from rag_evals.embedded.sources import absence_of, speaks_of_sources
+from rag_evals.embedded.sources import (
+    LONGEST_MATCHED,
+    absence_of,
+    reads_as_sentence,
+    speaks_of_sources,
+    strip_lead,
+)
 from rag_evals.text import Span, split_sentences
+
+# Which parts of an answer are no sentences: code, headings, tables, lists of references?
+
+# The signs in front of a heading: "## " of "## Opening hours".
+_HEADING_BEFORE = re.compile(r"^[ \t>]*#{1,6}[ \t]+$")
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+# Behind the head of a table: the line "|---|---|" after "| year | seats |".
+_TABLE_RULE = re.compile(r"[ \t]*\r?\n[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?(?:\r?\n|\Z)")
+_BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
+_ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")
+# "References:", "**Sources**", "Список литературы"
+_REFERENCES = re.compile(
+    r"^[ \t>#*_]*(?:references?|bibliography|works cited|sources?|citations?|further reading|литература|список литературы|"
+    r"источники|ссылки|библиография)[ \t*_:]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MARKER = r"[ \t>]*(?:(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+)?(?:\[\^?\d{1,3}\]:?[ \t]*)?"
+# An entry of such a list wherever it stands: an address, or author, year in brackets and title.
+_ENTRY = re.compile(
+    rf"^{_MARKER}(?:(?:<?https?://|www\.)\S+[ \t]*$|(?:retrieved|accessed|available|доступно|режим доступа)(?:[ \t]+\w+)?:?[ \t]+(?:from[ \t]+)?(?:https?://|www\.)\S+[ \t]*$"
+    r"|\[\^\w{1,10}\]:[ \t][^\n]*$"
+    r"|[*_]{0,2}(?:sources?|источники?):[*_]{0,2}[ \t][^\n]{0,80}\.(?:pdf|docx?|md|html?|txt)\b[^\n]{0,40}$"
+    r"|doi:?[ \t]*10\.\S+[ \t]*$"
+    r"|[^\W\d_][\w'’-]{1,30},[ \t][^\W\d_]\.[^\n]{0,200}?\((?:19|20)\d\d[a-z]?\)\.[^\n]*$"
+    r"|[^\W\d_][\w'’-]{1,30}[ \t][^\W\d_]\.[ \t]?[^\W\d_]\.[^\n]{3,200}(?://|[:,.][ \t][^\n]{0,60}(?:19|20)\d\d)[^\n]*$"
+    r"|[^\n]{3,120}(?:19|20)\d\d[^\n]{0,40}(?:https?://|www\.)\S+[ \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+# As in `sources`: without these, and without a year, there is no entry.
+_OF_ENTRIES = "http www. doi доступ referenc bibliogr cited source citation reading литератур источник ссылки [^".split()
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_ITEM = re.compile(rf"{_MARKER}(?=\S)")
+_LONGEST_HEADING = 200
+_LONGEST_ENTRY = 400
+
+
+def code_places(answer: str) -> list[tuple[int, int]]:
+    """Return the places (start, end) of fenced blocks."""
+    return [match.span() for match in _FENCE.finditer(answer)] if "```" in answer else []
+
+
+def reference_places(answer: str) -> list[tuple[int, int]]:
+    """Return the places (start, end) of the entries of a list of references.
+
+    An entry is a line that looks like one, or a marked line under a heading such as "References:".
+    """
+    text = answer.lower()
+    if not any(map(text.__contains__, _OF_ENTRIES)) and _YEAR.search(answer) is None:
+        return []
+    places = [match.span() for match in _ENTRY.finditer(answer) if len(match[0]) <= _LONGEST_ENTRY]
+    for heading in _REFERENCES.finditer(answer):
+        place = heading.end()
+        for line in answer[place:].split("\n"):
+            if line.strip() and _ITEM.match(line).end() == 0:  # type: ignore[union-attr]  # matches ""
+                break
+            places.append((place, place + len(line)))
+            place += len(line) + 1
+        places.append(heading.span())
+    return places
+
+
+def is_within(start: int, places: Sequence[tuple[int, int]]) -> bool:
+    """Say whether a place of the answer is within one of several."""
+    return any(first <= start < end for first, end in places)
+
+
+def is_heading(answer: str, span: Span) -> bool:
+    """Say whether a sentence is a heading, or the head of a table."""
+    if len(span.text) > _LONGEST_HEADING:
+        return False
+    line_start = max(answer.rfind("\n", 0, span.start), answer.rfind("\r", 0, span.start)) + 1
+    before = answer[line_start : span.start][-_LONGEST_HEADING:]
+    if _HEADING_BEFORE.match(before):
+        return True
+    if "|" in span.text and _TABLE_RULE.match(answer, span.end):
+        return True
+    is_item = bool(before.strip())
+    if is_item:
+        return False
+    if _BOLD_LINE.match(span.text):
+        # "**It opened in 1907.**" is a sentence, "**Opening hours:**" is none.
+        return not _ENDS_SENTENCE.search(span.text)
+    # A line of its own, short, without a stop and in capitals, is a title.
+    is_line = answer[span.end : span.end + 1] in ("\n", "\r")
+    return (
+        is_line
+        and ":" not in span.text
+        and len(span.text.split()) <= 4
+        and span.text.istitle()
+        and span.text[-1].isalpha()
+    )
+
+
+# What do data in an answer claim? JSON, tables and lines such as "City: Paris" as pairs.
+#
+# A key is a person's own word for the kind of its value ("city"), which the sources need not use.
+
+_FENCED = re.compile(
+    r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<body>.*?)```", re.DOTALL | re.IGNORECASE
+)
+_TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|[{}\[\]:,]', re.DOTALL
+)
+_LONGEST_DATA = 200_000
+_ROW = re.compile(r"^[ \t]*\|?[^|\n]*\|[^\n]*$", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?$")
+_FILE = re.compile(r"(?:https?://)?\S+\.\w{2,4}(?:/\S*)?")
+_EMPTY_CELLS = frozenset(("", "-", "–", "—", "n/a", "null", "none", "?"))
+# "City: Paris"; a value of many words is a sentence with a title before it.
+_PAIR = re.compile(r"(?P<key>[^\W\d_][^:.!?;\n\"]{0,39}): +(?P<value>[^:\n]{1,80})")
+_MOST_KEY_WORDS, _MOST_VALUE_WORDS = 4, 8
+_WORD_INSIDE = re.compile(r"(?<=[a-zа-я\d])(?=[A-ZА-Я])|[_\-]+")
+
+
+class DataClaim(NamedTuple):
+    """One pair of data, or one row: its place in the answer and what it claims ("" for nothing)."""
+
+    span: Span
+    claim: str
+
+
+class Pair(NamedTuple):
+    """A claim that a key has a value."""
+
+    key: str
+    value: str
+
+
+def pair_of(claim: str) -> Pair | None:
+    """Read a claim such as "city: Paris"; None for any other."""
+    found = _PAIR.fullmatch(claim.strip().rstrip(".,;"))
+    if found is None:
+        return None
+    key, value = found["key"].strip(), found["value"].strip()
+    if len(key.split()) > _MOST_KEY_WORDS or len(value.split()) > _MOST_VALUE_WORDS:
+        return None
+    return Pair(key, value)
+
+
+def claim_of_pair(text: str) -> str:
+    """Write the key of "City: Paris" small: at its place a capital would make it a name."""
+    pair = None if text.endswith(".") else pair_of(text)
+    return text if pair is None else f"{_small(pair.key)}: {pair.value}"
+
+
+def json_claims(answer: str) -> list[DataClaim]:
+    """Return the pairs of an answer that is JSON, and of fenced blocks that are.
+
+    Args:
+        answer: Any text.
+
+    Returns:
+        One entry for each value, in order; empty where there is no JSON.
+    """
+    if "```" in answer:
+        bodies = [found.span("body") for found in _FENCED.finditer(answer)]
+    elif answer.lstrip()[:1] in ("{", "["):
+        bodies = [(0, len(answer))]
+    else:
+        return []
+    return [
+        claim for start, end in bodies if _is_json(answer[start:end])
+        for claim in _pairs(answer, start, end)
+    ]  # fmt: skip
+
+
+def _is_json(text: str) -> bool:
+    if len(text) > _LONGEST_DATA or ":" not in text or text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _pairs(answer: str, start: int, end: int) -> Iterator[DataClaim]:
+    """Yield the values of valid JSON, each with its key."""
+    key, begins = "", start
+    # For each open bracket: whether it is an object in a list, its subject, and the key before it.
+    subjects: list[tuple[str, str | None]] = []
+    tokens = list(_TOKEN.finditer(answer, start, end))
+    for place, token in enumerate(tokens):
+        text = token[0]
+        if text in "{[":
+            is_member = bool(subjects) and subjects[-1][1] is None and text == "{"
+            # None marks a list, "" an object of one whose subject is not known yet.
+            subjects.append((key, None if text == "[" else "" if is_member else "\0"))
+        elif text in "}]":
+            key = subjects.pop()[0]
+        elif text not in ":,":
+            is_key = place + 1 < len(tokens) and tokens[place + 1][0] == ":"
+            if is_key:
+                key, begins = _words(str(json.loads(text))), token.start()
+                continue
+            is_listed = bool(subjects) and subjects[-1][1] is None
+            first = token.start() if is_listed else begins
+            value = json.loads(text)
+            span = Span(first, token.end(), answer[first : token.end()])
+            owner = subjects[-1][1] if subjects else None
+            yield DataClaim(span, _claim(key, value, owner or ""))
+            if owner == "" and isinstance(value, str):
+                subjects[-1] = (subjects[-1][0], value)
+
+
+def _claim(key: str, value: object, owner: str) -> str:
+    """Write a pair as a claim: "city: Paris", "is open", "Mars, moons 2"."""
+    subject = f"{owner}, " if owner.strip("\0") else ""
+    if value is None or value == "" or _is_by_product(key, value):
+        return ""
+    if isinstance(value, bool):
+        return f"{subject}{key if value else _denied(key)}"
+    if not key:
+        return f"{subject}{value}"
+    return f"{subject}{key} {value}" if subject else f"{key}: {value}"
+
+
+def _is_by_product(key: str, value: object) -> bool:
+    """Say whether a pair tells of the answer itself: how sure it is, and what it cites."""
+    if key not in ("confidence", "source", "sources", "citations", "references"):
+        return False
+    return isinstance(value, int | float) or _FILE.fullmatch(str(value)) is not None
+
+
+def _denied(key: str) -> str:
+    first, _, rest = key.partition(" ")
+    if rest and first in ("is", "are", "was", "can", "has"):
+        return f"{first} {'no' if first == 'has' else 'not'} {rest}"
+    return f"not {key}"
+
+
+def _words(key: str) -> str:
+    """Take a key of JSON apart: "openingHours" and "opening_hours" are opening hours."""
+    return _small(_WORD_INSIDE.sub(" ", key).strip())
+
+
+def _small(key: str) -> str:
+    return " ".join(
+        word if word.isupper() and len(word) > 1 else word.lower() for word in key.split()
+    )
+
+
+def table_claims(answer: str) -> list[DataClaim]:
+    """Return the rows of the tables of an answer, each read with the head of its table.
+
+    Args:
+        answer: Any text.
+
+    Returns:
+        One entry for each row, in order; heads and rules are left out.
+    """
+    if "|" not in answer or "--" not in answer:
+        return []
+    found: list[DataClaim] = []
+    head: Sequence[str] | None = None
+    before: re.Match[str] | None = None
+    for line in _ROW.finditer(answer):
+        follows = before is not None and answer[before.end() : line.start()] in ("\n", "\r\n")
+        if _RULE.match(line[0].rstrip()):
+            head = _cells(before[0]) if follows and before is not None else None
+        elif head is not None and follows:
+            text = line[0].strip()
+            first = line.start() + line[0].index(text)
+            found.append(DataClaim(Span(first, first + len(text), text), _row(head, line[0])))
+        else:
+            head = None
+        before = line
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip(" \t*_`") for cell in line.strip().strip("|").split("|")]
+
+
+def _row(head: Sequence[str], line: str) -> str:
+    cells = _cells(line)
+    names = [*map(_small, head), *[""] * len(cells)]
+    told = [
+        f"{name} {cell}".strip()
+        for name, cell in zip(names[1:], cells[1:], strict=False)
+        if cell.lower() not in _EMPTY_CELLS
+    ]
+    first = [cells[0]] if cells[0].lower() not in _EMPTY_CELLS else []
+    return ", ".join([*first, *told])
+
 
 _CONSULT = r"(?:consult|ask|contact|see|speak (?:to|with)|talk to|check with|seek (?:advice|help) from|reach out to)(?: with)?"
 _EXPERT = r"(?:a |an |your |the )?(?:\w+ ){0,2}(?:doctor|lawyer|physician|professional|specialist|expert|dentist|vet|veterinarian|provider|attorney|pharmacist|contractor)s?\b"

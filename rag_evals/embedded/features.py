@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 
-from rag_evals.embedded.compare import EvidenceComparison, find_differences
-from rag_evals.embedded.polarity import PolarityDifferences, compare_polarity
+from rag_evals.embedded.compare import (
+    EvidenceComparison,
+    PolarityDifferences,
+    compare_polarity,
+    find_differences,
+)
 from rag_evals.text import INSISTS, stem
 
 MEANINGS = {

@@ -1,18 +1,37 @@
-"""How do features become a calibrated support? The weights file, and the sum that it defines."""
+"""How do features become a calibrated support, of a statement and of a whole answer?
+
+The weights file, and the sum that it defines.
+"""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, log
+from math import exp, log, log1p
 from pathlib import Path
 from typing import Any
 
 from rag_evals.embedded.features import FEATURES
 from rag_evals.embedded.sentence import Sentence
-from rag_evals.embedded.vague import vague_factors
 from rag_evals.errors import ConfigurationError
+from rag_evals.text import stem, words_in
+
+# Which English words say little in any text?
+#
+# An answer frames its facts in words of its own: "additionally", "various factors", "the article
+# discusses". Such words are rare in sources, so their rarity alone would make them weigh like
+# facts. Written from general knowledge.
+
+_FRAME_FACTOR, _GENERAL_FACTOR = 0.2, 0.5
+
+
+@lru_cache(maxsize=1)
+def vague_factors() -> dict[str, float]:
+    """Return the factor for the weight of each vague word key, 0 to 1."""
+    factors = {stem(word): _GENERAL_FACTOR for word in words_in("vague_general")}
+    return factors | {stem(word): _FRAME_FACTOR for word in words_in("vague_frame")}
+
 
 FORMAT = 1
 _LEAST_IDF = 0.5
@@ -152,3 +171,31 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
     for key, factor in vague_factors().items():
         idf[key] = factor * idf.get(key, unseen.get("en", _LEAST_IDF))
     return idf, unseen
+
+
+# How surely does a whole answer hold, when each of its statements is supported so surely?
+#
+# Every statement must hold, so their chances are multiplied. A sum over log odds would let a long
+# answer fail by accident, a mean would let true sentences hide a false one: here each further
+# statement lowers the figure, a true one hardly.
+
+LEAST_ANSWER_SUPPORT = 0.5
+"""From here on a whole answer counts as supported, however many statements it has."""
+
+# Of LFQA, ExpertQA and dialogue replies: the first two rank answers well, the last calibrates.
+_SLOPE, _OFFSET = 2.0, 1.0
+_SHARED_FAULTS = 0.4
+
+
+def answer_support(supports: Iterable[float]) -> float:
+    """Return how surely all statements of an answer hold.
+
+    Args:
+        supports: Of its statements, 0 to 1; 1 for none.
+
+    Returns:
+        0 to 1. A further statement never raises it, so no padding makes an answer pass.
+    """
+    chances = sum(-log1p(exp(-(_SLOPE * log_odds(support) + _OFFSET))) for support in supports)
+    # Statements of one answer tend to be wrong together: the product alone would be too low.
+    return exp(_SHARED_FAULTS * chances)

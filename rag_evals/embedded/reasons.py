@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_evals.core import Evidence, Verdict
-from rag_evals.embedded.compare import EvidenceComparison
+from rag_evals.embedded.compare import EvidenceComparison, compare_polarity
 from rag_evals.embedded.passage import Passage
-from rag_evals.embedded.polarity import compare_polarity
 from rag_evals.text import has_russian
 
 _ENGLISH = {

@@ -1,11 +1,11 @@
 """What is known of one sentence before it is compared? Its words, and what they tell."""
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
+from typing import Any, Generic, TypeVar, overload
 
-from rag_evals.embedded.found_once import found_once
-from rag_evals.embedded.opposites import NEGATIVE_PREFIXES, opposites, positive_forms
 from rag_evals.text import (
     DENIES,
     DENIES_ABROAD,
@@ -17,11 +17,91 @@ from rag_evals.text import (
     is_name_at,
     language_of,
     normalise_numbers,
+    pairs_in,
+    rivals_in,
     small_words,
+    stem,
     synonyms,
     unit_at,
     words,
 )
+
+# Which words say the opposite of one another? Keys are those of `words`.
+
+NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "не", "без", "бес")
+_SHORTEST_ROOT = 4
+
+
+def positive_forms(key: str) -> list[str]:
+    """Return what a key says without a denying prefix: "legal" for "illegal"."""
+    if not key.startswith(NEGATIVE_PREFIXES):
+        return []
+    return [
+        key[len(prefix) :]
+        for prefix in NEGATIVE_PREFIXES
+        if key.startswith(prefix) and len(key) - len(prefix) >= _SHORTEST_ROOT
+    ]
+
+
+def opposed_forms(word: str) -> list[str]:
+    """Return words that say the opposite of a word, one for each key: "closed" for "open"."""
+    key = stem(word.lower())
+    forms: dict[str, str] = {}
+    for pair in pairs_in("opposites_english", "opposites_russian"):
+        for ours, theirs in (pair, pair[::-1]):
+            if key in map(stem, ours):
+                forms.update((stem(form), form) for form in theirs if stem(form) != key)
+    return list(forms.values())
+
+
+@lru_cache(maxsize=1)
+def opposites() -> dict[str, frozenset[str]]:
+    """Return the lexicon of opposites; regular forms such as "illegal" are not in it."""
+    table: dict[str, set[str]] = {}
+    listed = pairs_in("opposites_english", "opposites_russian")
+    for left, right in chain(listed, rivals_in("alternatives")):
+        left_keys, right_keys = set(map(stem, left)), set(map(stem, right))
+        for key in left_keys - right_keys:
+            table.setdefault(key, set()).update(right_keys - left_keys)
+        for key in right_keys - left_keys:
+            table.setdefault(key, set()).update(left_keys - right_keys)
+    return {key: frozenset(others) for key, others in table.items()}
+
+
+# What is an attribute that is found on first use, at the least cost?
+#
+# `functools.cached_property` takes a lock each time before Python 3.12, which costs more than most
+# of what is found here. Two threads may find the same thing twice; both find the same.
+
+T = TypeVar("T")
+
+
+class found_once(Generic[T]):  # noqa: N801 - used as `property` is
+    """An attribute that replaces itself by what its function returns.
+
+    Args:
+        find: A method without arguments.
+    """
+
+    # Any: the function takes the class that it stands in, which nothing here looks into.
+    def __init__(self, find: Callable[[Any], T]) -> None:
+        self._find = find
+        self._name = find.__name__
+        self.__doc__ = find.__doc__
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> "found_once[T]": ...
+
+    @overload
+    def __get__(self, owner: object, kind: type) -> T: ...
+
+    def __get__(self, owner: object | None, kind: type) -> "found_once[T] | T":
+        if owner is None:
+            return self
+        value = self._find(owner)
+        owner.__dict__[self._name] = value
+        return value
+
 
 _ANSWERS_NO = re.compile(r"\W*(?:no|нет)\s*,", re.IGNORECASE)
 _ONE = frozenset("one один одна одно".split())

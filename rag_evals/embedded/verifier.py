@@ -85,7 +85,7 @@ class EmbeddedVerifier(Verifier):
             supports: Of its statements, 0 to 1.
         """
         # As below.
-        from rag_evals.embedded.answer import answer_support  # noqa: PLC0415
+        from rag_evals.embedded.model import answer_support  # noqa: PLC0415
 
         return answer_support(supports)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rag_evals.embedded.answer import LEAST_ANSWER_SUPPORT, answer_support
+from rag_evals.embedded.model import LEAST_ANSWER_SUPPORT, answer_support
 from tools.train_embedded import figures
 from tools.train_embedded.figures import Array
 from tools.train_embedded.rows import EVALUATION_ONLY, LICENCES
