@@ -137,7 +137,7 @@ FORBIDDEN = [
     "score_new.py",
     "base.py",
     "embedded/new.py",
-    "report/terminal/new.py",
+    "cli/shared/new.py",
     "verify/classifier/new.py",
 ]
 """A grader, the base, a room, a folder in a room, and the classifiers."""

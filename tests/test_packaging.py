@@ -47,7 +47,7 @@ def test_the_wheel_has_every_prompt_and_data_file(wheel: Path) -> None:
     assert {f"rag_evals/_prompts/{name}" for name in prompts} <= names
     assert {"rag_evals/_data/demo.jsonl", "rag_evals/py.typed"} <= names
     assert "rag_evals/_data/lexicon/forms.txt" in names
-    page = {f"rag_evals/report/page/page.{kind}" for kind in ("css", "js", "html.jinja")}
+    page = {f"rag_evals/report/page.{kind}" for kind in ("css", "js", "html.jinja")}
     assert page <= names
     assert {"rag_evals/_data/attacks.jsonl", "rag_evals/_prompts/ru/chunk_template.jinja"} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)

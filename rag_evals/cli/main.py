@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from rag_evals.cli.shared.exits import exit_code_of, without_debug
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.screen import echo
 
 COMMANDS = {
     "grade": "Grade every row of a file, and keep the outcomes in a run folder.",

@@ -181,8 +181,7 @@ def _worst_lines(run: "Run", grader: str) -> Iterator[str]:
     low = [one for one in run.of_grader(grader) if one["score"] is None or one["score"] < 1]
     low.sort(key=lambda record: -1.0 if record["score"] is None else record["score"])
     for record in low[:_WORST_SHOWN]:
-        sample = run.samples.get(record["sample_id"])
-        head, *rest = record_lines(record, () if sample is None else sample.chunks)
+        head, *rest = record_lines(record, run)
         yield f"  row {shortened(record['sample_id'], 60)!r}: {head}"
         yield from (f"  {line}" for line in rest)
     if len(low) > _WORST_SHOWN:

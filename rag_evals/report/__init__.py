@@ -3,13 +3,18 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "build": ("build_warnings", "junit_xml"),
-    "failures": ("Fault", "faults_of", "outcome_lines", "record_lines"),
-    "numbers": ("GraderNumbers", "View", "grader_numbers"),
-    "page.render": ("comparison_html", "report_html", "write_private", "write_report"),
-    "sampling": ("rows_to_label",),
+    "failures": ("build_warnings", "junit_xml", "outcome_lines", "record_lines"),
+    "html_page": (
+        "comparison_html",
+        "report_html",
+        "rows_to_label",
+        "write_private",
+        "write_report",
+    ),
     "tables": (
+        "View",
         "comparison_markdown",
+        "grader_numbers",
         "group_cells",
         "report_csv",
         "report_json",

@@ -3,59 +3,23 @@
 What no chunk supports is shown with the reason, and with the chunk that comes nearest to it.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from xml.sax.saxutils import escape, quoteattr
 
 from rag_evals.core import Finding
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.run import Outcome, Record, Run, findings_in, reason_of
+from rag_evals.run import Outcome, Record, Run, findings_in, reason_of, score_of
 from rag_evals.text import shortened
 
 _MOST_FINDINGS = 10
 _MOST_CHARS = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One finding that counts against a score.
-
-    Attributes:
-        label: Its word, such as "not supported".
-        text: What was decided on.
-        reasoning: Why; None where nobody said.
-        nearest: The chunk that comes nearest to a statement, by its id and best sentence; None
-            where no chunk shares a word with it, or where the finding is about something else.
-    """
-
-    label: str
-    text: str
-    reasoning: str | None = None
-    nearest: tuple[int, str] | None = None
-
-    def __repr__(self) -> str:
-        """One line."""
-        return f"Fault({self.label}: {shortened(self.text, 60)!r})"
-
-    def lines(self) -> list[str]:
-        """Say it in one to three lines; the second and third are indented."""
-        lines = [f"{self.label}: {shortened(self.text, _MOST_CHARS)}"]
-        if self.reasoning:
-            lines.append(f"  why: {shortened(self.reasoning, _MOST_CHARS)}")
-        if self.nearest is not None:
-            chunk_id, sentence = self.nearest
-            lines.append(f"  nearest chunk {chunk_id}: {shortened(sentence, _MOST_CHARS)}")
-        return lines
-
-
-def faults_of(findings: Sequence[Finding], chunks: Sequence[str]) -> list[Fault]:
-    """Return what counts against a score, the first ten.
-
-    Args:
-        findings: All findings of a result.
-        chunks: Texts of the sample's context, in the order of their ids.
-    """
-    against = [finding for finding in findings if finding.counts_against][:_MOST_FINDINGS]
-    return [Fault(one.label, one.text, one.reasoning, _nearest(one, chunks)) for one in against]
+# GitHub shows ten of a step and no more.
+_MOST_WARNINGS = 10
+_MOST_WARNING_CHARS = 2000
+# Looking for the nearest chunk takes a millisecond a statement.
+_MOST_NEAREST = 200
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def worst_records(run: Run, under: float = 1.0) -> list[Record]:
@@ -80,8 +44,15 @@ def outcome_lines(outcome: Outcome, chunks: Sequence[str] = ()) -> list[str]:
     return list(_lines(outcome.findings, chunks, f"{outcome.grader}: {outcome.words()}"))
 
 
-def record_lines(record: Record, chunks: Sequence[str] = ()) -> list[str]:
-    """Say the same of an outcome as a run folder keeps it; arguments as for `outcome_lines`."""
+def record_lines(record: Record, run: Run | None = None) -> list[str]:
+    """Say the same of an outcome as a run folder keeps it.
+
+    Args:
+        record: The outcome.
+        run: The run that has its sample; None looks for no nearest chunk.
+    """
+    sample = None if run is None else run.samples.get(record["sample_id"])
+    chunks = () if sample is None else sample.chunks
     score = record["score"]
     error: Mapping[str, str] = record.get("error") or {}
     why = f"{error['type']}: {error['message']}" if error else reason_of(record)
@@ -95,15 +66,25 @@ def record_lines(record: Record, chunks: Sequence[str] = ()) -> list[str]:
 
 def _lines(findings: Sequence[Finding], chunks: Sequence[str], head: str) -> Iterator[str]:
     yield head
-    for fault in faults_of(findings, chunks):
-        yield from (f"  {line}" for line in fault.lines())
-    left_out = sum(finding.counts_against for finding in findings) - _MOST_FINDINGS
-    if left_out > 0:
-        yield f"  and {left_out} more"
+    against = [finding for finding in findings if finding.counts_against]
+    for finding in against[:_MOST_FINDINGS]:
+        yield f"  {finding.label}: {shortened(finding.text, _MOST_CHARS)}"
+        if finding.reasoning:
+            yield f"    why: {shortened(finding.reasoning, _MOST_CHARS)}"
+        if (nearest := _nearest(finding, chunks)) is not None:
+            chunk_id, sentence = nearest
+            yield f"    nearest chunk {chunk_id}: {shortened(sentence, _MOST_CHARS)}"
+    if len(against) > _MOST_FINDINGS:
+        yield f"  and {len(against) - _MOST_FINDINGS} more"
 
 
 def _nearest(finding: Finding, chunks: Sequence[str]) -> tuple[int, str] | None:
-    """Find the chunk that shares most with a statement, as the embedded judge reads evidence."""
+    """Find the chunk that shares most with a statement, as the embedded judge reads evidence.
+
+    Returns:
+        Its id and best sentence; None where no chunk shares a word with the statement, or where
+        the finding is about something else.
+    """
     if finding.about not in ("statement", "reference", "citation") or not chunks:
         return None
     (verdict,) = EmbeddedVerifier().verify([finding.text], chunks)
@@ -111,3 +92,97 @@ def _nearest(finding: Finding, chunks: Sequence[str]) -> tuple[int, str] | None:
         return None
     best = verdict.evidence[0]
     return best.chunk_id, best.text
+
+
+def junit_xml(
+    run: Run, under: float = 1.0, count: Mapping[str, float] | None = None
+) -> Iterator[str]:
+    """Write a run as JUnit XML, line by line: a suite for each grader, a test case for each row.
+
+    A row with a score under `under` is a failure, one whose grading failed is an error, and one
+    that is not scorable is skipped.
+
+    Args:
+        run: A run.
+        under: Scores under this are failures; 1 takes each row with anything against it.
+        count: Numbers for reasons of rows without a score.
+    """
+    yield '<?xml version="1.0" encoding="utf-8"?>'
+    yield '<testsuites name="rag-evals">'
+    explained = 0
+    for grader in run.graders:
+        records = run.of_grader(grader)
+        kinds = [_kind(record, under, count or {}) for record in records]
+        counts = {
+            "tests": len(records),
+            "failures": kinds.count("failure"),
+            "errors": kinds.count("error"),
+            "skipped": kinds.count("skipped"),
+        }
+        shown = " ".join(f'{name}="{value}"' for name, value in counts.items())
+        seconds = sum(record.get("seconds") or 0.0 for record in records)
+        yield f'<testsuite name={_attribute(grader)} {shown} time="{seconds:.3f}">'
+        for record, kind in zip(records, kinds, strict=True):
+            explained += kind == "failure"
+            yield from _case(record, kind, under, run if explained <= _MOST_NEAREST else None)
+        yield "</testsuite>"
+    yield "</testsuites>"
+
+
+def build_warnings(run: Run, under: float = 1.0) -> list[str]:
+    """Write the worst rows as commands that GitHub shows as warnings, ten at most.
+
+    Args:
+        run: A run.
+        under: As for `junit_xml`.
+    """
+    return [
+        f"::warning title={_property(title)}::{_command(text)}"
+        for record in worst_records(run, under)[:_MOST_WARNINGS]
+        for title in [f"rag-evals: {record['grader']}, row {record['sample_id'][:60]}"]
+        for text in ["\n".join(record_lines(record, run))[:_MOST_WARNING_CHARS]]
+    ]
+
+
+def _kind(record: Record, under: float, count: Mapping[str, float]) -> str:
+    score = score_of(record, count)
+    if record["status"] == "failed":
+        return "error"
+    if score is None:
+        return "skipped"
+    return "failure" if score < under else "passed"
+
+
+def _case(record: Record, kind: str, under: float, run: Run | None) -> Iterator[str]:
+    name, grader = _attribute(record["sample_id"]), _attribute(record["grader"])
+    case = f'<testcase classname={grader} name={name} time="{record.get("seconds") or 0.0:.3f}"'
+    if kind == "passed":
+        yield f"{case}/>"
+        return
+    head, *rest = record_lines(record, run)
+    yield f"{case}>"
+    if kind == "skipped":
+        yield f"<skipped message={_attribute(str(reason_of(record)))}/>"
+    else:
+        message = head if kind == "error" else f"{head}, under {under:g}"
+        text = escape(_valid("\n".join([message, *rest])))
+        yield f"<{kind} message={_attribute(message)}>{text}</{kind}>"
+    yield "</testcase>"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_valid(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+def _valid(text: str) -> str:
+    # XML has no way to write these.
+    return _NO_XML.sub("\ufffd", text)
+
+
+def _command(text: str) -> str:
+    """Write a text so that it ends no command and begins none."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _command(text).replace(":", "%3A").replace(",", "%2C")

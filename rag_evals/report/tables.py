@@ -1,9 +1,12 @@
-"""How do other programs and pages get the numbers? Markdown, JSON and CSV of a run."""
+"""The numbers of a run, and how other programs and pages get them: Markdown, JSON and CSV."""
 
 import csv
 import io
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -16,11 +19,29 @@ from rag_evals.analysis import (
     p_words,
     verdict_words,
 )
-from rag_evals.core import Finding, Phrases
+from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.report.failures import worst_records
-from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
-from rag_evals.run import Record, Run, band_label, findings_in, load_run, reason_of, safe_cell
-from rag_evals.stats import GroupScores, Interval
+from rag_evals.run import (
+    Design,
+    GraderSummary,
+    Record,
+    RepeatNumbers,
+    Run,
+    SampledMean,
+    band_label,
+    findings_in,
+    load_run,
+    reason_of,
+    safe_cell,
+)
+from rag_evals.stats import (
+    DEFAULT_BANDS,
+    Band,
+    GroupScores,
+    Interval,
+    mean_interval,
+    summarize_groups,
+)
 
 _WORST_ROWS = 10
 _MAX_CELL_CHARS = 200
@@ -28,6 +49,143 @@ _CSV_HEADER = (
     "sample_id", "grader", "status", "score", "band", "why", "yes", "no", "findings",
     "ranking_score",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a run is to be shown.
+
+    Attributes:
+        by: Column to group by, or None.
+        cluster: Column that rows which are not independent share, or None.
+        bands: From highest to lowest.
+        language: Of all that is shown: "en" or "ru".
+    """
+
+    by: str | None = None
+    cluster: str | None = None
+    bands: Sequence[Band] = DEFAULT_BANDS
+    language: str = "en"
+
+    @property
+    def say(self) -> Phrases:
+        """What is shown, in the view's language."""
+        return phrases(self.language)
+
+    def number(self, value: float, digits: int = 3) -> str:
+        """Write a number as its reader does."""
+        return self.say.number(value, digits)
+
+
+@dataclass(frozen=True, slots=True)
+class GraderNumbers:
+    """One grader's numbers.
+
+    Attributes:
+        grader: Its name.
+        mean: Mean score and its interval; None when nothing has a score.
+        worst_mean: Mean score if each failed row had 0; None where none failed or none has a score.
+        scores: Every score.
+        total: Outcomes, scored or not.
+        unscored: Outcomes without a score, by error, then by reason.
+        bands: Label of each band and the scores in it, from highest to lowest.
+        warnings: Oddities in results.
+        groups: One line for each group, in order of first appearance.
+        repeats: What repeats of the grader came to.
+    """
+
+    grader: str
+    mean: Interval | None
+    worst_mean: float | None
+    scores: tuple[float, ...]
+    total: int
+    unscored: Mapping[str, int]
+    bands: Mapping[str, int]
+    warnings: int
+    groups: tuple[GroupScores, ...]
+    repeats: RepeatNumbers = field(default_factory=RepeatNumbers)
+
+
+def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
+    """Count and estimate, for each grader of a run.
+
+    Raises:
+        DataError: A column of the view is not in the data.
+    """
+    groups = None if view.by is None else run.column(view.by)
+    clusters = None if view.cluster is None else run.column(view.cluster)
+    counted = run.summary().graders
+    return [
+        _numbers(counted[grader], run.of_grader(grader), view, groups, clusters)
+        for grader in run.graders
+        if grader in counted
+    ]
+
+
+def usage_of(run: Run) -> dict[str, float]:
+    """Add up the usage of a run: calls, tokens and other counts of its outcomes; seconds last."""
+    total: defaultdict[str, float] = defaultdict(float)
+    for record in run.records:
+        usage: Mapping[str, Any] = record.get("usage") or {}
+        for name, value in usage.items():
+            if value:
+                total[name] += value
+        if record.get("cost_usd") is not None:
+            total["cost_usd"] += record["cost_usd"]
+    seconds = sum(record.get("seconds", 0.0) for record in run.records)
+    return {**total, "seconds": round(seconds, 1)}
+
+
+def _numbers(
+    counted: GraderSummary,
+    records: Sequence[Record],
+    view: View,
+    groups: Mapping[str, str | None] | None,
+    clusters: Mapping[str, str | None] | None,
+) -> GraderNumbers:
+    labels = {band.name: band.label(view.language) for band in view.bands}
+    mean = counted.interval()
+    # The interval of chosen rows knows how they were chosen, and no clusters.
+    if clusters is not None and mean is not None and counted.design is None:
+        scored = [record for record in records if record["score"] is not None]
+        of_rows = [clusters.get(record["sample_id"]) for record in scored]
+        mean = mean_interval([record["score"] for record in scored], clusters=of_rows)
+    return GraderNumbers(
+        counted.grader,
+        mean,
+        counted.worst_mean(),
+        tuple(counted.scores),
+        counted.total,
+        {**counted.failed, **counted.not_scorable},
+        {labels[name]: count for name, count in counted.bands(view.bands).items()},
+        counted.warnings,
+        () if groups is None else tuple(_groups(records, view, groups, clusters, counted.design)),
+        counted.repeats,
+    )
+
+
+def _groups(
+    records: Sequence[Record],
+    view: View,
+    groups: Mapping[str, str | None],
+    clusters: Mapping[str, str | None] | None,
+    design: Design | None,
+) -> list[GroupScores]:
+    ids = [record["sample_id"] for record in records]
+    found = summarize_groups(
+        [record["score"] for record in records],
+        [groups.get(sample_id) for sample_id in ids],
+        reasons=[reason_of(record) for record in records],
+        clusters=None if clusters is None else [clusters.get(sample_id) for sample_id in ids],
+        bands=view.bands,
+    )
+    if not isinstance(design, SampledMean):
+        return found
+    # The free judge's rows say something of a group as well.
+    members: defaultdict[str | None, set[str]] = defaultdict(set)
+    for row, group in groups.items():
+        members[group].add(row)
+    return [replace(group, mean=design.of_rows(members[group.group]).interval()) for group in found]
 
 
 def report_markdown(run: RunInput, *, view: View | None = None) -> str:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.cli.shared.exits import exit_code_of
-from rag_evals.report.terminal.screen import cell
+from rag_evals.report.screen import cell
 from rag_evals.testing import HttpError, Script, ScriptedJudge
 from rag_evals.text import is_obeyed, one_line, printable
 from tests.conftest import Command

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import rag_evals.report.page
+import rag_evals.report
 
 _DATA = re.compile(r'<script type="application/octet-stream" id="data">(.*?)</script>', re.DOTALL)
 _NAMES = re.compile(r"items: side\[5\]\.map\(\(\[([^\]]*)\]\)")
@@ -26,7 +26,7 @@ class PageRow:
 def rows_of(page: str) -> Iterator[PageRow]:
     """Read the rows of a page of one run."""
     (coded,) = _DATA.findall(page)
-    script = (Path(rag_evals.report.page.__file__).parent / "page.js").read_text(encoding="utf-8")
+    script = (Path(rag_evals.report.__file__).parent / "page.js").read_text(encoding="utf-8")
     names = _NAMES.findall(script)[0].split(", ")
     data = json.loads(gzip.decompress(base64.b64decode(coded)))
     for _, (side,) in data["rows"]:

@@ -114,7 +114,7 @@ def test_all_phrases_that_are_said_exist() -> None:
     for path in PACKAGE.rglob("*.py"):
         for key in re.findall(r"""\bsay\("([a-z_]+\.[a-z_0-9]+)\"""", path.read_text("utf-8")):
             assert key in leaves(TABLES["en"]), (path, key)
-    script = (PACKAGE / "report/page/page.js").read_text("utf-8")
+    script = (PACKAGE / "report/page.js").read_text("utf-8")
     for name in re.findall(r'\bsay\("([a-z_]+)"', script):
         assert name in TABLES["en"]["script"], name
 

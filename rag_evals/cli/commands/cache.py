@@ -19,7 +19,7 @@ from rag_evals.cache import (
 )
 from rag_evals.cli.shared.options import Json
 from rag_evals.errors import ConfigurationError
-from rag_evals.report.terminal.screen import echo, echo_json
+from rag_evals.report.screen import echo, echo_json
 
 _SECONDS = {"h": 3600, "d": 86400, "w": 604800}
 

@@ -29,7 +29,7 @@ from rag_evals.cli.shared.options import By, Cluster, Json, Quiet, ReaderLanguag
 from rag_evals.cli.shared.step_summary import append_step_summary
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import View, comparison_html, write_private
-from rag_evals.report.terminal.screen import echo, echo_json
+from rag_evals.report.screen import echo, echo_json
 
 _FAIL_IF_WORSE = "--fail-if-worse"
 

@@ -78,8 +78,8 @@ from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.grading import default_judge
 from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report import View
-from rag_evals.report.terminal.run import WorstRows, announce_columns, show_json, show_run
-from rag_evals.report.terminal.screen import echo, echo_error, echo_json
+from rag_evals.report.screen import echo, echo_error, echo_json
+from rag_evals.report.terminal import WorstRows, announce_columns, show_json, show_run
 from rag_evals.run import (
     DEFAULT_CONCURRENCY,
     DEFAULT_MAX_FAILURES,

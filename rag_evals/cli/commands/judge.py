@@ -43,7 +43,7 @@ from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import default_judge
 from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report import View, report_html, rows_to_label, write_private
-from rag_evals.report.terminal.screen import cell, echo, echo_json, show_table
+from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.run import DEFAULT_CONCURRENCY
 
 judge = typer.Typer(

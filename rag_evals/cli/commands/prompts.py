@@ -25,7 +25,7 @@ from rag_evals.prompt import (
     shipped_names,
     shipped_source,
 )
-from rag_evals.report.terminal.screen import cell, echo, echo_json, show_table
+from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.score_faithfulness import Faithfulness
 from rag_evals.text import token_counter
 from rag_evals.verify import EMBEDDED_GRADERS

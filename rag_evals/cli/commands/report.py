@@ -30,8 +30,8 @@ from rag_evals.report import (
     report_markdown,
     write_private,
 )
-from rag_evals.report.terminal.run import show_json
-from rag_evals.report.terminal.screen import echo, echo_json
+from rag_evals.report.screen import echo, echo_json
+from rag_evals.report.terminal import show_json
 from rag_evals.run import merge as merged
 
 

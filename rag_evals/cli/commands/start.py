@@ -9,7 +9,7 @@ import typer
 from rag_evals.cli.shared.language import reader_language
 from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.options import Json, Quiet, ReaderLanguage
-from rag_evals.report.terminal.run import show_json, show_run
+from rag_evals.report.terminal import show_json, show_run
 from rag_evals.run import execute, make_plan
 
 

@@ -9,7 +9,7 @@ from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.step_summary import VARIABLE, append_step_summary
 from rag_evals.errors import MissingColumnError
 from rag_evals.report import View, grader_numbers, group_cells, report_html, write_private
-from rag_evals.report.terminal.screen import cell, echo, show_table
+from rag_evals.report.screen import cell, echo, show_table
 from rag_evals.run import Plan, Run, load_run
 
 

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import typer
 
 from rag_evals.errors import ConfigurationError
-from rag_evals.report.terminal.run import WorstRows
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.screen import echo
+from rag_evals.report.terminal import WorstRows
 from rag_evals.run import (
     BatchSteps,
     Plan,

@@ -11,7 +11,7 @@ import typer
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import build_warnings, junit_xml
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.screen import echo
 from rag_evals.run import Run, parse_share
 
 ON_GITHUB = "GITHUB_ACTIONS"

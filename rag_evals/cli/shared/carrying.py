@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from rag_evals.errors import RunInterruptedError
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.screen import echo
 from rag_evals.run import Run, run_until_signal
 
 

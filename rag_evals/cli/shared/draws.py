@@ -9,7 +9,7 @@ import typer
 
 from rag_evals.cli.shared.gates import AskedGates
 from rag_evals.dataset import ColumnMap
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.screen import echo
 from rag_evals.run import Plan, RunOptions, default_folders, plan_draw
 
 DRAW_PANEL = "Not every row: grade fewer of them"

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from rag_evals.errors import GradingError, RagEvalsError, TooManyFailuresError
-from rag_evals.report.terminal.screen import drop_what_cannot_be_written, echo_error
+from rag_evals.report.screen import drop_what_cannot_be_written, echo_error
 
 DONE = 0
 GATE_MISSED = 1

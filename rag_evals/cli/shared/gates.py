@@ -9,7 +9,7 @@ import typer
 from rag_evals.cli.shared.exits import GATE_MISSED, NOT_DECIDED
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.screen import echo
 from rag_evals.run import (
     DEFAULT_ERROR,
     DEFAULT_MIN_SCORED,

@@ -3,7 +3,7 @@
 import shlex
 
 from rag_evals.core import phrases
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.screen import echo
 
 
 def offer_next(

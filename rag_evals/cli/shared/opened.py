@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rag_evals.report.terminal.screen import echo
+from rag_evals.report.screen import echo
 from rag_evals.run import Run, load_run
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.dataset import CheckedFile
-from rag_evals.report.terminal.screen import cell, echo, echo_json, show_table
+from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.run import GraderSummary, Outcome, Run, stage_numbers
 
 _MAX_CELL_CHARS = 300

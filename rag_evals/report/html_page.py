@@ -1,16 +1,24 @@
 """How does a run become one HTML file? A template, the page's own style and script, and the rows.
 
+Rows are in one block, so that they can be sorted and searched; chunks are in blocks of 100 samples,
+opened with the row that needs them. A block is JSON, gzip'ed and written in base64.
+
 Everything from data is escaped by the template or written by the script as text. The content
 security policy allows this script and this style, by their hashes, and nothing else.
 """
 
 import base64
+import gzip
 import hashlib
-from collections.abc import Iterable, Sequence
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import to_json
 
 from rag_evals.analysis import (
     Comparison,
@@ -18,18 +26,36 @@ from rag_evals.analysis import (
     detectable_words,
     difference_words,
     group_verdict_words,
+    has_verdicts,
     interval_words,
     p_words,
     verdict_words,
 )
-from rag_evals.core import Phrases, fingerprint, private_file
+from rag_evals.core import (
+    CONTRADICTED,
+    Finding,
+    Phrases,
+    fingerprint,
+    private_file,
+)
 from rag_evals.errors import ConfigurationError
-from rag_evals.report.numbers import GraderNumbers, View, grader_numbers, usage_of
-from rag_evals.report.page.charts import histogram, interval_bar, position_use, positions_chart
-from rag_evals.report.page.page_data import PageData
-from rag_evals.report.tables import group_cells
-from rag_evals.run import Run, collector_paused, load_run
+from rag_evals.report.charts import histogram, interval_bar, position_use, positions_chart
+from rag_evals.report.tables import GraderNumbers, View, grader_numbers, group_cells, usage_of
+from rag_evals.run import (
+    Record,
+    Run,
+    StoredSample,
+    collector_paused,
+    findings_in,
+    load_run,
+    reason_of,
+)
 from rag_evals.stats import DEFAULT_BANDS, Band
+from rag_evals.text import split_sentences
+
+SAMPLES_IN_BLOCK = 100
+# Above 6, gzip takes three times as long for two parts in a hundred.
+_LEVEL = 6
 
 
 @collector_paused()
@@ -56,7 +82,7 @@ def report_html(
     cards = [_card(stored, numbers, view) for numbers in grader_numbers(stored, view)]
     settings = {"sides": [_name(stored, view.say)], "labelling": labelling, "key": _key(stored)}
     return _rendered(
-        PageData([stored], _settings(view) | settings, view.say, only),
+        _PageData([stored], _settings(view) | settings, view.say, only),
         title=view.say("page.title", run=_name(stored, view.say)),
         cards=cards,
         facts=[_facts(stored, view.say)],
@@ -85,7 +111,7 @@ def comparison_html(
         "key": "+".join(map(_key, runs)),
     }
     return _rendered(
-        PageData(runs, _settings(view) | settings, view.say),
+        _PageData(runs, _settings(view) | settings, view.say),
         title=say("compare.title", baseline=comparison.baseline, candidate=comparison.candidate),
         comparison=comparison,
         verdicts=[
@@ -147,7 +173,118 @@ def write_report(
     return write_private(target, report_html(stored, view=view))
 
 
-def _rendered(page_data: PageData, view: View, **values: Any) -> str:
+def rows_to_label(run: Run, count: int, *, seed: int = 0) -> list[tuple[str, str]]:
+    """Draw outcomes to label, each with the same chance, spread evenly over graders and scores.
+
+    Rows are shuffled, sorted by grader and score, and every k-th one is taken from a random start
+    (systematic sampling): each row has the same chance, so corrections hold, and low, middle and
+    high scores are there in their shares.
+
+    Args:
+        run: The run; outcomes without a verdict cannot be labelled and are left out.
+        count: How many outcomes; all of them when there are no more.
+        seed: Same seed, same rows.
+
+    Returns:
+        Sample id and grader of each, in the order of the data.
+    """
+    records = [r for r in run.records if r["score"] is not None and has_verdicts(r)]
+    rng = random.Random(seed)
+    mixed = rng.sample(records, len(records))
+    mixed.sort(key=lambda record: (record["grader"], record["score"]))
+    if count < len(mixed):
+        step = len(mixed) / count
+        start = rng.random() * step
+        mixed = [mixed[min(int(start + n * step), len(mixed) - 1)] for n in range(count)]
+    chosen = set(map(id, mixed))
+    return [(r["sample_id"], r["grader"]) for r in records if id(r) in chosen]
+
+
+class _PageData:
+    """The rows of one run, or of two side by side.
+
+    Attributes:
+        rows: The block of rows.
+        chunks: The blocks of chunks.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        settings: Mapping[str, Any],
+        say: Phrases,
+        keep: Iterable[tuple[str, str]] | None = None,
+    ) -> None:
+        self._runs = runs
+        self._say = say
+        self._samples: list[list[Any]] = []
+        self._chunks: list[list[list[str]]] = []
+        self._places: dict[str, list[tuple[StoredSample, int]]] = {}
+        graders = list(dict.fromkeys(name for run in runs for name in run.graders))
+        kept = None if keep is None else set(keep)
+        sides: dict[tuple[str, str], list[list[Any] | None]] = {}
+        for number, run in enumerate(runs):
+            for record in run.records:
+                key = (record["sample_id"], record["grader"])
+                if kept is None or key in kept:
+                    sides.setdefault(key, [None] * len(runs))[number] = self._side(run, record)
+        table = {
+            **settings,
+            "graders": graders,
+            "inBlock": SAMPLES_IN_BLOCK,
+            "rows": [[graders.index(grader), both] for (_, grader), both in sides.items()],
+            "samples": self._samples,
+        }
+        starts = range(0, len(self._chunks), SAMPLES_IN_BLOCK)
+        # zlib lets go of the interpreter's lock, so that every core compresses.
+        with ThreadPoolExecutor(thread_name_prefix="rag-evals") as pool:
+            rows = pool.submit(_packed, table)
+            blocks = (self._chunks[start : start + SAMPLES_IN_BLOCK] for start in starts)
+            self.chunks = list(pool.map(_packed, blocks))
+            self.rows = rows.result()
+
+    def _side(self, run: Run, record: Record) -> list[Any]:
+        sample = run.samples.get(record["sample_id"])
+        error: Mapping[str, Any] = record.get("error") or {}
+        found = findings_in(record)
+        place = self._place(sample or StoredSample(record["sample_id"]))
+        if sample is not None and sample.answer and any(one.sentence_ids for one in found):
+            self._samples[place][5] = [
+                [span.start, span.end] for span in split_sentences(sample.answer)
+            ]
+        return [
+            place,
+            record["status"],
+            record["score"],
+            reason_of(record),
+            error.get("message"),
+            [_item(finding, self._say) for finding in found],
+            list(record.get("warnings", ())),
+            round(record.get("seconds", 0.0), 3),
+            list(record.get("repeats") or ()),
+        ]
+
+    def _place(self, sample: StoredSample) -> int:
+        """Return where the sample stands; two runs share one when their samples are the same."""
+        there = self._places.setdefault(sample.sample_id, [])
+        for known, place in there:
+            if known is sample or known == sample:
+                return place
+        there.append((sample, len(self._samples)))
+        count = len(sample.chunks)
+        self._samples.append(
+            [sample.sample_id, sample.question, sample.answer, sample.reference, count, None]
+        )
+        self._chunks.append(
+            [
+                [text, "; ".join(f"{n}: {value}" for n, value in about.items()) if about else ""]
+                for text, about in zip(sample.chunks, sample.metadata, strict=True)
+            ]
+        )
+        return len(self._samples) - 1
+
+
+def _rendered(page_data: _PageData, view: View, **values: Any) -> str:
     style, script = _asset("page.css"), _asset("page.js")
     return str(
         _template().render(
@@ -256,3 +393,43 @@ def _name(run: Run, say: Phrases) -> str:
 def _key(run: Run) -> str:
     """Name the run for the browser's store: labels of another run must not show up in it."""
     return fingerprint(run.identity, run.manifest.get("created"))[:16]
+
+
+def _item(finding: Finding, say: Phrases) -> list[Any]:
+    """Write a finding in the form that the page reads; `page.js` names the places."""
+    return [
+        finding.text,
+        _verdict(finding),
+        say.label(finding.label),
+        finding.reasoning,
+        finding.chunk_ids,
+        [[quote.chunk_id, quote.start, quote.end, quote.text] for quote in finding.quotes],
+        finding.sentence_ids,
+        _origin(finding, say),
+        finding.about == "statement",
+        say.text(finding.text),
+    ]
+
+
+def _verdict(finding: Finding) -> str:
+    """Return `s` for a yes, `n` for a no, `c` for contradicted, `o` for neither."""
+    if finding.verdict is None:
+        return "o"
+    if finding.verdict:
+        return "s"
+    return "c" if finding.label == CONTRADICTED else "n"
+
+
+def _origin(finding: Finding, say: Phrases) -> str:
+    """Say how sure a verdict is and who decided it, as far as that is known."""
+    parts = []
+    if finding.support is not None:
+        parts.append(say("page.support", support=say.number(finding.support)))
+    if finding.decided_by is not None:
+        parts.append(say("items.decided_by", name=finding.decided_by))
+    return ", ".join(parts)
+
+
+def _packed(value: object) -> str:
+    # A fixed time in the header: the same run gives the same page, byte for byte.
+    return base64.b64encode(gzip.compress(to_json(value), _LEVEL, mtime=0)).decode("ascii")

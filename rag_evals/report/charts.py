@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from rag_evals.core import Phrases
-from rag_evals.report.numbers import View
+from rag_evals.report.tables import View
 from rag_evals.run import Record, Run, findings_in
 from rag_evals.stats import Interval, band_of
 

@@ -1,1 +1,0 @@
-"""How is a run shown in a browser? One HTML file that carries its rows."""

@@ -1,1 +1,0 @@
-"""How is a run shown in a terminal?"""
