@@ -246,7 +246,7 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
         "tests/cli/test_report.py": at_the_end(_OPTION_TEST),
     },
     "support another way to build a client": {
-        "judge/providers.py": after("OPENAI_HOSTS: dict[str, OpenAIHost] = {\n", _PROVIDER),
+        "judge/clients/strings.py": after("OPENAI_HOSTS: dict[str, OpenAIHost] = {\n", _PROVIDER),
         "docs/providers/index.md": at_the_end(
             "\n`dummy/MODEL` asks the address in `DUMMY_BASE_URL`.\n"
         ),

@@ -12,6 +12,7 @@ import openai
 import pytest
 
 from rag_evals.cli.main import run
+from rag_evals.judge.pace.retry import Waits
 from tests.scripted import Script, ScriptedJudge
 
 EIFFEL: dict[str, Any] = {
@@ -60,6 +61,16 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAG_EVALS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait next to nothing before another try, where no endpoint asks to; as many tries are made.
+
+    A test of the waits themselves puts `Waits()` back.
+    """
+    waits = Waits(first=0.001, pause=0.001, first_poll=0.001, longest_poll=0.01)
+    monkeypatch.setattr("rag_evals.judge.pace.retry.WAITS", waits)
 
 
 @pytest.fixture(autouse=True)

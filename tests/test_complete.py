@@ -12,7 +12,7 @@ from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS
 from rag_evals.core import LANGUAGES, Result, Verifier, WrappedVerifier, phrases
 from rag_evals.dataset.readers import READERS
-from rag_evals.judge.providers import PROVIDERS
+from rag_evals.judge.clients.strings import PROVIDERS
 from rag_evals.prompt import shipped_languages
 from tools.generate.__main__ import COMMAND, stale_files
 from tools.generate.graders import GraderFile, grader_files

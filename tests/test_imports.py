@@ -17,7 +17,7 @@ KNOWN_CYCLES: list[set[str]] = []
 
 
 def module_name(path: Path) -> str:
-    """Return `rag_evals.judge.ask` for its file, and the package's name for an `__init__.py`."""
+    """Return `rag_evals.core.flow` for its file, and the package's name for an `__init__.py`."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

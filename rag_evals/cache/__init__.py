@@ -3,7 +3,7 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "calls": ("CachedJudge", "open_calls"),
+    "calls": ("CallCache", "open_calls"),
     "configured": ("check_cache_variables", "configured_cache"),
     "database": (
         "CALLS_TABLE",

@@ -15,8 +15,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from rag_evals.cache.database import CALLS_TABLE, Database
-from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, facts_for, fingerprint
-from rag_evals.judge import AsyncJudge, wanted_settings
+from rag_evals.core import JudgeCall, JudgeReply, Usage, facts_for, fingerprint
+from rag_evals.judge import wanted_settings
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
@@ -33,11 +33,10 @@ def open_calls(path: Path | None) -> Database:
     return Database(path, _SCHEMA, {CALLS_TABLE: "model TEXT"})
 
 
-class CachedJudge:
-    """Asks another judge only what was not asked before.
+class CallCache:
+    """The answers of one judge; see `ReplyStore`.
 
     Args:
-        judge: Who is asked.
         database: Where answers are, from `open_calls`.
         endpoint: Names the endpoint: provider and base URL.
         default_model: Model that is asked where a call names none; None when nobody knows it, and
@@ -49,7 +48,6 @@ class CachedJudge:
 
     def __init__(
         self,
-        judge: AsyncJudge,
         database: Database,
         *,
         endpoint: str,
@@ -58,33 +56,12 @@ class CachedJudge:
         settings: Mapping[str, Any] | None = None,
         own: Mapping[str, Any] | None = None,
     ) -> None:
-        self._judge = judge
         self._database = database
         self._endpoint = endpoint
         self._default_model = default_model
         self._model = model
         self._settings = settings or {}
         self._own = own or {}
-
-    @property
-    def judge(self) -> AsyncJudge:
-        """Who is asked for what was not asked before."""
-        return self._judge
-
-    @property
-    def identity(self) -> str | None:
-        """Which model of which endpoint answers; None when the judge below does not say."""
-        return getattr(self._judge, "identity", None)
-
-    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return the answer that is there, at no cost, or ask; see `AsyncJudge.ask`."""
-        found = self.find(call)
-        if found is not None:
-            meter.add(found.usage, endpoint=call.endpoint, model=call.model)
-            return found
-        reply = await self._judge.ask(call, meter)
-        self.keep(call, reply)
-        return reply
 
     def find(self, call: JudgeCall[Any]) -> JudgeReply | None:
         """Return the answer that is there; None where the judge has to be asked."""

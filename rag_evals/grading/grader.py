@@ -236,11 +236,6 @@ class Grader(FixedOnceMade, Generic[R]):
         judge: Judge | None = None
         if judge_client is not None:
             judge = judge_for(judge_client, model, options)
-            # A client of the user's own may never repeat a request that failed.
-            if not isinstance(judge_client, str):
-                from rag_evals.judge import RepeatedJudge  # noqa: PLC0415 - loads tenacity
-
-                judge = RepeatedJudge(judge, judge_client)
         named = partial(judge_for, options=options)
         return drive(grader.flow(sample), judge, Meter(timeout), named=named)
 
@@ -270,10 +265,6 @@ class Grader(FixedOnceMade, Generic[R]):
         judge: AsyncJudge | None = None
         if judge_client is not None:
             judge = await async_judge_for(judge_client, model, options)
-            if not isinstance(judge_client, str):
-                from rag_evals.judge import AsyncRepeatedJudge  # noqa: PLC0415 - as above
-
-                judge = AsyncRepeatedJudge(judge, judge_client)
         named = partial(async_judge_for, options=options)
         return await drive_async(grader.flow(sample), judge, Meter(timeout), named=named)
 

@@ -1,20 +1,25 @@
-"""How is a judge asked in a run? With limits, a deadline, and retries where no other layer does."""
+"""How is a judge asked in a run? One pipeline: what is stored, the limiter, the row's time, a host.
+
+Every call passes the same stages; those that a run does not have are None.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from rag_evals.core import JudgeCall, JudgeReply, Meter
-from rag_evals.errors import JudgeUnavailableError
-from rag_evals.judge.ask import DEFAULT_OPTIONS, AskOptions, AsyncJudge, Judge
-from rag_evals.judge.call_settings import check_taken
-from rag_evals.judge.clients import Client, async_judge_for, is_async, judge_for, own_async_judge
-from rag_evals.judge.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
-from rag_evals.judge.limits import RequestLimiter
-from rag_evals.judge.retry import call_retrying
-from rag_evals.judge.wait_headers import DEFAULT_MAX_WAIT_SECONDS
+from rag_evals.errors import JudgeUnavailableError, PendingError
+from rag_evals.judge.batches.replay import ArrivedReplies, batch_replay
+from rag_evals.judge.clients.build import client_judge, own_async_judge
+from rag_evals.judge.clients.user_clients import Client
+from rag_evals.judge.pace.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
+from rag_evals.judge.pace.faults import DEFAULT_MAX_WAIT_SECONDS
+from rag_evals.judge.pace.limits import RequestLimiter
+from rag_evals.judge.pace.retry import Tries, try_again_async
+from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, InstructorJudge, JudgeHost
 
 # What a reply will hold is not known before; statements with their reasons are about this long.
 _REPLY_TOKENS = 300
@@ -42,135 +47,166 @@ class SessionSettings:
     options: AskOptions = DEFAULT_OPTIONS
 
 
+class ReplyStore(Protocol):
+    """Keeps replies across runs."""
+
+    def find(self, call: JudgeCall[Any]) -> JudgeReply | None:
+        """Return the reply that is there; None where the judge has to be asked."""
+        ...
+
+    def keep(self, call: JudgeCall[Any], reply: JudgeReply) -> None:
+        """Keep a reply of the judge for the next such call."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePipeline:
+    """What a call of a run passes, in this order.
+
+    Attributes:
+        host: Who is asked in the end; a sync one in a thread.
+        store: Replies of earlier runs.
+        limiter: What all calls of the run pass.
+        row_seconds: For all calls of one row together; read where there is a limiter.
+        own_client: A client of the user's: calls are made again where it repeats nothing, and its
+            errors teach the limiter. None where the transport does both.
+        note_pending: Takes note of requests without a reply yet, of a run by batches. There the
+            host comes before the store: what a row has paid for is no reply of the store.
+    """
+
+    host: JudgeHost | InstructorJudge
+    store: ReplyStore | None = None
+    limiter: RequestLimiter | None = None
+    row_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    own_client: object | None = None
+    note_pending: Callable[[PendingError], None] | None = None
+
+    @property
+    def identity(self) -> str | None:
+        """Which model of which endpoint answers; None when nobody knows."""
+        return self.host.identity
+
+    @property
+    def waiting_seconds(self) -> float:
+        """How long the endpoint has asked to wait, from now; 0 when it has not."""
+        return 0.0 if self.limiter is None else self.limiter.waiting_seconds
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Return a reply, stored or new.
+
+        Raises:
+            GradingError: No valid reply; the subclass says why.
+            PendingError: A batch has not brought it yet; the request is noted.
+        """
+        if self.note_pending is None and (found := self._stored(call, meter)) is not None:
+            return found
+        try:
+            reply = await self._asked(call, meter)
+        except PendingError as missing:
+            if (found := self._stored(call, meter)) is not None:
+                return found
+            if self.note_pending is not None:
+                self.note_pending(missing)
+            raise
+        if self.store is not None:
+            self.store.keep(call, reply)
+        return reply
+
+    def _stored(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply | None:
+        found = None if self.store is None else self.store.find(call)
+        if found is not None:
+            meter.add(found.usage, endpoint=call.endpoint, model=call.model)
+        return found
+
+    async def _asked(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        if self.limiter is None:
+            return await self._answer(call, meter)
+        if self.own_client is None:
+            return await self._limited(self.limiter, call, meter)
+        tries = Tries(self.limiter)
+        return await try_again_async(
+            partial(self._limited, self.limiter, call, meter),
+            lambda error: tries.after_call(error, self.own_client),
+        )
+
+    async def _limited(
+        self, limiter: RequestLimiter, call: JudgeCall[Any], meter: Meter
+    ) -> JudgeReply:
+        """Wait for a place, and ask within the row's time."""
+        async with limiter.slot(estimated_tokens(call)) as used:
+            try:
+                async with RowTime(meter, self.row_seconds):
+                    reply = await self._answer(call, meter)
+            except JudgeUnavailableError as error:
+                if self.own_client is not None and error.status == 429:
+                    limiter.slow_down(error.retry_after_seconds)
+                raise
+            used(reply.usage.prompt_tokens + reply.usage.completion_tokens)
+            if self.own_client is not None:
+                limiter.after_response(200, {})
+            return reply
+
+    async def _answer(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        if isinstance(self.host, InstructorJudge):
+            # One that is past its row's time holds neither the run nor its end.
+            return await asyncio.wrap_future(call_in_thread(partial(self.host.ask, call, meter)))
+        return await self.host.ask(call, meter)
+
+
 @asynccontextmanager
 async def judge_session(
-    client: Client, model: str | None, settings: SessionSettings
-) -> "AsyncIterator[LimitedJudge | None]":
+    client: Client,
+    model: str | None,
+    settings: SessionSettings,
+    store: ReplyStore | None = None,
+) -> AsyncIterator[JudgePipeline]:
     """Make the judge of one run; a client made for it is closed behind it.
 
     Args:
-        client: An instructor client, sync or async, a string, or None for a run that asks no judge.
+        client: An instructor client, sync or async, or a string.
         model: Model to ask; None takes the grader's, else the client's own.
         settings: Limits and time-outs.
+        store: Replies of earlier runs.
     """
-    if client is None:
-        yield None
-        return
     limiter = RequestLimiter(
         settings.concurrency,
         requests_per_minute=settings.requests_per_minute,
         tokens_per_minute=settings.tokens_per_minute,
         max_wait_seconds=settings.max_wait_seconds,
     )
+    seconds = settings.timeout_seconds
     if isinstance(client, str):
-        seconds = settings.timeout_seconds
         async with own_async_judge(
             client, model, limiter=limiter, reply_seconds=seconds, options=settings.options
-        ) as (inner, own):
-            yield LimitedJudge(inner, own, limiter, seconds, watched=True)
-    elif is_async(client):
-        inner = await async_judge_for(client, model, settings.options)
-        yield LimitedJudge(inner, client, limiter, settings.timeout_seconds)
+        ) as host:
+            yield JudgePipeline(host, store, limiter, seconds)
     else:
-        threaded = ThreadedJudge(judge_for(client, model, settings.options))
-        yield LimitedJudge(threaded, client, limiter, settings.timeout_seconds)
+        judge = client_judge(client, model, settings.options, repeats=False)
+        yield JudgePipeline(judge, store, limiter, seconds, own_client=client)
 
 
-class ThreadedJudge:
-    """Asks a sync judge in a thread, so that a run awaits it like any other."""
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-
-    @property
-    def identity(self) -> str | None:
-        """Which model of which endpoint answers; None when the judge below does not say."""
-        return getattr(self._judge, "identity", None)
-
-    @property
-    def models_without_temperature(self) -> list[str]:
-        """Models that refused a temperature of 0, and were asked at their own."""
-        return list(getattr(self._judge, "models_without_temperature", ()))
-
-    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Ask in a thread; one that is past its row's time holds neither the run nor its end."""
-        return await asyncio.wrap_future(call_in_thread(lambda: self._judge.ask(call, meter)))
-
-
-class LimitedJudge:
-    """Asks another judge when the limiter lets it, for as long as the row has time.
+@asynccontextmanager
+async def batch_session(
+    spec: str,
+    model: str | None,
+    options: AskOptions,
+    answers: ArrivedReplies,
+    store: ReplyStore | None = None,
+) -> AsyncIterator[JudgePipeline]:
+    """Make the judge of a run by batches; its client is closed behind it.
 
     Args:
-        judge: Who is asked.
-        client: The client under it, which says whether it retries by itself.
-        limiter: What all calls of the run pass.
-        timeout_seconds: For all calls of one row together.
-        watched: The client's transport teaches the limiter; without it, errors do.
+        spec: A judge string.
+        model: As for `judge_session`.
+        options: Settings of its calls, and how often it is asked again.
+        answers: What has come; it takes note of what has not.
+        store: As for `judge_session`.
+
+    Raises:
+        ConfigurationError: The judge takes no batches.
     """
-
-    def __init__(
-        self,
-        judge: AsyncJudge,
-        client: object,
-        limiter: RequestLimiter,
-        timeout_seconds: float,
-        *,
-        watched: bool = False,
-    ) -> None:
-        self._judge = judge
-        self._client = client
-        self._limiter = limiter
-        self._timeout_seconds = timeout_seconds
-        self._watched = watched
-
-    @property
-    def identity(self) -> str | None:
-        """Which model of which endpoint answers; None when the judge below does not say."""
-        return getattr(self._judge, "identity", None)
-
-    @property
-    def models_without_temperature(self) -> list[str]:
-        """Models that refused a temperature of 0, and were asked at their own."""
-        return list(getattr(self._judge, "models_without_temperature", ()))
-
-    def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
-        """Refuse settings that the provider of this judge does not take.
-
-        Args:
-            settings: Of a grader, whose calls are made later.
-            model: Who will be asked.
-        """
-        check_taken(self._client, settings, model)
-
-    @property
-    def waiting_seconds(self) -> float:
-        """How long the endpoint has asked to wait, from now; 0 when it has not."""
-        return self._limiter.waiting_seconds
-
-    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Wait for a place, ask within the row's time, and try again where the client does not.
-
-        Raises:
-            JudgeUnavailableError: The row's time is up, or nothing came after all tries.
-        """
-        # The transport of a client that we built tries again by itself.
-        if self._watched:
-            return await self._ask_once(call, meter)
-        return await call_retrying(self._client)(self._ask_once, call, meter)
-
-    async def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        async with self._limiter.slot(estimated_tokens(call)) as used:
-            try:
-                async with RowTime(meter, self._timeout_seconds):
-                    reply = await self._judge.ask(call, meter)
-            except JudgeUnavailableError as error:
-                if not self._watched and error.status == 429:
-                    self._limiter.slow_down(error.retry_after_seconds)
-                raise
-            used(reply.usage.prompt_tokens + reply.usage.completion_tokens)
-            if not self._watched:
-                self._limiter.after_response(200, {})
-            return reply
+    async with batch_replay(spec, model, options, answers) as host:
+        yield JudgePipeline(host, store, note_pending=answers.note)
 
 
 def estimated_tokens(call: JudgeCall[Any]) -> int:

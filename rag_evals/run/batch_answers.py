@@ -9,12 +9,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import IO, Any
+from typing import IO
 
-from rag_evals.cache import CachedJudge
-from rag_evals.core import JudgeCall, JudgeReply, Meter
 from rag_evals.errors import PendingError
-from rag_evals.judge import AsyncJudge, Attempt, BatchHost, batch_host
+from rag_evals.judge import Attempt, BatchHost, batch_host
 from rag_evals.run.batch_table import WRITTEN, BatchPart, BatchTable
 from rag_evals.run.lines import PRIVATE
 
@@ -48,10 +46,6 @@ class RoundAnswers:
     def is_paid_here(self, key: str) -> bool:
         """Say whether the grading that runs is the one that a request was sent for."""
         return self._table.owner(key) in (None, grading_now.get())
-
-    def over(self, judge: AsyncJudge, cached: CachedJudge | None) -> "AskedInBatches":
-        """Return a judge that reads what has come, looks into the cache, and notes the rest."""
-        return AskedInBatches(judge, cached, self)
 
     def note(self, missing: PendingError) -> None:
         """Write a request into a part, if it stands in none."""
@@ -126,39 +120,3 @@ class _PartFile:
         self.file.write(line)
         self._bytes_left -= len(line)
         self.requests.append((key, owner))
-
-
-class AskedInBatches:
-    """Reads a reply that has come, else one in the cache; notes a request that has neither.
-
-    Replies that have come are read first: what a row has paid for is no answer of the cache.
-    """
-
-    def __init__(self, judge: AsyncJudge, cached: CachedJudge | None, round_: RoundAnswers) -> None:
-        self._judge = judge
-        self._cached = cached
-        self._round = round_
-
-    @property
-    def identity(self) -> str | None:
-        """Which model of which endpoint answers; None when the judge below does not say."""
-        return getattr(self._judge, "identity", None)
-
-    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return the reply.
-
-        Raises:
-            PendingError: There is none yet; the request is noted.
-        """
-        try:
-            reply = await self._judge.ask(call, meter)
-        except PendingError as missing:
-            found = None if self._cached is None else self._cached.find(call)
-            if found is None:
-                self._round.note(missing)
-                raise
-            meter.add(found.usage, endpoint=call.endpoint, model=call.model)
-            return found
-        if self._cached is not None:
-            self._cached.keep(call, reply)
-        return reply

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rag_evals.errors import ConfigurationError, JudgeUnavailableError, UnknownBatchError
-from rag_evals.judge import BatchApi, BatchResult, BatchState, read_result
+from rag_evals.judge import BatchApi, BatchResult, BatchState, read_result, seconds_before_poll
 from rag_evals.run.batch_table import BatchPart, BatchTable
 from rag_evals.run.lines import PRIVATE
 
@@ -19,7 +19,6 @@ Tell = Callable[[str], object]
 """Is told in a line where the batches stand."""
 
 _TRIES = 3
-_WAIT_SECONDS = 0.2
 _SHOWN_CHARS = 60
 
 
@@ -78,17 +77,18 @@ def take_batch(
 
 
 def _fetched(api: BatchApi, state: BatchState, path: Path) -> _Held:
-    for tries_left in reversed(range(_TRIES)):
+    for number in range(1, _TRIES + 1):
+        is_last = number == _TRIES
         try:
             _write(path, (line for name in state.results for line in api.lines(state.name, name)))
         except JudgeUnavailableError:
-            if not tries_left:
+            if is_last:
                 raise
         else:
             held = _held(path)
-            if not (tries_left and _is_short(held, state)):
+            if is_last or not _is_short(held, state):
                 return held
-        time.sleep(_WAIT_SECONDS)
+        time.sleep(seconds_before_poll(number))
     raise AssertionError("the last try returns or raises")
 
 

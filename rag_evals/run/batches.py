@@ -8,10 +8,18 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from rag_evals.errors import ConfigurationError, JudgeUnavailableError, UnknownBatchError
-from rag_evals.judge import ENDED, BatchApi, BatchState, batch_host, open_batch_api
+from rag_evals.judge import (
+    ENDED,
+    BatchApi,
+    BatchState,
+    batch_host,
+    open_batch_api,
+    seconds_before_poll,
+)
 from rag_evals.run.batch_answers import RoundAnswers
 from rag_evals.run.batch_results import Tell, let_go, take_batch, take_file
 from rag_evals.run.batch_table import GIVEN, SENDING, WRITTEN, BatchPart, BatchTable
@@ -22,10 +30,6 @@ from rag_evals.run.run import Run
 from rag_evals.run.runner import OnOutcome
 from rag_evals.run.session import session_of
 from rag_evals.run.store import MANIFEST, RunStore, read_manifest, require_same_run
-
-_FIRST_WAIT_SECONDS = 0.2
-_LONGEST_WAIT_SECONDS = 60.0
-_WAIT_FACTOR = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +235,8 @@ def ask_states(table: BatchTable) -> list[BatchPart]:
 
 async def _ended(table: BatchTable, tell: Tell) -> None:
     """Wait until all batches under way have ended, ever more patiently."""
-    seconds = _FIRST_WAIT_SECONDS
     told = ""
-    while True:
+    for number in count(1):
         try:
             words = batch_words(parts := ask_states(table))
         except JudgeUnavailableError as error:
@@ -249,8 +252,7 @@ async def _ended(table: BatchTable, tell: Tell) -> None:
             told = words
         if all(part.status in ENDED for part in parts):
             return
-        await asyncio.sleep(seconds)
-        seconds = min(seconds * _WAIT_FACTOR, _LONGEST_WAIT_SECONDS)
+        await asyncio.sleep(seconds_before_poll(number))
 
 
 def pending_in(folder: Path) -> int:

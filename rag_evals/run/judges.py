@@ -4,17 +4,15 @@ import asyncio
 from contextlib import AsyncExitStack, closing
 from itertools import product
 
-from rag_evals.cache import CachedJudge
+from rag_evals.cache import CallCache
 from rag_evals.judge import (
-    AsyncJudge,
     Client,
-    LimitedJudge,
-    ReplayedJudge,
+    JudgePipeline,
+    batch_session,
     client_settings,
     endpoint_of,
     judge_session,
     model_of,
-    replayed_judge,
 )
 from rag_evals.run.batch_answers import RoundAnswers
 from rag_evals.run.plan import Plan
@@ -39,36 +37,37 @@ class RunJudges:
         self._plan = plan
         self._answers = answers
         self._stack = stack
-        self._named: dict[str, AsyncJudge] = {}
+        self._named: dict[str, JudgePipeline] = {}
         self._lock = asyncio.Lock()
-        self._limited: list[LimitedJudge | ReplayedJudge] = []
+        self._opened: list[JudgePipeline] = []
 
     @property
     def waiting_seconds(self) -> float:
         """How long an endpoint has asked to wait, from now; 0 when none has."""
-        return max((judge.waiting_seconds for judge in self._limited), default=0.0)
+        return max((judge.waiting_seconds for judge in self._opened), default=0.0)
 
     @property
     def models_without_temperature(self) -> list[str]:
         """Models that refused a temperature of 0, and were asked at their own."""
-        return sorted({one for judge in self._limited for one in judge.models_without_temperature})
+        hosts = [judge.host for judge in self._opened]
+        return sorted({one for host in hosts for one in host.models_without_temperature})
 
-    async def open(self) -> AsyncJudge | None:
+    async def open(self) -> JudgePipeline | None:
         """Open the judge of the plan, and those that graders name; None when none is asked."""
         client, model = self._plan.client, self._plan.model
         judge = await self._open(client, model)
         if judge is not None and isinstance(client, str) and model is None:
             self._named[client] = judge
-        for limited, grader in product(self._limited, self._plan.graders):
+        for opened, grader in product(self._opened, self._plan.graders):
             # Such as `seed`: a grader of prompts has its own.
             own = getattr(grader, "settings", {})
-            limited.check_settings(own, model or grader.model or model_of(client))
+            opened.host.check_settings(own, model or grader.model or model_of(client))
         for grader in self._plan.graders:
             for endpoint in grader.endpoints:
                 await self.named(endpoint)
         return judge
 
-    async def named(self, endpoint: str) -> AsyncJudge:
+    async def named(self, endpoint: str) -> JudgePipeline:
         """Return the judge that a call names, such as `openai/gpt-4o`; opened when first asked."""
         async with self._lock:
             if endpoint not in self._named:
@@ -77,36 +76,25 @@ class RunJudges:
                 self._named[endpoint] = judge
             return self._named[endpoint]
 
-    async def _open(self, client: Client, model: str | None) -> AsyncJudge | None:
-        if self._answers is not None:
-            return await self._replayed(client, model, self._answers)
-        judge = await self._stack.enter_async_context(
-            judge_session(client, model, self._plan.settings.session)
-        )
-        if judge is None:
+    async def _open(self, client: Client, model: str | None) -> JudgePipeline | None:
+        if client is None:
             return None
-        self._limited.append(judge)
-        return self._cached(judge, client, model) or judge
+        settings, store = self._plan.settings.session, self._store(client, model)
+        if self._answers is None:
+            opened = judge_session(client, model, settings, store)
+        else:
+            assert isinstance(client, str), "whoever asks by batches has looked for a string"
+            opened = batch_session(client, model, settings.options, self._answers, store)
+        judge = await self._stack.enter_async_context(opened)
+        self._opened.append(judge)
+        return judge
 
-    async def _replayed(
-        self, client: Client, model: str | None, answers: RoundAnswers
-    ) -> AsyncJudge | None:
-        options = self._plan.settings.session.options
-        judge = await self._stack.enter_async_context(
-            replayed_judge(client, model, options, answers)
-        )
-        if judge is None:
-            return None
-        self._limited.append(judge)
-        return answers.over(judge, self._cached(judge, client, model))
-
-    def _cached(self, judge: AsyncJudge, client: Client, model: str | None) -> CachedJudge | None:
+    def _store(self, client: Client, model: str | None) -> CallCache | None:
         settings = self._plan.settings
         if (cache := settings.open_cache()) is None:
             return None
         self._stack.enter_context(closing(cache))
-        return CachedJudge(
-            judge,
+        return CallCache(
             cache,
             endpoint=endpoint_of(client),
             default_model=model_of(client),

@@ -225,7 +225,6 @@ def test_an_unreachable_endpoint_is_exit_code_2(
     """Nobody listens: the message says so."""
     judge = scripted(None)
     judge.__exit__(None, None, None)
-    monkeypatch.setattr("rag_evals.judge.transport.TRANSPORT_RETRIES", 0)
     ended = command("grade", data, "--judge", "openai/m")
 
     assert ended.code == 2

@@ -13,8 +13,8 @@ import pytest
 
 from rag_evals import Faithfulness, aevaluate, base, errors, evaluate
 from rag_evals.judge import judge_for
-from rag_evals.judge.clients import STRICT_HOSTS
-from rag_evals.judge.providers import ALIASES, PROVIDERS, Endpoint, read_endpoint
+from rag_evals.judge.clients.build import STRICT_HOSTS
+from rag_evals.judge.clients.strings import ALIASES, PROVIDERS, Endpoint, read_endpoint
 from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
@@ -327,7 +327,7 @@ def test_a_session_closes_what_it_made(scripted: Start) -> None:
         async with judge_session("openai/gpt-4o-mini", None, SessionSettings()) as judge:
             return judge
 
-    assert asyncio.run(session())._client.client.is_closed()
+    assert asyncio.run(session()).host.sdk.is_closed()
 
 
 @pytest.mark.parametrize(

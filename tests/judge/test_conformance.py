@@ -15,10 +15,9 @@ from rag_evals.catalog import GRADERS, RUBRICS
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Sample, TextReply, Usage, facts_for
 from rag_evals.errors import GradingError
 from rag_evals.grading import Grader
-from rag_evals.judge.ask import AskSettings, InstructorJudge
-from rag_evals.judge.chat import read_reply, request_body
-from rag_evals.judge.direct import AsyncDirectJudge
-from rag_evals.judge.transport import _completion, _packed, usable
+from rag_evals.judge.clients.openai_sdk import _completion
+from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
+from rag_evals.judge.wire.direct import AsyncDirectJudge, packed, read_reply, request_body, usable
 from rag_evals.response_models import ChecklistResult
 from rag_evals.testing import JudgeRequest, fill_by_words
 from tests.conftest import MODES
@@ -169,7 +168,7 @@ def both_ways(
 
         def answer(body: dict[str, Any]) -> bytes:
             said = script[min(len(sent), len(script) - 1)]
-            sent.append(_packed(dict(body), "m"))
+            sent.append(packed(dict(body), "m"))
             return said.as_bytes()
 
         try:

@@ -281,7 +281,6 @@ def test_what_an_endpoint_does_is_named(
     scripted: Start, wire: str, outage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors are told as for any judge."""
-    monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
     script, kind, words = OUTAGES[outage]
     judge = scripted(script)
     with pytest.raises(kind, match=words):
@@ -296,7 +295,6 @@ def test_what_may_pass_is_sent_again(
     scripted: Start, wire: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A 429, a 500, an empty body and a broken connection each cost a retry, and no row."""
-    monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
     wait = HttpError(429, headers={"retry-after-ms": "1"})
     judge = scripted([wait, HttpError(500), EmptyBody(), Reset(), GOOD])
     meter = Meter(20)
@@ -377,7 +375,6 @@ def test_settings_are_for_models_that_write(scripted: Start) -> None:
 
 def test_no_server_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The address is named."""
-    monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
     call = DecisionCall.of(STATE, QUESTIONS, "decisions:m@http://127.0.0.1:9/v1")
     with pytest.raises(JudgeUnreachableError, match="the address in the judge"):
         judge_for(str(call.endpoint)).ask(call, Meter(20))

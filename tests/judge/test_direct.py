@@ -21,10 +21,10 @@ import pytest
 
 from rag_evals import aevaluate, evaluate
 from rag_evals.errors import ConfigurationError, GradingError, JudgeUnreachableError
-from rag_evals.judge.clients import async_judge_for
-from rag_evals.judge.failures import translate
-from rag_evals.judge.post import DirectPost
-from rag_evals.judge.wire import async_http_client, trusted_certificates
+from rag_evals.judge.clients.build import async_judge_for
+from rag_evals.judge.wire.direct import DirectPost
+from rag_evals.judge.wire.failures import translate
+from rag_evals.judge.wire.http import async_http_client, trusted_certificates
 from rag_evals.testing import HttpError, Raw, Reply, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import statement
 
@@ -166,7 +166,7 @@ def test_time_outs_are_those_of_the_sdk(place: Any, ends: str) -> None:
         sdk = openai.AsyncOpenAI(
             base_url=url, api_key="k", max_retries=0, timeout=timeout, http_client=http
         )
-        past = DirectPost(sdk, "/chat/completions", connect_seconds=0.1, reply_seconds=0.1)
+        past = DirectPost(sdk, reply_seconds=0.1, connect_seconds=0.1)
         ways = [
             past.post(b"{}"),
             sdk.post("/chat/completions", cast_to=httpx2.Response, content=b"{}"),

@@ -19,7 +19,7 @@ import openai
 import pytest
 
 from rag_evals import Faithfulness, errors, evaluate
-from rag_evals.judge.replies import one_object
+from rag_evals.judge.wire.replies import one_object
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Script, ScriptedJudge, Stall
 from tests.conftest import EIFFEL, Command
 from tests.judge.faults import ADDRESSES, FAULTS, GOOD, KEYS, ROWS, TEXT, Fault, message
@@ -27,13 +27,6 @@ from tests.judge.faults import ADDRESSES, FAULTS, GOOD, KEYS, ROWS, TEXT, Fault,
 Start = Callable[[Script], ScriptedJudge]
 ClientOf = Callable[..., instructor.Instructor]
 _MEGABYTES = 1024  # ru_maxrss is in kilobytes on Linux
-
-
-@pytest.fixture(autouse=True)
-def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the pauses between tries; how many there are stays."""
-    monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
-    monkeypatch.setattr("rag_evals.judge.limits._PAUSE_WITHOUT_A_WORD", 0.001)
 
 
 @pytest.fixture

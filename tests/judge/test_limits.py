@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.judge.limits import Budget, RequestLimiter
-from rag_evals.judge.wait_headers import parse_duration, retry_after_seconds
+from rag_evals.judge.pace.faults import parse_duration, retry_after_seconds
+from rag_evals.judge.pace.limits import Budget, RequestLimiter
+from rag_evals.judge.pace.retry import Waits
 
 
 class Clock:
@@ -27,7 +28,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Let sleeping take no time."""
     made = Clock()
-    monkeypatch.setattr("rag_evals.judge.limits.asyncio.sleep", made.sleep)
+    monkeypatch.setattr("rag_evals.judge.pace.limits.asyncio.sleep", made.sleep)
+    monkeypatch.setattr("rag_evals.judge.pace.retry.WAITS", Waits())
     return made
 
 

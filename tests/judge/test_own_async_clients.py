@@ -34,12 +34,6 @@ def graded(way: str, url: str) -> float | None:
     return run.outcomes[0].score
 
 
-@pytest.fixture(autouse=True)
-def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the pauses between tries; how many there are stays."""
-    monkeypatch.setattr("rag_evals.judge.retry._FIRST_WAIT_SECONDS", 0.001)
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_failed_request_is_sent_again(way: str, status: int) -> None:

@@ -7,10 +7,10 @@ import pytest
 
 from rag_evals import errors
 from rag_evals.core import Usage
-from rag_evals.judge.failures import translate
-from rag_evals.judge.sdk_errors import read_fault
-from rag_evals.judge.stops import early_stop
-from rag_evals.judge.tokens import usage_of
+from rag_evals.judge.pace.faults import read_fault
+from rag_evals.judge.wire.exchange import usage_of
+from rag_evals.judge.wire.failures import translate
+from rag_evals.judge.wire.replies import early_stop
 
 _USAGE: dict[str, Any] = {
     "OpenAI": Made(usage=Made(prompt_tokens=10, completion_tokens=2)),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_evals.judge.redact import redact
+from rag_evals.judge.wire.failures import redact
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ import openai
 import pytest
 
 from rag_evals import errors, evaluate
-from rag_evals.judge.deadline import call_in_thread
-from rag_evals.judge.retry import CALL_ATTEMPTS, call_retrying
+from rag_evals.judge.pace.deadline import call_in_thread
 from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import statement
@@ -61,16 +60,12 @@ def test_the_transports_retries_are_not_multiplied(scripted: Start) -> None:
 def test_a_client_that_never_retries_is_helped(
     scripted: Start, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With `max_retries=0` the whole call is made again, by a fresh controller each time."""
-    monkeypatch.setattr("rag_evals.judge.retry._FIRST_WAIT_SECONDS", 0.001)
+    """With `max_retries=0` the whole call is made again, as often as a request of ours."""
     judge = scripted([Reset(), HttpError(500), GOOD])
     (outcome,) = evaluate(ROW, client=client_of(judge, retries=0), model="m").outcomes
 
     assert outcome.status == "scored"
     assert len(judge.requests) == 3
-    client = client_of(judge, retries=0)
-    assert call_retrying(client) is not call_retrying(client)
-    assert CALL_ATTEMPTS == 5
 
 
 def test_a_row_has_so_much_time_and_no_more(scripted: Start) -> None:
@@ -120,7 +115,6 @@ def test_a_users_own_client_teaches_by_its_errors(
     scripted: Start, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A 429 that the client lets through pauses the run as well."""
-    monkeypatch.setattr("rag_evals.judge.retry._FIRST_WAIT_SECONDS", 0.001)
     judge = scripted([HttpError(429, headers={"retry-after": "0.3"}), GOOD])
     run = evaluate(ROW, client=client_of(judge, retries=0), model="m")
 

@@ -41,8 +41,6 @@ def asked(request: pytest.FixtureRequest) -> Asked:
 def served(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Start a judge that speaks as the provider, and set the environment as a user would."""
     running: list[ScriptedJudge] = []
-    monkeypatch.setattr("rag_evals.judge.batches.api._FIRST_WAIT_SECONDS", 0.001)
-    monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
 
     def start(script: Any = None, *ends: BatchEnd) -> ScriptedJudge:
         judge = ScriptedJudge(script, dialect=asked.dialect, batches=ends).__enter__()

@@ -38,13 +38,6 @@ Ended = tuple[float | str, str, dict[str, int]]
 """The score or the error's name, what the error says, and the usage."""
 
 
-@pytest.fixture(autouse=True)
-def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the pauses between tries; how many there are stays."""
-    monkeypatch.setattr("rag_evals.judge.request_retries._FIRST_WAIT_SECONDS", 0.001)
-    monkeypatch.setattr("rag_evals.judge.limits._PAUSE_WITHOUT_A_WORD", 0.001)
-
-
 @pytest.fixture(autouse=True, scope="module")
 def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Trust one authority instead of all: nothing here is signed, and reading all takes time."""

@@ -11,7 +11,7 @@ import pytest
 
 from rag_evals import Faithfulness, errors, evaluate
 from rag_evals.judge import address_of
-from rag_evals.judge.closing import close_client
+from rag_evals.judge.clients.user_clients import close_client
 from tests.providers.cases import ASKED, GOOD, KEY, SDKS_HERE, Asked
 from tests.scripted import Answer, HttpError, JudgeRequest, ScriptedJudge
 
@@ -71,7 +71,6 @@ def test_an_own_client_is_read_and_repeated(
     make: Callable[[str], Any], way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A failed request is sent again by whoever does that, once; tokens are counted."""
-    monkeypatch.setattr("rag_evals.judge.retry._FIRST_WAIT_SECONDS", 0.001)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def answer(request: JudgeRequest) -> Answer:

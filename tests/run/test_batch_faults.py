@@ -27,14 +27,6 @@ ROWS: list[Any] = [
 Start = Callable[..., ScriptedJudge]
 
 
-@pytest.fixture(autouse=True)
-def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the pauses between tries; how many there are stays."""
-    monkeypatch.setattr("rag_evals.judge.batches.api._FIRST_WAIT_SECONDS", 0.001)
-    monkeypatch.setattr("rag_evals.run.batch_results._WAIT_SECONDS", 0.001)
-    monkeypatch.setattr("rag_evals.run.batches._FIRST_WAIT_SECONDS", 0.01)
-
-
 def grade(**steps: Any) -> list[str]:
     """Grade the rows by batches, and return what is told."""
     told: list[str] = []
@@ -70,8 +62,8 @@ MENDED: dict[str, tuple[BatchEnd, int, str]] = {
     "a page for a new file": (BatchEnd(instead={"upload": [Raw(PAGE)]}), 6, "6 of 6"),
     "a page for an order": (BatchEnd(instead={"create": [Raw(PAGE)]}), 6, "6 of 6"),
     "an order that fails": (BatchEnd(instead={"create": [HttpError(500)] * 2}), 6, "6 of 6"),
-    "a page for a state": (BatchEnd(instead={"poll": [Raw(PAGE)]}), 6, "an HTML page in it"),
-    "no state": (BatchEnd(instead={"poll": [Raw({})]}), 6, "no file and no batch"),
+    "a page for a state": (BatchEnd(instead={"poll": [Raw(PAGE)] * 5}), 6, "an HTML page in it"),
+    "no state": (BatchEnd(instead={"poll": [Raw({})] * 5}), 6, "no file and no batch"),
 }
 
 

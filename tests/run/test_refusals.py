@@ -114,7 +114,6 @@ def test_a_server_that_is_gone_ends_the_next_start(
     judge = scripted(lambda request: HttpError(400) if request.number == 3 else GOOD)
     evaluate(rows(4), client="openai/m", concurrency=1, out="out")
     judge.__exit__(None, None, None)
-    monkeypatch.setattr("rag_evals.judge.transport.TRANSPORT_RETRIES", 0)
 
     with pytest.raises(JudgeUnreachableError):
         evaluate(rows(4), client="openai/m", concurrency=1, out="out")

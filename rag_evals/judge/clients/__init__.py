@@ -1,0 +1,1 @@
+"""Who is asked? Strings, SDKs, and clients of the user's own."""

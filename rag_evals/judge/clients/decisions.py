@@ -1,0 +1,388 @@
+"""How is a decision model asked? On one of two wires, with every answer checked.
+
+A decision model answers typed questions about a text with probabilities, and writes nothing. The
+wires are `/decisions` in OpenAI's shape and `/systemone` in Jev's. An answer that is wrong is asked
+for again, that question alone; one that stays wrong fails the call.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, Field, ValidationInfo, model_validator
+from pydantic_core import to_json
+
+from rag_evals.core import JudgeCall, JudgeReply, Message, Meter, check_each_once, facts_of
+from rag_evals.errors import ConfigurationError, JudgeOutputError
+from rag_evals.judge.clients.strings import CHAT, DECISION_HOSTS, NO_KEY, Endpoint, read_endpoint
+from rag_evals.judge.pace.deadline import call_within, row_time
+from rag_evals.judge.wire.ask import AskOptions, AskSettings, exchanged
+from rag_evals.judge.wire.exchange import Exchange
+from rag_evals.judge.wire.failures import redact
+from rag_evals.judge.wire.replies import no_reply
+from rag_evals.judge.wire.sending import (
+    limit_headers,
+    repeating,
+    repeating_async,
+    seconds_for_one_try,
+)
+from rag_evals.text import shortened
+
+if TYPE_CHECKING:
+    from rag_evals.judge.pace.limits import RequestLimiter
+
+# What OpenAI publishes; a host that publishes nothing is treated the same.
+_MOST_QUESTIONS = 400
+_MOST_OPTIONS = 255
+_MOST_OPTIONS_OF_HOST = {"fireworks": 208}
+_MOST_SHOWN = 200
+# What either wire calls a kind of question.
+_KINDS = {"predicate": "predicate", "noul": "predicate", "choice": "choice", "score": "score"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to a decision model: true or not, or a choice where it has options.
+
+    Attributes:
+        name: Names it in the request and in the reply; no two questions of a call share one.
+        instructions: What is asked, in words.
+        options: What can be chosen; empty for a predicate.
+    """
+
+    name: str
+    instructions: str
+    options: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """`choice` or `predicate`."""
+        return "choice" if self.options else "predicate"
+
+
+class DecisionAnswer(BaseModel):
+    """What a decision model says to one question.
+
+    Attributes:
+        probability: How likely a predicate is true, or the choice right, 0 to 1; None of a choice
+            where the host does not say.
+        choice: Of a choice: the likeliest option.
+        refusal: Why the model declines to answer; None where it answers.
+    """
+
+    probability: float | None = None
+    choice: str | None = None
+    refusal: str | None = None
+
+
+class Decisions(BaseModel):
+    """The answers to all questions of a call, by the question's name."""
+
+    answers: dict[str, DecisionAnswer] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _every_question_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            check_each_once("questions", list(self.answers), facts["questions"])
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionCall(JudgeCall[Decisions]):
+    """Questions to a decision model about one text.
+
+    Attributes:
+        questions: All are answered, each by its name.
+    """
+
+    questions: tuple[Question, ...] = ()
+
+    @classmethod
+    def of(cls, state: str, questions: Sequence[Question], endpoint: str) -> "DecisionCall":
+        """Make the call that asks questions.
+
+        Args:
+            state: The text that they are about.
+            questions: At least one; no two share a name.
+            endpoint: Who is asked, such as `"decisions:openai/gpt-6-luna"`.
+        """
+        texts = [state, *("\n".join((q.name, q.instructions, *q.options)) for q in questions)]
+        messages = tuple(Message(role="user", content=text) for text in texts)
+        # Validators look for the number of chunks to know that a judge was asked.
+        facts = {"questions": [question.name for question in questions], "chunk_count": 0}
+        return cls(messages, Decisions, facts, endpoint=endpoint, questions=tuple(questions))
+
+    @property
+    def state(self) -> str:
+        """The text that the questions are about."""
+        return self.messages[0]["content"]
+
+    def in_requests(self) -> Iterator["DecisionCall"]:
+        """Yield a call for each request that it takes; every one repeats the state."""
+        for first in range(0, len(self.questions), _MOST_QUESTIONS):
+            part = self.questions[first : first + _MOST_QUESTIONS]
+            yield DecisionCall.of(self.state, part, str(self.endpoint))
+
+
+def most_options(spec: str) -> int:
+    """Return how many options one choice may have at the host that a judge string names.
+
+    Raises:
+        ConfigurationError: It names no decision model.
+    """
+    endpoint = read_endpoint(spec)
+    if endpoint.wire == CHAT:
+        wires = " or ".join(f"'{wire}:'" for wire in DECISION_HOSTS)
+        raise ConfigurationError(
+            f"{spec!r} names no decision model; expected {wires} before it, as in "
+            "'decisions:openai/gpt-6-luna'"
+        )
+    return _MOST_OPTIONS_OF_HOST.get(endpoint.provider, _MOST_OPTIONS)
+
+
+class _DecisionJudge:
+    """What the sync and the async judge share.
+
+    Args:
+        client: An instructor client of OpenAI's SDK for the endpoint's address.
+        endpoint: Who is asked, on which wire.
+        model: Model to ask; None takes the endpoint's.
+        options: How often what is wrong is asked again.
+
+    Raises:
+        ConfigurationError: There are settings, and a decision model takes none.
+    """
+
+    models_without_temperature: Sequence[str] = ()
+
+    def __init__(
+        self, client: Any, endpoint: Endpoint, model: str | None, options: AskOptions
+    ) -> None:
+        if options.settings:
+            raise ConfigurationError(
+                f"settings ({', '.join(options.settings)}) are given, and a decision model takes "
+                "none: it writes nothing"
+            )
+        self.sdk = client.client
+        self._client = client
+        self._wire = endpoint.wire
+        self._model = model or endpoint.model
+        self._settings = AskSettings(reasks=options.reasks, address_name=endpoint.address_name)
+
+    @property
+    def identity(self) -> str:
+        """Which model of which endpoint answers on which wire."""
+        return f"{self.sdk.base_url}\n{self._model}\n{self._wire}"
+
+    def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
+        """Refuse none: those of a grader belong to its calls of other judges."""
+
+    def _exchange(self, call: JudgeCall[Any], meter: Meter) -> AbstractContextManager[Exchange]:
+        if not isinstance(call, DecisionCall):
+            raise ConfigurationError(
+                "a decision model answers typed questions and writes no text, which this grader "
+                "needs; name a chat model, such as 'openai/gpt-4o-mini'"
+            )
+        return exchanged(call, meter, self._client, self._settings, enveloped=False)
+
+    def _bodies(
+        self, exchange: Exchange, replies: Sequence[Any], answers: dict[str, DecisionAnswer]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the requests of a call; after each one its reply is the last of `replies`."""
+        call: Any = exchange.call
+        key = None if self.sdk.api_key == NO_KEY else self.sdk.api_key
+        faults: dict[str, str] = {}
+        for part in call.in_requests():
+            asked: Sequence[Question] = part.questions
+            for attempt in range(self._settings.reasks + 1):
+                yield _body(self._wire, self._model, call.state, asked)
+                exchange.count_reply(replies[-1], again=attempt > 0)
+                found, wrong = _read_answers(self._wire, replies[-1], asked, key)
+                answers.update(found)
+                asked = [question for question in asked if question.name in wrong]
+                if not asked:
+                    break
+            faults |= wrong
+        if faults:
+            name, fault = next(iter(faults.items()))
+            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+            raise JudgeOutputError(f"the decision model's answer to {name!r} {fault}{more}")
+
+
+class DecisionJudge(_DecisionJudge):
+    """Asks a decision model at once; one try takes at most `reply_seconds`."""
+
+    def __init__(self, *asked: Any, reply_seconds: float) -> None:
+        super().__init__(*asked)
+        self._create = repeating(partial(_send, self.sdk, self._wire, reply_seconds))
+
+    def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Ask all questions of a call.
+
+        Raises:
+            GradingError: No reply, or a question has no answer that could be used.
+        """
+        with self._exchange(call, meter) as exchange:
+            return call_within(meter, partial(self._ask, exchange))
+
+    def _ask(self, exchange: Exchange) -> JudgeReply:
+        found, replies = Decisions(), list[Any]()
+        for body in self._bodies(exchange, replies, found.answers):
+            replies.append(self._create(**body))
+        return JudgeReply(found, exchange.usage)
+
+
+class AsyncDecisionJudge(_DecisionJudge):
+    """Asks a decision model when awaited; `limiter` paces requests, None for a single grading."""
+
+    def __init__(self, *asked: Any, limiter: "RequestLimiter | None" = None) -> None:
+        super().__init__(*asked)
+        send = partial(_send_async, self.sdk, self._wire, limiter)
+        self._create = repeating_async(send, limiter, teaches=True)
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Ask all questions of a call; as `DecisionJudge`."""
+        with self._exchange(call, meter) as exchange:
+            async with row_time(meter):
+                return await self._ask(exchange)
+
+    async def _ask(self, exchange: Exchange) -> JudgeReply:
+        found, replies = Decisions(), list[Any]()
+        for body in self._bodies(exchange, replies, found.answers):
+            replies.append(await self._create(**body))
+        return JudgeReply(found, exchange.usage)
+
+
+# The SDK's own types say nothing of a path that it does not know.
+def _send(sdk: Any, path: str, reply_seconds: float, body: dict[str, Any]) -> Any:
+    from httpx2 import Response, Timeout  # noqa: PLC0415 - loaded with the client
+
+    one_try = Timeout(seconds_for_one_try(reply_seconds), connect=5.0)
+    options = {"timeout": one_try}
+    sent = sdk.post(f"/{path}", cast_to=Response, content=to_json(body), options=options)
+    return _read_reply(sent.content)
+
+
+async def _send_async(
+    sdk: Any, path: str, limiter: "RequestLimiter | None", body: dict[str, Any]
+) -> Any:
+    from httpx2 import Response  # noqa: PLC0415 - loaded with the client
+
+    response = await sdk.post(f"/{path}", cast_to=Response, content=to_json(body))
+    if limiter is not None:
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        limiter.after_response(response.status_code, limit_headers(headers))
+    return _read_reply(response.content)
+
+
+def _body(wire: str, model: str, state: str, questions: Sequence[Question]) -> dict[str, Any]:
+    if wire == "decisions":
+        listed: list[dict[str, Any]] = []
+        for one in questions:
+            asked = {"type": one.kind, "name": one.name, "instructions": one.instructions}
+            choices = [{"value": option} for option in one.options]
+            listed.append({**asked, "choices": choices} if choices else asked)
+        return {"model": model, "input": state, "questions": listed}
+    named: dict[str, dict[str, Any]] = {}
+    for one in questions:
+        # A mapping of options to what they mean, which their names say already.
+        more = {"criteria": dict.fromkeys(one.options)} if one.options else {}
+        kind = "choice" if one.options else "noul"
+        named[one.name] = {"type": kind, "instructions": one.instructions, **more}
+    return {"model": model, "state": state, "questions": named}
+
+
+class _Object(dict[str, Any]):
+    """A JSON object with its pairs: a dictionary alone would hide the first of two equal keys."""
+
+    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _read_reply(content: bytes) -> Any:
+    try:
+        found = json.loads(content, object_pairs_hook=_Object)
+    # Brackets within brackets, thousands deep, end a parser as surely as a broken text.
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, _Object) or not isinstance(found.get("answers"), dict | list):
+        raise no_reply(content)
+    return found
+
+
+class _FaultError(ValueError):
+    """Why an answer cannot be used, in words that follow "the answer"."""
+
+
+def _read_answers(
+    wire: str, reply: Any, questions: Sequence[Question], key: str | None
+) -> tuple[dict[str, DecisionAnswer], dict[str, str]]:
+    """Read a reply: each question exactly once, and nothing else; the key is taken out of it.
+
+    Returns:
+        Answers, and why a question has none, each by the question's name.
+    """
+    given = reply["answers"]
+    found: list[tuple[Any, Any]]
+    if wire == "systemone":
+        found = list(given.pairs) if isinstance(given, _Object) else []
+    else:
+        listed = given if isinstance(given, list) else []
+        found = [(one.get("name") if isinstance(one, _Object) else None, one) for one in listed]
+    asked = {question.name: question for question in questions}
+    foreign = [name for name, _ in found if not isinstance(name, str) or name not in asked]
+    if foreign:
+        # Nobody knows whose answer that is, so that all of them are in doubt.
+        fault = f"came with one to {_shown(foreign[0])}, which was not asked"
+        return {}, dict.fromkeys(asked, redact(fault, key))
+    answers: dict[str, DecisionAnswer] = {}
+    faults: dict[str, str] = {}
+    times = Counter(name for name, _ in found)
+    by_name = dict(found)
+    for name, question in asked.items():
+        if times[name] != 1:
+            faults[name] = f"came {times[name]} times" if times[name] else "is missing"
+            continue
+        try:
+            answers[name] = _read_answer(question, by_name[name], key)
+        except _FaultError as fault:
+            faults[name] = redact(str(fault), key)
+    return answers, faults
+
+
+def _read_answer(question: Question, given: Any, key: str | None) -> DecisionAnswer:
+    if not isinstance(given, _Object):
+        raise _FaultError(f"is {_shown(given)}, which is no object")
+    kind = given.get("type")
+    if kind == "refusal":
+        said = given.get("refusal") or given.get("message") or "no reason said"
+        return DecisionAnswer(refusal=redact(shortened(str(said), _MOST_SHOWN), key))
+    # Hosts may leave the type out, and may not answer another question.
+    if isinstance(kind, str) and _KINDS.get(kind, question.kind) != question.kind:
+        raise _FaultError(f"is of type {kind!r}; expected a {question.kind}")
+    if not question.options:
+        return DecisionAnswer(probability=_probability(given.get("probability", given.get("noul"))))
+    choice, confidence = given.get("choice"), given.get("confidence")
+    if not isinstance(choice, str) or choice not in question.options:
+        raise _FaultError(f"chooses {_shown(choice)}, which was no option")
+    sure = None if confidence is None else _probability(confidence)
+    return DecisionAnswer(choice=choice, probability=sure)
+
+
+def _probability(value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    # Written so that NaN is refused as well.
+    if not is_number or not 0 <= value <= 1:
+        raise _FaultError(f"has the probability {_shown(value)}; expected a number from 0 to 1")
+    return float(value)
+
+
+def _shown(value: object) -> str:
+    """Quote what a server sent, on one line of limited length."""
+    return shortened(repr(value), _MOST_SHOWN)

@@ -1,0 +1,219 @@
+"""Is something that failed asked again, and after how long? The one policy, and every wait of ours.
+
+Requests that we send, calls through a user's own client, and requests for batches follow it. What
+an endpoint asks for with `Retry-After` comes before the waits here. The layers do not multiply:
+what a client's own SDK repeats is not repeated as a call.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from rag_evals.errors import EventLoopError, JudgeUnavailableError, RagEvalsError
+from rag_evals.judge.pace.faults import DEFAULT_MAX_WAIT_SECONDS, SdkFault, distrusts, read_fault
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How often something is tried again, and the waits that no endpoint asked for, in seconds.
+
+    Attributes:
+        retries: Further tries after the first.
+        first: Before the second try; each further wait is twice as long.
+        longest: No wait between tries is longer.
+        least_share: A wait is drawn between this share of it and all of it.
+        pause: Of a whole run, after a 429 that does not say how long.
+        first_poll: Before a batch is asked for again; each further wait is `poll_factor` as long.
+        longest_poll: No wait for a batch is longer.
+    """
+
+    retries: int = 4
+    first: float = 0.5
+    longest: float = 8.0
+    least_share: float = 0.75
+    pause: float = 1.0
+    first_poll: float = 0.2
+    poll_factor: float = 1.5
+    longest_poll: float = 60.0
+
+    def before_try(self, number: int) -> float:
+        """Return how long to wait before a try, the second being number 2."""
+        import random  # noqa: PLC0415 - only after a failure
+
+        longest: float = min(self.first * 2 ** (number - 2), self.longest)
+        return longest * random.uniform(self.least_share, 1.0)
+
+
+WAITS = Waits()
+"""Those of this process. Tests put others here, without waits: see `tests/conftest.py`."""
+
+
+def seconds_before_poll(number: int) -> float:
+    """Return how long to wait before a batch is asked for again, the first time being 1."""
+    longest: float = WAITS.first_poll * WAITS.poll_factor ** min(number - 1, 100)
+    return min(longest, WAITS.longest_poll)
+
+
+_RETRIED = frozenset({408, 409, 429})
+_OK = 200
+_TOO_MANY_REQUESTS = 429
+_NOT_IMPLEMENTED = 501
+# What no second try can heal: the request itself cannot be sent like this.
+_HOPELESS = frozenset({"UnsupportedProtocol", "LocalProtocolError", "InvalidURL", "RuntimeError"})
+_ONCE_ONLY = frozenset({"genai", "mistral"})
+
+
+class PacedRun(Protocol):
+    """What all requests of a run pass; it keeps the waits that the endpoint asks for."""
+
+    answered: int
+    max_wait_seconds: float
+
+
+class Tries:
+    """The tries of one request, or of one call.
+
+    Args:
+        gate: What the requests of a run pass: it knows whether the endpoint answers others. None
+            for a single grading, which waits by itself.
+        seconds_left: Says how long a single grading may still wait; None: no row waits for it.
+    """
+
+    def __init__(
+        self, gate: PacedRun | None, *, seconds_left: Callable[[], float | None] | None = None
+    ) -> None:
+        self._gate = gate
+        self._seconds_left = seconds_left
+        self._number = 1
+        self._answered = 0 if gate is None else gate.answered
+
+    def after_request(self, error: Exception) -> float:
+        """Return how long to wait after a request failed.
+
+        Raises:
+            Exception: The same error, when there is no next try.
+            JudgeUnavailableError: The endpoint asks to wait longer than is waited for.
+        """
+        fault = read_fault(error)
+        if not may_pass(error, fault):
+            raise error
+        return self._wait(error, fault.status, fault.wait_seconds)
+
+    def after_call(self, error: Exception, client: object) -> float:
+        """Return how long to wait after a call failed; raises as for `after_request`.
+
+        Args:
+            error: What the call ended with.
+            client: An instructor client of the user's; its SDK says whether it repeats requests.
+        """
+        never = never_repeats(client)
+        status = getattr(error, "status", None)
+        # What no SDK repeats is a reply with status 200 that is none; in a run we do. And the
+        # connection that belonged to another loop is gone after the first try.
+        is_ours = never or (status == _OK and self._gate is not None)
+        passes = is_ours and isinstance(error, JudgeUnavailableError)
+        if not passes and not (never and isinstance(error, EventLoopError)):
+            raise error
+        seconds = self._wait(error, status, getattr(error, "retry_after_seconds", None))
+        left = None if self._seconds_left is None else self._seconds_left()
+        if left is not None and seconds >= left:
+            raise error
+        return seconds
+
+    def _wait(self, error: Exception, status: int | None, asked: float | None) -> float:
+        if not self._has_another(status):
+            raise error
+        if asked is None:
+            return WAITS.before_try(self._number)
+        if asked > (most := self._most_wait()):
+            raise self._too_long(status, asked, most)
+        # The gate keeps the whole run waiting, this request among it.
+        return asked if self._gate is None else 0.0
+
+    def _has_another(self, status: int | None) -> bool:
+        # Refused for the rate while others are answered: that is a queue, not a fault.
+        if (
+            self._gate is not None
+            and status == _TOO_MANY_REQUESTS
+            and self._gate.answered > self._answered
+        ):
+            self._answered = self._gate.answered
+            return True
+        self._number += 1
+        return self._number <= WAITS.retries + 1
+
+    def _most_wait(self) -> float:
+        if self._gate is not None:
+            return self._gate.max_wait_seconds
+        left = None if self._seconds_left is None else self._seconds_left()
+        return DEFAULT_MAX_WAIT_SECONDS if left is None else left
+
+    def _too_long(self, status: int | None, asked: float, most: float) -> JudgeUnavailableError:
+        limit = "time that the row has left (timeout)" if self._gate is None else "limit (max_wait)"
+        error = JudgeUnavailableError(
+            f"the endpoint asks to wait {asked:.0f} s (HTTP {status}), and the {limit} is "
+            f"{max(0.0, most):.0f} s"
+        )
+        error.status, error.retry_after_seconds = status, asked
+        return error
+
+
+def try_again(work: Callable[[], T], wait: Callable[[Exception], float]) -> T:
+    """Do some work, and again where that may help.
+
+    Args:
+        work: What is tried.
+        wait: Given what it raised, says how long to wait, or raises; of a `Tries`.
+    """
+    while True:
+        try:
+            return work()
+        except Exception as error:  # noqa: BLE001 - raised again where there is no next try
+            time.sleep(wait(error))
+
+
+async def try_again_async(
+    work: Callable[[], Awaitable[T]], wait: Callable[[Exception], float]
+) -> T:
+    """Await some work; as `try_again` otherwise."""
+    import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+
+    while True:
+        try:
+            return await work()
+        except Exception as error:  # noqa: BLE001 - as above
+            await asyncio.sleep(wait(error))
+
+
+def may_pass(error: Exception, fault: SdkFault) -> bool:
+    """Say whether the same request may be answered the next time."""
+    status = fault.status
+    told = fault.headers.get("x-should-retry")
+    if told in ("true", "false"):
+        return told == "true"
+    if status is None:
+        hopeless = _is_hopeless(error) or _is_hopeless(error.__cause__) or distrusts(error)
+        return fault.not_connected and not hopeless
+    if status == _TOO_MANY_REQUESTS and "insufficient_quota" in fault.code + fault.message:
+        return False
+    if status == _NOT_IMPLEMENTED:
+        # No server learns to do it in a few seconds.
+        return False
+    return status in _RETRIED or status >= 500 or status == _OK
+
+
+def _is_hopeless(cause: BaseException | None) -> bool:
+    return isinstance(cause, RagEvalsError) or type(cause).__name__ in _HOPELESS
+
+
+# Anything may stand here: a client of instructor's over any SDK.
+def never_repeats(client: Any) -> bool:
+    """Say whether a client's SDK sends each request once, unless told otherwise."""
+    sdk, provider = getattr(client, "client", None), getattr(client, "provider", None)
+    if getattr(provider, "value", None) in _ONCE_ONLY:
+        return True
+    # LiteLLM is a function: instructor keeps no client of it.
+    return getattr(sdk, "max_retries", None) == 0 or (sdk is None and provider is not None)

@@ -1,0 +1,537 @@
+"""How is an OpenAI-like endpoint asked for next to nothing? Without instructor's layers around it.
+
+What is sent, read and asked again is what instructor sends and reads, byte for byte: a test
+compares the two for every call. In order: the body of a request, the reply, the judge, and what
+carries a body there. The SDK writes one request, which is not sent: it decides on address, headers
+and key, and all requests have the same. TLS, time-outs, limits of connections, redirects and errors
+are as there. Where a proxy is set, requests go through the SDK itself.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from pydantic_core import from_json, to_json
+
+from rag_evals.core import JudgeCall, JudgeReply, Meter, TextReply
+from rag_evals.judge.pace.deadline import row_time
+from rag_evals.judge.wire.ask import (
+    AskSettings,
+    AsyncInstructorJudge,
+    exchanged,
+    model_for,
+    settings_for,
+    wrong_replies,
+)
+from rag_evals.judge.wire.exchange import Exchange, text_reply
+from rag_evals.judge.wire.http import (
+    MAX_REDIRECTS,
+    MAX_REPLY_BYTES,
+    redirected_post,
+    redirects_in_a_circle,
+    too_long,
+    trusted_certificates,
+)
+from rag_evals.judge.wire.replies import missing_message, no_reply
+from rag_evals.judge.wire.schema import prepared, strict_response_format
+from rag_evals.judge.wire.settings import CallSettings
+
+if TYPE_CHECKING:
+    import httpx2
+    from aiohttp import ClientResponse, ClientSession
+    from instructor import AsyncInstructor
+
+    from rag_evals.judge.pace.limits import RequestLimiter
+
+T = TypeVar("T")
+TOOLS = "TOOLS"
+CHAT_PATH = "/chat/completions"
+CONNECT_SECONDS = 5.0
+
+# In the order in which instructor writes them again.
+_OF_A_TOOL_CALL = ("id", "function", "type")
+_OF_A_FUNCTION = ("arguments", "name")
+
+
+class ChatReply(dict[str, Any]):
+    """An object in a reply; its fields can be read as attributes, as those of an SDK's reply."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field.
+
+        Raises:
+            AttributeError: It has none of that name.
+        """
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def request_body(
+    call: JudgeCall[Any], *, mode: str, strict: bool, model: str, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write the request of a call.
+
+    Args:
+        call: What is asked.
+        mode: `JSON_SCHEMA` or `TOOLS`.
+        strict: Send the strict form of the schema, for hosts known to take it.
+        model: Who is asked.
+        settings: Such as `temperature`, in the words of the wire.
+    """
+    messages = [dict(message) for message in call.messages]
+    body = {"messages": messages, **settings, "model": model}
+    if call.reply_model is TextReply:
+        return body
+    asked: Any = prepared(call.reply_model, schema_only=True)  # type: ignore[arg-type]  # mypy: a class is hashable
+    if mode == TOOLS:
+        function = asked.openai_schema
+        body["tools"] = [{"type": "function", "function": function}]
+        body["tool_choice"] = {"type": "function", "function": {"name": function["name"]}}
+        return body
+    plain = {"name": asked.__name__, "schema": asked.model_json_schema()}
+    closed = strict_response_format(call.reply_model) if strict else None  # type: ignore[arg-type]  # as above
+    body["response_format"] = closed or {"type": "json_schema", "json_schema": plain}
+    return body
+
+
+def read_reply(content: bytes) -> ChatReply:
+    """Read the body of a reply with status 200.
+
+    Raises:
+        JudgeUnavailableError: It is no object of JSON.
+    """
+    try:
+        found = from_json(content)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise no_reply(content)
+    reply: ChatReply = _with_attributes(found)
+    reply.setdefault("choices", None)
+    return reply
+
+
+def packed(body: dict[str, Any], model: str) -> bytes:
+    """Write a request body as bytes; `model` is asked where it names none."""
+    body |= body.pop("extra_body", {})
+    body.setdefault("model", model)
+    return to_json(body)
+
+
+def usable(reply: T) -> T:
+    """Return a reply that a judge has given.
+
+    Raises:
+        JudgeUnavailableError: It is none.
+    """
+    if (missing := missing_message(reply)) is not None:
+        raise missing
+    return reply
+
+
+def answer_in(reply: ChatReply, mode: str) -> str:
+    """Return the text in a reply that fills the response model.
+
+    Raises:
+        ResponseParsingError: There is none; it is asked again with these words.
+        AssertionError: The model declined.
+    """
+    message = reply.choices[0].message
+    if mode != TOOLS:
+        return message.get("content") or ""
+    if message.get("refusal") is not None:
+        raise AssertionError(f"Unable to generate a response due to {message.refusal}")
+    calls = message.get("tool_calls") or []
+    called = calls[0].function if calls else message.get("function_call")
+    if called is None:
+        raise _unreadable("No tool calls or function call found in response", reply)
+    arguments = called.get("arguments")
+    if arguments is None:
+        raise _unreadable("Tool call arguments missing in response", reply)
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]:
+    """Word what follows a reply that is not what was asked for: the reply itself, and its fault.
+
+    Args:
+        mode: As for `request_body`.
+        reply: What came.
+        fault: What is wrong with it; its words are sent.
+
+    Returns:
+        Messages to put behind those of the request.
+    """
+    message = reply.choices[0].message
+    said = _said(message)
+    if mode != TOOLS:
+        wrong = f"Correct your JSON ONLY RESPONSE, based on the following errors:\n{fault}"
+        return [said, {"role": "user", "content": wrong}]
+    wrong = f"Validation Error found:\n{fault}\nRecall the function correctly, fix the errors"
+    calls = message.get("tool_calls") or []
+    return [
+        said,
+        *(
+            {
+                "role": "tool",
+                "tool_call_id": call.get("id"),
+                "name": call.function.get("name"),
+                "content": wrong,
+            }
+            for call in calls
+        ),
+        *([] if calls else [{"role": "user", "content": wrong}]),
+    ]
+
+
+def _said(message: ChatReply) -> dict[str, Any]:
+    """Write a message of the model as one of a request."""
+    said = {"role": message.get("role", "assistant"), "content": message.get("content") or ""}
+    if message.get("tool_calls") is not None:
+        said["tool_calls"] = [
+            _ordered(call | {"function": _ordered(call.function, _OF_A_FUNCTION)}, _OF_A_TOOL_CALL)
+            for call in message.tool_calls
+        ]
+    if message.get("function_call") is not None:
+        said["content"] += json.dumps(_ordered(message.function_call, _OF_A_FUNCTION))
+    return said
+
+
+def _ordered(fields: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any]:
+    return {name: fields[name] for name in first if name in fields} | dict(fields)
+
+
+def _with_attributes(value: Any) -> Any:
+    # Parsed JSON has no other containers; a call for each text and number would be felt in a run.
+    if type(value) is dict:
+        return ChatReply(
+            {
+                name: _with_attributes(inner) if type(inner) in (dict, list) else inner
+                for name, inner in value.items()
+            }
+        )
+    return [_with_attributes(inner) for inner in value] if type(value) is list else value
+
+
+def _unreadable(what: str, reply: ChatReply) -> Exception:
+    from instructor.core.exceptions import (  # noqa: PLC0415 - loads instructor's runtime
+        ResponseParsingError,
+    )
+
+    return ResponseParsingError(what, mode=TOOLS, raw_response=reply)
+
+
+Post = Callable[..., Awaitable[ChatReply]]
+"""Sends the fields of a request body, again where that may help, and returns the reply."""
+
+
+class AsyncDirectJudge(AsyncInstructorJudge):
+    """Asks without instructor an endpoint whose wire we know.
+
+    Args:
+        client: The instructor client that would ask otherwise; it knows address, mode and key.
+        settings: How it is used.
+        post: Sends a request.
+    """
+
+    def __init__(self, client: "AsyncInstructor", settings: AskSettings, post: Post) -> None:
+        super().__init__(client, settings)
+        self._post = post
+
+    def posting(self, post: Post) -> "AsyncDirectJudge":
+        """Return a judge that asks alike, over something else that sends."""
+        return AsyncDirectJudge(self._client, self._settings, post)
+
+    async def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        of_call = settings_for(self._client, call, self._settings)
+        while True:
+            with (
+                of_call,
+                exchanged(call, meter, self._client, self._settings, enveloped=False) as exchange,
+            ):
+                async with row_time(meter):
+                    return await self._answer(exchange, of_call)
+
+    async def _answer(self, exchange: Exchange, of_call: CallSettings) -> JudgeReply:
+        call, mode = exchange.call, self._client.mode.name
+        model = model_for(call, self._settings)
+        assert model is not None, "the string of an endpoint names its model"
+        body = request_body(
+            call,
+            mode=mode,
+            strict=self._settings.strict,
+            model=model,
+            settings=of_call.to_send(),
+        )
+        while True:
+            reply = await self._post(**body)
+            exchange.take_response(reply)
+            try:
+                return JudgeReply(_read(exchange, reply, mode), exchange.usage)
+            except wrong_replies() as fault:
+                if exchange.is_last_attempt or not exchange.may_ask_again(fault):
+                    raise
+                body["messages"] = [*body["messages"], *reask(mode, reply, fault)]
+
+
+def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
+    call, fault = exchange.call, exchange.fault
+    if call.reply_model is TextReply:
+        if fault is not None:
+            raise fault
+        return text_reply(reply)
+    # What broke off is not asked again: it would break off there once more.
+    if fault is not None and (not reply.choices or _is_cut_off(reply)):
+        raise fault
+    asked: Any = prepared(call.reply_model, schema_only=True)  # type: ignore[arg-type]  # mypy: a class is hashable
+    return asked.model_validate_json(answer_in(reply, mode), strict=True).value
+
+
+def _is_cut_off(reply: ChatReply) -> bool:
+    return bool(reply.choices[0].get("finish_reason") == "length")
+
+
+_MOST_CONNECTIONS = 1000
+_KEPT_ALIVE_SECONDS = 5.0
+_PART_BYTES = 65536
+# The connection's own affair, or said anew for each body.
+_NOT_REPEATED = frozenset(
+    {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
+)
+
+
+class Posted(NamedTuple):
+    """A reply to a request that was posted.
+
+    Attributes:
+        status: Of HTTP, from 200 to 299.
+        headers: As they came.
+        content: The body.
+    """
+
+    status: int
+    headers: Iterable[tuple[bytes, bytes]]
+    content: bytes
+
+
+class DirectPost:
+    """Posts bodies to the place that an SDK's client asks, in one event loop.
+
+    Args:
+        sdk: An async client of OpenAI's.
+        reply_seconds: Time-out of a reply.
+        model: Asked where a body names none.
+        limiter: Is told of each reply; None for a single grading.
+        connect_seconds: Time-out of connecting.
+    """
+
+    def __init__(
+        self,
+        sdk: Any,
+        *,
+        reply_seconds: float,
+        model: str = "",
+        limiter: "RequestLimiter | None" = None,
+        connect_seconds: float = CONNECT_SECONDS,
+    ) -> None:
+        self._sdk = sdk
+        self._model = model
+        self._limiter = limiter
+        self._connect_seconds = connect_seconds
+        self._reply_seconds = reply_seconds
+        # Brings http.client and ssl, which importing this package must not cost.
+        from urllib.request import getproxies  # noqa: PLC0415
+
+        self._is_proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
+        self._request: httpx2.Request | None = None
+        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+
+        # A run begins with many requests at once, and the SDK takes 1 ms to write one.
+        self._writing = asyncio.Lock()
+        self._session: ClientSession | None = None
+        self._url: Any = None
+
+    async def send(self, body: dict[str, Any]) -> ChatReply:
+        """Send a request body; raises as for `post`, and where the reply is none."""
+        posted = await self.post(packed(body, self._model))
+        if self._limiter is not None:
+            self._limiter.after_response(posted.status, _limit_headers(posted.headers))
+        return usable(read_reply(posted.content))
+
+    async def post(self, content: bytes) -> Posted:
+        """Post one body.
+
+        Raises:
+            openai.APIError: As the SDK raises.
+            JudgeOutputError: The reply is too long.
+            JudgeRejectedError: The endpoint leads elsewhere, or in a circle.
+        """
+        if self._is_proxied:
+            return await self._post_by_the_sdk(content)
+        session = self._session or await self._open()
+        import aiohttp  # noqa: PLC0415 - loaded by now
+
+        try:
+            url = self._url
+            for _ in range(MAX_REDIRECTS + 1):
+                async with session.post(url, data=content, allow_redirects=False) as response:
+                    other = redirected_post(str(url), response.status, response.raw_headers)
+                    if other is None:
+                        return self._checked(response, await _read_body(response))
+                url = other
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raised = self._as_sdk(error)
+            raise raised from raised.__cause__
+        raise redirects_in_a_circle(str(url))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def _post_by_the_sdk(self, content: bytes) -> Posted:
+        import httpx2  # noqa: PLC0415 - loaded by now
+
+        response = await self._sdk.post(CHAT_PATH, cast_to=httpx2.Response, content=content)
+        return Posted(response.status_code, response.headers.raw, response.content)
+
+    async def _written_by_the_sdk(self) -> "httpx2.Request":
+        import httpx2  # noqa: PLC0415 - loaded by now
+
+        written: list[httpx2.Request] = []
+
+        def take(request: httpx2.Request) -> httpx2.Response:
+            written.append(request)
+            return httpx2.Response(200, content=b"{}")
+
+        async with httpx2.AsyncClient(transport=httpx2.MockTransport(take)) as nowhere:
+            sdk = self._sdk.with_options(http_client=nowhere)
+            await sdk.post(CHAT_PATH, cast_to=httpx2.Response, content=b"{}")
+        return written[0]
+
+    async def _open(self) -> "ClientSession":
+        async with self._writing:
+            if self._session is None:
+                self._request = await self._written_by_the_sdk()
+                self._session = self._session_for(self._request)
+            return self._session
+
+    def _session_for(self, request: "httpx2.Request") -> "ClientSession":
+        import aiohttp  # noqa: PLC0415 - only with a client that asks
+        from yarl import URL  # noqa: PLC0415 - comes with aiohttp
+
+        self._url = URL(str(request.url), encoded=True)
+        tls: Any = trusted_certificates() if self._url.scheme == "https" else True
+        headers = {
+            name: value for name, value in request.headers.items() if name not in _NOT_REPEATED
+        }
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=_MOST_CONNECTIONS, keepalive_timeout=_KEPT_ALIVE_SECONDS, ssl=tls
+            ),
+            headers={**headers, "accept-encoding": "gzip, deflate"},
+            # As the SDK does; by default, cookies of a host without a name are dropped.
+            cookie_jar=aiohttp.CookieJar(unsafe=True),
+            timeout=aiohttp.ClientTimeout(
+                total=None,
+                connect=self._reply_seconds,
+                sock_connect=self._connect_seconds,
+                sock_read=self._reply_seconds,
+            ),
+        )
+
+    def _checked(self, response: "ClientResponse", content: bytes) -> Posted:
+        if 200 <= response.status < 300:
+            return Posted(response.status, response.raw_headers, content)
+        # The body has been unpacked: what the headers say of its length is true no more.
+        headers = [
+            (name, value)
+            for name, value in response.raw_headers
+            if not name.lower().startswith(b"content-")
+        ]
+        raise status_error(response.status, content, headers, self._request)
+
+    def _as_sdk(self, error: Exception) -> Exception:
+        """Put a fault of a connection into the exceptions in which the SDK reports it."""
+        import aiohttp  # noqa: PLC0415 - as above
+        import httpx2  # noqa: PLC0415 - as above
+        import openai  # noqa: PLC0415 - as above
+
+        request = self._request
+        inner: Exception
+        if isinstance(error, aiohttp.ClientConnectorError):
+            inner = httpx2.ConnectError(str(error))
+        elif isinstance(error, aiohttp.SocketTimeoutError):
+            inner = httpx2.ReadTimeout(str(error))
+        elif isinstance(error, aiohttp.ClientConnectionError):
+            inner = httpx2.ConnectTimeout(str(error))
+        elif isinstance(error, TimeoutError):
+            inner = httpx2.PoolTimeout(str(error))
+        elif isinstance(error, aiohttp.ClientPayloadError):
+            inner = httpx2.ReadError(str(error))
+        else:
+            inner = error
+        if inner is not error:
+            inner.__cause__ = error
+        timed_out = isinstance(inner, httpx2.TimeoutException)
+        kind: Any = openai.APITimeoutError if timed_out else openai.APIConnectionError
+        raised: Exception = kind(request=request)
+        raised.__cause__ = inner
+        return raised
+
+
+def status_error(
+    status: int,
+    content: bytes,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+    request: "httpx2.Request | None" = None,
+) -> Exception:
+    """Make the exception in which the SDK reports a status of HTTP that is no success.
+
+    Args:
+        status: Such as 429.
+        content: The body that came with it.
+        headers: What else came with it.
+        request: What was sent; None where nobody knows it any more.
+    """
+    import httpx2  # noqa: PLC0415 - loaded by now
+    import openai  # noqa: PLC0415 - as above
+
+    said: Any
+    try:
+        said = from_json(content)
+        message = f"Error code: {status} - {said}"
+    except ValueError:
+        said = content.decode("utf-8", "replace").strip()
+        message = said or f"Error code: {status}"
+    body = said.get("error", said) if isinstance(said, dict) else said
+    asked = request or httpx2.Request("POST", "http://batch")
+    as_sdk = httpx2.Response(status, headers=list(headers), content=content, request=asked)
+    return openai.APIStatusError(message, response=as_sdk, body=body)
+
+
+async def _read_body(response: "ClientResponse") -> bytes:
+    length = response.content_length
+    is_plain = "content-encoding" not in response.headers
+    if is_plain and length is not None and length <= MAX_REPLY_BYTES:
+        return await response.read()
+    parts: list[bytes] = []
+    left = MAX_REPLY_BYTES
+    async for part in response.content.iter_chunked(_PART_BYTES):
+        parts.append(part)
+        left -= len(part)
+        if left < 0:
+            raise too_long(MAX_REPLY_BYTES)
+    return b"".join(parts)
+
+
+def _limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Pick the headers that a limiter reads; looking each up by name would decode all of them."""
+    lowered = ((name.lower(), value) for name, value in raw)
+    return {
+        name.decode("ascii"): value.decode("latin-1")
+        for name, value in lowered
+        if name.startswith((b"x-ratelimit-", b"retry-after"))
+    }

@@ -1,0 +1,229 @@
+"""What is known of a running call? Its replies so far, their faults, tokens, and who answered.
+
+Instructor's validators and the transport find it in `current_exchange`.
+"""
+
+import time
+from contextvars import ContextVar
+from dataclasses import replace
+from json import JSONDecodeError
+from typing import Any
+
+from rag_evals.core import JudgeCall, TextReply, Usage
+from rag_evals.errors import GradingError, JudgeOutputError
+from rag_evals.judge.wire.replies import complete_tool_call, differing_calls, fault_of, no_reply
+from rag_evals.text import shortened
+
+_NOTHING = Usage()
+
+
+class Exchange:
+    """One call while it is being made: what was sent, and what came back so far.
+
+    Attributes:
+        call: What is asked.
+        fault: What makes the last reply none that could be asked again, or None.
+        requests: HTTP requests that were sent, where the transport is watched.
+        usage: Sum over the replies so far; each is counted once, where instructor accumulates.
+        answered_by: Models that the replies so far say they are from.
+    """
+
+    def __init__(
+        self, call: JudgeCall[Any], *, mode: str, seconds: float | None, reasks: int
+    ) -> None:
+        self.call = call
+        self._reasks = reasks
+        self.fault: GradingError | None = None
+        self.requests = 0
+        self._is_answered = False
+        self._calls_made = 1
+        self._mode = mode
+        self._ends_at = None if seconds is None else time.monotonic() + seconds
+        self.usage = _NOTHING
+        self.answered_by: dict[str, None] = {}
+
+    def count_reply(self, response: Any, *, again: bool) -> None:
+        """Count the tokens of one reply, and note which model says that it answered."""
+        used = usage_of(response)
+        if again:
+            used = replace(used, reasks=1)
+        self.usage = used if self.usage == _NOTHING else self.usage + used
+        if (model := answering_model(response)) is not None:
+            self.answered_by[model] = None
+
+    def take_response(self, response: Any) -> None:
+        """Take one reply before it is validated: its usage, and the faults of its form."""
+        self.count_reply(response, again=self.usage.calls > 0)
+        self._is_answered = True
+        fault = fault_of(response)
+        # Such a call asks for one token, and every server says that the reply was cut off there.
+        is_no_fault = self.call.reply_model is TextReply and isinstance(fault, JudgeOutputError)
+        self.fault = None if is_no_fault else fault
+        choices = getattr(response, "choices", None)
+        if self.fault is not None or not choices:
+            return
+        if self._mode == "TOOLS":
+            complete_tool_call(choices[0].message)
+        self._calls_made = differing_calls(choices[0].message)
+
+    def may_ask_again(self, error: BaseException) -> bool:
+        """Say whether the judge can do better: what it sent was a reply."""
+        if isinstance(error, JSONDecodeError) and not self._is_answered:
+            # The client itself could not read the body.
+            self.fault = no_reply(error.doc)
+        self._is_answered = False
+        return self.fault is None
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """True for a reply after which nothing is asked again."""
+        return self.usage.reasks >= self._reasks
+
+    def check_one_call(self) -> None:
+        """Refuse a reply whose parts contradict each other: instructor would read the first.
+
+        Raises:
+            ResponseParsingError: It is asked again with these words.
+        """
+        if self._calls_made > 1:
+            from instructor.core.exceptions import (  # noqa: PLC0415 - as above
+                ResponseParsingError,
+            )
+
+            raise ResponseParsingError(
+                f"{self._calls_made} different tool calls; make exactly one that holds everything",
+                mode=self._mode,
+                raw_response=None,
+            )
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The row's remaining seconds; None without a limit."""
+        return None if self._ends_at is None else self._ends_at - time.monotonic()
+
+    def count_request(self) -> bool:
+        """Count one HTTP request; True when it repeats one that failed."""
+        self.requests += 1
+        # Every reply, a re-ask among them, needs one request; what is more was sent again.
+        is_retry = self.requests > self.usage.calls + self.usage.retries + 1
+        if is_retry:
+            self.usage = replace(self.usage, retries=self.usage.retries + 1)
+        return is_retry
+
+
+current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", default=None)
+"""The exchange whose reply is being validated, in this thread or task."""
+
+
+_LONGEST_NAME = 200
+
+
+def answering_model(completion: object) -> str | None:
+    """Return the model that a reply says it is from; None where it does not say.
+
+    Providers move a name such as `gpt-4o-mini` to another model, and their replies name the new one
+    (OpenAI `gpt-4o-mini-2024-07-18`). With it the fingerprint of the provider's system, if any.
+    """
+    model = _word(completion, "model") or _word(completion, "model_version")
+    if model is None:
+        return None
+    system = _word(completion, "system_fingerprint")
+    return model if system is None else f"{model} {system}"
+
+
+def _word(completion: Any, name: str) -> str | None:
+    said = completion.get(name) if isinstance(completion, dict) else getattr(completion, name, None)
+    return shortened(said, _LONGEST_NAME) if isinstance(said, str) and said.strip() else None
+
+
+def _paths(*written: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(path.split(".")) for path in written)
+
+
+# What each provider calls it; a dot leads into an object or a dictionary.
+_SENT = _paths(
+    "usage.prompt_tokens",  # OpenAI, and those who speak as it does; Mistral; LiteLLM
+    "usage.input_tokens",  # Anthropic; OpenAI's Responses
+    "usage_metadata.prompt_token_count",  # Gemini
+    "usage.inputTokens",  # Bedrock
+    "usage.tokens.input_tokens",  # Cohere
+    "meta.tokens.input_tokens",  # Cohere's first interface
+)
+_RECEIVED = _paths(
+    "usage.completion_tokens",
+    "usage.output_tokens",
+    "usage_metadata.candidates_token_count",
+    "usage.outputTokens",
+    "usage.tokens.output_tokens",
+    "meta.tokens.output_tokens",
+)
+_CACHED = _paths(
+    "usage.prompt_tokens_details.cached_tokens",
+    "usage.input_tokens_details.cached_tokens",
+    "usage.cache_read_input_tokens",
+    "usage_metadata.cached_content_token_count",
+    "usage.cacheReadInputTokens",
+)
+# Sent as well, and not within what the provider calls its input.
+_SENT_BESIDE = _paths(
+    "usage.cache_read_input_tokens",
+    "usage.cache_creation_input_tokens",
+    "usage.cacheReadInputTokens",
+    "usage.cacheWriteInputTokens",
+)
+# No reply has so many tokens; infinity is above it, and what is no number is not below it.
+_NO_COUNT = 2**53
+_THOUGHTS = ("usage_metadata", "thoughts_token_count")
+
+
+def usage_of(completion: object) -> Usage:
+    """Read the tokens of one reply.
+
+    Args:
+        completion: The provider's reply, an object or a dictionary, with or without token counts.
+    """
+    sent, received = _first(completion, _SENT), _first(completion, _RECEIVED)
+    thoughts = _count(completion, _THOUGHTS) or 0
+    # LiteLLM repeats Anthropic's counts beside an OpenAI-like sum that holds them.
+    is_sum = _count(completion, _SENT[0]) is not None
+    beside = 0 if is_sum else sum(_count(completion, path) or 0 for path in _SENT_BESIDE)
+    return Usage(
+        calls=1,
+        prompt_tokens=(sent or 0) + beside,
+        completion_tokens=(received or 0) + thoughts,
+        cached_tokens=_first(completion, _CACHED) or 0,
+        uncounted=int(sent is None and received is None),
+    )
+
+
+def _first(completion: object, paths: tuple[tuple[str, ...], ...]) -> int | None:
+    found = (_count(completion, path) for path in paths)
+    return next((count for count in found if count is not None), None)
+
+
+# Replies of SDKs that may not be installed have no type here.
+def _count(source: Any, path: tuple[str, ...]) -> int | None:
+    for name in path:
+        source = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
+        if source is None:
+            return None
+    # Cohere counts in floats. A count below zero, or without an end, is none.
+    is_number = isinstance(source, int | float) and not isinstance(source, bool)
+    return int(source) if is_number and 0 <= source < _NO_COUNT else None
+
+
+def text_reply(completion: Any) -> TextReply:
+    """Read the text of one reply, and the tokens that could have stood in it.
+
+    Args:
+        completion: A chat completion of OpenAI's kind, with or without `logprobs`.
+    """
+    choice = completion.choices[0]
+    logprobs = getattr(choice, "logprobs", None)
+    return TextReply(
+        text=choice.message.content or "",
+        alternatives=[
+            [(one.token, one.logprob) for one in place.top_logprobs or [place]]
+            for place in getattr(logprobs, "content", None) or []
+        ],
+    )

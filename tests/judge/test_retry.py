@@ -1,0 +1,129 @@
+"""What fails is tried again as often, and after such waits, as one table says."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rag_evals import evaluate
+from rag_evals.errors import JudgeUnavailableError
+from rag_evals.judge.pace.limits import RequestLimiter
+from rag_evals.judge.pace.retry import Tries, Waits, seconds_before_poll
+from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge, fill_by_words
+from tests.conftest import statement
+
+Start = Callable[[Script], ScriptedJudge]
+GOOD = {"statements": [statement()]}
+SHARES = (0.75, 1.0)
+
+
+@pytest.fixture
+def real_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the waits of a user's process back."""
+    monkeypatch.setattr("rag_evals.judge.pace.retry.WAITS", Waits())
+
+
+def refused(retry_after: str | None = None) -> Exception:
+    """Make what an SDK raises for a 429."""
+    error: Any = OSError("slow down")
+    error.status_code = 429
+    error.headers = {} if retry_after is None else {"retry-after": retry_after}
+    failure: Exception = error
+    return failure
+
+
+def waits_of(tries: Tries, error: Exception, times: int) -> list[float]:
+    """Return the waits before further tries; the error ends them."""
+    return [tries.after_request(error) for _ in range(times)]
+
+
+@pytest.mark.usefixtures("real_waits")
+def test_waits_double_from_half_a_second_and_end_after_four() -> None:
+    """0.5, 1, 2 and 4 seconds, each drawn from its last quarter; the fifth failure is raised."""
+    error = refused()
+    tries = Tries(None)
+    waits = waits_of(tries, error, 4)
+
+    for wait, longest in zip(waits, (0.5, 1.0, 2.0, 4.0), strict=True):
+        assert longest * SHARES[0] <= wait <= longest * SHARES[1]
+    with pytest.raises(OSError, match="slow down"):
+        tries.after_request(error)
+
+
+def test_no_wait_is_longer_than_eight_seconds() -> None:
+    """However often something is tried; a batch is asked for once a minute at least."""
+    assert 6.0 <= Waits().before_try(40) <= 8.0
+
+
+@pytest.mark.usefixtures("real_waits")
+def test_a_batch_is_asked_for_ever_more_patiently() -> None:
+    """From 0.2 seconds, half as long again each time, up to a minute."""
+    assert [seconds_before_poll(number) for number in (1, 2, 1000)] == [0.2, 0.2 * 1.5, 60.0]
+
+
+@pytest.mark.usefixtures("real_waits")
+def test_what_the_endpoint_asks_for_is_waited() -> None:
+    """To the second, by a single grading itself; longer than its row has is an error."""
+    assert waits_of(Tries(None), refused("7"), 1) == [7.0]
+    with pytest.raises(JudgeUnavailableError, match="asks to wait 7 s .* is 5 s"):
+        Tries(None, seconds_left=lambda: 5.0).after_request(refused("7"))
+
+
+@pytest.mark.usefixtures("real_waits")
+def test_a_run_pauses_a_second_where_a_429_does_not_say() -> None:
+    """Where it says, so long; and the request itself waits nothing more."""
+
+    async def pauses() -> list[float]:
+        found = []
+        for seconds in (None, 7.0):
+            limiter = RequestLimiter(4, clock=lambda: 100.0)
+            limiter.slow_down(seconds)
+            found.append(limiter.waiting_seconds)
+        return [*found, Tries(limiter).after_request(refused("7"))]
+
+    assert asyncio.run(pauses()) == [1.0, 7.0, 0.0]
+
+
+def test_refusals_are_free_only_while_others_are_answered() -> None:
+    """A 429 after an answer to somebody is a queue; without a new answer it counts."""
+
+    async def tries() -> int:
+        limiter = RequestLimiter(4)
+        one = Tries(limiter)
+        error = refused("0")
+        limiter.after_response(200, {})
+        # A fault here would go on for ever.
+        for made in range(20):
+            try:
+                one.after_request(error)
+            except OSError:
+                return made
+        return 20
+
+    # One for the answer, then the four of every request.
+    assert asyncio.run(tries()) == 5
+
+
+def test_a_run_ends_where_refusals_do_not(scripted: Start) -> None:
+    """The first row is answered, then everything is refused: no row waits for ever."""
+
+    def answer(request: JudgeRequest) -> Any:
+        return GOOD if request.number == 0 else HttpError(429, headers={"retry-after": "0"})
+
+    judge = scripted(answer)
+    rows = [{"id": f"{n}", "answer": "a", "context": ["c"]} for n in range(2)]
+    run = evaluate(rows, client="openai/m", concurrency=1, max_failures=1)
+
+    assert [o.status for o in run] == ["scored", "failed"]
+    assert len(judge.requests) == 6
+
+
+def test_a_pause_is_not_charged_to_the_row(scripted: Start) -> None:
+    """Nor to its later call: both together may take two seconds, and the pause is longer."""
+    refused_once = HttpError(429, headers={"retry-after": "2.5"})
+    scripted(lambda request: fill_by_words(request) if request.number else refused_once)
+    rows = [{"id": "1", "answer": "It rains.", "context": ["It rains."]}]
+    run = evaluate(rows, "faithfulness_two_step", client="openai/m", timeout=2)
+
+    assert [(o.status, o.usage.calls, o.usage.retries) for o in run] == [("scored", 2, 1)]
