@@ -7,13 +7,13 @@ else is loaded with the first grading.
 import pytest
 
 from rag_evals.pytest_plugin.assertions import GradedFixture, assert_faithful, assert_scores
+from rag_evals.pytest_plugin.current import MARKER, OPTIONS, PluginOptions
 from rag_evals.pytest_plugin.hooks import GradingHooks
-from rag_evals.pytest_plugin.options import OPTIONS, PluginOptions
 
 __all__ = ["GradedFixture", "assert_faithful", "assert_scores", "graded"]
 
 _MARKER = (
-    "rag_evals(judge=None, graders=None, at_least=None): the test grades answers, by this judge "
+    f"{MARKER}(judge=None, graders=None, at_least=None): the test grades answers, by this judge "
     "and these graders; a grading under at_least fails it."
 )
 
@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and what grades."""
     config.addinivalue_line("markers", _MARKER)
-    config.pluginmanager.register(GradingHooks(PluginOptions.of(config)), "rag_evals-grading")
+    config.pluginmanager.register(GradingHooks(PluginOptions(config)), "rag_evals-grading")
 
 
 @pytest.fixture(scope="session")

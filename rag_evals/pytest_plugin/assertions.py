@@ -1,14 +1,14 @@
 """What do tests call? `graded(row)`, `assert_faithful(case)` and `assert_scores(run, ...)`."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rag_evals.errors import ConfigurationError, RagEvalsError, UnknownNameError
 from rag_evals.pytest_plugin.current import Grading, current_test, running
 
 if TYPE_CHECKING:
-    from rag_evals.run import GateAt, GraderSummary, Outcome, Run
+    from rag_evals.run import GateAt, Outcome, Run
 
 _FAITHFUL = 0.9
 _WORST_SHOWN = 5
@@ -50,13 +50,7 @@ class GradedFixture:
 
     # `Any`: as above.
     def outcome(self, row: object = None, /, grader: str | None = None, **fields: Any) -> "Outcome":
-        """Grade one row and return its outcome, also without a score; otherwise as a call.
-
-        Args:
-            row: As above.
-            grader: As above.
-            **fields: As above.
-        """
+        """Grade one row and return its outcome, also without a score; otherwise as a call."""
         __tracebackhide__ = True
         return _grading(row, grader, fields).outcome
 
@@ -159,18 +153,13 @@ def _missed(
         numbers = summary.graders[name]
         rules = Gate(least, at, min_scored, count)
         missed = [str(one) for one in rules.missed(Summary(graders={name: numbers}))]
-        _keep(numbers, count, missed)
+        if running:
+            without = numbers.total - numbers.scored
+            rows = f"{numbers.total} rows" + (f", {without} without a score" if without else "")
+            running[-1].remember_run(name, numbers.mean(count), "; ".join([rows, *missed]))
         yield from missed
         if missed:
             yield from _worst_lines(found, name)
-
-
-def _keep(numbers: "GraderSummary", count: Mapping[str, float], missed: Sequence[str]) -> None:
-    if running:
-        without = numbers.total - numbers.scored
-        rows = f"{numbers.total} rows" + (f", {without} without a score" if without else "")
-        mean = numbers.mean(count)
-        running[-1].remember_run(numbers.grader, mean, "; ".join([rows, *missed]))
 
 
 def _worst_lines(run: "Run", grader: str) -> Iterator[str]:

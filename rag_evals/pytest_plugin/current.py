@@ -1,4 +1,4 @@
-"""Which test grades now, by which judge, and what has it graded?"""
+"""Which test grades now, by which judge, with which options, and what has it graded?"""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,74 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import pytest
 
 from rag_evals.errors import ConfigurationError
-from rag_evals.pytest_plugin.options import PluginOptions
 
 if TYPE_CHECKING:
     from rag_evals.run import GradingSession, Outcome
 
 MARKER = "rag_evals"
-PROPERTY = "rag_evals."
+_PROPERTY = "rag_evals."
 _LONGEST_WHY = 500
+_CONCURRENCY = 16
+_TIMEOUT_SECONDS = 120
+_ROWS_SHOWN = 20
+
+OPTIONS = {
+    "judge": ("JUDGE", "Judge of tests that name none. Default: $RAG_EVALS_JUDGE, else embedded."),
+    "graders": ("NAMES", "Graders of tests that name none, with commas. Default: faithfulness."),
+    "cache": ("on|off|FILE", "Where a judge's replies are kept. Default: on, the user's cache."),
+    "concurrency": (
+        "N", f"Gradings at a time in one process, at most. Default: {_CONCURRENCY}."
+    ),
+    "timeout": ("SECONDS", f"For all calls of one grading. Default: {_TIMEOUT_SECONDS}."),
+    "rows": ("N", f"Rows of the table at the end, 0 for no table. Default: {_ROWS_SHOWN}."),
+}  # fmt: skip
+"""What each option is called behind `--rag-evals-`, what it takes, and what it does."""
+
+
+class PluginOptions:
+    """The options of pytest's command line, else of its ini file.
+
+    Attributes:
+        judge: Of tests that name none; None leaves it to the environment.
+        graders: Names, of tests that name none.
+        session: Options of every session: cache, gradings at a time, seconds for one.
+        rows: Rows of the table at the end.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Read them.
+
+        Raises:
+            pytest.UsageError: A number is none, or too small.
+        """
+        self._config = config
+        graders = tuple(filter(None, map(str.strip, self._text("graders").split(","))))
+        cache = self._text("cache")
+        self.judge = self._text("judge") or None
+        self.graders = graders or ("faithfulness",)
+        self.session: dict[str, Any] = {
+            "cache": {"": True, "on": True, "off": False}.get(cache, cache),
+            "concurrency": int(self._number("concurrency", _CONCURRENCY)),
+            "timeout": self._number("timeout", _TIMEOUT_SECONDS, whole=False),
+        }
+        self.rows = int(self._number("rows", _ROWS_SHOWN, least=0))
+
+    def _text(self, name: str) -> str:
+        option = self._config.getoption(f"rag_evals_{name}")
+        return str(self._config.getini(f"rag_evals_{name}") if option is None else option).strip()
+
+    def _number(self, name: str, default: float, *, least: float = 1, whole: bool = True) -> float:
+        text = self._text(name)
+        try:
+            number = float(text or default)
+        except ValueError:
+            number = -1.0
+        if not least <= number < float("inf") or (whole and number != int(number)):
+            raise pytest.UsageError(
+                f"--rag-evals-{name} (in an ini file: rag_evals_{name}) is {text!r}; expected a "
+                f"{'whole ' if whole else ''}number, at least {least:g}"
+            )
+        return number
 
 
 class GradedRow(TypedDict):
@@ -72,6 +132,8 @@ class OpenJudges:
             graders: Of the marker, or None.
             grader: The one that is asked for; one that nobody has named gets a session of its own.
         """
+        from rag_evals.run import open_session  # noqa: PLC0415 - loaded when first used
+
         asked = self._options.graders if graders is None else graders
         names = _names(asked)
         if names is not None and grader is not None and grader not in names:
@@ -82,7 +144,9 @@ class OpenJudges:
         )
         with self._lock:
             if key not in self._open:
-                self._open[key] = self._opened(judge, asked)
+                client = self.name(judge) if judge is None else judge
+                opener = open_session(asked, client, **self._options.session)
+                self._open[key] = self._closing.enter_context(opener)
             return self._open[key]
 
     def name(self, judge: object) -> str:
@@ -97,22 +161,6 @@ class OpenJudges:
         """Close all sessions and their connections."""
         self._open.clear()
         self._closing.close()
-
-    # `Any`: as above.
-    def _opened(self, judge: Any, graders: Any) -> "GradingSession":
-        from rag_evals.run import open_session  # noqa: PLC0415 - loaded when first used
-
-        client = self.name(judge) if judge is None else judge
-        options = self._options
-        return self._closing.enter_context(
-            open_session(
-                graders,
-                client,
-                cache=options.cache,
-                concurrency=options.concurrency,
-                timeout=options.timeout,
-            )
-        )
 
 
 def _names(graders: object) -> tuple[str, ...] | None:
@@ -138,7 +186,7 @@ class CurrentTest:
         self._gradings.clear()
         self._rows.clear()
         properties = self._item.user_properties
-        properties[:] = [one for one in properties if not one[0].startswith(PROPERTY)]
+        properties[:] = [one for one in properties if not one[0].startswith(_PROPERTY)]
 
     # `Any`: what a user wrote into the marker; what takes it checks it.
     def marked(self, name: str) -> Any:
@@ -172,9 +220,16 @@ class CurrentTest:
         numbered = rows.number(len(self._gradings), fields if row is None else row)
         sample = numbered.sample
         chunks = [chunk.text for chunk in sample.context] if isinstance(sample, Sample) else []
-        done = Grading(session.grade(numbered, grader), chunks, self._judges.name(judge))
+        outcome = session.grade(numbered, grader)
+        done = Grading(outcome, chunks, self._judges.name(judge))
         self._gradings.append(done)
-        self._remember(done)
+        against = next((one for one in outcome.findings if one.counts_against), None)
+        why = "" if against is None else f"{against.label}: {against.text}"
+        if outcome.score is None:
+            why = outcome.words()
+        self._remember(outcome.grader, done.judge, outcome.score, why)
+        ended = why if outcome.score is None else f"{outcome.score:.4f}"
+        self._item.user_properties.append((f"{_PROPERTY}{outcome.grader}", ended))
         return done
 
     def known(self, case: object) -> Grading | None:
@@ -188,9 +243,14 @@ class CurrentTest:
 
     def remember_run(self, grader: str, mean: float | None, why: str) -> None:
         """Take a grader of a run into the table, and into the report for other programs."""
-        self._rows.append(GradedRow(grader=grader, judge="", score=mean, why=why[:_LONGEST_WHY]))
-        shown = "no score" if mean is None else f"{mean:.4f}"
-        self._item.user_properties.append((f"{PROPERTY}{grader}.mean", shown))
+        self._remember(grader, "", mean, why)
+        ended = "no score" if mean is None else f"{mean:.4f}"
+        self._item.user_properties.append((f"{_PROPERTY}{grader}.mean", ended))
+
+    def _remember(self, grader: str, judge: str, score: float | None, why: str) -> None:
+        self._rows.append(
+            GradedRow(grader=grader, judge=judge, score=score, why=why[:_LONGEST_WHY])
+        )
 
     def taken_rows(self) -> list[GradedRow]:
         """Return the rows since the last call."""
@@ -203,23 +263,6 @@ class CurrentTest:
         for one in untold:
             one.is_told = True
         return [line for one in untold for line in one.lines()]
-
-    def _remember(self, done: Grading) -> None:
-        outcome = done.outcome
-        against = next((one for one in outcome.findings if one.counts_against), None)
-        why = f"{against.label}: {against.text}" if against is not None else ""
-        if outcome.score is None:
-            why = outcome.words()
-        self._rows.append(
-            GradedRow(
-                grader=outcome.grader,
-                judge=done.judge,
-                score=outcome.score,
-                why=why[:_LONGEST_WHY],
-            )
-        )
-        shown = outcome.words() if outcome.score is None else f"{outcome.score:.4f}"
-        self._item.user_properties.append((f"{PROPERTY}{outcome.grader}", shown))
 
 
 running: list[CurrentTest] = []

@@ -15,9 +15,9 @@ from rag_evals.pytest_plugin.current import (
     CurrentTest,
     GradedRow,
     OpenJudges,
+    PluginOptions,
     running,
 )
-from rag_evals.pytest_plugin.options import PluginOptions
 
 _MARKED = ("judge", "graders", "at_least")
 _TEST_WIDTH = 50
