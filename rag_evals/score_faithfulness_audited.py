@@ -1,13 +1,14 @@
 """Does the context support the answer, and can the judge prove it? With checked quotes."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self, get_args
 
 from rag_evals.base import ContextEvaluation, JudgedGrader
 from rag_evals.core import Flow, Quote, Sample, fingerprint
 from rag_evals.errors import CanaryError, ConfigurationError
-from rag_evals.grading import PlantedSample, claiming_sentences, plant, require_fields
+from rag_evals.grading import claiming_sentences, require_fields
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import (
     AuditedClaim,
@@ -21,13 +22,11 @@ from rag_evals.response_models import (
     NumberedVerdict,
     VerdictOfThree,
     VerdictsReply,
-    drift_of,
-    passed_over_ids,
+    distinct_statements,
     quotes_of,
     why_unverified,
-    without_repeats,
 )
-from rag_evals.text import split_sentences
+from rag_evals.text import has_russian, split_sentences
 
 __all__ = [
     "AuditReply",
@@ -38,6 +37,42 @@ __all__ = [
     "NoClaimSentence",
     "Quote",
 ]
+
+
+# People, places and treaties that do not exist, so that no context can speak of them.
+_MADE_UP = {
+    "en": (
+        "The Ostrelian census of 1794 counted 6,217 windmills in the province of Vardel.",
+        "Professor Ilmane Todrescu measured the depth of Lake Quorvin at 3,482 metres.",
+        "The Treaty of Brenhollow was signed on 9 March 1641 by eleven duchies of Saravia.",
+    ),
+    "ru": (
+        "По переписи 1794 года в провинции Вардель Острелийского княжества было 6217 мельниц.",
+        "Профессор Ильмана Тодреску измерила глубину озера Кворвин: 3482 метра.",
+        "Бренхоллоуский договор подписали 9 марта 1641 года одиннадцать герцогств Саравии.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Planted:
+    """A sample whose answer has one false sentence more.
+
+    Attributes:
+        sample: What the judge is sent.
+        sentences: Those of its answer, in order.
+        sentence: The false sentence.
+        sentence_id: Its place among the sentences of the answer that is sent, from 0.
+    """
+
+    sample: Sample
+    sentences: tuple[str, ...]
+    sentence: str
+    sentence_id: int
+
+    def original_id(self, sentence_id: int) -> int:
+        """Return the place that a sentence has in the answer as it was given."""
+        return sentence_id - 1 if sentence_id > self.sentence_id else sentence_id
 
 
 class _Judged(NamedTuple):
@@ -120,7 +155,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         sentences = [span.text for span in split_sentences(sample.answer or "")]
         if not sentences:
             return AuditedFaithfulnessResult(statements=[], counts_against=self.counts_against)
-        planted = plant(sample, sentences) if self.canary else None
+        planted = _plant(sample, sentences) if self.canary else None
         if planted is None:
             claiming = {"claiming_sentences": claiming_sentences(sample.answer or "")}
             asked, call = sample, self.call(sample, sentences=sentences, facts=claiming)
@@ -131,8 +166,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
             call = self.call(asked, sentences=planted.sentences, facts=own)
         (answered,) = yield [call]
         reply = call.read(answered)
-        places, merged = without_repeats(reply.extracted)
-        drift = [*self._drift(reply, call.facts), *merged]
+        places, drift = distinct_statements(reply.extracted, reply.no_claim_sentences, call.facts)
         reply = reply.model_copy(update={"statements": [reply.statements[n] for n in places]})
         if self.samples == 1 or not reply.statements:
             judged = [
@@ -143,16 +177,6 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
             judged = yield from self._sampled(asked, reply.statements)
         result = self._result(sample, reply, judged, planted, len(sentences))
         return result.model_copy(update={"drift": drift})
-
-    @staticmethod
-    def _drift(reply: AuditReply, facts: Mapping[str, Any]) -> list[str]:
-        return drift_of(
-            reply.extracted,
-            passed_over_ids(reply.no_claim_sentences),
-            sentences=facts["sentences"],
-            question=facts.get("question"),
-            claiming=facts.get("claiming_sentences", ()),
-        )
 
     def _sampled(self, sample: Sample, claims: Sequence[AuditedClaim]) -> Flow[list[_Judged]]:
         texts = [claim.statement for claim in claims]
@@ -181,7 +205,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         sample: Sample,
         reply: AuditReply,
         judged: Sequence[_Judged],
-        planted: PlantedSample | None,
+        planted: _Planted | None,
         sentence_count: int,
     ) -> AuditedFaithfulnessResult:
         chunks = [chunk.text for chunk in sample.context]
@@ -257,7 +281,26 @@ def _majority(
     return _Judged(claim, chosen, shown.reasoning, shown.evidence, agreement)
 
 
-def _said_of_canary(judged: Sequence[_Judged], planted: PlantedSample) -> CanaryVerdict:
+def _plant(sample: Sample, sentences: Sequence[str]) -> _Planted:
+    """Add a false sentence to an answer, at a place that the judge cannot foresee.
+
+    The same sample always gets the same sentence in the same place, so that a cached reply fits.
+
+    Args:
+        sample: What is graded.
+        sentences: The sentences of its answer, in order.
+    """
+    number = int(sample.content_hash(), 16)
+    language = "ru" if has_russian(sample.answer or "") else "en"
+    candidates = _MADE_UP[language]
+    sentence = candidates[number % len(candidates)]
+    place = number // len(candidates) % (len(sentences) + 1)
+    longer = (*sentences[:place], sentence, *sentences[place:])
+    sent = replace(sample, answer="\n".join(longer))
+    return _Planted(sent, longer, sentence, place)
+
+
+def _said_of_canary(judged: Sequence[_Judged], planted: _Planted) -> CanaryVerdict:
     """Return the judge's word on the canary.
 
     Raises:

@@ -4,7 +4,7 @@ from rag_evals import lazy_names
 
 NAMES = {
     "calls": ("CallCache", "open_calls"),
-    "configured": ("check_cache_variables", "configured_cache"),
+    "configured": ("CACHE_VARIABLES", "check_cache_variables", "configured_cache"),
     "database": (
         "CALLS_TABLE",
         "STATEMENTS_TABLE",

@@ -1,6 +1,6 @@
 """Which types do all rooms share? Samples, results, findings, steps, verdicts, verifiers."""
 
-from rag_evals.core.arguments import require_fraction, require_whole
+from rag_evals.core.arguments import require_fraction, require_known, require_whole
 from rag_evals.core.chunk import Chunk, ContextInput
 from rag_evals.core.claim import Claim, as_claims, text_before
 from rag_evals.core.facts import (
@@ -143,6 +143,7 @@ __all__ = [
     "private_file",
     "read_findings",
     "require_fraction",
+    "require_known",
     "require_whole",
     "result_html",
     "text_before",

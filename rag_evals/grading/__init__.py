@@ -3,14 +3,11 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "canary": ("PlantedSample", "plant"),
     "drivers": ("NamedJudge", "drive_async"),
     "extract": ("Extractor", "SentenceExtractor", "StatementExtractor", "claiming_sentences"),
-    "given": ("require_fields",),
-    "grader": ("Grader", "default_judge", "resolve"),
+    "grader": ("GradeOptions", "Grader", "default_judge", "require_fields", "resolve"),
     "repeat": ("Repeated", "RepeatedResult"),
-    "two_step": ("VerifiedFaithfulness",),
-    "verified_result": ("VerifiedFaithfulnessResult", "VerifiedStatement"),
+    "two_step": ("VerifiedFaithfulness", "VerifiedFaithfulnessResult", "VerifiedStatement"),
 }
 """Every name of this room that others may use, by the file that has it."""
 

@@ -1,22 +1,19 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.grading.canary import PlantedSample as PlantedSample
-from rag_evals.grading.canary import plant as plant
 from rag_evals.grading.drivers import NamedJudge as NamedJudge
 from rag_evals.grading.drivers import drive_async as drive_async
 from rag_evals.grading.extract import Extractor as Extractor
 from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor
 from rag_evals.grading.extract import StatementExtractor as StatementExtractor
 from rag_evals.grading.extract import claiming_sentences as claiming_sentences
-from rag_evals.grading.given import require_fields as require_fields
+from rag_evals.grading.grader import GradeOptions as GradeOptions
 from rag_evals.grading.grader import Grader as Grader
 from rag_evals.grading.grader import default_judge as default_judge
+from rag_evals.grading.grader import require_fields as require_fields
 from rag_evals.grading.grader import resolve as resolve
 from rag_evals.grading.repeat import Repeated as Repeated
 from rag_evals.grading.repeat import RepeatedResult as RepeatedResult
 from rag_evals.grading.two_step import VerifiedFaithfulness as VerifiedFaithfulness
-from rag_evals.grading.verified_result import (
-    VerifiedFaithfulnessResult as VerifiedFaithfulnessResult,
-)
-from rag_evals.grading.verified_result import VerifiedStatement as VerifiedStatement
+from rag_evals.grading.two_step import VerifiedFaithfulnessResult as VerifiedFaithfulnessResult
+from rag_evals.grading.two_step import VerifiedStatement as VerifiedStatement
 
 __all__: list[str]

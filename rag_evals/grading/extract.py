@@ -40,9 +40,7 @@ from rag_evals.response_models import (
     PassedOverSentence,
     check_drift,
     check_every_sentence,
-    drift_of,
-    passed_over_ids,
-    without_repeats,
+    distinct_statements,
 )
 from rag_evals.text import Span, leaning_of, numbers_of, split_sentences
 
@@ -194,7 +192,7 @@ class ExtractionReply(JudgeModel):
         if facts is not None:
             claimed = {one.sentence_id for one in self.statements}
             check_every_sentence(claimed, self.no_claim_sentences, facts)
-            check_drift(_drifting(self), passed_over_ids(self.no_claim_sentences), info)
+            check_drift(_drifting(self), self.no_claim_sentences, info)
         return self
 
 
@@ -273,14 +271,9 @@ class StatementExtractor(Extractor):
         call = self._call(prompt, sample.question, texts, claiming)
         (reply,) = yield [call]
         found = call.read(reply)
-        drift = drift_of(
-            _drifting(found),
-            passed_over_ids(found.no_claim_sentences),
-            sentences=texts,
-            question=sample.question,
-            claiming=claiming,
+        distinct, drift = distinct_statements(
+            _drifting(found), found.no_claim_sentences, call.facts
         )
-        distinct, merged = without_repeats(_drifting(found))
         # Stable: the statements of one sentence stay in the judge's order.
         statements = sorted(
             (found.statements[place] for place in distinct), key=lambda one: one.sentence_id
@@ -292,7 +285,7 @@ class StatementExtractor(Extractor):
                 PassedOverSentence(**dict(one), text=sentences[one.sentence_id].text)
                 for one in passed_over
             ),
-            (*drift, *merged),
+            tuple(drift),
         )
 
     def _call(

@@ -1,15 +1,31 @@
 """What is a grader? A name, a fingerprint and a flow; grading one answer is the same for all."""
 
+import copy
 import os
-from abc import abstractmethod
+from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
 
 from pydantic import BaseModel
 
-from rag_evals.cache import StatementCache, check_cache_variables, configured_cache
+from rag_evals.cache import (
+    CACHE_VARIABLES,
+    StatementCache,
+    check_cache_variables,
+    configured_cache,
+)
 from rag_evals.core import (
     ContextInput,
     Flow,
@@ -18,11 +34,15 @@ from rag_evals.core import (
     Sample,
     SampleField,
     Verifier,
+    require_known,
 )
-from rag_evals.errors import ConfigurationError
+from rag_evals.errors import (
+    ConfigurationError,
+    FixedGraderError,
+    NotScorableError,
+    NotScorableReason,
+)
 from rag_evals.grading.drivers import drive, drive_async
-from rag_evals.grading.fixed import FixedOnceMade
-from rag_evals.grading.given import sample_of
 from rag_evals.judge import (
     DEFAULT_REASKS,
     DEFAULT_TIMEOUT_SECONDS,
@@ -49,7 +69,76 @@ JUDGE_VARIABLE = "RAG_EVALS_JUDGE"
 """Environment variable with the judge to use where none is named."""
 
 
-class Grader(FixedOnceMade, Generic[R]):
+class GradeOptions(TypedDict, total=False):
+    """What `grade` and `agrade` may be told by keyword.
+
+    Attributes:
+        model: Model to ask; None takes the grader's, else the client's own.
+        timeout: Seconds for all calls together, waits that the endpoint asks for included.
+        settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they come
+            before those of the grader. Without any, the temperature is 0.
+        reasks: How often an invalid reply is asked again.
+        tuned: Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier.
+    """
+
+    model: str | None
+    timeout: float
+    settings: Mapping[str, Any] | None
+    reasks: int
+    tuned: "Tuned"
+
+
+_EMPTY: dict[SampleField, NotScorableReason] = {
+    "question": "empty_question",
+    "answer": "empty_answer",
+    "context": "empty_context",
+    "reference": "empty_reference",
+}
+
+
+class _Finished(ABCMeta):
+    """Marks a grader as finished once all constructors have run."""
+
+    # Checkers take a call of a class for its constructor, and should.
+    if not TYPE_CHECKING:
+
+        def __call__(cls, *args: object, **kwargs: object) -> object:
+            made = super().__call__(*args, **kwargs)
+            made.__dict__["_finished"] = True
+            return made
+
+
+class _FixedOnceMade(ABC, metaclass=_Finished):
+    """Base of what does not change after its constructor; a copy with other values is made.
+
+    Attributes:
+        name: What messages call it.
+    """
+
+    name: str
+
+    # A checker that saw it would take any attribute for one that may be set.
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            """Refuse to change a finished grader: the shipped ones are shared by a whole program.
+
+            A grader of the user's own may change what it has.
+            """
+            shipped = type(self).__module__.startswith("rag_evals.")
+            is_new = not hasattr(self, name)
+            if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
+                raise FixedGraderError(_how_to_change(self, name, is_new=is_new))
+            super().__setattr__(name, value)
+
+    def _copy_with(self, **values: object) -> Self:
+        """Return a copy with other values for some attributes."""
+        changed = copy.copy(self)
+        changed.__dict__.update(values)
+        return changed
+
+
+class Grader(_FixedOnceMade, Generic[R]):
     """Base of every grader; a subclass says what to ask and how to read the answer.
 
     Attributes:
@@ -191,11 +280,7 @@ class Grader(FixedOnceMade, Generic[R]):
         *,
         reference: str | None = None,
         language: str | None = None,
-        model: str | None = None,
-        timeout: float = DEFAULT_TIMEOUT_SECONDS,
-        settings: Mapping[str, Any] | None = None,
-        reasks: int = DEFAULT_REASKS,
-        tuned: "Tuned" = None,
+        **options: Unpack[GradeOptions],
     ) -> R:
         """Grade one answer.
 
@@ -210,12 +295,7 @@ class Grader(FixedOnceMade, Generic[R]):
                 `RAG_EVALS_JUDGE`, else `"embedded"`.
             reference: The right answer, where one is known.
             language: Two-letter code of the answer's language.
-            model: Model to ask; None takes the grader's, else the client's own.
-            timeout: Seconds for all calls together, waits that the endpoint asks for among them.
-            settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they
-                come before those of the grader. Without any, the temperature is 0.
-            reasks: How often an invalid reply is asked again.
-            tuned: Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier.
+            options: `model`, `timeout`, `settings`, `reasks` and `tuned`; see `GradeOptions`.
 
         Returns:
             The validated result; its `score` runs from 0 to 1.
@@ -226,18 +306,13 @@ class Grader(FixedOnceMade, Generic[R]):
             ConfigurationError: The client or the model does not fit.
             DataError: A field is not text.
         """
-        sample = sample_of(question, answer, context, reference, language)
-        check_timeout(timeout)
-        options = AskOptions.of(settings, reasks)
-        client = as_instructor(client, asynchronous=False)
-        grader, judge_client = resolve(
-            self, client, model, settings=options.settings, tunings=_read(tuned)
-        )
+        fields = (question, answer, context, reference, language)
+        work = _prepare(self, "grade", fields, client, options)
         judge: Judge | None = None
-        if judge_client is not None:
-            judge = judge_for(judge_client, model, options)
-        named = partial(judge_for, options=options)
-        return drive(grader.flow(sample), judge, Meter(timeout), named=named)
+        if work.client is not None:
+            judge = judge_for(work.client, options.get("model"), work.asked)
+        named = partial(judge_for, options=work.asked)
+        return drive(work.flow, judge, work.meter, named=named)
 
     async def agrade(
         self,
@@ -248,25 +323,49 @@ class Grader(FixedOnceMade, Generic[R]):
         *,
         reference: str | None = None,
         language: str | None = None,
-        model: str | None = None,
-        timeout: float = DEFAULT_TIMEOUT_SECONDS,
-        settings: Mapping[str, Any] | None = None,
-        reasks: int = DEFAULT_REASKS,
-        tuned: "Tuned" = None,
+        **options: Unpack[GradeOptions],
     ) -> R:
         """Grade one answer with an async client; as `grade` otherwise."""
-        sample = sample_of(question, answer, context, reference, language)
-        check_timeout(timeout)
-        options = AskOptions.of(settings, reasks)
-        client = as_instructor(client, asynchronous=True)
-        grader, judge_client = resolve(
-            self, client, model, settings=options.settings, tunings=_read(tuned)
-        )
+        fields = (question, answer, context, reference, language)
+        work = _prepare(self, "agrade", fields, client, options)
         judge: AsyncJudge | None = None
-        if judge_client is not None:
-            judge = await async_judge_for(judge_client, model, options)
-        named = partial(async_judge_for, options=options)
-        return await drive_async(grader.flow(sample), judge, Meter(timeout), named=named)
+        if work.client is not None:
+            judge = await async_judge_for(work.client, options.get("model"), work.asked)
+        named = partial(async_judge_for, options=work.asked)
+        return await drive_async(work.flow, judge, work.meter, named=named)
+
+
+class _Work(NamedTuple, Generic[R]):
+    """What a driver needs to grade one answer."""
+
+    flow: Flow[R]
+    client: Client
+    asked: AskOptions
+    meter: Meter
+
+
+def _prepare(
+    grader: Grader[R],
+    caller: Literal["grade", "agrade"],
+    fields: tuple[Any, Any, ContextInput, Any, Any],
+    client: Client,
+    options: GradeOptions,
+) -> _Work[R]:
+    require_known(caller, options, list(GradeOptions.__annotations__))
+    sample = _sample(*fields)
+    timeout = options.get("timeout", DEFAULT_TIMEOUT_SECONDS)
+    check_timeout(timeout)
+    asked = AskOptions.of(options.get("settings"), options.get("reasks", DEFAULT_REASKS))
+    client = as_instructor(client, asynchronous=caller == "agrade")
+    tunings: Sequence[Tuning] = ()
+    if (tuned := options.get("tuned")) is not None:
+        # Importing the package has a budget, and most judges are not tuned.
+        from rag_evals.verify import read_tunings  # noqa: PLC0415
+
+        tunings = read_tunings(tuned)
+    model = options.get("model")
+    form, judge = resolve(grader, client, model, settings=asked.settings, tunings=tunings)
+    return _Work(form.flow(sample), judge, asked, Meter(timeout))
 
 
 def resolve(
@@ -295,8 +394,9 @@ def resolve(
         ConfigurationError: The grader has no form for the verifier, a model or a setting is named
             and none is asked, or an environment variable of the caches has no meaning.
     """
-    # Here too, because few graders open a cache: what the variable says is never passed over.
-    check_cache_variables()
+    # Here too, because few graders open a cache: what a variable says is never passed over.
+    if any(name in os.environ for name in CACHE_VARIABLES):
+        check_cache_variables()
     if client is None:
         client = default_judge()
     if not isinstance(client, str):
@@ -317,15 +417,6 @@ def resolve(
     return _with_cache(chosen, open_cache), endpoint
 
 
-def _read(tuned: "Tuned") -> "Sequence[Tuning]":
-    if tuned is None:
-        return ()
-    # Importing the package has a budget, and most judges are not tuned.
-    from rag_evals.verify import read_tunings  # noqa: PLC0415
-
-    return read_tunings(tuned)
-
-
 def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
     # First: a grader that cannot work must leave no cache file.
     grader.check()
@@ -340,3 +431,63 @@ def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
 def default_judge() -> str:
     """Return the judge that is used where none is named."""
     return os.environ.get(JUDGE_VARIABLE) or EMBEDDED
+
+
+def _how_to_change(grader: _FixedOnceMade, name: str, *, is_new: bool) -> str:
+    kind = type(grader)
+    ways = [
+        f"{method}({name}=...), which returns a changed copy"
+        for method in ("with_options", "with_parts")
+        if name in getattr(getattr(kind, method, None), "__annotations__", ())
+    ]
+    if hasattr(kind, f"with_{name}"):
+        ways.append(f"with_{name}(...), which returns a changed copy")
+    if name in ("model", "settings"):
+        ways.append(f"{name}= of grade and evaluate")
+    if not ways:
+        ways.append(f"the constructor of {kind.__name__} for one of your own")
+    fault = "has no such attribute" if is_new else "is shared and cannot be changed"
+    return f"{grader.name}.{name} cannot be set: the grader {fault}; use {' or '.join(ways)}"
+
+
+def _sample(
+    question: str | Sample | None,
+    answer: str | None,
+    context: ContextInput,
+    reference: str | None,
+    language: str | None,
+) -> Sample:
+    """Return the sample that was given as such, or by its fields.
+
+    Raises:
+        ConfigurationError: A sample and fields of one.
+    """
+    if not isinstance(question, Sample):
+        return Sample(
+            question=question,
+            answer=answer,
+            context=context,
+            reference=reference,
+            language=language,
+        )
+    fields = {"answer": answer, "context": context, "reference": reference, "language": language}
+    besides = [name for name, value in fields.items() if value is not None]
+    if besides:
+        raise ConfigurationError(
+            f"a Sample is given together with {', '.join(besides)}; a Sample has all fields, and "
+            "client= and model= need their names"
+        )
+    return question
+
+
+def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
+    """Stop before any call when a field has nothing in it.
+
+    Raises:
+        NotScorableError: The first empty field, in the order of `fields`.
+    """
+    for name in fields:
+        value: Any = getattr(sample, name)
+        texts = [chunk.text for chunk in value] if name == "context" else [value or ""]
+        if not any(text.strip() for text in texts):
+            raise NotScorableError(_EMPTY[name])

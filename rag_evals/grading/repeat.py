@@ -27,8 +27,7 @@ from rag_evals.core import (
     require_whole,
 )
 from rag_evals.errors import ConfigurationError, NotScorableReason
-from rag_evals.grading.given import require_fields
-from rag_evals.grading.grader import Grader
+from rag_evals.grading.grader import Grader, require_fields
 from rag_evals.stats import majority
 
 if TYPE_CHECKING:

@@ -1,13 +1,22 @@
 """How is faithfulness graded in two steps? Statements of the answer, then a verdict on each."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from pydantic import Field
 
 from rag_evals.cache import StatementCache, cached
 from rag_evals.core import (
+    CacheMode,
+    Finding,
     Flow,
+    JudgeCall,
     JudgeSettings,
+    OptionalList,
     Sample,
+    Tallies,
     Verdict,
     Verifier,
     WrappedVerifier,
@@ -17,7 +26,6 @@ from rag_evals.core import (
 )
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
-from rag_evals.grading.counting import CallsMade, calls_by_stage, counting
 from rag_evals.grading.extract import (
     ExtractedStatement,
     Extraction,
@@ -26,16 +34,121 @@ from rag_evals.grading.extract import (
     StatementExtractor,
     unclear_sentences,
 )
-from rag_evals.grading.given import require_fields
-from rag_evals.grading.grader import Grader
-from rag_evals.grading.verified_result import VerifiedFaithfulnessResult, VerifiedStatement
+from rag_evals.grading.grader import Grader, require_fields
 from rag_evals.prompt import Prompt, check_language
-from rag_evals.response_models import FaithfulnessResult
+from rag_evals.response_models import FaithfulnessResult, PassedOverSentence, StatementEvaluation
 from rag_evals.text import language_of
 from rag_evals.verify import LLMVerifier, described_stages, with_tunings
 
 if TYPE_CHECKING:
     from rag_evals.verify import Tuning
+
+
+_CallsMade = Counter[str | None]
+"""Calls by the endpoint that they name; None stands for the judge that grades."""
+
+
+class VerifiedStatement(StatementEvaluation):
+    """One statement, and who decided it how."""
+
+    support: float | None = Field(default=None, description="From 0, nothing speaks for it, to 1.")
+    decided_by: str | None = Field(default=None, description="Name of the verifier that decided.")
+    sentence_id: int | None = Field(default=None, description="Its sentence in the answer, from 0.")
+    start: int | None = Field(default=None, description="Where the sentence begins, in characters.")
+    end: int | None = Field(default=None, description="Where the sentence ends, in characters.")
+    windows: int | None = Field(
+        default=None, description="Pieces of context that a classifier read."
+    )
+    from_cache: bool = Field(
+        default=False, description="True when it was decided earlier and kept."
+    )
+    taken_from: str | None = Field(
+        default=None, description="The statement it was decided for, where that is another one."
+    )
+    similarity: float | None = Field(default=None, description="Cosine between the two statements.")
+
+    @property
+    def finding(self) -> Finding:
+        """The statement as results show it, with who decided it how surely."""
+        sentence_ids = () if self.sentence_id is None else (self.sentence_id,)
+        return replace(
+            super().finding,
+            sentence_ids=sentence_ids,
+            support=self.support,
+            decided_by=self.decided_by,
+        )
+
+
+class VerifiedFaithfulnessResult(FaithfulnessResult):
+    """Which statements the context supports, who decided each, and what that saved."""
+
+    # A list cannot be narrowed; nobody puts a plain StatementEvaluation into a result.
+    statements: list[VerifiedStatement] = Field(  # type: ignore[assignment]
+        description="Every claim of the answer, in the order of the answer."
+    )
+    drift: OptionalList[str] = Field(
+        default_factory=list,
+        description="How extracted statements differ from their sentences, though asked again.",
+    )
+    no_claim_sentences: OptionalList[PassedOverSentence] = Field(
+        default_factory=list, description="The sentences of the answer that claim nothing."
+    )
+    language: str | None = Field(
+        default=None, description="Two-letter code of the answer's language; None when unclear."
+    )
+    language_warning: str | None = Field(
+        default=None, description="Why verdicts on this language are not to be trusted, if so."
+    )
+    answer_support: float | None = Field(
+        default=None,
+        description="How surely all statements hold together, 0 to 1; None from most verifiers.",
+    )
+    verifier: str | None = Field(
+        default=None, description="Name of the verifier; `A>B` for a cascade."
+    )
+    deciders: OptionalList[str] = Field(
+        default_factory=list, description="The verifiers of a cascade; empty for one alone."
+    )
+    cache: CacheMode | None = Field(
+        default=None, description="How verdicts were looked for before; None where none are kept."
+    )
+    verification_calls: int = Field(
+        default=0, description="Judge calls made to verify, re-asks left out."
+    )
+    stage_calls: dict[str, int] = Field(
+        default_factory=dict,
+        description="Those calls by the verifier of a cascade, where more than one makes any.",
+    )
+    calls_saved: int = Field(
+        default=0, description="Judge calls that a cascade or a cache made unnecessary."
+    )
+
+    @property
+    def warnings(self) -> list[str]:
+        """Oddities of the verdicts, drift, and a language that the verifier was not made for."""
+        more = [] if self.language_warning is None else [self.language_warning]
+        return [*super().warnings, *self.drift, *more]
+
+    @property
+    def ranking_score(self) -> float | None:
+        """`answer_support`: it tells a doubtful answer from a sure one where scores are equal."""
+        return self.answer_support
+
+    @property
+    def tallies(self) -> Tallies:
+        """Who decided, what came from the cache, and the calls that were saved."""
+        total = len(self.statements)
+        decided_by = Counter(statement.decided_by for statement in self.statements)
+        counted = {f"decided by {name}": (decided_by[name], total) for name in self.deciders}
+        if self.cache is not None:
+            counted["from the cache"] = (sum(s.from_cache for s in self.statements), total)
+        if self.cache == "semantic":
+            similar = sum(s.taken_from is not None for s in self.statements)
+            counted["by a similar statement"] = (similar, total)
+        made = self.verification_calls
+        counted |= {f"calls of {name}": (n, made) for name, n in self.stage_calls.items()}
+        calls = made + self.calls_saved
+        return counted | ({"calls saved": (self.calls_saved, calls)} if calls else {})
 
 
 class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
@@ -220,11 +333,11 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
                 statements=[], no_claim_sentences=passed_over, drift=list(extraction.drift)
             )
         claims = [one.claim for one in extraction.statements]
-        made = CallsMade()
+        made = _CallsMade()
         chunks = [chunk.text for chunk in sample.context]
         verifier = self._verifier_for(sample)
         language = sample.language or language_of(sample.answer or "")
-        verdicts = yield from counting(verifier.flow(claims, chunks), made)
+        verdicts = yield from _counting(verifier.flow(claims, chunks), made)
         check_verdicts(claims, chunks, verdicts)
         return VerifiedFaithfulnessResult(
             statements=self._evaluations(extraction, verdicts),
@@ -242,7 +355,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             deciders=self.verifier.deciders,
             cache=self.verifier.cache_mode,
             verification_calls=made.total(),
-            stage_calls=calls_by_stage(made, self.verifier.callers),
+            stage_calls=_calls_by_stage(made, self.verifier.callers),
             calls_saved=max(0, self.verifier.calls_for(len(claims)) - made.total()),
         )
 
@@ -332,3 +445,41 @@ def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> V
         taken_from=verdict.taken_from,
         similarity=verdict.similarity,
     )
+
+
+def _counting(flow: Flow[list[Verdict]], made: _CallsMade) -> Flow[list[Verdict]]:
+    """Hand a flow's steps on, and count its judge calls in `made`."""
+    try:
+        steps = next(flow)
+        while True:
+            made.update(step.endpoint for step in steps if isinstance(step, JudgeCall))
+            try:
+                replies = yield steps
+            except Exception as error:  # noqa: BLE001 - whatever a driver throws belongs to the flow
+                steps = flow.throw(error)
+            else:
+                steps = flow.send(replies)
+    except StopIteration as stop:
+        verdicts: list[Verdict] = stop.value
+        return verdicts
+
+
+def _calls_by_stage(made: _CallsMade, callers: Sequence[str]) -> dict[str, int]:
+    """Say how many calls each stage of a cascade made.
+
+    Args:
+        made: What was counted.
+        callers: The stages that make calls, by name, the first one first; only the last asks the
+            judge that grades.
+
+    Returns:
+        Nothing where fewer than two stages make calls.
+    """
+    if len(callers) < 2:
+        return {}
+    counted = dict.fromkeys(callers, 0)
+    for endpoint, calls in made.items():
+        # A stage has its endpoint at the end of its name, or as its name.
+        named = (name for name in callers if endpoint is not None and name.endswith(endpoint))
+        counted[next(named, callers[-1])] += calls
+    return counted

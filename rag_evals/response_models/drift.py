@@ -4,8 +4,8 @@ A judge that corrects, adds, drops or translates while it extracts grades anothe
 one it was given. Each fault is told to the judge in words; one that stays is a warning.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from pydantic import ValidationInfo
 
@@ -60,14 +60,14 @@ class Extracted(NamedTuple):
 
 
 def check_drift(
-    statements: Sequence[Extracted], passed_over: Collection[int], info: ValidationInfo
+    statements: Sequence[Extracted], passed_over: Sequence[NoClaimSentence], info: ValidationInfo
 ) -> None:
     """Refuse statements that do not say what their sentences do, while the judge may be asked.
 
     Args:
         statements: What the judge made of the sentences.
-        passed_over: Ids of the sentences that it made nothing of.
-        info: Holds the facts of the call.
+        passed_over: The sentences that it made nothing of.
+        info: Has the facts of the call.
 
     Raises:
         ValueError: The faults, in words; the first few.
@@ -76,51 +76,51 @@ def check_drift(
     # A judge that insists is taken at its word, with warnings: the fault may be the code's.
     if facts is None or is_last_attempt(info):
         return
-    faults = drift_of(
-        statements,
-        passed_over,
-        sentences=facts["sentences"],
-        question=facts.get("question"),
-        claiming=facts.get("claiming_sentences", ()),
-    )
+    places, _ = _without_repeats(statements)
+    faults = _faults([statements[place] for place in places], passed_over, facts)
     if faults:
         raise ValueError("; ".join(faults[:_MOST_NAMED]))
 
 
-def drift_of(
+def distinct_statements(
     statements: Sequence[Extracted],
-    passed_over: Collection[int],
-    *,
-    sentences: Sequence[str],
-    question: str | None,
-    claiming: Collection[int] = (),
-) -> list[str]:
-    """Return how statements differ from the sentences that they were made of.
+    passed_over: Sequence[NoClaimSentence],
+    facts: Mapping[str, Any],
+) -> tuple[list[int], list[str]]:
+    """Leave out statements that repeat others, and compare the rest with the sentences.
 
     Args:
         statements: What a judge made of the sentences.
-        passed_over: Ids of the sentences that it made nothing of.
-        sentences: All sentences of the answer.
-        question: What the answer answers.
-        claiming: Ids of the sentences that claim something, as code reads them.
+        passed_over: The sentences that it made nothing of.
+        facts: Of the call: `sentences`, and, where known, `question` and `claiming_sentences`, the
+            ids of those that claim something, as code reads them.
 
     Returns:
-        One fault each, in words that a judge can act on; empty where nothing drifted.
+        The places of the statements that stay, in order; and the drift, one fault each, in words
+        that a judge can act on.
     """
-    statements = [statements[place] for place in without_repeats(statements)[0]]
-    faults = [
-        fault for one in statements for fault in _of_statement(one, sentences, question or "")
-    ]
+    places, merged = _without_repeats(statements)
+    return places, _faults([statements[place] for place in places], passed_over, facts) + merged
+
+
+def _faults(
+    statements: Sequence[Extracted],
+    passed_over: Sequence[NoClaimSentence],
+    facts: Mapping[str, Any],
+) -> list[str]:
+    sentences, question = facts["sentences"], facts.get("question") or ""
+    faults = [fault for one in statements for fault in _of_statement(one, sentences, question)]
     by_sentence: dict[int, list[Extracted]] = {}
     for one in statements:
         for number in set(one.sentence_ids):
             by_sentence.setdefault(number, []).append(one)
     for number, own in sorted(by_sentence.items()):
         faults += _of_sentence(number, sentences[number], own)
+    claiming = {one.sentence_id for one in passed_over} & set(facts.get("claiming_sentences", ()))
     faults += [
         f"passed over: sentence {number} claims something; break it into statements: "
         f"{sentences[number]!r}"
-        for number in sorted(set(passed_over) & set(claiming))
+        for number in sorted(claiming)
     ]
     return faults
 
@@ -221,14 +221,11 @@ def _content(text: str) -> set[str]:
     return {word.key for word in sequence if word.kind in ("word", "number")}
 
 
-def without_repeats(statements: Sequence[Extracted]) -> tuple[list[int], list[str]]:
-    """Leave statements out that say the same of the same sentences in the same words.
-
-    Args:
-        statements: What the judge made.
+def _without_repeats(statements: Sequence[Extracted]) -> tuple[list[int], list[str]]:
+    """Find statements that say the same of the same sentences in the same words.
 
     Returns:
-        The places of those that stay, in order, and a warning for each that was given repeatedly.
+        The places of the first of each, in order, and a warning for each that came repeatedly.
     """
     places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for place, one in enumerate(statements):
@@ -240,8 +237,3 @@ def without_repeats(statements: Sequence[Extracted]) -> tuple[list[int], list[st
         if len(same) > 1
     ]
     return sorted(same[0] for same in places.values()), warnings
-
-
-def passed_over_ids(sentences: Sequence[NoClaimSentence]) -> set[int]:
-    """Return the ids of sentences that a judge made nothing of."""
-    return {sentence.sentence_id for sentence in sentences}

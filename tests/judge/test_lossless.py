@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from rag_evals import Faithfulness, base, catalog
-from rag_evals.grading import verified_result as verified
+from rag_evals.grading import two_step as verified
 from rag_evals.grading.extract import ExtractionReply
 from rag_evals.judge.wire.schema import validated, validated_json
 from rag_evals.response_models.audited import AuditReply, VerdictsReply
