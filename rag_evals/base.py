@@ -18,6 +18,7 @@ from rag_evals.core import (
     Sample,
     SampleField,
     Verifier,
+    VerifierChanges,
     check_settings,
     fingerprint,
     written_out,
@@ -56,6 +57,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         language: Language of samples that name none, or None.
         settings: What the judge is asked with.
     """
+
+    response_model: type[M]
 
     def __init__(
         self,
@@ -332,7 +335,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
     def with_verifier(self, verifier: Verifier) -> Grader[R]:
         """Return the form of a shipped prompt that asks a verifier."""
         if not self._hardened:
-            verifier = verifier.without_hardening()
+            verifier = verifier.adapt(VerifierChanges(hardened=False))
         if self._verified is None:
             return super().with_verifier(verifier)
         form = self._verified(verifier)

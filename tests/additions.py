@@ -101,14 +101,30 @@ print(Dummy.name)
 _VERIFIER = '''"""Is the statement a part of a chunk, letter by letter?"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rag_evals.core import Claim, Flow, Verdict, Verifier, VerifyCall, as_claims
+from rag_evals.core import (
+    Claim,
+    Flow,
+    Verdict,
+    VerifierChanges,
+    VerifierTraits,
+    VerifyCall,
+    as_claims,
+)
 
 
-class DummyVerifier(Verifier):
+@dataclass(frozen=True)
+class DummyVerifier:
     """Decides by the letters alone."""
 
-    name = "dummy"
+    name: str = "dummy"
+    traits = VerifierTraits()
+
+    def adapt(self, changes: VerifierChanges) -> "DummyVerifier":
+        """Return itself."""
+        del changes
+        return self
 
     def fingerprint(self) -> str:
         """Return its name: nothing else changes a verdict."""
@@ -207,15 +223,8 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
     "add a verifier": {
         "verify/dummy.py": _VERIFIER,
         "verify/__init__.py": after("NAMES = {\n", '    "dummy": ("DummyVerifier",),\n'),
-        "verify/judge_string.py": both(
-            after(
-                "from rag_evals.verify.cascade import CascadeVerifier\n",
-                "from rag_evals.verify.dummy import DummyVerifier\n",
-            ),
-            after(
-                "def _local(part: str) -> Verifier | None:\n",
-                '    if part == "dummy":\n        return DummyVerifier()\n',
-            ),
+        "verify/judge_string.py": after(
+            "KINDS: Mapping[str, _Kind] = {\n", '    "dummy": _Kind("DummyVerifier"),\n'
         ),
         "docs/verifiers.md": after(
             "|---|---|---|---|\n", "| `DummyVerifier` | `dummy` | nothing | tests |\n"

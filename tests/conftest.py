@@ -12,6 +12,7 @@ import openai
 import pytest
 
 from rag_evals.cli.main import run
+from rag_evals.core import VerifierChanges, VerifierTraits
 from rag_evals.judge.pace.retry import Waits
 from tests.scripted import Script, ScriptedJudge
 
@@ -21,6 +22,17 @@ EIFFEL: dict[str, Any] = {
     "context": ["The Eiffel Tower stands in Paris.", "It was completed in 1889."],
 }
 """One row: the first sentence is supported by chunk 0, the second by none."""
+
+
+class PlainVerifier:
+    """The two members that most verifiers of tests need not write: nothing special in either."""
+
+    traits = VerifierTraits()
+
+    def adapt(self, changes: VerifierChanges) -> Any:
+        """Return itself."""
+        return self
+
 
 # The environment of the classifiers has no hypothesis.
 if find_spec("hypothesis") is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from rag_evals import verify
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS
-from rag_evals.core import LANGUAGES, Result, Verifier, WrappedVerifier, phrases
+from rag_evals.core import LANGUAGES, Result, phrases
 from rag_evals.dataset.readers import READERS
 from rag_evals.judge.clients.strings import PROVIDERS
 from rag_evals.prompt import shipped_languages
@@ -68,8 +68,8 @@ def missing_elsewhere() -> Iterator[str]:
     strings = (ROOT / "rag_evals/verify/judge_string.py").read_text(encoding="utf-8")
     tests = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     for one in verifiers():
-        # One that stands around another is made by an option, and the string names the other.
-        if f"{one.__name__}(" not in strings and not issubclass(one, WrappedVerifier):
+        # One that wraps another is made by an option, and the string names the other.
+        if one.__name__ not in strings and "verifier" not in one.__annotations__:
             yield f"rag_evals/verify/judge_string.py: no string names {one.__name__}"
         if one.__name__ not in tests:
             yield f"tests/verify: no test of {one.__name__}"
@@ -77,14 +77,14 @@ def missing_elsewhere() -> Iterator[str]:
             yield f"rag_evals/verify/__init__.py: no line for {one.__name__}"
 
 
-def verifiers() -> list[type[Verifier]]:
+def verifiers() -> list[type]:
     """Return every verifier that a file of the room `verify` makes."""
     files = pkgutil.walk_packages(verify.__path__, f"{verify.__name__}.")
     found = {
         value.__name__: value
         for file in files
         for value in vars(import_module(file.name)).values()
-        if isclass(value) and issubclass(value, Verifier)
+        if isclass(value) and hasattr(value, "adapt")
     }
     inside = f"{verify.__name__}."
     return [found[name] for name in sorted(found) if found[name].__module__.startswith(inside)]

@@ -33,8 +33,8 @@ class Equivalence:
         if (
             not isinstance(found, Verifier)
             or not isinstance(found, _Local)
-            or found.asks_judge
-            or found.endpoints
+            or found.traits.asks_judge
+            or found.traits.endpoints
         ):
             raise ConfigurationError(f"equivalence is {verifier!r}; expected {_EXPECTED}")
         self._verifier: Verifier = found
@@ -48,7 +48,8 @@ class Equivalence:
         Raises:
             ConfigurationError: It cannot.
         """
-        self._verifier.check()
+        if check := self._verifier.traits.check:
+            check()
 
     def fingerprint(self) -> str:
         """Return a hash of all that can change a decision."""

@@ -5,20 +5,21 @@ same settings and, where it asks a judge, the same model at the same address.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from rag_evals.cache.statements import StatementCache, StatementKey
 from rag_evals.core import (
-    CacheMode,
     Claim,
     Flow,
     LocalCall,
     Verdict,
     Verifier,
-    WrappedVerifier,
+    VerifierChanges,
+    VerifierTraits,
     check_verdicts,
     fingerprint,
+    stages_in,
 )
 from rag_evals.errors import VerifierError
 from rag_evals.judge import endpoint_of, model_in
@@ -27,25 +28,35 @@ from rag_evals.judge import endpoint_of, model_in
 _VERSION = 4
 
 
-class CachedVerifier(WrappedVerifier):
+@dataclass(frozen=True, eq=False)
+class CachedVerifier:
     """Asks another verifier only for statements that a cache does not know."""
 
-    def __init__(self, verifier: Verifier, cache: StatementCache) -> None:
-        super().__init__(verifier)
-        self.cache = cache
-
-    def around(self, verifier: Verifier) -> "CachedVerifier":
-        """Return another verifier with the same cache."""
-        return CachedVerifier(verifier, self.cache)
+    verifier: Verifier
+    cache: StatementCache
 
     @property
-    def cache_mode(self) -> CacheMode:
-        """Which statements share a verdict."""
-        return self.cache.mode
+    def name(self) -> str:
+        """The other verifier's."""
+        return self.verifier.name
 
-    def check(self) -> None:
-        """Check the other verifier and the cache."""
-        self.verifier.check()
+    @property
+    def traits(self) -> VerifierTraits:
+        """Those of the other verifier, with the cache's mode and check."""
+        return replace(
+            self.verifier.traits,
+            stages=stages_in(self.verifier),
+            cache_mode=self.cache.mode,
+            check=self._check,
+        )
+
+    def adapt(self, changes: VerifierChanges) -> "CachedVerifier":
+        """Return the same cache for the other verifier with changes."""
+        return replace(self, verifier=self.verifier.adapt(changes))
+
+    def _check(self) -> None:
+        if check := self.verifier.traits.check:
+            check()
         self.cache.check()
 
     def fingerprint(self) -> str:
@@ -56,7 +67,7 @@ class CachedVerifier(WrappedVerifier):
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Look up cached verdicts, verify the misses, store them."""
-        with_question = self.verifier.reads_question
+        with_question = self.verifier.traits.reads_question
         keys = [StatementKey.of(claim, with_question=with_question) for claim in claims]
         # Equal words in one answer are decided once.
         first = {key.name: place for place, key in reversed(list(enumerate(keys)))}
@@ -93,19 +104,19 @@ class CachedVerifier(WrappedVerifier):
     ) -> None:
         group = self._group(chunks, judge)
         if group is not None:
-            asked = model_in(judge) if judge is not None and self.asks_judge else ""
+            asked = model_in(judge) if judge is not None and self.verifier.traits.asks_judge else ""
             self.cache.store(group, decided, judge=asked)
 
     def _group(self, chunks: Sequence[str], judge: str | None) -> str | None:
         """Name the group of verdicts that may be used; None where it is not known who is asked."""
-        if self.asks_judge and judge is None:
+        if self.verifier.traits.asks_judge and judge is None:
             return None
-        own = [endpoint_of(endpoint) for endpoint in self.verifier.endpoints]
-        asked = [judge if self.asks_judge else "", *own]
+        own = [endpoint_of(endpoint) for endpoint in self.verifier.traits.endpoints]
+        asked = [judge if self.verifier.traits.asks_judge else "", *own]
         return group_of(chunks, self.verifier.fingerprint(), asked)
 
 
-def cached(verifier: Verifier, cache: StatementCache) -> CachedVerifier:
+def cached(verifier: Verifier, cache: StatementCache) -> Verifier:
     """Make a verifier that asks `verifier` only for what the cache does not know."""
     return CachedVerifier(verifier, cache)
 

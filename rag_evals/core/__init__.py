@@ -68,11 +68,19 @@ from rag_evals.core.sample import Sample, TextInput
 from rag_evals.core.shown import findings_line, findings_lines, more_said, result_html
 from rag_evals.core.text_reply import TextReply
 from rag_evals.core.verdict import Evidence, Verdict
-from rag_evals.core.verifier import CacheMode, Verifier
+from rag_evals.core.verifier import (
+    ALL_AT_ONCE,
+    CacheMode,
+    VerifiedTexts,
+    Verifier,
+    VerifierChanges,
+    VerifierTraits,
+    stages_in,
+)
 from rag_evals.core.watching import Watcher, Work, watch, watched, watching
-from rag_evals.core.wrapped_verifier import WrappedVerifier
 
 __all__ = [
+    "ALL_AT_ONCE",
     "CONTRADICTED",
     "DEFAULT_TEMPERATURE",
     "LANGUAGES",
@@ -116,12 +124,14 @@ __all__ = [
     "TextReply",
     "Usage",
     "Verdict",
+    "VerifiedTexts",
     "Verifier",
+    "VerifierChanges",
+    "VerifierTraits",
     "VerifyCall",
     "VerifyReply",
     "Watcher",
     "Work",
-    "WrappedVerifier",
     "as_claims",
     "check_each_once",
     "check_settings",
@@ -146,6 +156,7 @@ __all__ = [
     "require_known",
     "require_whole",
     "result_html",
+    "stages_in",
     "text_before",
     "watch",
     "watched",

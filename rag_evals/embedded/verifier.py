@@ -4,15 +4,17 @@ The engine (word lists, comparison, weights) is imported with the first verdict,
 programs that import the package ask a model.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from rag_evals.core import (
     Claim,
     Flow,
     Verdict,
-    Verifier,
+    VerifiedTexts,
+    VerifierChanges,
+    VerifierTraits,
     VerifyCall,
     as_claims,
     fingerprint,
@@ -35,7 +37,7 @@ _ENGINE = 9
 _SCRIPT_READ = 300
 
 
-class EmbeddedVerifier(Verifier):
+class EmbeddedVerifier:
     """A trained groundedness screen: no key, no network, no model to download.
 
     It says whether a statement is said in the chunks, and finds changed numbers, dates, names,
@@ -75,6 +77,25 @@ class EmbeddedVerifier(Verifier):
             return float(self._threshold)
         return self._model().thresholds[self._threshold]
 
+    @property
+    def traits(self) -> VerifierTraits:
+        """What it declares about itself."""
+        return VerifierTraits(
+            is_instant=True,
+            threshold=self.threshold,
+            answer_support=self.answer_support,
+            warn=_warnings,
+        )
+
+    def adapt(self, changes: VerifierChanges) -> Self:
+        """Return itself: no change means anything to it."""
+        del changes
+        return self
+
+    def __repr__(self) -> str:
+        """One line: the class, and the name."""
+        return f"{type(self).__name__}({self.name!r})"
+
     def answer_support(self, supports: Iterable[float]) -> float:
         """Return how surely all statements of an answer hold, 0 to 1.
 
@@ -88,42 +109,6 @@ class EmbeddedVerifier(Verifier):
         from rag_evals.embedded.model import answer_support  # noqa: PLC0415
 
         return answer_support(supports)
-
-    def language_warning(self, language: str | None) -> str | None:
-        """Say that an answer is in a language that the judge was not made for.
-
-        Args:
-            language: Two-letter code; None where it is not known.
-        """
-        if language is None or language in READ_WELL:
-            return None
-        name = LANGUAGE_NAMES.get(language, language)
-        return (
-            f"the answer is in {name}; the embedded judge was made for English and Russian and "
-            "misses more in other languages, as its model card shows"
-        )
-
-    def script_warning(
-        self, question: str | None, answer: str, chunks: Sequence[str]
-    ) -> str | None:
-        """Say that a question, or an answer, is in another script than a chunk.
-
-        Args:
-            question: What was asked; None where nothing was.
-            answer: The whole answer.
-            chunks: Texts, as for `verify`.
-        """
-        scripts = [script_of(chunk[:_SCRIPT_READ]) for chunk in chunks]
-        for name, text in (("question", question or ""), ("answer", answer)):
-            own = script_of(text[:_SCRIPT_READ])
-            other = next((one for one in scripts if None not in (own, one) and one != own), None)
-            if own is not None and other is not None:
-                return (
-                    f"the {name} is in {SCRIPT_NAMES[own]} letters and chunk "
-                    f"{scripts.index(other)} in {SCRIPT_NAMES[other]} ones; the embedded judge "
-                    "compares words as they are written, and finds nothing across scripts"
-                )
-        return None
 
     def fingerprint(self) -> str:
         """Return a hash of the engine, the weights and the threshold."""
@@ -200,3 +185,31 @@ class EmbeddedVerifier(Verifier):
         from rag_evals.embedded.model import load  # noqa: PLC0415
 
         return load(self._file)
+
+
+def _warnings(texts: VerifiedTexts) -> list[str]:
+    """Say that an answer is in a language, or beside a chunk in letters, that it cannot compare."""
+    return [*_language_warnings(texts.language), *_script_warnings(texts)]
+
+
+def _language_warnings(language: str | None) -> Iterator[str]:
+    if language is not None and language not in READ_WELL:
+        name = LANGUAGE_NAMES.get(language, language)
+        yield (
+            f"the answer is in {name}; the embedded judge was made for English and Russian and "
+            "misses more in other languages, as its model card shows"
+        )
+
+
+def _script_warnings(texts: VerifiedTexts) -> Iterator[str]:
+    scripts = [script_of(chunk[:_SCRIPT_READ]) for chunk in texts.chunks]
+    for name, text in (("question", texts.question or ""), ("answer", texts.answer)):
+        own = script_of(text[:_SCRIPT_READ])
+        other = next((one for one in scripts if None not in (own, one) and one != own), None)
+        if own is not None and other is not None:
+            yield (
+                f"the {name} is in {SCRIPT_NAMES[own]} letters and chunk "
+                f"{scripts.index(other)} in {SCRIPT_NAMES[other]} ones; the embedded judge "
+                "compares words as they are written, and finds nothing across scripts"
+            )
+            return

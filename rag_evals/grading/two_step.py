@@ -18,13 +18,13 @@ from rag_evals.core import (
     Sample,
     Tallies,
     Verdict,
+    VerifiedTexts,
     Verifier,
-    WrappedVerifier,
+    VerifierChanges,
     check_settings,
     check_verdicts,
     fingerprint,
 )
-from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.extract import (
     ExtractedStatement,
@@ -196,30 +196,28 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
     @property
     def wants_cache(self) -> bool:  # type: ignore[override]  # depends on the parts here
         """True when verdicts cost something and none are kept: words are counted faster."""
-        kept = self.verifier.cache_mode is not None
-        own = self.verifier
-        own = own.verifier if isinstance(own, WrappedVerifier) else own
-        return not kept and not isinstance(own, EmbeddedVerifier)
+        traits = self.verifier.traits
+        return traits.cache_mode is None and not traits.is_instant
 
     @property
     def asks_judge(self) -> bool:
         """True when a step of it needs the client that grades."""
-        return self.extractor.asks_judge or self.verifier.asks_judge
+        return self.extractor.asks_judge or self.verifier.traits.asks_judge
 
     @property
     def endpoints(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
         """The judges that its verifier names itself."""
-        return self.verifier.endpoints
+        return list(self.verifier.traits.endpoints)
 
     @property
     def untuned(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
         """What its verifier says."""
-        return self.verifier.untuned
+        return list(self.verifier.traits.untuned)
 
     @property
     def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the parts here
         """One for an extractor that asks a judge, one for a verifier that does."""
-        return int(self.extractor.asks_judge) + int(self.verifier.calls_for(1) > 0)
+        return int(self.extractor.asks_judge) + int(bool(self.verifier.traits.batches))
 
     def fingerprint(self) -> str:
         """Return a hash of extractor and verifier."""
@@ -232,11 +230,12 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             ConfigurationError: A given part needs a judge model, and the verifier asks none.
         """
         extractor, own = self._given
-        verifier = verifier.with_settings(self.settings)
+        verifier = verifier.adapt(VerifierChanges(settings=self.settings))
         if extractor is None:
-            extractor = self._own_extractor() if verifier.asks_judge else SentenceExtractor()
+            asks_judge = verifier.traits.asks_judge
+            extractor = self._own_extractor() if asks_judge else SentenceExtractor()
         changed = self._changed(extractor, verifier if own is None else own, self.cache)
-        if changed.asks_judge and not verifier.asks_judge:
+        if changed.asks_judge and not verifier.traits.asks_judge:
             raise ConfigurationError(
                 f"grader {self.name!r} asks a judge model, and {verifier.name!r} is not one; pass "
                 "a client such as 'openai/gpt-4o-mini', or use SentenceExtractor and a verifier "
@@ -280,7 +279,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             name: What results call it; two graders of this kind in one run need two names.
         """
         if verifier is not None and self.language is not None:
-            verifier = verifier.in_language(self.language)
+            verifier = verifier.adapt(VerifierChanges(language=self.language))
         own = self._given
         return self._changed(extractor or own[0], verifier or own[1], self.cache, name=name)
 
@@ -306,7 +305,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         if extractor is not None:
             extractor = extractor.in_language(language)
         if verifier is not None:
-            verifier = verifier.in_language(language)
+            verifier = verifier.adapt(VerifierChanges(language=language))
         return self._changed(extractor, verifier, self.cache, language)
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
@@ -315,13 +314,14 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         extractor, verifier = self._given
         return self._copy_with(settings={**self.settings, **wanted})._changed(
             None if extractor is None else extractor.with_settings(wanted),
-            None if verifier is None else verifier.with_settings(wanted),
+            None if verifier is None else verifier.adapt(VerifierChanges(settings=wanted)),
             self.cache,
         )
 
     def check(self) -> None:
         """Check the verifier: statements are paid for before it is asked."""
-        self.verifier.check()
+        if check := self.verifier.traits.check:
+            check()
 
     def flow(self, sample: Sample) -> Flow[VerifiedFaithfulnessResult]:
         """Extract, then verify; an answer that claims nothing needs no verdict."""
@@ -339,24 +339,25 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         language = sample.language or language_of(sample.answer or "")
         verdicts = yield from _counting(verifier.flow(claims, chunks), made)
         check_verdicts(claims, chunks, verdicts)
+        traits = verifier.traits
+        clear = (one.support for one in verdicts if one.doubt != "yes_no")
+        answer_support = traits.answer_support(clear) if traits.answer_support else None
         return VerifiedFaithfulnessResult(
             statements=self._evaluations(extraction, verdicts),
             no_claim_sentences=sorted(
                 passed_over + unclear_sentences(extraction, verdicts),
                 key=lambda one: one.sentence_id,
             ),
-            answer_support=verifier.answer_support(
-                one.support for one in verdicts if one.doubt != "yes_no"
-            ),
+            answer_support=answer_support,
             language=language,
             language_warning=_warning(verifier, sample, language, chunks),
             drift=list(extraction.drift),
             verifier=self.verifier.name,
-            deciders=self.verifier.deciders,
-            cache=self.verifier.cache_mode,
+            deciders=traits.deciders,
+            cache=traits.cache_mode,
             verification_calls=made.total(),
-            stage_calls=_calls_by_stage(made, self.verifier.callers),
-            calls_saved=max(0, self.verifier.calls_for(len(claims)) - made.total()),
+            stage_calls=_calls_by_stage(made, [name for name, _ in traits.batches]),
+            calls_saved=max(0, traits.calls_for(len(claims)) - made.total()),
         )
 
     def _verifier_for(self, sample: Sample) -> Verifier:
@@ -366,7 +367,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             return self.verifier
         # One for each language: a verifier has a fingerprint to compute.
         if language not in self._in_language:
-            self._in_language[language] = self.verifier.in_language(language)
+            self._in_language[language] = self.verifier.adapt(VerifierChanges(language=language))
         return self._in_language[language]
 
     def _own_extractor(self) -> StatementExtractor:
@@ -414,18 +415,20 @@ def _warning(
     verifier: Verifier, sample: Sample, language: str | None, chunks: Sequence[str]
 ) -> str | None:
     """Return why verdicts on the sample's language or letters are not to be trusted, if so."""
-    found = (
-        verifier.language_warning(language),
-        verifier.script_warning(sample.question, sample.answer or "", chunks),
+    warn = verifier.traits.warn
+    if warn is None:
+        return None
+    texts = VerifiedTexts(
+        question=sample.question, answer=sample.answer or "", chunks=chunks, language=language
     )
-    return "; ".join(filter(None, found)) or None
+    return "; ".join(warn(texts)) or None
 
 
 def _require_kind(name: str, part: object, kind: type, example: str) -> None:
     if part is not None and not isinstance(part, kind):
         raise ConfigurationError(
-            f"{name} is {part!r}; expected an object such as {example}, or one of a class of your "
-            f"own derived from {kind.__name__}"
+            f"{name} is {part!r}; expected an object such as {example}, or one of your own with "
+            f"the members of {kind.__name__}"
         )
 
 

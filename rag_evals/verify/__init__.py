@@ -17,6 +17,7 @@ NAMES = {
     "judge_string": (
         "EMBEDDED",
         "EMBEDDED_GRADERS",
+        "KINDS",
         "JudgeSpec",
         "from_string",
         "names_classifier",

@@ -11,6 +11,7 @@ from rag_evals.verify.guarding import guard_stream as guard_stream
 from rag_evals.verify.guarding import guard_sync as guard_sync
 from rag_evals.verify.judge_string import EMBEDDED as EMBEDDED
 from rag_evals.verify.judge_string import EMBEDDED_GRADERS as EMBEDDED_GRADERS
+from rag_evals.verify.judge_string import KINDS as KINDS
 from rag_evals.verify.judge_string import JudgeSpec as JudgeSpec
 from rag_evals.verify.judge_string import from_string as from_string
 from rag_evals.verify.judge_string import names_classifier as names_classifier

@@ -3,11 +3,21 @@
 A question names its statement in full: these models err where they must look something up.
 """
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, Self, get_args
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Literal, get_args
 
-from rag_evals.core import Claim, Flow, Verdict, Verifier, VerifyCall, fingerprint, require_fraction
+from rag_evals.core import (
+    ALL_AT_ONCE,
+    Claim,
+    Flow,
+    Verdict,
+    VerifierChanges,
+    VerifierTraits,
+    VerifyCall,
+    fingerprint,
+    require_fraction,
+)
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, JudgeRefusedError
 from rag_evals.judge import DecisionAnswer, DecisionCall, Question, most_options
@@ -21,6 +31,8 @@ _VERSION = 2
 # Used where nobody has fitted a threshold; runs then report that it was not tuned.
 _NOT_TUNED = 0.5
 _NO_CHUNK = "none"
+# Its reading is the reason of a verdict.
+_READER = EmbeddedVerifier()
 # The tags of a state and of a question; data cannot contain them.
 _TAGS = frozenset({"before", "chunk", "chunks", "question", "sentence", "statement"})
 _ENGLISH = {
@@ -45,7 +57,8 @@ _RUSSIAN = {
 }
 
 
-class DecisionVerifier(Verifier):
+@dataclass(frozen=True, eq=False)
+class DecisionVerifier:
     """Asks a decision model about all statements of a row in one request; support is its word.
 
     Args:
@@ -55,48 +68,51 @@ class DecisionVerifier(Verifier):
             it, `"none"` does not ask, which is cheaper.
         threshold: Support from which a statement counts as supported, 0 to 1; None takes 0.5, and
             runs report that it was not tuned.
-        name: What results call it; None takes the endpoint.
+        name: What results call it; empty takes the endpoint.
+        is_hardened: Data is escaped.
+        may_decline: A statement that the model declines gets a verdict with `doubt`, and does not
+            fail its row: for the first place of a cascade.
 
     Raises:
         ConfigurationError: A setting cannot work.
     """
 
-    def __init__(
-        self,
-        endpoint: str,
-        *,
-        chunks: ChunkQuestions = "choice",
-        threshold: float | None = None,
-        name: str | None = None,
-    ) -> None:
-        self._most_options = most_options(endpoint)
-        if chunks not in get_args(ChunkQuestions):
+    endpoint: str
+    _: KW_ONLY
+    chunks: ChunkQuestions = "choice"
+    threshold: float | None = None
+    name: str = ""
+    is_hardened: bool = True
+    may_decline: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        most_options(self.endpoint)
+        if self.chunks not in get_args(ChunkQuestions):
             raise ConfigurationError(
-                f"chunks is {chunks!r}; expected one of {', '.join(get_args(ChunkQuestions))}"
+                f"chunks is {self.chunks!r}; expected one of {', '.join(get_args(ChunkQuestions))}"
             )
-        self.endpoint = endpoint
-        self.chunks = chunks
-        self.name = name or endpoint
-        self._is_tuned = threshold is not None
-        self._threshold = require_fraction("threshold", threshold if self._is_tuned else _NOT_TUNED)
-        self._embedded = EmbeddedVerifier()
-        self._passes_on = False
-        self._tags = _TAGS
+        if self.threshold is not None:
+            require_fraction("threshold", self.threshold)
+        object.__setattr__(self, "name", self.name or self.endpoint)
 
     @property
-    def threshold(self) -> float:
-        """Support from which a statement counts as supported, 0 to 1."""
-        return self._threshold
+    def traits(self) -> VerifierTraits:
+        """One call decides all statements of a row, in one request or several."""
+        return VerifierTraits(
+            threshold=self._limit,
+            endpoints=(self.endpoint,),
+            batches=((self.name, ALL_AT_ONCE),),
+            untuned=(self.name,) if self.threshold is None else (),
+        )
 
-    @property
-    def untuned(self) -> list[str]:
-        """Its own name where nobody has given a threshold."""
-        return [] if self._is_tuned else [self.name]
-
-    @property
-    def endpoints(self) -> list[str]:
-        """The decision model that it asks."""
-        return [self.endpoint]
+    def adapt(self, changes: VerifierChanges) -> "DecisionVerifier":
+        """Return the same verifier without escaped data, or for the first place of a cascade."""
+        return replace(
+            self,
+            is_hardened=self.is_hardened and changes.hardened,
+            may_decline=self.may_decline or changes.may_decline,
+        )
 
     def fingerprint(self) -> str:
         """Return a hash of endpoint, questions, language and threshold."""
@@ -104,26 +120,10 @@ class DecisionVerifier(Verifier):
             _VERSION,
             self.endpoint,
             self.chunks,
-            self.threshold,
+            self._limit,
             [_ENGLISH, _RUSSIAN],
-            self._embedded.fingerprint(),
+            _READER.fingerprint(),
         )
-
-    def passing_on(self) -> Self:
-        """Return the same verifier for a cascade: what the model declines goes to the next one."""
-        changed = copy.copy(self)
-        changed._passes_on = True
-        return changed
-
-    def without_hardening(self) -> Self:
-        """Return the same verifier without escaped data, to measure what escaping is worth."""
-        changed = copy.copy(self)
-        changed._tags = frozenset()
-        return changed
-
-    def calls_for(self, statements: int) -> int:
-        """Return 1: all are asked about in one call, which may take several requests."""
-        return min(statements, 1)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Ask about all claims at once; the embedded verifier reads them meanwhile, for reasons.
@@ -137,13 +137,21 @@ class DecisionVerifier(Verifier):
             for question in self._questions(place, claim, len(chunks))
         ]
         call = DecisionCall.of(_state(chunks, self._tags), questions, self.endpoint)
-        explained = VerifyCall(self._embedded, claims, chunks)
+        explained = VerifyCall(_READER, claims, chunks)
         decided, read = yield [call, explained]
         answers = call.read(decided).answers
         return [
             self._verdict(place, claim, answers, len(chunks), reason)
             for place, (claim, reason) in enumerate(zip(claims, explained.read(read), strict=True))
         ]
+
+    @property
+    def _limit(self) -> float:
+        return _NOT_TUNED if self.threshold is None else self.threshold
+
+    @property
+    def _tags(self) -> frozenset[str]:
+        return _TAGS if self.is_hardened else frozenset()
 
     def _questions(self, place: int, claim: Claim, count: int) -> Iterator[Question]:
         words = _words_for(claim)
@@ -152,7 +160,7 @@ class DecisionVerifier(Verifier):
         if self.chunks == "none" or count == 1:
             return
         # One option is for none of them.
-        most = self._most_options - 1
+        most = most_options(self.endpoint) - 1
         for first in range(0, count, most):
             shown = range(first, min(first + most, count))
             options = (*(f"chunk_{chunk}" for chunk in shown), _NO_CHUNK)
@@ -170,10 +178,10 @@ class DecisionVerifier(Verifier):
         if support is None:
             refusal = answers[f"s{place}"].refusal
             declined = f"the decision model declined statement {place}: {refusal}"
-            if not self._passes_on:
+            if not self.may_decline:
                 raise JudgeRefusedError(declined)
             return Verdict(0.0, False, (), declined, decided_by=self.name, doubt="declined")
-        is_supported = support >= self.threshold
+        is_supported = support >= self._limit
         chosen = [one for name, one in answers.items() if name.startswith(f"c{place}_")]
         chunk_ids = _chunk_ids(chosen, count) if is_supported else ()
         reason = words["probability"].format(support=support)

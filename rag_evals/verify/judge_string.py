@@ -1,9 +1,11 @@
-"""Which verifier does a judge string name?
+"""Which verifier does a judge string name? Its prefix says so, in one table.
 
-`hf:MODEL`, `yes-no:PROVIDER/MODEL`, `decisions:PROVIDER/MODEL`, `A>B`, or none.
+`embedded`, `hf:MODEL`, `yes-no:PROVIDER/MODEL`, `decisions:PROVIDER/MODEL`, `A>B`, or none.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -13,37 +15,87 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.judge import read_endpoint
 from rag_evals.verify.cascade import CascadeVerifier
 from rag_evals.verify.llm import LLMVerifier
-from rag_evals.verify.yes_no import YesNoVerifier
 
 EMBEDDED = "embedded"
 """The judge that needs no key, no network and no model file."""
 
 EMBEDDED_GRADERS = ("faithfulness", "faithfulness_two_step", "faithfulness_hhem")
-"""Names of the shipped graders that a verifier can stand in for."""
+"""Names of the shipped graders that a verifier can grade for."""
 
 CLASSIFIER_PREFIX = "hf:"
 """What stands before the name or the folder of a Hugging Face classifier."""
 
-YES_NO_PREFIX = "yes-no:"
-"""What stands before the endpoint of a model that answers yes or no, with probabilities."""
 
-DECISION_PREFIXES = ("decisions:", "systemone:")
-"""What stands before a decision model: the wire that it is asked on."""
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One kind of verifier.
 
-_DECISION_OPTIONS: Mapping[str, Callable[[str], Any]] = {"chunks": str, "threshold": float}
-_YES_NO_OPTIONS: Mapping[str, Callable[[str], Any]] = {"form": str, "threshold": float}
+    Attributes:
+        make: Name of its class in `rag_evals.verify`, or a function from the whole string.
+        what: What it is, in two words.
+        example: A string that names one; empty where nothing follows the prefix.
+        options: What may follow `?`, and how each value is read.
+        keeps_prefix: The class takes the string with its prefix.
+    """
+
+    make: str | Callable[[str], Verifier | None]
+    what: str = ""
+    example: str = ""
+    options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
+    keeps_prefix: bool = False
+
+
+def _embedded(part: str) -> Verifier | None:
+    named, at, threshold = part.rpartition("@") if "@" in part else (part, "", "")
+    kind, colon, weights = named.partition(":")
+    if kind != EMBEDDED:
+        return None
+    if colon and not weights:
+        raise ConfigurationError(f"judge {part!r} names no file; expected embedded:weights.json")
+    return EmbeddedVerifier(_threshold(threshold) if at else None, weights=weights or None)
+
+
+def _threshold(text: str) -> Any:
+    """Read a number; anything else is a name, which the verifier checks."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _labels(text: str) -> dict[str, str]:
+    return {text: "entailment"}
+
+
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
-_OPTIONS: Mapping[str, Callable[[str], Any]] = {
+_CLASSIFIER: Mapping[str, Callable[[str], Any]] = {
     "device": str,
     "batch_size": int,
     "threshold": float,
-    "entailment": str,
-    "form": str,
+    "entailment": _labels,
     "join": str,
     "dtype": str,
     "revision": str,
     "local_files_only": lambda text: _TRUTH[text.lower()],
 }
+# What an argument is called in a string, where that is not its own name.
+_ARGUMENTS = {"entailment": "label_map"}
+_YES_NO: Mapping[str, Callable[[str], Any]] = {"form": str, "threshold": float}
+_DECISION: Mapping[str, Callable[[str], Any]] = {"chunks": str, "threshold": float}
+
+
+def _decision_model(example: str) -> _Kind:
+    return _Kind("DecisionVerifier", "a decision model", example, _DECISION, keeps_prefix=True)
+
+
+KINDS: Mapping[str, _Kind] = {
+    EMBEDDED: _Kind(_embedded),
+    CLASSIFIER_PREFIX: _Kind("ClassifierVerifier", "a classifier", "hf:MODEL", _CLASSIFIER),
+    "yes-no:": _Kind("YesNoVerifier", "a yes/no checker", "yes-no:openai/MODEL", _YES_NO),
+    "decisions:": _decision_model("decisions:openai/MODEL"),
+    "systemone:": _decision_model("systemone:MODEL"),
+}
+"""Every kind of verifier by the prefix of its string; a string with none names an endpoint."""
 
 
 class JudgeSpec(NamedTuple):
@@ -67,7 +119,7 @@ def read_judge(spec: str) -> JudgeSpec:
             speaks OpenAI's language. `embedded:FILE` takes weights made by the training command,
             and `@strict` or `@0.8` behind either sets the threshold.
             `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options;
-            `?entailment=LABEL_0` says which label of the model means supported; `form`, `join`,
+            `?entailment=LABEL_0` says which label of the model means supported; `join`,
             `dtype`, `revision` and `local_files_only` are the arguments of `ClassifierVerifier`.
             `yes-no:openai/MODEL` asks a checker that answers yes or no, with probabilities.
             `decisions:openai/gpt-6-luna`, `decisions:MODEL@URL` and `systemone:jev-latest` ask a
@@ -79,18 +131,18 @@ def read_judge(spec: str) -> JudgeSpec:
     """
     first, arrow, then = spec.partition(">")
     if not arrow:
-        verifier = _local(spec)
+        verifier = _verifier(spec)
         if verifier is None:
             read_endpoint(spec)
         return JudgeSpec(verifier, None if verifier else spec)
-    cheap = _local(first.strip())
+    cheap = _verifier(first.strip())
     if cheap is None or not then.strip():
         raise ConfigurationError(
             f"judge {spec!r}: expected a local verifier, '>' and who decides the rest, such as "
             "'embedded>openai/gpt-4o-mini'"
         )
     rest = read_judge(then.strip())
-    second = rest.verifier or LLMVerifier(name=rest.endpoint)
+    second = rest.verifier or LLMVerifier(name=rest.endpoint or "")
     return JudgeSpec(CascadeVerifier(cheap, second), rest.endpoint)
 
 
@@ -152,71 +204,36 @@ def names_classifier(spec: str) -> bool:
     return any(part.strip().startswith(CLASSIFIER_PREFIX) for part in spec.split(">"))
 
 
-def _local(part: str) -> Verifier | None:
-    if part.startswith(EMBEDDED):
-        return _embedded(part)
-    if part.startswith(YES_NO_PREFIX):
-        return _yes_no(part)
-    if part.startswith(DECISION_PREFIXES):
-        return _decisions(part)
-    if not part.startswith(CLASSIFIER_PREFIX):
+def _verifier(part: str) -> Verifier | None:
+    """Make the verifier of one stage; None where its prefix is of none."""
+    prefix = next((one for one in KINDS if part.startswith(one)), None)
+    if prefix is None:
         return None
-    model, _, query = part.removeprefix(CLASSIFIER_PREFIX).partition("?")
-    if not model:
-        raise ConfigurationError(f"judge {part!r} names no model; expected 'hf:MODEL'")
-    # Importing the package has a budget, and few programs run a classifier.
-    from rag_evals.verify.classifier.verifier import ClassifierVerifier  # noqa: PLC0415
-
-    options = _options_of(query, _OPTIONS, "a classifier")
-    if "entailment" in options:
-        options["label_map"] = {options.pop("entailment"): "entailment"}
-    return ClassifierVerifier(model, **options)
-
-
-def _embedded(part: str) -> Verifier | None:
-    named, at, threshold = part.rpartition("@") if "@" in part else (part, "", "")
-    kind, colon, weights = named.partition(":")
-    if kind != EMBEDDED:
-        return None
-    if colon and not weights:
-        raise ConfigurationError(f"judge {part!r} names no file; expected embedded:weights.json")
-    return EmbeddedVerifier(_threshold(threshold) if at else None, weights=weights or None)
-
-
-def _yes_no(part: str) -> Verifier:
-    endpoint, _, query = part.removeprefix(YES_NO_PREFIX).partition("?")
-    if not endpoint:
-        raise ConfigurationError(f"judge {part!r} names no model; expected 'yes-no:openai/MODEL'")
-    return YesNoVerifier(endpoint, **_options_of(query, _YES_NO_OPTIONS, "a yes/no checker"))
-
-
-def _decisions(part: str) -> Verifier:
-    # As below: few programs ask a decision model.
-    from rag_evals.verify.decisions import DecisionVerifier  # noqa: PLC0415
-
-    endpoint, _, query = part.partition("?")
-    options = _options_of(query, _DECISION_OPTIONS, "a decision model")
-    return DecisionVerifier(endpoint, **options)
-
-
-def _threshold(text: str) -> Any:
-    """Read a number; anything else is a name, which the verifier checks."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    kind = KINDS[prefix]
+    # A class is imported when it is used: importing the package has a budget.
+    if not isinstance(kind.make, str):
+        return kind.make(part)
+    model, _, query = part.partition("?")
+    make: Callable[..., Verifier] = getattr(import_module("rag_evals.verify"), kind.make)
+    if not kind.example:
+        return make() if part == prefix else None
+    if model == prefix:
+        raise ConfigurationError(f"judge {part!r} names no model; expected {kind.example!r}")
+    named = model if kind.keeps_prefix else model.removeprefix(prefix)
+    return make(named, **_options(query, kind))
 
 
 # The arguments of verifiers have several types.
-def _options_of(query: str, known: Mapping[str, Callable[[str], Any]], kind: str) -> dict[str, Any]:
+def _options(query: str, kind: _Kind) -> dict[str, Any]:
+    known = kind.options
     options: dict[str, Any] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in known:
             raise ConfigurationError(
-                f"no option {name!r} for {kind}; there are: {', '.join(known)}"
+                f"no option {name!r} for {kind.what}; there are: {', '.join(known)}"
             )
         try:
-            options[name] = known[name](value)
+            options[_ARGUMENTS.get(name, name)] = known[name](value)
         except ValueError:
             raise ConfigurationError(f"option {name} is {value!r}; expected a number") from None
         except KeyError:

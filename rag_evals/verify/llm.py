@@ -1,8 +1,8 @@
 """Do the chunks support these statements? A judge decides several statements in each call."""
 
-import copy
 from collections.abc import Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +17,8 @@ from rag_evals.core import (
     OptionalList,
     Reasoning,
     Verdict,
-    Verifier,
+    VerifierChanges,
+    VerifierTraits,
     check_each_once,
     check_settings,
     facts_of,
@@ -71,18 +72,20 @@ class VerifierReply(JudgeModel):
         return self
 
 
-class LLMVerifier(Verifier):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LLMVerifier:
     """Asks a judge, and takes no reply that leaves a statement out.
 
     Args:
         batch_size: Statements in one call, at least 1; 1 asks for each by itself.
         model: Model to ask; None leaves it to the client.
         endpoint: A judge of its own, such as `"openai/gpt-4o"`; None asks the one that grades.
-        name: What results call it; None takes the endpoint, the model or `judge`.
+        name: What results call it; empty takes the endpoint, the model or `judge`.
         language: Language of samples that name none, such as `ru`; None is English.
         prompt: A template that shows `statements` and `chunks`, lists of texts, and may show
             `statement_settings`: for each statement None, or the `question`, the words `before` it
-            and its `sentence`, where it leans on them. None takes the shipped one.
+            and its `sentence`, where it depends on them. None takes the shipped one.
+        examples: Few-shot examples; None takes those of the prompt.
         settings: What the judge is asked with, such as `{"temperature": 0}`.
 
     Raises:
@@ -90,80 +93,78 @@ class LLMVerifier(Verifier):
         PromptError: The prompt does not parse, or does not show what is to be decided.
     """
 
-    def __init__(
-        self,
-        *,
-        batch_size: int = DEFAULT_BATCH_SIZE,
-        model: str | None = None,
-        endpoint: str | None = None,
-        name: str | None = None,
-        language: str | None = None,
-        prompt: str | Path | Prompt | None = None,
-        examples: Sequence[ExampleInput] | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.settings = check_settings(settings)
-        self.batch_size = require_whole("batch_size", batch_size)
-        if endpoint is not None:
-            read_endpoint(endpoint)
-            if model is not None:
+    batch_size: int = DEFAULT_BATCH_SIZE
+    model: str | None = None
+    endpoint: str | None = None
+    name: str = ""
+    language: str | None = None
+    prompt: str | Path | Prompt | None = None
+    examples: Sequence[ExampleInput] | None = None
+    settings: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the settings and read the prompt."""
+        require_whole("batch_size", self.batch_size)
+        if self.endpoint is not None:
+            read_endpoint(self.endpoint)
+            if self.model is not None:
                 raise ConfigurationError(
-                    f"endpoint {endpoint!r} names a model, and so does model={model!r}; give one"
+                    f"endpoint {self.endpoint!r} names a model, and so does model={self.model!r}; "
+                    "give one"
                 )
-        self.prompt = _shipped() if prompt is None else Prompt.load(prompt)
-        self.prompt.require_variables("statements", "chunks")
-        self.examples = None if examples is None else list(examples)
-        self._examples: dict[str, list[Example]] = {}
-        self._shown(self.prompt)
-        self.model = model
-        self.endpoint = endpoint
-        self.language = language
-        self.name = name or endpoint or model or "judge"
-        # A cache asks for it with every row.
-        self._fingerprint: str | None = None
+        checked = {
+            "settings": check_settings(self.settings),
+            "name": self.name or self.endpoint or self.model or "judge",
+            "examples": None if self.examples is None else list(self.examples),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        self._template.require_variables("statements", "chunks")
+        self._shown(self._template)
 
     @property
-    def asks_judge(self) -> bool:
-        """True when the client that grades is asked: without one it cannot work."""
-        return self.endpoint is None
+    def traits(self) -> VerifierTraits:
+        """It makes calls; without an endpoint of its own it needs the client that grades."""
+        return VerifierTraits(
+            asks_judge=self.endpoint is None,
+            endpoints=() if self.endpoint is None else (self.endpoint,),
+            batches=((self.name, self.batch_size),),
+        )
 
-    @property
-    def endpoints(self) -> list[str]:
-        """The judge that it names itself, if any."""
-        return [] if self.endpoint is None else [self.endpoint]
-
-    def in_language(self, language: str) -> Self:
-        """Return the same verifier, asking in a language."""
-        changed = copy.copy(self)
-        changed.language = language
-        changed._fingerprint = None
-        return changed
-
-    def with_settings(self, settings: Mapping[str, Any]) -> Self:
-        """Return the same verifier, asking with these settings; its others stay."""
-        changed = copy.copy(self)
-        changed.settings = {**self.settings, **check_settings(settings)}
-        changed._fingerprint = None
-        return changed
+    def adapt(self, changes: VerifierChanges) -> "LLMVerifier":
+        """Return the same verifier, asking in a language and with further settings."""
+        if changes.language is None and not changes.settings:
+            return self
+        settings = {**(self.settings or {}), **check_settings(changes.settings)}
+        return replace(self, language=changes.language or self.language, settings=settings)
 
     def fingerprint(self) -> str:
         """Return a hash of what shapes a call: prompt, examples, schema, settings, model."""
-        if self._fingerprint is None:
-            self._fingerprint = fingerprint(
-                self.prompt.sources_by_language(),
-                self.prompt.examples_by_language() if self.examples is None else self.examples,
-                VerifierReply.model_json_schema(),
-                self.batch_size,
-                self.model,
-                self.endpoint,
-                self.language,
-                self.settings,
-            )
         return self._fingerprint
 
-    def calls_for(self, statements: int) -> int:
-        """Return how many judge calls that many statements take."""
-        return -(-statements // self.batch_size)
+    # A cache asks for it with every row.
+    @cached_property
+    def _fingerprint(self) -> str:
+        prompt = self._template
+        return fingerprint(
+            prompt.sources_by_language(),
+            prompt.examples_by_language() if self.examples is None else self.examples,
+            VerifierReply.model_json_schema(),
+            self.batch_size,
+            self.model,
+            self.endpoint,
+            self.language,
+            self.settings,
+        )
+
+    @cached_property
+    def _template(self) -> Prompt:
+        return _shipped() if self.prompt is None else Prompt.load(self.prompt)
+
+    @cached_property
+    def _examples(self) -> dict[str, list[Example]]:
+        """The examples of the prompt in each language; they are read once."""
+        return {}
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Ask for all batches side by side."""
@@ -179,7 +180,7 @@ class LLMVerifier(Verifier):
         return verdicts
 
     def _call(self, claims: Sequence[Claim], chunks: Sequence[str]) -> JudgeCall[VerifierReply]:
-        prompt = self.prompt.in_language(self.language)
+        prompt = self._template.in_language(self.language)
         statements = [claim.text for claim in claims]
         content = prompt.render(
             {
@@ -198,13 +199,12 @@ class LLMVerifier(Verifier):
                 "statements": statements,
                 "statement_count": len(statements),
             },
-            self.settings,
+            self.settings or {},
             model=self.model,
             endpoint=self.endpoint,
         )
 
     def _shown(self, prompt: Prompt) -> list[Example]:
-        """Return the examples of a prompt in one language; they are read once."""
         if prompt.origin not in self._examples:
             needs = ("context", "statements")
             read = examples_of(prompt, self.examples, VerifierReply, needs=needs)

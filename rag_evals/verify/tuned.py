@@ -1,14 +1,25 @@
 """How does a tuned verifier decide? As the verifier itself does, with supports that mean shares."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rag_evals.core import Claim, Flow, Verdict, Verifier, WrappedVerifier, fingerprint
+from rag_evals.core import (
+    Claim,
+    Flow,
+    Verdict,
+    VerifiedTexts,
+    Verifier,
+    VerifierChanges,
+    VerifierTraits,
+    fingerprint,
+)
 from rag_evals.errors import ConfigurationError
 from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of
 
 if TYPE_CHECKING:
+    from rag_evals.stats import SupportMap
     from rag_evals.verify.tuning_file import Promise, Tuning
 
 _TUNED = {
@@ -17,7 +28,8 @@ _TUNED = {
 }
 
 
-class TunedVerifier(WrappedVerifier):
+@dataclass(frozen=True, eq=False)
+class TunedVerifier:
     """Turns the supports of another verifier into probabilities, and decides by a tuned threshold.
 
     Args:
@@ -29,54 +41,58 @@ class TunedVerifier(WrappedVerifier):
         ConfigurationError: It goes first, and there is no side on which the promise holds.
     """
 
-    def __init__(self, verifier: Verifier, tuning: "Tuning", *, goes_first: bool = False) -> None:
-        super().__init__(verifier)
-        self.tuning = tuning
-        self.goes_first = goes_first
-        self._map = tuning.support_map
-        self._promise = promise_of(tuning) if goes_first else None
-        self._limit = tuning.threshold
-        if self._promise is not None:
-            self._limit = _within(self._limit, self._promise)
+    verifier: Verifier
+    tuning: "Tuning"
+    _: KW_ONLY
+    goes_first: bool = False
 
-    def around(self, verifier: Verifier) -> "TunedVerifier":
-        """Return another verifier tuned in the same way."""
-        return TunedVerifier(verifier, self.tuning, goes_first=self.goes_first)
-
-    def as_first(self) -> "TunedVerifier":
-        """Return the same for the place before another verifier.
-
-        Raises:
-            ConfigurationError: There is no side on which its promise holds.
-        """
-        return TunedVerifier(self.verifier, self.tuning, goes_first=True)
+    def __post_init__(self) -> None:
+        """Refuse a promise that is not there."""
+        if self.goes_first:
+            promise_of(self.tuning)
 
     @property
-    def threshold(self) -> float:
-        """Support from which a statement counts as supported, 0 to 1, as a probability."""
-        return self._map(self._limit)
+    def name(self) -> str:
+        """The tuned verifier's."""
+        return self.verifier.name
 
     @property
-    def stages(self) -> list[Verifier]:
-        """Itself."""
-        return [self]
+    def traits(self) -> VerifierTraits:
+        """Those of the tuned verifier, with a threshold that labels chose, as a probability."""
+        return replace(
+            self.verifier.traits,
+            threshold=self._map(self._limit),
+            stages=(self,),
+            untuned=(),
+            warn=self._warnings,
+        )
 
-    @property
-    def untuned(self) -> list[str]:
-        """Nobody: labels chose the threshold."""
-        return []
+    def adapt(self, changes: VerifierChanges) -> "TunedVerifier":
+        """Return the tuned verifier with changes, tuned in the same way."""
+        return replace(self, verifier=self.verifier.adapt(changes))
 
-    def language_warning(self, language: str | None) -> str | None:
-        """Say that an answer is in a language that nobody labelled.
+    @cached_property
+    def _map(self) -> "SupportMap":
+        return self.tuning.support_map
 
-        Args:
-            language: Two-letter code; None where it is not known.
-        """
-        if self._knows(language):
-            return self.verifier.language_warning(language)
-        names = " and ".join(LANGUAGE_NAMES.get(one, one) for one in self.tuning.languages)
-        name = LANGUAGE_NAMES.get(language or "", language)
-        return f"the answer is in {name}, and {self.name} was tuned on {names}: not calibrated"
+    @cached_property
+    def _promise(self) -> "Promise | None":
+        return promise_of(self.tuning) if self.goes_first else None
+
+    @cached_property
+    def _limit(self) -> float:
+        limit = self.tuning.threshold
+        return limit if self._promise is None else _within(limit, self._promise)
+
+    def _warnings(self, texts: VerifiedTexts) -> list[str]:
+        """Say first that an answer is in a language that nobody labelled."""
+        warn, language, own = self.verifier.traits.warn, texts.language, []
+        if not self._knows(language):
+            names = " and ".join(LANGUAGE_NAMES.get(one, one) for one in self.tuning.languages)
+            name = LANGUAGE_NAMES.get(language or "", language)
+            own = [f"the answer is in {name}, and {self.name} was tuned on {names}: not calibrated"]
+            texts = replace(texts, language=None)
+        return own + list(warn(texts) if warn else ())
 
     def fingerprint(self) -> str:
         """Return a hash of the verifier and what labels say of it."""
@@ -97,7 +113,7 @@ class TunedVerifier(WrappedVerifier):
         return language is None or not known or language in known
 
     def _tuned(self, claim: Claim, verdict: Verdict) -> Verdict:
-        raw, own = verdict.support, self.verifier.threshold
+        raw, own = verdict.support, self.verifier.traits.threshold
         is_supported, reason = verdict.is_supported, verdict.reason
         # What was decided for another reason than the threshold is not the threshold's to change.
         if own is None or is_supported == (raw >= own):
@@ -107,7 +123,7 @@ class TunedVerifier(WrappedVerifier):
         ids = verdict.chunk_ids if is_supported else ()
         if is_supported != verdict.is_supported:
             words = _TUNED[has_russian(claim.text)]
-            reason = words.format(limit=self.threshold, reason=reason)
+            reason = words.format(limit=self._map(self._limit), reason=reason)
             if is_supported:
                 ids = tuple(dict.fromkeys(one.chunk_id for one in verdict.evidence))
         return replace(

@@ -1,9 +1,10 @@
 """Which verifier of a judge does a tuned file belong to? Its stage, if nothing changed since."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag_evals.core import Verifier, WrappedVerifier
+from rag_evals.core import Verifier, stages_in
 from rag_evals.errors import ConfigurationError
 from rag_evals.verify.cascade import CascadeVerifier
 
@@ -23,7 +24,7 @@ def with_tunings(verifier: Verifier, tunings: "Sequence[Tuning]", *, prompt: str
     Raises:
         ConfigurationError: One is of no stage here, or something changed since it was tuned.
     """
-    names = [stage.name for stage in verifier.stages]
+    names = [stage.name for stage in stages_in(verifier)]
     for one in tunings:
         if one.stage not in names:
             raise ConfigurationError(
@@ -36,20 +37,11 @@ def with_tunings(verifier: Verifier, tunings: "Sequence[Tuning]", *, prompt: str
 
 def described_stages(verifier: Verifier) -> list[dict[str, Any]]:
     """Say of each stage who it is, where it decides alone, and by which labels; for a manifest."""
-    stages = [_described(stage) for stage in verifier.stages]
-    untuned = _bands(verifier)
-    for stage, band in zip(stages, untuned, strict=False):
+    stages = [_described(stage) for stage in stages_in(verifier)]
+    for stage, band in zip(stages, verifier.traits.unsure, strict=False):
         if stage["tuned"] is None:
             stage["unsure"] = list(band)
     return stages
-
-
-def _bands(verifier: Verifier) -> list[tuple[float, float]]:
-    if isinstance(verifier, WrappedVerifier):
-        return _bands(verifier.verifier)
-    if not isinstance(verifier, CascadeVerifier):
-        return []
-    return [verifier.unsure, *_bands(verifier.then)]
 
 
 def _described(stage: Verifier) -> dict[str, Any]:
@@ -60,7 +52,7 @@ def _described(stage: Verifier) -> dict[str, Any]:
         "name": stage.name,
         "fingerprint": own.fingerprint(),
         "as_used": stage.fingerprint(),
-        "has_support": own.threshold is not None,
+        "has_support": own.traits.threshold is not None,
         "tuned": None
         if tuning is None
         else {
@@ -80,9 +72,9 @@ def _tuned(
     if isinstance(verifier, CascadeVerifier):
         first = _tuned(verifier.first, by_stage, prompt, before)
         if isinstance(first, TunedVerifier):
-            first = first.as_first()
+            first = replace(first, goes_first=True)
         then = _tuned(verifier.then, by_stage, prompt, (*before, first.fingerprint()))
-        return verifier.with_parts(first, then)
+        return replace(verifier, first=first, then=then)
     tuning = by_stage.get(verifier.name)
     if tuning is None:
         return verifier

@@ -22,7 +22,7 @@ from rag_evals import (
     tune,
     tune_cascade,
 )
-from rag_evals.core import Claim, Flow, Meter, Verdict, Verifier
+from rag_evals.core import Claim, Flow, Meter, Verdict, Verifier, VerifierTraits
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS
 from rag_evals.errors import (
     ConfigurationError,
@@ -35,22 +35,20 @@ from rag_evals.grading.drivers import drive
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.run import Run
 from rag_evals.verify import CascadeVerifier, Promise, TunedVerifier, Tuning
+from tests.conftest import PlainVerifier
 from tests.labelled import labelled_rows
 from tests.scripted import JudgeRequest, Script, ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]
 
 
-class Numbered(Verifier):
+class Numbered(PlainVerifier):
     """Gives each statement the support that stands at its end, as in "… 0.35."."""
 
     def __init__(self, name: str = "numbered", threshold: float = 0.5) -> None:
         self.name = name
         self._threshold = threshold
-
-    @property
-    def threshold(self) -> float:
-        return self._threshold
+        self.traits = VerifierTraits(threshold=threshold)
 
     def fingerprint(self) -> str:
         return f"{self.name} {self._threshold}"
@@ -354,7 +352,7 @@ def test_a_tuned_verifier_is_itself_one_stage() -> None:
 
     assert tuned.name == "numbered"
     assert tuned.fingerprint() != Numbered().fingerprint()
-    assert tuned.threshold == tuning.threshold_shown
+    assert tuned.traits.threshold == tuning.threshold_shown
 
 
 def test_a_decision_model_is_tuned_as_any_other(scripted: Start, tmp_path: Path) -> None:

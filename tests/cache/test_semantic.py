@@ -16,7 +16,7 @@ from rag_evals.cache.embed import EndpointEmbedder, LocalEmbedder, as_embedder, 
 from rag_evals.cache.equivalence import Equivalence
 from rag_evals.cache.semantic import cosine, pack_vector
 from rag_evals.cache.statements import StatementKey
-from rag_evals.core import Claim, Flow, Verdict, Verifier, VerifyCall, as_claims
+from rag_evals.core import Claim, Flow, Verdict, VerifyCall, as_claims
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.extract import SentenceExtractor
@@ -24,6 +24,7 @@ from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import HttpError, Script, ScriptedJudge
 from rag_evals.text import plain_form
 from rag_evals.verify import CascadeVerifier, LLMVerifier
+from tests.conftest import PlainVerifier
 
 Start = Callable[[Script], ScriptedJudge]
 VERDICT = Verdict(1.0, True, (0,), "said so", decided_by="judge")
@@ -31,7 +32,7 @@ CONTEXT = ["Revenue rose by 12% in 2020. The tower was completed in 1889."]
 DATA = Path(__file__).parent.parent / "data"
 
 
-class Thesaurus(Verifier):
+class Thesaurus(PlainVerifier):
     """Finds a statement in another when they differ only in words that it knows as one."""
 
     name = "thesaurus"

@@ -90,7 +90,7 @@ def test_lettucedetect_is_shown_the_question(form: str, premise: str, tmp_path: 
     own = [place for place, part in enumerate(encoded.sequence_ids(0)) if part == 1]
 
     assert verdict.support == pytest.approx(float(supported[own].min()), abs=1e-5)
-    assert checker.reads_question == (form != "spans")
+    assert checker.traits.reads_question == (form != "spans")
 
 
 def test_claims_that_need_two_chunks_get_them_joined(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_only_calibrated_verifiers_rank_answers() -> None:
     """Others say yes or no: the score itself ranks their answers."""
     cascade = CascadeVerifier(EmbeddedVerifier(), EmbeddedVerifier())
 
-    assert cascade.answer_support([0.9]) is None
+    assert cascade.traits.answer_support is None
 
 
 def test_runs_keep_the_ranking_and_agreement_ranks_by_it(tmp_path: Path) -> None:

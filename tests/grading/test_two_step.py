@@ -9,19 +9,19 @@ import pytest
 
 from rag_evals import Faithfulness, HHEMFaithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.catalog import grader_from_file, grader_named
-from rag_evals.core import Claim, Flow, Verdict, Verifier, VerifyCall
+from rag_evals.core import Claim, Flow, Verdict, VerifierTraits, VerifyCall
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading.extract import SentenceExtractor, StatementExtractor
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
-from tests.conftest import EIFFEL
+from tests.conftest import EIFFEL, PlainVerifier
 
 Start = Callable[[Script], ScriptedJudge]
 
 
-class Short(Verifier):
+class Short(PlainVerifier):
     """A verifier that loses a verdict, in a flow of its own."""
 
     name = "short"
@@ -110,11 +110,13 @@ def test_a_part_of_another_kind_is_refused(settings: dict[str, Any], message: st
 
 
 def test_what_would_stop_the_verifier_is_found_before_the_first_call(scripted: Start) -> None:
-    """A verifier may have `check()`; a run asks it first, and so does a grade."""
+    """A verifier may declare a check; a run asks it first, and so does a grade."""
+
+    def stop() -> None:
+        raise ConfigurationError("it is broken")
 
     class Broken(Short):
-        def check(self) -> None:
-            raise ConfigurationError("it is broken")
+        traits = VerifierTraits(check=stop)
 
     judge = scripted(None)
     grader = TwoStepFaithfulness.with_parts(verifier=Broken())

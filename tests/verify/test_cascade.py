@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
-from rag_evals.core import Claim, Flow, Meter, Verdict, Verifier, as_claims
+from rag_evals.core import Claim, Flow, Meter, Verdict, as_claims
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading.drivers import drive
@@ -21,6 +21,7 @@ from rag_evals.verify import (
     verifier_from_string,
     with_options,
 )
+from tests.conftest import PlainVerifier
 
 Start = Callable[[Script], ScriptedJudge]
 
@@ -30,7 +31,7 @@ ROW: dict[str, Any] = {
 }
 
 
-class Fixed(Verifier):
+class Fixed(PlainVerifier):
     """Gives each statement the support that stands in it."""
 
     def __init__(self, name: str) -> None:

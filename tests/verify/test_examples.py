@@ -7,7 +7,7 @@ import pytest
 
 from rag_evals import TwoStepFaithfulness
 from rag_evals.base import ContextEvaluation
-from rag_evals.core import JudgeCall, Sample, as_claims
+from rag_evals.core import JudgeCall, Sample, VerifierChanges, as_claims
 from rag_evals.errors import PromptError
 from rag_evals.grading import StatementExtractor
 from rag_evals.prompt import shipped_languages
@@ -70,7 +70,7 @@ def test_examples_of_ones_own_replace_those_of_the_verifier() -> None:
     assert shown.count('{"verdicts":[') == 1
     fingerprints = {v.fingerprint() for v in (own, LLMVerifier(), LLMVerifier(examples=[]))}
     assert len(fingerprints) == 3
-    assert own.in_language("ru").fingerprint() not in fingerprints
+    assert own.adapt(VerifierChanges(language="ru")).fingerprint() not in fingerprints
 
 
 def test_examples_of_ones_own_follow_those_of_the_extractor() -> None:

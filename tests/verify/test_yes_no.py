@@ -103,7 +103,7 @@ def test_granite_guardian_is_asked_for_the_risk(
 
     assert verdict.support == pytest.approx(0.97)
     assert verdict.chunk_ids == (0,)
-    assert verifier.reads_question == ("user" in roles)
+    assert verifier.traits.reads_question == ("user" in roles)
     assert [message["role"] for message in request.messages] == roles
     for name, value in body.items():
         assert request.body[name] == value
@@ -191,7 +191,7 @@ def test_the_string_sets_form_and_threshold() -> None:
     assert isinstance(verifier, YesNoVerifier)
     assert (verifier.form, verifier.threshold) == ("granite-guardian-3.3", 0.7)
     assert verifier.fingerprint() != YesNoVerifier("openai/guard").fingerprint()
-    assert verifier.calls_for(3) == 3
+    assert verifier.traits.calls_for(3) == 3
     with pytest.raises(UnknownNameError, match="no form of a yes/no question 'chat'; there are"):
         read_judge("yes-no:openai/m?form=chat")
     with pytest.raises(ConfigurationError, match="names no model; expected 'yes-no:openai/MODEL'"):

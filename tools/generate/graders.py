@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from rag_evals import verify
 from rag_evals.catalog import GRADERS, PROMPTED
-from rag_evals.core import Verifier
 from rag_evals.grading import Grader
 
 
@@ -87,7 +86,7 @@ def with_verifiers(page: str) -> str:
     for name in sorted(verify.__all__):
         value = getattr(verify, name)
         entry = f"::: rag_evals.verify.{name}\n"
-        if isclass(value) and issubclass(value, Verifier) and entry not in page:
+        if isclass(value) and hasattr(value, "adapt") and entry not in page:
             following = "::: rag_evals.core.Verdict\n"
             page = page.replace(following, f"{entry}\n{following}", 1)
     return page

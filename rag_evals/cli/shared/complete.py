@@ -9,14 +9,12 @@ from rag_evals.catalog import GRADERS
 from rag_evals.dataset import PRESETS
 from rag_evals.judge import PROVIDERS
 from rag_evals.prompt import Prompt, shipped_languages, shipped_names
-from rag_evals.verify import EMBEDDED
+from rag_evals.verify import EMBEDDED, KINDS
 
 _OTHER_JUDGES: Mapping[str, str] = {
     EMBEDDED: "on this machine, without a key",
     f"{EMBEDDED}@strict": "the same, harder to please",
-    "hf:": "a classifier, such as hf:vectara/hallucination_evaluation_model",
-    "yes-no:": "a yes/no checker, such as yes-no:openai/bespokelabs/Bespoke-MiniCheck-7B",
-    "decisions:": "a decision model, such as decisions:openai/MODEL",
+    **{prefix: f"{one.what}, such as {one.example}" for prefix, one in KINDS.items() if one.what},
 }
 
 Offered = list[tuple[str, str]]

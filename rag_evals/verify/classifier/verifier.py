@@ -16,7 +16,8 @@ from rag_evals.core import (
     Evidence,
     Flow,
     Verdict,
-    Verifier,
+    VerifierChanges,
+    VerifierTraits,
     VerifyCall,
     as_claims,
     fingerprint,
@@ -41,7 +42,7 @@ _DEVICE = re.compile(r"cpu|auto|mps|cuda(?::\d+)?")
 _VERSION = 3
 
 
-class ClassifierVerifier(Verifier):
+class ClassifierVerifier:
     """Decides statements with an NLI, consistency or hallucination classifier; needs no judge.
 
     Models that are known (`rag_evals.verify.classifier.KNOWN`) are asked as their makers do; any
@@ -104,19 +105,23 @@ class ClassifierVerifier(Verifier):
         self.local_files_only = local_files_only
         self.label_map = _checked_labels(label_map)
         self._window = known.max_length
-        self._threshold = require_fraction(
+        self.threshold = require_fraction(
             "threshold", known.threshold if threshold is None else threshold
         )
 
     @property
-    def threshold(self) -> float:
-        """Support from which a statement counts as supported, 0 to 1."""
-        return self._threshold
+    def traits(self) -> VerifierTraits:
+        """It needs its libraries; some models are shown what was asked."""
+        return VerifierTraits(
+            reads_question=self.form in READS_QUESTION,
+            threshold=self.threshold,
+            check=self._check,
+        )
 
-    @property
-    def reads_question(self) -> bool:
-        """True for models that are shown what was asked."""
-        return self.form in READS_QUESTION
+    def adapt(self, changes: VerifierChanges) -> "ClassifierVerifier":
+        """Return itself: no change means anything to it."""
+        del changes
+        return self
 
     def fingerprint(self) -> str:
         """Return a hash of weights, windows, labels and threshold: what can change a verdict."""
@@ -128,7 +133,7 @@ class ClassifierVerifier(Verifier):
         """Name the weights: a hash of the folder's files, or the model's commit on the hub."""
         return weights_identity(self.model, self.revision, local_files_only=self.local_files_only)
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Look for the libraries and the device; the model itself is loaded when first used.
 
         Raises:
