@@ -13,6 +13,7 @@ import pytest
 
 from rag_evals.cli.main import run
 from rag_evals.core import VerifierChanges, VerifierTraits
+from rag_evals.judge.clients.build import close_sync_clients
 from rag_evals.judge.pace.retry import Waits
 from tests.scripted import Script, ScriptedJudge
 
@@ -83,6 +84,13 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     waits = Waits(first=0.001, pause=0.001, first_poll=0.001, longest_poll=0.01)
     monkeypatch.setattr("rag_evals.judge.pace.retry.WAITS", waits)
+
+
+@pytest.fixture(autouse=True)
+def no_connection_left() -> Iterator[None]:
+    """Close what judge strings have become: an open connection can fail whichever test is next."""
+    yield
+    close_sync_clients()
 
 
 @pytest.fixture(autouse=True)

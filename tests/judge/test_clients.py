@@ -319,6 +319,21 @@ def test_a_client_of_openai_itself_is_wrapped(scripted: Start, kind: str) -> Non
     assert formats == ["json_schema"] * 2
 
 
+def test_a_process_that_ends_leaves_no_connection(scripted: Start) -> None:
+    """The client of a string is kept for the next grading, and closed with the program."""
+    scripted(GOOD)
+    program = (
+        "import rag_evals as r\n"
+        "r.Faithfulness.grade(answer='a', context=['c'], client='openai/m')\n"
+        "print('graded')\n"
+    )
+    command = [sys.executable, "-X", "dev", "-W", "always::ResourceWarning", "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert ended.stdout == "graded\n"
+    assert "unclosed" not in ended.stderr
+
+
 def test_a_session_closes_what_it_made(scripted: Start) -> None:
     """A client made for one run leaves no connection behind."""
     scripted(GOOD)

@@ -7,12 +7,12 @@ import instructor
 import openai
 import pytest
 
-from rag_evals import Faithfulness, errors, evaluate
+from rag_evals import Faithfulness, Run, aevaluate, errors
 from rag_evals.testing import Answer, HttpError, JudgeRequest, ScriptedJudge
 from tests.conftest import EIFFEL, statement
 
 GOOD = {"statements": [statement()]}
-WAYS = ["agrade", "evaluate"]
+WAYS = ["agrade", "aevaluate"]
 
 
 def graded(way: str, url: str) -> float | None:
@@ -20,14 +20,18 @@ def graded(way: str, url: str) -> float | None:
 
     async def ask() -> float | None:
         async with openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0) as sdk:
-            client = instructor.from_openai(sdk, mode=instructor.Mode.JSON_SCHEMA)
-            result = await Faithfulness.agrade(**EIFFEL, client=client, model="m", timeout=30)
-            return result.score
+            if way == "agrade":
+                client = instructor.from_openai(sdk, mode=instructor.Mode.JSON_SCHEMA)
+                result = await Faithfulness.agrade(**EIFFEL, client=client, model="m", timeout=30)
+                return result.score
+            run = await aevaluate([EIFFEL], client=sdk, model="m", max_failures=1, timeout=30)
+            return of_run(run)
 
-    if way == "agrade":
-        return asyncio.run(ask())
-    own = openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0)
-    run = evaluate([EIFFEL], client=own, model="m", progress=False, max_failures="100%", timeout=30)
+    return asyncio.run(ask())
+
+
+def of_run(run: Run) -> float | None:
+    """Return the score of a run's row, or raise its error."""
     error = run.outcomes[0].error
     if error is not None:
         raise getattr(errors, error.type)(error.message)

@@ -1,5 +1,6 @@
 """How does "openai/gpt-4o-mini" become a client? The only place that builds one."""
 
+import atexit
 import os
 import re
 import threading
@@ -23,6 +24,7 @@ from rag_evals.judge.clients.user_clients import (
     Client,
     build_reply_types,
     close_client,
+    close_sync_client,
     is_async,
 )
 from rag_evals.judge.wire.ask import (
@@ -157,6 +159,15 @@ def client_judge(
         return AsyncInstructorJudge(client, settings)
     build_reply_types(client)
     return InstructorJudge(client, settings)
+
+
+@atexit.register
+def close_sync_clients() -> None:
+    """Close the clients that strings have become outside runs; a later call makes them again."""
+    with _lock:
+        for built in _sync_clients.values():
+            close_sync_client(built.client)
+        _sync_clients.clear()
 
 
 def model_of(client: Client) -> str | None:

@@ -7,6 +7,7 @@ import inspect
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
 from weakref import WeakKeyDictionary
@@ -182,13 +183,22 @@ async def close_client(client: Any) -> None:
             _log.debug("closing %s failed: %r", client, error)
 
 
+def close_sync_client(client: Any) -> None:
+    """Close a sync client's connections; as `close_client`."""
+    for close in _closers_of(getattr(client, "client", None)):
+        if not inspect.iscoroutinefunction(close):
+            with suppress(Exception):
+                close()
+
+
 def _closers_of(sdk: Any) -> Iterator[Callable[[], Any]]:
     """Find what closes a provider's client: each SDK has another place for it."""
     # Gemini's client has an async half; Cohere's and Mistral's keep an HTTP client.
+    inside = _inside(sdk, "_client_wrapper.httpx_client.httpx_client")
     places = (
         (sdk, "close"),
         (getattr(sdk, "aio", None), "aclose"),
-        (_inside(sdk, "_client_wrapper.httpx_client.httpx_client"), "aclose"),
+        (inside, "aclose" if hasattr(inside, "aclose") else "close"),
         (_inside(sdk, "sdk_configuration.client"), "close"),
         (_inside(sdk, "sdk_configuration.async_client"), "aclose"),
     )
