@@ -18,7 +18,7 @@ from rag_evals.text.lexicon import named_groups_in
 from rag_evals.text.word_forms import (
     COUNTRY,
     MARKS_AROUND,
-    MOST_KNOWN,
+    TextTable,
     Word,
     is_stop_word,
     may_hold_spaced_number,
@@ -310,7 +310,6 @@ def _is_small(sequence: list[Word], position: int) -> bool:
     return sequence[position].low in _ADDENDS
 
 
-_LONGEST_PIECE = 48
 _MOST_WORDS = 2
 # Among the keys of a piece, what it does to its sentence; no word has such a key.
 _NOT_PLAIN, _IS_NUMBER, _AFTER_NUMBERS = "\n", "\n#", "\n>"
@@ -343,29 +342,16 @@ def plain_keys(text: str, value: T, *, most_words: int) -> dict[str, T] | None:
     return keys
 
 
-class _Keys(dict[str, tuple[str, ...]]):
-    """Keys by piece; emptied when full, like the words."""
-
-    def __missing__(self, piece: str) -> tuple[str, ...]:
-        bare = piece.strip(MARKS_AROUND)
-        if not (bare.isascii() and bare.isalpha()):
-            keys = _keys_of(piece)
-        elif bare == piece:
-            keys = _keys_of_word(piece)
-        else:
-            keys = self[bare]
-        if len(piece) <= _LONGEST_PIECE:
-            if len(self) >= MOST_KNOWN:
-                self.clear()
-            self[piece] = keys
-        return keys
-
-
-_KEYS = _Keys()
+def _keys_of(piece: str) -> tuple[str, ...]:
+    """Return the keys of a piece of text without white space, and what it does to its sentence."""
+    bare = piece.strip(MARKS_AROUND)
+    if not (bare.isascii() and bare.isalpha()):
+        return _keys_of_words(piece)
+    return _keys_of_word(piece) if bare == piece else _KEYS[bare]
 
 
 def _keys_of_word(token: str) -> tuple[str, ...]:
-    """Return what `_keys_of` does, for a word of ASCII letters; nearly all new pieces are such."""
+    """Do what `_keys_of_words` does for a word of ASCII letters; nearly all new pieces are such."""
     low = token.lower()
     if _is_number_word(low):
         return (_NOT_PLAIN,)
@@ -375,7 +361,7 @@ def _keys_of_word(token: str) -> tuple[str, ...]:
     return (_AFTER_NUMBERS, key) if low in _READ_AFTER else (key,)
 
 
-def _keys_of(piece: str) -> tuple[str, ...]:
+def _keys_of_words(piece: str) -> tuple[str, ...]:
     found = words_of_pieces(piece)
     if len(found) > _MOST_WORDS or any(_is_number_word(word.low) for word in found):
         return (_NOT_PLAIN,)
@@ -386,3 +372,6 @@ def _keys_of(piece: str) -> tuple[str, ...]:
         is_read_alone = len(numbers) == 1 and not after and not _may_hold_date(piece)
         return (_IS_NUMBER, *keys) if is_read_alone else (_NOT_PLAIN,)
     return (_AFTER_NUMBERS, *keys) if after else tuple(keys)
+
+
+_KEYS = TextTable(_keys_of)

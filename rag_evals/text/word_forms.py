@@ -6,13 +6,15 @@ A word becomes a `Word`: its surface, a key under which inflected forms meet ("w
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Literal
+from typing import Literal, TypeVar
 
 from rag_evals.text.lexicon import groups_in, lines_in, named_groups_in, words_in
 
+T = TypeVar("T")
 Kind = Literal["stop", "word", "number", "unit"]
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff"
@@ -45,8 +47,8 @@ _CANONICAL: dict[str, str] = {}
 for _key_of_forms, *_forms in map(str.split, lines_in("forms")):
     for _form in _forms:
         _CANONICAL.setdefault(_form, _key_of_forms)
-MOST_KNOWN = 1 << 14
-"""Entries of a table of words or pieces, at most: a few megabytes, and most words of a language."""
+# Entries of a table: a few megabytes, and most words of a language.
+_MOST_KNOWN = 1 << 14
 
 _VOWEL = re.compile("[aeiouy]")
 _UNITS_OF_SIGN = {
@@ -194,43 +196,38 @@ def synonyms() -> dict[str, frozenset[str]]:
     return {key: frozenset(others - {key}) for key, others in table.items()}
 
 
-class _WordTable(dict[str, Word]):
-    """Words by token; emptied when full, so that no text makes it grow without bound."""
+class TextTable(dict[str, T]):
+    """What is made of a short text, kept; emptied when full, so that it never grows without bound.
 
-    def __missing__(self, token: str) -> Word:
-        # Keys of very long tokens are cut and not kept: the table must not hold megabytes.
-        if len(token) > _LONGEST_WORD:
-            return _analyse(token[:_LONGEST_WORD])
-        if len(self) >= MOST_KNOWN:
-            self.clear()
-        word = self[token] = _analyse(token)
-        return word
+    It is looked up in C, and most words were seen before.
+    """
 
+    def __init__(self, make: Callable[[str], T]) -> None:
+        super().__init__()
+        self._make = make
 
-class _Pieces(dict[str, tuple[Word, ...]]):
-    """The words of a piece of text without white space; emptied when full, like the words."""
-
-    def __missing__(self, piece: str) -> tuple[Word, ...]:
-        bare = piece.strip(MARKS_AROUND)
-        if not (bare.isascii() and bare.isalpha()):
-            found = tuple(map(_WORDS.__getitem__, _TOKEN.findall(piece)))
-        elif bare == piece:
-            found = (_WORDS[piece],)
-        else:
-            # "word" and "word," share one tuple: fewer objects for the collector to visit.
-            found = self[bare]
-        if len(piece) <= _LONGEST_WORD:
-            if len(self) >= MOST_KNOWN:
+    def __missing__(self, text: str) -> T:
+        made = self._make(text)
+        # What is long is not kept: the table must not hold megabytes.
+        if len(text) <= _LONGEST_WORD:
+            if len(self) >= _MOST_KNOWN:
                 self.clear()
-            self[piece] = found
-        return found
+            self[text] = made
+        return made
 
 
-_WORDS = _WordTable()
-_PIECES = _Pieces()
+def _words_of_piece(piece: str) -> tuple[Word, ...]:
+    """Return the words of a piece of text without white space."""
+    bare = piece.strip(MARKS_AROUND)
+    if not (bare.isascii() and bare.isalpha()):
+        return tuple(map(_WORDS.__getitem__, _TOKEN.findall(piece)))
+    # "word" and "word," share one tuple: fewer objects for the collector to visit.
+    return (_WORDS[piece],) if bare == piece else _PIECES[bare]
 
 
 def _analyse(token: str) -> Word:
+    # Keys of very long tokens are cut.
+    token = token[:_LONGEST_WORD]
     if token.isascii() and token.isalpha() and token != COUNTRY:
         # As below, for nearly all words of an English text.
         low = token.lower()
@@ -250,6 +247,10 @@ def _analyse(token: str) -> Word:
     low = plain.lower().replace("ё", "е")
     kind = "stop" if low in _STOP_WORDS else "word"
     return Word(token, _key(low), kind, first.isupper(), low, MARKS.get(low, 0))
+
+
+_WORDS = TextTable(_analyse)
+_PIECES = TextTable(_words_of_piece)
 
 
 def _plain_key(low: str) -> str:

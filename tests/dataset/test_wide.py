@@ -1,42 +1,14 @@
 """Reading takes work in proportion to the data, however wide its lines and rows are."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 from rag_evals.dataset import ColumnMap, FileData, read_rows
-
-# Methods that look at all of the text or list that they are called on.
-_READS_ALL = frozenset(
-    "count find index lower casefold removeprefix replace split splitlines strip".split()
-)
-
-
-def items_read(work: Callable[[], object]) -> int:
-    """Count the characters and list items that methods written in C look at."""
-    total = 0
-
-    def count(_: object, event: str, called: Any) -> None:
-        nonlocal total
-        owner = getattr(called, "__self__", None)
-        if (
-            event == "c_call"
-            and called.__name__ in _READS_ALL
-            and isinstance(owner, str | list | tuple)
-        ):
-            total += len(owner)
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return total
+from tests.work import work_of
 
 
 def one_wide_line(length: int) -> Path:
@@ -61,9 +33,7 @@ def test_a_wide_line_of_utf16_is_read_once() -> None:
     """Four times the characters in one line take four times the work, not sixteen times."""
     short, wide = one_wide_line(2**21), one_wide_line(2**23)
 
-    assert items_read(lambda: list(read_rows(wide))) < 5 * items_read(
-        lambda: list(read_rows(short))
-    )
+    assert work_of(lambda: list(read_rows(wide))) < 5 * work_of(lambda: list(read_rows(short)))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -74,4 +44,4 @@ def test_many_columns_are_read_once(suffix: str) -> None:
         data = FileData(many_columns(count, suffix), ColumnMap(), frozenset({"answer"}))
         return data.check
 
-    assert items_read(read(4_000)) < 5 * items_read(read(1_000))
+    assert work_of(read(4_000)) < 5 * work_of(read(1_000))

@@ -1,7 +1,5 @@
 """Whatever an answer and its chunks hold, the embedded judge ends in a named outcome."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,11 +52,8 @@ def check_outcome(answer: str, chunks: list[str]) -> None:
 @given(ANY_TEXT, st.lists(ANY_TEXT, max_size=3))
 def test_any_answer_ends_in_verdicts_or_a_named_outcome(answer: str, chunks: list[str]) -> None:
     """No answer raises; the same words in capitals, or turned round, raise no more."""
-    began = time.process_time()
     check_outcome(answer, chunks)
     check_outcome(answer.upper(), [answer.title(), answer])
-
-    assert time.process_time() - began < 30
 
 
 @given(st.lists(ANY_TEXT, max_size=3), st.lists(ANY_TEXT, max_size=3))

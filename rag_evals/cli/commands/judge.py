@@ -202,7 +202,7 @@ def calibrate(
     [bold]Examples[/bold]
 
       rag-evals judge calibrate --data labelled.jsonl
-      rag-evals judge calibrate --data labelled.jsonl --prompt my_strict.jinja
+      rag-evals judge calibrate --data labelled.jsonl --judge openai/gpt-5 --prompt my_strict.jinja
     """
     measured = analysis.calibrate(
         data,
