@@ -110,7 +110,7 @@ def test_findings_show_in_every_place(graded: Run, capsys: pytest.CaptureFixture
     page = {row.sample_id: row for row in rows_of(report_html(stored))}
     table = {row["sample_id"]: row for row in csv.DictReader(io.StringIO(report_csv(stored)))}
     markdown = report_markdown(stored)
-    show_run(graded, graded.outcomes)
+    show_run(graded)
     terminal = "".join(capsys.readouterr().out.split())
     for outcome in graded.outcomes:
         verdicts = [one.verdict for one in outcome.findings]

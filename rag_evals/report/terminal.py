@@ -1,8 +1,7 @@
 """How is a run shown in a terminal? The rows to look at, then the numbers."""
 
 import json
-from bisect import insort
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from rich.table import Table
@@ -14,45 +13,13 @@ from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.run import GraderSummary, Outcome, Run, stage_numbers
 
 _MAX_CELL_CHARS = 300
-
-
-class WorstRows:
-    """The rows of a run to look at first; the others are let go as they come.
-
-    Attributes:
-        outcomes: Failed ones first, then the lowest scores, then what is not scorable.
-    """
-
-    def __init__(self, most: int, graders: Sequence[str]) -> None:
-        """Begin with none.
-
-        Args:
-            most: How many are held.
-            graders: Names of the graders, in the order in which they show one row.
-        """
-        self.outcomes: list[Outcome] = []
-        self._most = most
-        self._places = {name: place for place, name in enumerate(graders)}
-
-    def add(self, outcome: Outcome) -> None:
-        """Take an outcome in, as far as it is worse than others; they come in any order."""
-        insort(self.outcomes, outcome, key=self._rank)
-        del self.outcomes[self._most :]
-
-    def begin(self) -> Callable[[Outcome], None]:
-        """Begin anew, with none, and return what takes outcomes in."""
-        self.outcomes.clear()
-        return self.add
-
-    def _rank(self, outcome: Outcome) -> tuple[int, float, int, int]:
-        kind = {"failed": 0, "scored": 1, "not_scorable": 2}[outcome.status]
-        return kind, outcome.score or 0.0, outcome.index, self._places[outcome.grader]
+_ROWS_SHOWN = 20
 
 
 def show_run(
     run: Run,
-    shown: Sequence[Outcome],
     *,
+    rows: int = _ROWS_SHOWN,
     count: Mapping[str, float] | None = None,
     language: str = "en",
 ) -> None:
@@ -60,11 +27,11 @@ def show_run(
 
     Args:
         run: What to show.
-        shown: Those of its outcomes that the table has, in order.
+        rows: The table has so many outcomes at most, those to look at first.
         count: Numbers for reasons of rows without a score.
         language: Of the reader: "en" or "ru".
     """
-    say, summary = phrases(language), run.summary()
+    say, summary, shown = phrases(language), run.summary(), run.lowest(rows)
     show_table(_table(shown, say, several_graders=len(summary.graders) > 1))
     left_out = sum(each.total for each in summary.graders.values()) - len(shown)
     if left_out:

@@ -36,6 +36,7 @@ from rag_evals.run.outcome_rows import outcome_schema
 from rag_evals.run.plan import Graders, Plan, default_folders, make_plan
 from rag_evals.run.plots import plot_calibration, plot_differences
 from rag_evals.run.progress import Progress, Report, reporting
+from rag_evals.run.record.reading import Record
 from rag_evals.run.repeats import RepeatNumbers
 from rag_evals.run.results import StoredResult
 from rag_evals.run.run import Run, load_run
@@ -52,7 +53,6 @@ from rag_evals.run.samples import StoredSample
 from rag_evals.run.session import AsyncGradingSession, GradingSession, session_of
 from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions, StopRule
 from rag_evals.run.stages import stage_numbers
-from rag_evals.run.store import Record
 from rag_evals.run.stream import astream, stream
 from rag_evals.run.summary import GraderSummary, Summary
 from rag_evals.run.table_grader import TableGrader

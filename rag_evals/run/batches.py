@@ -5,7 +5,7 @@ is sent; once that has come, the next round gets further, until no row is pendin
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass, replace
 from itertools import count
@@ -27,7 +27,6 @@ from rag_evals.run.loop import runner_of
 from rag_evals.run.plan import Plan
 from rag_evals.run.progress import Report
 from rag_evals.run.run import Run
-from rag_evals.run.runner import OnOutcome
 from rag_evals.run.session import session_of
 from rag_evals.run.store import MANIFEST, RunStore, read_manifest, require_same_run
 
@@ -58,7 +57,6 @@ async def aexecute_batches(
     out: Path,
     tell: Tell,
     progress: Report | bool | None = None,
-    on_outcome: Callable[[], OnOutcome] | None = None,
     command: str | None = None,
 ) -> Run:
     """Carry out a plan by batches, as far as replies have come.
@@ -69,8 +67,6 @@ async def aexecute_batches(
         out: The run folder; a run that is there is gone on with.
         tell: Is told where the batches stand.
         progress: As for `evaluate`.
-        on_outcome: Returns, for each round, what is called with its outcomes, those of earlier
-            rounds among them.
         command: Options of the command that begins the batches, as JSON; None leaves them.
 
     Raises:
@@ -90,7 +86,7 @@ async def aexecute_batches(
         if steps.take:
             take_results(table, tell, again=steps.again)
         while True:
-            run = await _round(plan, table, steps, out, progress, on_outcome)
+            run = await _round(plan, table, steps, out, progress)
             if steps.send:
                 send_parts(table, tell)
             if not (steps.wait and run.summary().pending):
@@ -123,23 +119,15 @@ async def _round(
     steps: BatchSteps,
     out: Path,
     progress: Report | bool | None,
-    on_outcome: Callable[[], OnOutcome] | None,
 ) -> Run:
     table.drop_written()
     answers = RoundAnswers(table, max_requests=steps.max_requests)
-    opened = runner_of(
-        plan,
-        out=out,
-        progress=progress,
-        keep=False,
-        results=on_outcome is not None,  # of an earlier round
-        opened=session_of(plan, answers),
-    )
-    take = (lambda _: None) if on_outcome is None else on_outcome()
+    session = session_of(plan, answers)
+    opened = runner_of(plan, out=out, progress=progress, opened=session)
     with answers.writing():
         async with opened as runner, aclosing(runner.outcomes()) as outcomes:
-            async for outcome in outcomes:
-                take(outcome)
+            async for _ in outcomes:
+                pass
             return runner.finished()
 
 

@@ -108,8 +108,9 @@ class EarlyStop:
         self._counted = dict.fromkeys(graders, 0)
 
     @classmethod
-    def of_plan(cls, rule: StopRule, plan: Plan) -> "EarlyStop":
+    def of_plan(cls, rule: StopRule, plan: Plan, lost_usd: float = 0.0) -> "EarlyStop":
         """Watch the rows of a plan."""
+        del lost_usd
         assert plan.rows is not None, "only rows that can be counted are drawn"
         names = [grader.name for grader in plan.graders]
         return cls(rule, plan.rows, names, ahead=2 * plan.settings.session.concurrency)

@@ -39,7 +39,7 @@ class LineLog:
         self.path = path
         self._file: int | None = None
         self._size = 0
-        self._digest: hashlib._Hash | None = None
+        self._digest = hashlib.sha256()
 
     def __enter__(self) -> Self:
         """Cut off a last line that was torn by a kill, and open the file."""
@@ -68,8 +68,7 @@ class LineLog:
         assert self._file is not None, "the file is not open"
         begins = self._size
         self._size += len(line)
-        if self._digest is not None:
-            self._digest.update(line)
+        self._digest.update(line)
         # One write call, so that a kill leaves a whole line or a torn last one, never a mix.
         while line:
             line = line[os.write(self._file, line) :]
@@ -92,9 +91,14 @@ class LineLog:
         return first
 
     @property
-    def written(self) -> Written | None:
-        """How far it was written; None where nobody asked to follow it."""
-        return None if self._digest is None else Written(self._size, self._digest.hexdigest())
+    def size(self) -> int:
+        """Bytes in the file."""
+        return self._size
+
+    @property
+    def written(self) -> Written:
+        """How far it was written; `follow` must have been called for a file that was there."""
+        return Written(self._size, self._digest.hexdigest())
 
 
 def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
@@ -107,13 +111,13 @@ def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
     Raises:
         DataError: A line holds something else, with the number of the line.
     """
-    return (value for _, value in placed_lines(path, read))
+    return (value for *_, value in placed_lines(path, read))
 
 
 def placed_lines(
     path: Path, read: Callable[[bytes], T], begins: int = 0
-) -> Iterator[tuple[int, T]]:
-    """Read the lines with the byte at which each begins; else as `read_lines`.
+) -> Iterator[tuple[int, int, T]]:
+    """Read the lines with the bytes at which each begins and ends; else as `read_lines`.
 
     Args:
         path: As for `read_lines`.
@@ -128,7 +132,7 @@ def placed_lines(
             for line in _whole_lines(file, path):
                 if not line.isspace():
                     try:
-                        yield begins, read(line)
+                        yield begins, begins + len(line), read(line)
                     except ValueError as error:
                         raise _not_read(file, path, begins, error) from error
                 begins += len(line)
@@ -163,6 +167,20 @@ def fault_of(error: ValueError) -> str:
     return f"{place}: {fault['msg']}" if place else fault["msg"]
 
 
+def hash_beginning(path: Path, size: int) -> str:
+    """Return the hash of the first bytes of a file, of fewer where it has no more.
+
+    Args:
+        path: The file; one that is not there is empty.
+        size: So many bytes.
+    """
+    digest = hashlib.sha256()
+    if size and path.exists():
+        with path.open("rb", buffering=0) as file:
+            _hash_bytes(file, digest, size)
+    return digest.hexdigest()
+
+
 def read_line_at(file: IO[bytes], path: Path, begins: int, read: Callable[[bytes], T]) -> T:
     """Read one line again; else as `read_lines`.
 
@@ -177,15 +195,6 @@ def read_line_at(file: IO[bytes], path: Path, begins: int, read: Callable[[bytes
         return read(file.readline(_MAX_LINE_BYTES))
     except ValueError as error:
         raise _not_read(file, path, begins, error) from error
-
-
-def lines_about(path: Path) -> int:
-    """Guess how many lines a file has, by its size and its first lines."""
-    if not path.exists():
-        return 0
-    with path.open("rb") as file:
-        first = file.read(_BLOCK_BYTES)
-        return first.count(b"\n") * file.seek(0, os.SEEK_END) // max(len(first), 1)
 
 
 def _line_ends(file: IO[bytes], up_to: int) -> Iterator[int]:

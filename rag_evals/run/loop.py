@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from rag_evals.dataset import FileData, NumberedSample
 from rag_evals.errors import PendingError, TooManyFailuresError
 from rag_evals.grading import Grader
 from rag_evals.run.collector import settled_heap
-from rag_evals.run.earlier_outcomes import Taken, opened_earlier
+from rag_evals.run.earlier import EarlierOutcomes
 from rag_evals.run.in_flight import UntilOneEnded, in_flight
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import Plan
@@ -31,9 +30,8 @@ async def runner_of(
     *,
     out: str | Path | None,
     progress: Report | bool | None,
-    keep: bool,
-    results: bool,
-    lowest: int | None = None,
+    yields_earlier: bool = False,
+    holds: bool = True,
     opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None,
 ) -> "AsyncIterator[Runner]":
     """Open all that a run needs, its folder last; arguments as for `evaluate`.
@@ -42,10 +40,8 @@ async def runner_of(
         plan: What is graded.
         out: As for `evaluate`.
         progress: As for `evaluate`.
-        keep: Hold the outcomes in memory.
-        results: Outcomes are needed with their results, also those of an earlier run.
-        lowest: How many outcomes of an earlier run are asked for, those with the lowest scores;
-            None for all.
+        yields_earlier: Outcomes of earlier starts are yielded too, with their results.
+        holds: Without a folder, the outcomes are held in memory.
         opened: Opens the session that grades the rows; None for that of the plan.
     """
     folder = None if out is None else Path(out)
@@ -60,9 +56,8 @@ async def runner_of(
         stack.enter_context(settled_heap())
         if store is not None and isinstance(plan.data, FileData) and plan.data.kept_check:
             store.keep_check(plan.data.kept_check)
-        if keep:
-            lowest = None
-        yield Runner(plan, session, store, report, keep=keep, results=results, lowest=lowest)
+        holds = holds and folder is None
+        yield Runner(plan, session, store, report, yields_earlier=yields_earlier, holds=holds)
 
 
 class Runner:
@@ -75,36 +70,33 @@ class Runner:
         store: RunStore | None,
         report: Report,
         *,
-        keep: bool,
-        results: bool,
-        lowest: int | None,
+        yields_earlier: bool,
+        holds: bool,
     ) -> None:
         self._plan = plan
         self._session = session
         self._store = store
         self._report = report
-        self._keep = keep
+        self._yields_earlier = yields_earlier
+        self._holds = holds
         self._began = time.monotonic()
-        self._done = self._graded = 0
-        self._refusals = Refusals()
-        self._checkpoint, self._ended, self._earlier = opened_earlier(
-            plan, store, session.fingerprint, self._refusals, keep=results, lowest=lowest
-        )
-        # All rows were read: what was not taken is of rows that the data has no more.
-        self._is_complete = False
-        # How many gradings of a row have not ended, of those that have begun.
-        self._under_way: Counter[int] = Counter()
+        self._graded = 0
+        fingerprints = {each.name: session.fingerprint(each.name) for each in plan.graders}
+        self._earlier = None if store is None else EarlierOutcomes(plan, store, fingerprints)
+        self._refusals = Refusals(self._earlier)
         self._outcomes: list[Outcome] = []
+        self._samples: dict[str, StoredSample] = {}
         # In the summary, and not yet handed on.
         self._counted: dict[int, Outcome] = {}
-        self._samples: dict[str, StoredSample] = {}
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
-        self._policy = plan.policy(plan)
+        lost = 0.0 if self._earlier is None else self._earlier.lost_usd
+        self._policy = plan.policy(plan, lost)
         # What the policy says in the end, as the manifest has it.
         self.notes: Mapping[str, Any] = {}
-        if self._ended is not None:
-            self._ended.fill(self._summary)
-            self._done = self._ended.count
+        self._done = 0
+        if self._earlier is not None:
+            self._earlier.fill(self._summary)
+            self._done = self._earlier.done
 
     async def outcomes(self) -> AsyncGenerator[Outcome]:
         """Grade, and yield each outcome once it is kept; those of an earlier run as they come up.
@@ -131,7 +123,7 @@ class Runner:
             error.run = self.finished()
             raise
         finally:
-            self._save(at_the_end=True)
+            self._check_data(at_the_end=True)
             waits.cancel()
             await asyncio.gather(waits, return_exceptions=True)
 
@@ -148,14 +140,11 @@ class Runner:
         """
         if isinstance(self._plan.data, FileData):
             self._plan.data.require_unchanged()
-        gone = self._earlier.left_out()
-        before = 0 if self._ended is None else self._ended.state.left_out
-        self._summary.left_out = before + len(gone)
-        self._is_complete = True
+        self._summary.left_out = 0 if self._earlier is None else self._earlier.leave_out()
         self._summary.unfinished = False
         self.notes = self._policy.finish(self._summary)
         if self._store is not None:
-            self._store.finish(gone, **self.notes)
+            self._store.finish(**self.notes)
 
     def finished(self) -> Run:
         """Return the run as far as it came."""
@@ -169,32 +158,56 @@ class Runner:
         self._summary.presets = self._plan.presets
         self._summary.without_temperature = self._session.models_without_temperature
         self._summary.untuned = self._plan.untuned
-        outcomes = self._outcomes if self._keep else None
-        return Run.fresh(outcomes, self._summary, folder, self._graded, self._samples)
+        models = [grader.result_model for grader in self._plan.graders]
+        outcomes = self._outcomes if self._holds else None
+        return Run.fresh(self._summary, folder, self._graded, models, outcomes, self._samples)
 
     def _work(
         self,
     ) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | UntilOneEnded | None]:
         """Yield what is still to be graded; what an earlier run ended is counted on the way."""
-        yield from self._ended_before()
-        for row in self._rows():
-            earlier = self._earlier_of(row)
-            self._summary.changed = self._earlier.changed
-            resumed = any(earlier.values())
-            while (admission := self._policy.admits(row.position, resumed=resumed)) == "wait":
+        yield from self._done_before()
+        rows = None if self._earlier is None else self._earlier.rows()
+        for row in self._plan.in_turn() if rows is None else rows:
+            left, taken = self._left_of(row)
+            while (admission := self._policy.admits(row.position, resumed=bool(taken))) == "wait":
                 yield UntilOneEnded()
             if admission == "stop":
                 return
-            if self._store is not None:
-                if not self._has_sample(row):
-                    self._store.samples.keep(row)
-            elif self._keep and (sample := stored_sample(row)) is not None:
+            if self._earlier is not None:
+                self._earlier.keep(row)
+                self._summary.changed = self._earlier.changed
+            elif self._holds and (sample := stored_sample(row)) is not None:
                 self._samples[row.name] = sample
-            left = [each for each in self._plan.graders if earlier.get(each.name, 1) is None]
-            yield from self._taken([taken for taken in earlier.values() if taken is not None])
-            self._under_way[row.position] += len(left)
+            # All are counted before the first is handed on.
+            for outcome in taken:
+                self._summary.count(outcome)
+                self._note(outcome)
+            yield from taken
             for grader in left:
                 yield self._grade(row, grader)
+
+    def _done_before(self) -> Iterator[Outcome]:
+        """Yield the outcomes of rows that are not looked up; they are in the summary already."""
+        if self._earlier is not None and self._yields_earlier:
+            for outcome in self._earlier.outcomes():
+                self._counted[id(outcome)] = outcome
+                yield outcome
+        if self._done:
+            self._tell()
+
+    def _left_of(self, row: NumberedSample) -> tuple[list[Grader[Any]], list[Outcome]]:
+        """Return the graders that must grade a row, and the outcomes that others had earlier."""
+        if self._earlier is None:
+            return list(self._plan.graders), []
+        left: list[Grader[Any]] = []
+        taken: list[Outcome] = []
+        for grader in self._plan.graders:
+            if not self._earlier.is_done(row, grader.name):
+                found = self._earlier.take(row, grader.name, results=self._yields_earlier)
+                left += [grader] if found is None else []
+                taken += [] if found is None else [found]
+        return left, taken
 
     async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome | None:
         """Grade a row; None where its reply has not come."""
@@ -203,9 +216,8 @@ class Runner:
         except PendingError:
             self._summary.pending += 1
             return None
-        # Kept first, so that the next start knows this row and gets past it.
-        if self._store is not None:
-            self._note(outcome, self._place_of(outcome, self._store))
+        # Written first, so that the next start knows this row and gets past it.
+        self._write(outcome)
         if (fatal := self._refusals.fatal(outcome)) is not None:
             raise fatal
         self._graded += 1
@@ -214,11 +226,27 @@ class Runner:
         self._check_failures()
         return outcome
 
-    def _place_of(self, outcome: Outcome, store: RunStore) -> int:
-        """Write the line of an outcome, and return where it begins."""
+    def _write(self, outcome: Outcome) -> None:
+        """Write the outcome into the log."""
+        if self._holds:
+            self._outcomes.append(outcome)
+        if self._store is None:
+            return
         # A round of batches meets the failures of earlier ones again, over the same replies.
-        place = self._earlier.failed_so_at(outcome) if self._plan.batched else None
-        return store.append_line(outcome.to_line()) if place is None else place
+        if self._plan.batched and self._earlier is not None and self._earlier.failed_alike(outcome):
+            return
+        self._store.append(outcome)
+        if self._store.is_due:
+            self._check_data()
+            self._store.commit()
+
+    def _check_data(self, *, at_the_end: bool = False) -> None:
+        """Trust no position of a row where the data changed while it was read."""
+        data = self._plan.data
+        if self._earlier is None or not isinstance(data, FileData) or data.kept_check is None:
+            return
+        if not (data.has_same_content() if at_the_end else data.looks_unchanged()):
+            self._earlier.forget_positions()
 
     def _check_failures(self, *, at_the_end: bool = False) -> None:
         limit = self._plan.settings.max_failures
@@ -232,76 +260,15 @@ class Runner:
                 f"({self._summary.failures()}; the first: {self._summary.first_failure}){kept}"
             )
 
-    def _ended_before(self) -> Iterator[Outcome]:
-        """Yield those outcomes of the rows that ended before the checkpoint that are asked for."""
-        if self._ended is not None:
-            for outcome in self._earlier.lowest():
-                # In the summary already.
-                self._counted[id(outcome)] = outcome
-                yield outcome
-            self._tell()
-
-    def _earlier_of(self, row: NumberedSample) -> dict[str, Taken | None]:
-        """Take what an earlier start ended of a row; None for a grading that is to be done."""
-        return {
-            each.name: self._earlier.take(row, each.name, self._session.fingerprint(each.name))
-            for each in self._plan.graders
-            if self._ended is None or not self._ended.has(each.name, row.position)
-        }
-
-    def _taken(self, found: list[Taken]) -> Iterator[Outcome]:
-        """Count outcomes of an earlier start, all before the first is handed on."""
-        for taken in found:
-            self._note(*taken)
-            self._count(taken.outcome)
-        for taken in found:
-            yield taken.outcome
-
-    def _has_sample(self, row: NumberedSample) -> bool:
-        return self._ended is not None and self._ended.kept[row.position] == 1
-
-    def _rows(self) -> Iterator[NumberedSample]:
-        """Read the rows; where a checkpoint says which ended, only the others."""
-        if self._ended is None or not isinstance(self._plan.data, FileData):
-            return self._plan.in_turn()
-        return self._plan.data.some(self._ended.wanted())
-
-    def _note(self, outcome: Outcome, place: int) -> None:
-        """Take an outcome whose line is written into the checkpoint."""
-        self._under_way[outcome.index] -= 1
-        if self._under_way[outcome.index] <= 0:
-            del self._under_way[outcome.index]
-        if self._checkpoint is not None:
-            self._checkpoint.add(outcome, place)
-
-    def _save(self, *, at_the_end: bool = False) -> None:
-        """Write the checkpoint, where every line of the folder is in it."""
-        data = self._plan.data
-        if self._checkpoint is None or not isinstance(data, FileData):
-            return
-        if not (data.has_same_content() if at_the_end else data.looks_unchanged()):
-            # Rows of two states of the file may be among those that ended.
-            self._checkpoint.drop()
-            self._checkpoint = None
-        elif self._is_complete or self._earlier.all_taken:
-            self._checkpoint.save(
-                self._summary,
-                self._under_way,
-                answered=self._refusals.has_answered,
-                left_out=self._summary.left_out,
-            )
-        else:
-            self._checkpoint.write_rows()
-
     def _count(self, outcome: Outcome) -> None:
-        self._done += 1
         self._summary.add(outcome)
+        self._note(outcome)
+
+    def _note(self, outcome: Outcome) -> None:
+        """Count an outcome that is in the summary, for everything else that watches the run."""
+        self._done += 1
         self._counted[id(outcome)] = outcome
         self._policy.ended(outcome)
-        if self._keep:
-            self._outcomes.append(outcome)
-        if self._checkpoint is not None and self._checkpoint.is_due:
-            self._save()
         self._tell()
 
     def _tell(self) -> None:

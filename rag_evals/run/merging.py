@@ -14,15 +14,15 @@ from pydantic_core import to_json
 from rag_evals.dataset import read_rows
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.lines import read_lines
-from rag_evals.run.outcome import short_fingerprint
+from rag_evals.run.outcome import Outcome, short_fingerprint
 from rag_evals.run.outcome_rows import record_of_row
+from rag_evals.run.record.index import RESULTS
+from rag_evals.run.record.reading import Record
 from rag_evals.run.run import Run, load_run
 from rag_evals.run.samples import SAMPLES
 from rag_evals.run.store import (
     FORMAT,
     MANIFEST,
-    RESULTS,
-    Record,
     RunStore,
     checked_record,
     read_manifest,
@@ -80,12 +80,14 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
     _require_outside(folder, named)
     with RunStore(folder, _manifest(opened)) as store:
         for record in _renumbered(opened):
-            store.append_line(to_json(record) + b"\n")
+            store.append(Outcome.from_record(record), to_json(record) + b"\n")
+            if store.is_due:
+                store.commit()
         for part in opened:
             for line in read_lines(part.path / SAMPLES, bytes) if part.path.is_dir() else ():
-                store.samples.copy(line)
+                store.append_sample(line)
         if all(part.is_finished for part in opened):
-            store.finish(())
+            store.finish()
     return load_run(folder)
 
 

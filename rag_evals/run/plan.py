@@ -67,7 +67,8 @@ class Plan:
         settings: Limits, time-outs, the cache.
         identity: What makes this run this run; a store goes on only with an equal one.
         drawn: How many rows are graded, in random order; None for all, in theirs.
-        policy: Makes what decides how many of these rows are graded.
+        policy: Makes what decides how many of these rows are graded, given the US dollars that
+            earlier starts spent on outcomes that do not count.
         batched: Judges are asked in batches, which cost less.
         free: The same rows for a judge that costs nothing, where these are a sample; else None.
         budget: US dollars that the sample was chosen for; None for none.
@@ -81,7 +82,7 @@ class Plan:
     settings: RunSettings
     identity: dict[str, Any]
     drawn: int | None = None
-    policy: "Callable[[Plan], RunPolicy]" = EveryRow
+    policy: "Callable[[Plan, float], RunPolicy]" = EveryRow
     batched: bool = False
     free: "Plan | None" = None
     budget: float | None = None

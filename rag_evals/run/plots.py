@@ -9,7 +9,7 @@ from typing import Any
 from rag_evals.core import phrases
 from rag_evals.dataset import required_module
 from rag_evals.errors import ConfigurationError
-from rag_evals.run.store import Record
+from rag_evals.run.record.reading import Record
 from rag_evals.stats import Interval, calibration_error, mean_interval, wilson_interval
 from rag_evals.text import shortened
 

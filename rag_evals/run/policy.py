@@ -35,8 +35,8 @@ class RunPolicy(Protocol):
 class EveryRow:
     """Grades all rows of a plan."""
 
-    def __init__(self, plan: object) -> None:
-        del plan
+    def __init__(self, plan: object, lost_usd: float = 0.0) -> None:
+        del plan, lost_usd
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
         """Begin."""

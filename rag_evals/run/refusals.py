@@ -5,42 +5,40 @@ reply of a run they cannot be told apart, so the run ends. After it only the row
 rows in succession are refused.
 """
 
+from typing import Protocol
+
 from rag_evals.errors import GradingError, JudgeRejectedError, JudgeUnreachableError
-from rag_evals.run.line_keys import LineKey
 from rag_evals.run.outcome import Outcome
 
 REFUSALS_IN_A_ROW = 10
 """So many refused gradings without one success between them end a run."""
 
-Key = tuple[str, str, str, str]
+
+class _Earlier(Protocol):
+    """What earlier starts of the run met."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the endpoint took part in a row that did not fail."""
+
+    def was_refused(self, outcome: Outcome) -> bool:
+        """Say whether an earlier start ended the same grading with a refusal."""
 
 
 class Refusals:
-    """What the endpoint of one run has refused and answered.
+    """What the endpoint of one run has refused and answered."""
 
-    Attributes:
-        answered_before: An earlier start of this run got a reply.
-        refused_before: Gradings that an earlier start ended with; they are known, and end no other.
-    """
-
-    def __init__(self) -> None:
-        self.answered_before = False
-        self.refused_before: set[Key] = set()
+    def __init__(self, earlier: _Earlier | None) -> None:
+        """Begin with what earlier starts of the run met; None for a run that has none."""
+        self._earlier = earlier
         self._answered = False
+        self._answered_before = earlier is not None and earlier.is_answered
         self._in_a_row = 0
 
     @property
     def has_answered(self) -> bool:
         """Whether the endpoint answered a row, in this start or in an earlier one."""
-        return self._answered or self.answered_before
-
-    def remember(self, key: LineKey) -> None:
-        """Take note of an outcome of an earlier start; the last one of a grading counts."""
-        if self.refused_before:
-            self.refused_before.discard(key.grading)
-        if key.error == JudgeRejectedError.__name__:
-            self.refused_before.add(key.grading)
-        self.answered_before |= key.answered
+        return self._answered or self._answered_before
 
     def count(self, outcome: Outcome) -> None:
         """Take note of an outcome of this start."""
@@ -55,7 +53,10 @@ class Refusals:
         kind, message = outcome.error.type, outcome.error.message
         if kind == JudgeUnreachableError.__name__:
             return None if self._answered else JudgeUnreachableError(message)
-        if kind != JudgeRejectedError.__name__ or outcome.key in self.refused_before:
+        if kind != JudgeRejectedError.__name__:
+            return None
+        if self._earlier is not None and self._earlier.was_refused(outcome):
+            # It is known, and ends no other start.
             return None
         if not self.has_answered:
             return JudgeRejectedError(message)

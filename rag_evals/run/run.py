@@ -1,30 +1,39 @@
 """What did a run find? Fresh from `evaluate` or read from its folder, it answers the same."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import index
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Self, TypeVar, cast, overload
+
+from pydantic import BaseModel
 
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError, DataError, NotInRunError
+from rag_evals.grading import Grader
+from rag_evals.run.collector import collector_paused
 from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, decide_gate
 from rag_evals.run.designs import choose_designs
 from rag_evals.run.export import Layout, frame_of, write_run
 from rag_evals.run.gate import DEFAULT_MIN_SCORED
-from rag_evals.run.kept import read_kept
-from rag_evals.run.kept_run import KeptRun
-from rag_evals.run.outcome import Outcome
+from rag_evals.run.outcome import Outcome, read_outcome
 from rag_evals.run.plots import plot_records
+from rag_evals.run.record.reading import FolderRecords, MemoryRecords, Record, RunRecords
+from rag_evals.run.results import type_name
 from rag_evals.run.sampled import free_folder
+from rag_evals.run.samples import StoredSample, column_value
 from rag_evals.run.scores import GraderOutcomes, ScoreNumbers
+from rag_evals.run.stages import Stages
+from rag_evals.run.store import read_manifest
 from rag_evals.run.summary import GraderSummary, Summary, summary_html
-from rag_evals.run.summary_html import lowest_html
+from rag_evals.run.summary_html import MOST_ROWS_SHOWN, lowest_html
 from rag_evals.run.tables import Shape, rows_of_run
 
+R = TypeVar("R", bound=BaseModel)
 
-class Run(KeptRun, ScoreNumbers):
+
+class Run(ScoreNumbers):
     """What a run found, as `evaluate` returns it and as `load_run` reads it from its folder.
 
     One that `evaluate` returns reads what its folder keeps when it is first asked for it.
@@ -35,7 +44,166 @@ class Run(KeptRun, ScoreNumbers):
             are in one that is read.
     """
 
-    _free: "Run | None" = None
+    def __init__(
+        self,
+        records: Iterable[Record] = (),
+        *,
+        folder: Path | None = None,
+        manifest: Mapping[str, Any] | None = None,
+        samples: Mapping[str, StoredSample] | None = None,
+        left_out: int = 0,
+        models: Iterable[type[BaseModel]] = (),
+    ) -> None:
+        self.folder = folder
+        self.graded = 0
+        self._records: RunRecords | None = MemoryRecords(records, samples, manifest, left_out)
+        self._models = {type_name(model): model for model in models}
+        self._outcomes: list[Outcome] | None = None
+        self._samples: Mapping[str, StoredSample] = {}
+        self._summary: Summary | None = None
+        self._free: Run | None = None
+
+    @classmethod
+    def fresh(
+        cls,
+        summary: Summary,
+        folder: Path | None,
+        graded: int,
+        models: Iterable[type[BaseModel]] = (),
+        outcomes: Iterable[Outcome] | None = None,
+        samples: Mapping[str, StoredSample] | None = None,
+    ) -> Self:
+        """Make the run that was just graded.
+
+        Args:
+            summary: What its outcomes come to.
+            folder: Where they are kept, or None.
+            graded: Gradings that were made now.
+            models: Classes of the results.
+            outcomes: All of them, in order, for a run without a folder; None where none are held.
+            samples: What was graded, by id, for a run without a folder.
+        """
+        run = cls(folder=folder, models=models)
+        run.graded = graded
+        run._records = None  # read when it is first asked for
+        run._outcomes = None if outcomes is None else list(outcomes)
+        run._samples = samples or {}
+        run._summary = summary
+        return run
+
+    @classmethod
+    def stored(cls, folder: Path) -> Self:
+        """Open the run in a folder; as `load_run`."""
+        run = cls(folder=folder)
+        run._records = FolderRecords(folder, read_manifest(folder))
+        return run
+
+    @property
+    def _kept(self) -> RunRecords:
+        if self._records is None and self.folder is not None:
+            self._records = FolderRecords(self.folder, read_manifest(self.folder))
+        elif self._records is None:
+            self._records = MemoryRecords.of(self._outcomes or (), self._samples)
+        return self._records
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is read from the folder."""
+        left_out = {"_records": None} if self.folder is not None and self.folder.exists() else {}
+        return self.__dict__ | left_out
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What `manifest.json` holds; empty for a run that only memory has."""
+        return self._kept.manifest
+
+    @property
+    def graders(self) -> list[str]:
+        """Names of the graders, in the order of the manifest."""
+        return self._kept.graders
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The last line of each (sample, grader), in the order of the data."""
+        return self._kept.records()
+
+    @property
+    def samples(self) -> Mapping[str, StoredSample]:
+        """What was graded, by sample id; empty where a run did not keep it."""
+        return self._kept.samples
+
+    @property
+    def left_out(self) -> int:
+        """Rows that were graded and are not counted.
+
+        The data has them no more, or they changed and were not graded again.
+        """
+        return self._kept.left_out
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What makes the run this run: data hash, judge, fingerprints of the graders, settings."""
+        identity: Mapping[str, Any] = self.manifest.get("identity", {})
+        return identity
+
+    @property
+    def judge(self) -> str | None:
+        """Who graded; None where a stored run does not say."""
+        if self._summary is not None:
+            return self._summary.judge
+        judge: str | None = self.identity.get("judge")
+        return judge
+
+    @property
+    def stages(self) -> Stages:
+        """Who decides statements, for each grader, and by which labels; empty where judges do."""
+        return self._unfilled().stages if self._summary is None else self._summary.stages
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The outcomes with their results, in the order of the data, then of the graders.
+
+        Read from a folder, results are what `grade` returned: objects of the same class, which is
+        looked for by its name; where there is none any more, a `StoredResult`.
+        """
+        if self._outcomes is None:
+            with collector_paused():
+                self._outcomes = [self._outcome(record) for record in self.records]
+        return self._outcomes
+
+    def of(self, grader: Grader[R]) -> list[Outcome[R]]:
+        """Return the outcomes of one grader, their results typed as it returns them.
+
+        Args:
+            grader: One that graded here; found by its name.
+        """
+        found = [outcome for outcome in self.outcomes if outcome.grader == grader.name]
+        # The name says which grader it was, and so which result it returned.
+        return cast("list[Outcome[R]]", found)
+
+    def of_grader(self, grader: str) -> Sequence[Record]:
+        """Return the records of one grader, in the order of the data."""
+        return self._kept.records(grader)
+
+    def column(self, name: str) -> dict[str, str | None]:
+        """Return a column of the data as text, by sample id; None where a row lacks it.
+
+        Where this run is of a sample, the column is that of every row.
+
+        Args:
+            name: A column, or a dotted path into one; `language` too.
+
+        Raises:
+            DataError: No row has it, or its values are lists.
+        """
+        source = self.samples if self.free is None else self.free.samples
+        values = {
+            sample_id: column_value(sample, name, self.folder)
+            for sample_id, sample in source.items()
+        }
+        if all(value is None for value in values.values()):
+            names = sorted({key for sample in source.values() for key in sample.columns})
+            raise DataError(f"no column {name!r} in the data; it has {', '.join(names) or 'none'}")
+        return values
 
     def __iter__(self) -> Iterator[Outcome]:
         """Yield the outcomes."""
@@ -193,17 +361,12 @@ class Run(KeptRun, ScoreNumbers):
         if self._summary is not None:
             return self._summary
         summary = self._unfilled()
-        for record in self.records:
-            summary.add(Outcome.from_record(record))
+        self._kept.fill(summary)
         manifest = self.manifest
         choose_designs(
             summary, self.of_grader, manifest.get("stopped"), self.free, manifest.get("budget")
         )
         return summary
-
-    def column(self, name: str) -> dict[str, str | None]:
-        """Return a column as `KeptRun` does; where this run is of a sample, of every row."""
-        return super().column(name) if self.free is None else self.free.column(name)
 
     @property
     def free(self) -> "Run | None":
@@ -258,14 +421,17 @@ class Run(KeptRun, ScoreNumbers):
 
     @property
     def scores(self) -> list[float]:
-        """The scores of the rows that have one, 0 to 1.
+        """The scores of the rows that have one, 0 to 1, in the order of the data."""
+        self._numbers()
+        return [record["score"] for record in self.records if record["score"] is not None]
 
-        In the order of the data where outcomes are in memory, else as their gradings ended.
+    def lowest(self, most: int) -> list[Outcome]:
+        """Return the outcomes to look at first: failed ones, low scores, then rows without one.
+
+        Args:
+            most: How many, at most.
         """
-        numbers = self._numbers()
-        if self._outcomes is None:
-            return list(numbers.scores)
-        return [outcome.score for outcome in self._outcomes if outcome.score is not None]
+        return [self._outcome(record) for record in self._kept.lowest(most)]
 
     def _numbers(self) -> GraderSummary:
         found = self.summary().graders
@@ -277,10 +443,24 @@ class Run(KeptRun, ScoreNumbers):
         return next(iter(found.values()), GraderSummary(""))
 
     def _repr_html_(self) -> str:
-        shown = summary_html(self.summary(), self.folder)
-        # What is not in memory stays where it is: a folder may hold a million rows.
-        in_memory = self._outcomes is not None or self._in_folder is not None
-        return shown + (lowest_html(self.outcomes) if in_memory else "")
+        summary = self.summary()
+        low = sum(sum(score < 1 for score in each.scores) for each in summary.graders.values())
+        shown = self.lowest(MOST_ROWS_SHOWN)
+        return summary_html(summary, self.folder) + lowest_html(shown, low + summary.failed)
+
+    def _outcome(self, record: Record) -> Outcome:
+        return read_outcome(record, self._models, self.folder)
+
+    def _unfilled(self) -> Summary:
+        unfinished = self.manifest.get("format", 1) > 1 and self.manifest.get("finished") is None
+        return Summary(
+            left_out=self.left_out,
+            unfinished=unfinished,
+            pending=self.manifest.get("pending", 0) if unfinished else 0,
+            judge=self.identity.get("judge"),
+            presets=tuple(self.manifest.get("presets", ())),
+            stages=self.manifest.get("stages", {}),
+        )
 
 
 def load_run(run: str | os.PathLike[str] | Run) -> Run:
@@ -299,12 +479,4 @@ def load_run(run: str | os.PathLike[str] | Run) -> Run:
         raise ConfigurationError(
             f"run is {run!r}; expected a run folder, or what evaluate returned"
         )
-    folder = Path(run)
-    kept = read_kept(folder)
-    return Run(
-        kept.records,
-        folder=folder,
-        manifest=kept.manifest,
-        samples=kept.samples,
-        left_out=kept.left_out,
-    )
+    return Run.stored(Path(run))

@@ -220,11 +220,10 @@ def execute(
     *,
     out: str | Path | None,
     progress: Report | bool | None = None,
-    keep: bool = True,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     """Carry out a plan and wait for it; arguments as for `evaluate`."""
-    work = aexecute(plan, out=out, progress=progress, keep=keep, on_outcome=on_outcome)
+    work = aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
     if not _loop_is_running():
         return asyncio.run(work)
     # A loop cannot be entered twice; the run gets a thread with a loop of its own.
@@ -249,9 +248,7 @@ async def aexecute(
     *,
     out: str | Path | None,
     progress: Report | bool | None = None,
-    keep: bool = True,
     on_outcome: OnOutcome | None = None,
-    lowest: int | None = None,
 ) -> Run:
     """Carry out a plan in the running event loop; arguments as for `evaluate`.
 
@@ -259,19 +256,14 @@ async def aexecute(
         plan: What is graded.
         out: As for `evaluate`.
         progress: As for `evaluate`.
-        keep: Hold the outcomes in memory; else the run reads them from its folder.
         on_outcome: As for `evaluate`.
-        lowest: Of the outcomes of an earlier run, `on_outcome` needs no more than so many, those
-            with the lowest scores; None for all.
     """
-    run, notes = await _carried_out(
-        plan, out, progress, keep or plan.free is not None, on_outcome, lowest
-    )
+    run, notes = await _carried_out(plan, out, progress, on_outcome)
     if plan.free is None:
         return run
     # Second: a judge that cannot be opened must leave no folder that refuses the right one.
     inner = None if out is None else free_folder(Path(out))
-    every, _ = await _carried_out(plan.free, inner, progress, True, None, None)
+    every, _ = await _carried_out(plan.free, inner, progress, None)
     choose_designs(run.summary(), run.of_grader, None, every, notes.get("budget"))
     return run.beside(every)
 
@@ -280,14 +272,10 @@ async def _carried_out(
     plan: Plan,
     out: str | Path | None,
     progress: Report | bool | None,
-    keep: bool,
     on_outcome: OnOutcome | None,
-    lowest: int | None,
 ) -> tuple[Run, Mapping[str, Any]]:
-    results = keep or on_outcome is not None  # of an earlier run
-    if on_outcome is None:
-        lowest = 0
-    opened = runner_of(plan, out=out, progress=progress, keep=keep, results=results, lowest=lowest)
+    asked = on_outcome is not None
+    opened = runner_of(plan, out=out, progress=progress, yields_earlier=asked)
     names = ", ".join(grader.name for grader in plan.graders)
     with watched(Work("run", names, plan.identity)) as work:
         async with opened as runner:

@@ -61,26 +61,31 @@ class Budget:
         dollars: US dollars, above 0.
         graders: Gradings of a row.
         drawn: Rows that the budget was expected to pay for; None for all rows.
+        lost_usd: US dollars that earlier starts spent on outcomes that do not count, such as
+            failed ones.
     """
 
-    def __init__(self, dollars: float, *, graders: int, drawn: int | None) -> None:
+    def __init__(
+        self, dollars: float, *, graders: int, drawn: int | None, lost_usd: float = 0.0
+    ) -> None:
         self._dollars = dollars
+        self._lost_usd = lost_usd
         self._graders = graders
         self._drawn = drawn
         self._begun = self._ended = 0
         self._cost_usd: float | None = None
 
     @classmethod
-    def of_plan(cls, dollars: float, plan: Plan) -> "Budget":
-        """Watch what the rows of a plan cost."""
-        return cls(dollars, graders=len(plan.graders), drawn=plan.drawn)
+    def of_plan(cls, dollars: float, plan: Plan, lost_usd: float = 0.0) -> "Budget":
+        """Watch what the rows of a plan cost, over all starts."""
+        return cls(dollars, graders=len(plan.graders), drawn=plan.drawn, lost_usd=lost_usd)
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
         """Stop when all that has begun will have cost the budget, by the mean price so far."""
         del position
         if not resumed and self._cost_usd is not None:
             expected = self._cost_usd / self._ended * self._begun
-            if expected >= self._dollars:
+            if self._lost_usd + expected >= self._dollars:
                 return "stop"
         self._begun += self._graders
         return "begin"

@@ -4,24 +4,21 @@ The lines hold what a report shows (question, answer, chunks) and the row's othe
 results can be grouped and compared with labels without the data file.
 """
 
+import hashlib
 import json
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NotRequired, Self
+from typing import Any, NamedTuple, NotRequired
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
 
-from rag_evals.core import Chunk, Places, Sample, key_of
+from rag_evals.core import Chunk, Sample
 from rag_evals.dataset import NumberedSample
 from rag_evals.errors import DataError
-from rag_evals.run.lines import LineLog, lines_about, placed_lines, read_lines
 
 SAMPLES = "samples.jsonl"
-
-_ID_FIRST = re.compile(rb'\{"sample_id": "([^"\\]+)"[,}][^\x00]*\}\n')
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,97 +88,59 @@ class _Line(TypedDict):
 _read_line = TypeAdapter(_Line).validate_json
 
 
-class SampleLog:
-    """The samples of a run, as they were graded last; held by the run's store.
+class SampleKey(NamedTuple):
+    """What the index of a run has of a line about a sample.
 
-    A line is written when a row is new or not what it was, and when it is in the data no more.
+    Attributes:
+        sample_id: Of the row.
+        fingerprint: Of the sample; empty where it could not be read.
+        in_data: False for a row that the data had and has no more.
+        line: Hash of the whole line.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._log = LineLog(folder / SAMPLES)
-        # Lines of an earlier run whose rows did not come yet; a new run has none. Hashes, because
-        # the texts of a million rows would fill the memory.
-        self._lines = Places()
-
-    def __enter__(self) -> Self:
-        """Mend the file, and open it."""
-        self._log.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the file."""
-        self._log.__exit__()
-
-    @property
-    def log(self) -> LineLog:
-        """The file."""
-        return self._log
-
-    def learn(self, begins: int = 0) -> None:
-        """Learn what is in the file.
-
-        Args:
-            begins: As for `placed_lines`; what stands before it need not be known.
-
-        Raises:
-            DataError: A line is broken.
-        """
-        self._lines = Places(room=0 if begins else lines_about(self._log.path))
-        for _, (key, line) in placed_lines(self._log.path, _key_and_hash, begins):
-            self._lines.put(key, line)
-
-    def keep(self, row: NumberedSample) -> None:
-        """Write a row before it is graded; one that could not be read has no sample to show."""
-        if isinstance(row.sample, Sample):
-            self._write(_fields(row, row.sample))
-        elif row.columns:
-            self._write({"sample_id": row.name, "columns": dict(row.columns)})
-        elif key_of(row.name) in self._lines:
-            self._write({"sample_id": row.name})
-
-    def copy(self, line: bytes) -> None:
-        """Write a line of another run's file."""
-        self._log.append(line)
-
-    def leave_out(self, sample_ids: Iterable[str]) -> None:
-        """Note which rows are in the data no more, once all of it was read.
-
-        Args:
-            sample_ids: Those that have outcomes; others are found here.
-        """
-        gone = dict.fromkeys(sample_ids)
-        if self._lines:
-            stored = read_lines(self._log.path, _read_line)
-            gone |= dict.fromkeys(
-                line["sample_id"] for line in stored if key_of(line["sample_id"]) in self._lines
-            )
-        for sample_id in gone:
-            self._write({"sample_id": sample_id, "in_data": False})
-
-    def _write(self, fields: Mapping[str, Any]) -> None:
-        line = _packed(fields)
-        if self._lines.pop(key_of(fields["sample_id"])) != _hash_of(line):
-            self._log.append(line)
+    sample_id: str
+    fingerprint: str
+    in_data: bool
+    line: int
 
 
-def _key_and_hash(line: bytes) -> tuple[int, int]:
-    found = _ID_FIRST.match(line)
-    # What is not as this version writes it is read and checked whole.
-    sample_id = found[1].decode() if found else _read_line(line)["sample_id"]
-    return key_of(sample_id), _hash_of(line)
-
-
-def _hash_of(line: bytes) -> int:
-    return key_of(line) >> 1
-
-
-def read_samples(folder: Path) -> dict[str, StoredSample]:
-    """Read the samples of a run by id, in the order they were graded; none where none were kept.
+def read_sample_key(line: bytes) -> SampleKey:
+    """Read the key of a line.
 
     Raises:
-        DataError: A line is broken; a torn last one is passed over.
+        ValueError: The line is broken.
     """
-    return {line["sample_id"]: _stored(line) for line in read_lines(folder / SAMPLES, _read_line)}
+    fields = _read_line(line)
+    digest = hashlib.blake2b(line, digest_size=8).digest()
+    return SampleKey(
+        fields["sample_id"],
+        fields.get("fingerprint", ""),
+        fields.get("in_data", True),
+        int.from_bytes(digest, "big", signed=True),
+    )
+
+
+def sample_line(row: NumberedSample) -> bytes | None:
+    """Write a row as a line of `samples.jsonl`; None for one of which nothing could be read."""
+    if isinstance(row.sample, Sample):
+        return _packed(_fields(row, row.sample))
+    if row.columns:
+        return _packed({"sample_id": row.name, "columns": dict(row.columns)})
+    return None
+
+
+def empty_line(sample_id: str, *, in_data: bool = True) -> bytes:
+    """Write that nothing of a row can be shown, or that the data has it no more."""
+    return _packed({"sample_id": sample_id} | ({} if in_data else {"in_data": False}))
+
+
+def read_stored_sample(line: bytes) -> StoredSample:
+    """Read one line.
+
+    Raises:
+        ValueError: It is broken.
+    """
+    return _stored(_read_line(line))
 
 
 def _fields(row: NumberedSample, sample: Sample) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
@@ -17,48 +17,43 @@ from pydantic import BaseModel
 from rag_evals.dataset import KeptCheck
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.batch_table import BATCH
-from rag_evals.run.line_keys import LineKey, key_in_line, key_of_record
-from rag_evals.run.lines import (
-    LineLog,
-    Written,
-    fault_of,
-    lines_about,
-    placed_lines,
-    read_line_at,
-    read_lines,
-    replace_file,
-)
+from rag_evals.run.lines import LineLog, fault_of, read_lines, replace_file
 from rag_evals.run.outcome import Outcome
-from rag_evals.run.samples import SAMPLES, SampleLog
+from rag_evals.run.record.index import LOCK, RESULTS, RunIndex, remove_index
+from rag_evals.run.record.reading import LogFile, Record
+from rag_evals.run.samples import SAMPLES, read_sample_key
 from rag_evals.run.stored_types import OUTCOME, RUN_MANIFEST
 
 MANIFEST = "manifest.json"
-RESULTS = "results.jsonl"
-CHECKPOINT = ".checkpoint.json"
-ENDED = ".checkpoint.rows"
 DATA_CHECK = ".data-check.json"
 FORMAT = 2
 """Version of the files of a run; a reader of this version reads older ones too."""
 
-Record = Mapping[str, Any]
-"""One outcome as its line in `results.jsonl` has it; `result` is a mapping or None."""
-
 
 class RunStore:
-    """The folder of one run, used by one process at a time."""
+    """The folder of one run, used by one process at a time.
+
+    Attributes:
+        folder: Where it is.
+        index: What the files of the folder hold.
+        is_new: Nothing was graded or kept in it before.
+    """
+
+    index: RunIndex
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any], *, restart: bool = False) -> None:
         self.folder = folder
-        self.samples = SampleLog(folder)
+        self.is_new = True
         self._manifest = dict(manifest)
         self._restart = restart
         self._results = LineLog(folder / RESULTS)
-        self._reader: IO[bytes] | None = None
+        self._samples = LineLog(folder / SAMPLES)
+        self._reader: LogFile | None = None
         self._held = ExitStack()
         self._finished: str | None = None
 
     def __enter__(self) -> Self:
-        """Take the folder: make it, or go on with the run that is in it.
+        """Lock the folder: make it, or open the run that is in it.
 
         Raises:
             ConfigurationError: Another process holds it, or it holds another run.
@@ -66,7 +61,7 @@ class RunStore:
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._held.enter_context(FileLock(self.folder / ".lock", timeout=0))
+            self._held.enter_context(FileLock(self.folder / LOCK, timeout=0))
         except Timeout:
             raise ConfigurationError(
                 f"{str(self.folder)!r} is in use by another run; wait for it, or name another"
@@ -79,37 +74,46 @@ class RunStore:
             if self._restart:
                 self._set_aside()
             self._check_manifest()
-            self._held.enter_context(self._results)
-            self._held.enter_context(self.samples)
+            for log in (self._results, self._samples):
+                self._held.enter_context(log)
+            self.index = RunIndex.write(self.folder, self._hash_log)
+            self._held.callback(self._close_index)
+            self.is_new = not (self._results.size or self._samples.size)
         except BaseException:
             self._held.close()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give the folder back."""
+        """Write the index, and release the folder."""
         self._held.close()
 
-    def append_line(self, line: bytes) -> int:
-        """Write one outcome as `Outcome.to_line` makes it; return the byte at which it begins."""
+    def append(self, outcome: Outcome, line: bytes | None = None) -> None:
+        """Write one outcome.
+
+        Args:
+            outcome: As the index has it; its result is not looked at where there is a line.
+            line: What is written; None for the outcome's own line.
+        """
         self._finished = None
-        return self._results.append(line)
+        self.index.add(outcome, self._results.append(line or outcome.to_line()))
 
-    def lines_about(self) -> int:
-        """Guess how many outcomes are stored."""
-        return lines_about(self._results.path)
+    def append_sample(self, line: bytes) -> None:
+        """Write a line about a sample."""
+        self.index.add_sample(read_sample_key(line), self._samples.append(line))
 
-    def follow(self, results: int, samples: int) -> tuple[str, str]:
-        """Hash both files, and from now on all that is written to them; as `LineLog.follow`."""
-        return self._results.follow(results), self.samples.log.follow(samples)
+    def outcome_at(self, place: int, known: Mapping[str, type[BaseModel]]) -> Outcome:
+        """Read one stored outcome with its result.
 
-    @property
-    def written(self) -> tuple[Written, Written]:
-        """How far results and samples were written, once they are followed."""
-        results, samples = self._results.written, self.samples.log.written
-        assert results is not None, "the files are not followed"
-        assert samples is not None, "as above"
-        return results, samples
+        Args:
+            place: Where it begins, as the index has it.
+            known: As for `Outcome.from_record`.
+
+        Raises:
+            DataError: The line is no outcome.
+        """
+        self._reader = self._reader or LogFile(self.folder / RESULTS)
+        return Outcome.from_record(self._reader.outcome(place), known, self.folder)
 
     def keep_check(self, check: KeptCheck) -> None:
         """Keep what is known of the data, so that the next start need not check it again."""
@@ -118,45 +122,25 @@ class RunStore:
             with suppress(OSError):
                 replace_file(self.folder / DATA_CHECK, written, sync=False)
 
-    def line_keys(self, begins: int = 0) -> Iterator[tuple[int, LineKey]]:
-        """Read which outcomes are stored, and where, in the order they ended; some occur again.
+    def _hash_log(self, path: Path, size: int) -> str:
+        log = self._results if path.name == RESULTS else self._samples
+        return log.follow(size)
 
-        Args:
-            begins: The byte at which the first of them begins.
+    @property
+    def is_due(self) -> bool:
+        """Whether enough was written for `commit`."""
+        return self.index.is_due
 
-        Raises:
-            DataError: A line is no outcome, as far as can be seen from its ends.
-        """
-        return placed_lines(self._results.path, _read_key, begins)
+    def commit(self) -> None:
+        """Have the index cover all that was written."""
+        self.index.commit(self._results.written, self._samples.written)
 
-    def key_at(self, place: int) -> LineKey:
-        """Read which outcome is stored at a place that `line_keys` named."""
-        return read_line_at(self._results_reader(), self._results.path, place, _read_key)
-
-    def outcome_at(self, place: int, known: Mapping[str, type[BaseModel]] | None) -> Outcome:
-        """Read one stored outcome.
-
-        Args:
-            place: Where it stands, as `line_keys` says.
-            known: As for `Outcome.from_record`.
-
-        Raises:
-            DataError: The line is no outcome.
-        """
-
-        def read(line: bytes) -> Outcome:
-            return Outcome.from_record(OUTCOME.validate_json(line), known, self.folder)
-
-        return read_line_at(self._results_reader(), self._results.path, place, read)
-
-    def _results_reader(self) -> IO[bytes]:
-        if self._reader is None:
-            self._reader = self._held.enter_context(self._results.path.open("rb"))
-        return self._reader
+    def _close_index(self) -> None:
+        self.commit()
+        self.index.close()
 
     def finish(
         self,
-        gone: Iterable[str],
         *,
         stopped: Mapping[str, Any] | None = None,
         budget: Mapping[str, Any] | None = None,
@@ -164,11 +148,9 @@ class RunStore:
         """Note that every row of the data has an outcome.
 
         Args:
-            gone: Rows that have outcomes too, and are in the data no more.
             stopped: How many rows were drawn, where a decided gate ended the run.
             budget: What became of the budget; None where none was set.
         """
-        self.samples.leave_out(gone)
         self._manifest |= {"stopped": stopped} | ({} if budget is None else {"budget": budget})
         # What was finished before, and got nothing new, is the same run: a trend has it once.
         self._manifest["finished"] = self._finished or _now()
@@ -208,8 +190,7 @@ class RunStore:
         for file in files:
             if file.exists():
                 file.rename(aside / file.name)
-        for name in (CHECKPOINT, ENDED):
-            (self.folder / name).unlink(missing_ok=True)
+        remove_index(self.folder)
 
 
 def require_empty(folder: Path, hint: str) -> None:
@@ -304,11 +285,6 @@ def checked_record(line: bytes, where: str) -> Record:
         return OUTCOME.validate_json(line)
     except ValueError as error:
         raise DataError(f"{where}: {fault_of(error)}") from error
-
-
-def _read_key(line: bytes) -> LineKey:
-    # What is not as this version writes it is read and checked whole.
-    return key_in_line(line) or key_of_record(OUTCOME.validate_json(line))
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:

@@ -141,8 +141,7 @@ def astream(
 async def _outcomes(
     plan: Plan, out: str | Path | None, progress: Report | bool | None
 ) -> AsyncGenerator[Outcome]:
-    # Results of an earlier run are yielded too, so they are read; what was yielded is not kept.
-    opened = runner_of(plan, out=out, progress=progress, keep=False, results=True)
+    opened = runner_of(plan, out=out, progress=progress, yields_earlier=True, holds=False)
     async with opened as runner, aclosing(runner.outcomes()) as outcomes:
         async for outcome in outcomes:
             yield outcome

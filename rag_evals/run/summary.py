@@ -1,6 +1,7 @@
 """What are the numbers of a run? Means, their row counts, and why other rows have no score."""
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +13,8 @@ from rag_evals.response_models import DRIFT_NAMES
 from rag_evals.run.counting import counted_words, worst_mean
 from rag_evals.run.design import Design
 from rag_evals.run.outcome import Outcome
+from rag_evals.run.record.index import Tally
 from rag_evals.run.repeats import RepeatNumbers
-from rag_evals.run.score_file import ScoreFile
 from rag_evals.run.stages import Stages, stage_lines
 from rag_evals.run.summary_html import graders_html
 from rag_evals.stats import (
@@ -33,7 +34,7 @@ class GraderSummary:
 
     Attributes:
         grader: Its name.
-        scores: Every score; all but the last few thousand in a file without a name.
+        scores: Every score.
         not_scorable: Outcomes without one, counted by reason.
         failed: Outcomes that failed, counted by error type.
         warnings: Oddities in results.
@@ -44,7 +45,7 @@ class GraderSummary:
     """
 
     grader: str
-    scores: ScoreFile = field(default_factory=ScoreFile)
+    scores: "array[float]" = field(default_factory=lambda: array("d"))
     not_scorable: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     warnings: int = 0
@@ -71,7 +72,7 @@ class GraderSummary:
         """
         if not count_as:
             return self.scores
-        values = ScoreFile(self.scores)
+        values = self.scores[:]
         for reason, value in count_as.items():
             values.extend(repeat(value, self.not_scorable[reason]))
         return values
@@ -126,6 +127,10 @@ class GraderSummary:
             self.not_scorable[str(outcome.reason)] += 1
         else:
             self.failed[outcome.error.type if outcome.error else "unknown"] += 1
+        self.add_details(outcome)
+
+    def add_details(self, outcome: Outcome) -> None:
+        """Count what an outcome says beside its score."""
         self.repeats.add(outcome.repeats)
         if outcome.warnings:
             self.warnings += len(outcome.warnings)
@@ -236,7 +241,7 @@ class Summary:
 
     Attributes:
         graders: By name, in the order given.
-        usage: What was spent, calls that failed included.
+        usage: What all starts of the run spent, calls that failed included.
         cost_usd: List price of the usage in US dollars, as far as prices are known; None when no
             price is.
         failed: Outcomes that failed, over all graders.
@@ -270,17 +275,35 @@ class Summary:
     untuned: list[str] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
-        """Count one outcome."""
+        """Count one outcome, and what it cost."""
+        self.usage = self.usage + outcome.usage
+        if outcome.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + outcome.cost_usd
+        self.count(outcome)
+
+    def count(self, outcome: Outcome) -> None:
+        """Count one outcome whose cost is counted already."""
         of_grader = self.graders.get(outcome.grader)
         if of_grader is None:
             of_grader = self.graders[outcome.grader] = GraderSummary(outcome.grader)
         of_grader.add(outcome)
         if outcome.status == "failed":
             self.first_failure = self.first_failure or str(outcome.error and outcome.error.message)
-        self.usage = self.usage + outcome.usage
-        if outcome.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + outcome.cost_usd
         self.failed += outcome.status == "failed"
+
+    def add_tally(self, tally: Tally) -> None:
+        """Count the outcomes of a grader that the index of a run has added up."""
+        of_grader = self.graders.setdefault(tally.grader, GraderSummary(tally.grader))
+        of_grader.scores.extend(tally.scores)
+        for (status, reason), count in tally.ends.items():
+            if status != "scored":
+                ends = of_grader.failed if status == "failed" else of_grader.not_scorable
+                ends[reason] += count
+                self.failed += count if status == "failed" else 0
+        for line in tally.noted:
+            of_grader.add_details(line.outcome)
+            error = line.outcome.error
+            self.first_failure = self.first_failure or (error.message if error else "")
 
     @property
     def designs(self) -> dict[str, Design]:

@@ -1,6 +1,5 @@
 """What a notebook shows of a run: its numbers and its lowest rows, as small tables."""
 
-import heapq
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -14,7 +13,7 @@ _HEAD = (
     *("notebook.lowest", "notebook.highest", "table.scored", "table.bands"),
 )
 
-_MOST_ROWS = 5
+MOST_ROWS_SHOWN = 5
 
 
 class Numbers(Protocol):
@@ -78,24 +77,23 @@ def _worst(of_grader: Numbers, say: Phrases) -> str:
     return say("summary.failed_as_zero", mean=say.number(worst, 3), percent=say.percent(worst))
 
 
-def lowest_html(outcomes: Sequence[Outcome]) -> str:
+def lowest_html(lowest: Sequence[Outcome], count: int) -> str:
     """Write the failed outcomes, then the lowest scores; a few, and how many there are more.
 
     Args:
-        outcomes: All of them; those that are not scorable, or have the full score, are left out.
+        lowest: The first of them; those with the full score are left out.
+        count: How many there are of these.
     """
-    low = [one for one in outcomes if one.status == "failed" or (one.score or 0) < 1]
-    low = [one for one in low if one.status != "not_scorable"]
-    if not low:
+    first = [one for one in lowest if one.status == "failed" or one.score not in (None, 1.0)]
+    if not first:
         return ""
-    first = heapq.nsmallest(_MOST_ROWS, low, key=lambda one: -1 if one.score is None else one.score)
     say = notebook_phrases()
     rows = [
         (one.sample_id, say.named("graders", one.grader), one.words(say), _against(one))
         for one in first
     ]
     names = ("table.row", "table.grader", "notebook.outcome", "notebook.against")
-    more = more_said("rows", len(low), len(first), say)
+    more = more_said("rows", count, len(first), say)
     return html_table(
         list(map(say, names)), rows, caption=say("notebook.lowest_rows"), left_out=more
     )

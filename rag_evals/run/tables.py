@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.outcome import findings_in
+from rag_evals.run.record.reading import Record
 from rag_evals.run.samples import StoredSample
-from rag_evals.run.store import Record
 from rag_evals.stats import DEFAULT_BANDS, Band
 
 Shape = Literal["wide", "long"]

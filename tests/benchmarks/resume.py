@@ -1,6 +1,6 @@
 """Go on with a run whose rows have nearly all ended: how long, and in how much memory?
 
-python -m tests.benchmarks.resume [ROWS] [--cli] [--left N] [--without-checkpoint]
+python -m tests.benchmarks.resume [ROWS] [--cli] [--left N] [--without-index]
 
 The run folder is written without grading: the outcome of one row of each kind is written for all
 rows of that kind, and the last rows have none. Told apart are the reading of the data, the opening
@@ -22,26 +22,22 @@ from pathlib import Path
 from tests.benchmarks.million_rows import resident_mb, write_parquet
 
 
-def write_run(path: Path, folder: Path, count: int, left: int, with_checkpoint: bool) -> None:
+def write_run(path: Path, folder: Path, count: int, left: int) -> None:
     """Write the data and a run of it in which the last rows have no outcome."""
     from rag_evals import evaluate
     from rag_evals.dataset import FileData
-    from rag_evals.run.checkpoint import checkpoint_of
+    from rag_evals.run.earlier import EarlierOutcomes
     from rag_evals.run.plan import make_plan
     from rag_evals.run.store import RunStore
-    from rag_evals.run.summary import Summary
 
     write_parquet(path, count)
     plan = make_plan(path, "faithfulness", "embedded")
     first = evaluate(path, client="embedded", limit=2, progress=False).outcomes
-    graders, summary = {"faithfulness": first[0].grader_fingerprint}, Summary()
     with RunStore(folder, plan.manifest()) as store:
-        checkpoint = checkpoint_of(plan, store, graders)
-        assert checkpoint is not None
-        checkpoint.begin(None)
+        earlier = EarlierOutcomes(plan, store, plan.fingerprints)
         for row in plan.data:
             if row.position < count - left:
-                store.samples.keep(row)
+                earlier.keep(row)
                 like = first[row.position % 2]
                 outcome = replace(
                     like,
@@ -49,15 +45,12 @@ def write_run(path: Path, folder: Path, count: int, left: int, with_checkpoint: 
                     sample_id=row.name,
                     sample_fingerprint=row.fingerprint,
                 )
-                checkpoint.add(outcome, store.append_line(outcome.to_line()))
-                summary.add(outcome)
-                if checkpoint.is_due:
-                    checkpoint.write_rows()
-        if with_checkpoint:
-            assert isinstance(plan.data, FileData)
-            assert plan.data.kept_check is not None
-            store.keep_check(plan.data.kept_check)
-            checkpoint.save(summary, (), answered=False, left_out=0)
+                store.append(outcome)
+                if store.is_due:
+                    store.commit()
+        assert isinstance(plan.data, FileData)
+        assert plan.data.kept_check is not None
+        store.keep_check(plan.data.kept_check)
 
 
 def resumed_by_python(path: Path, folder: Path) -> None:
@@ -70,7 +63,7 @@ def resumed_by_python(path: Path, folder: Path) -> None:
         plan = make_plan(path, "faithfulness", "embedded", folders=folders_of(folder))
         print(f"data checked in {time.monotonic() - began:.1f} s, {resident_mb():.0f} MB")
         began = time.monotonic()
-        opened = runner_of(plan, out=folder, progress=False, keep=False, results=False, lowest=0)
+        opened = runner_of(plan, out=folder, progress=False)
         async with opened as runner:
             print(f"folder opened in {time.monotonic() - began:.1f} s, {resident_mb():.0f} MB")
             began = time.monotonic()
@@ -91,7 +84,7 @@ def main() -> None:
     parser.add_argument("rows", type=int, nargs="?", default=1_000_000)
     parser.add_argument("--cli", action="store_true")
     parser.add_argument("--left", type=int, default=10)
-    parser.add_argument("--without-checkpoint", action="store_true")
+    parser.add_argument("--without-index", action="store_true")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         os.chdir(temporary)
@@ -99,10 +92,12 @@ def main() -> None:
         # A process of its own: what writing takes is not what going on takes.
         writer = multiprocessing.get_context("spawn").Process(
             target=write_run,
-            args=(path, folder, asked.rows, asked.left, not asked.without_checkpoint),
+            args=(path, folder, asked.rows, asked.left),
         )
         writer.start()
         writer.join()
+        if asked.without_index:
+            (folder / "index.sqlite").unlink()
         began = time.monotonic()
         if asked.cli:
             command = [sys.executable, "-m", "rag_evals", "grade", str(path), "--quiet"]

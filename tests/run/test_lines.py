@@ -124,9 +124,9 @@ def test_an_outcome_with_a_wrong_field_is_named(changes: dict[str, Any]) -> None
     lines[1] |= changes
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
-    with pytest.raises(DataError, match=r"results.jsonl', line 2: "):
-        evaluate(rows(3), out=OUT)
     if "result" not in changes or not changes["result"]:
+        with pytest.raises(DataError, match=r"results.jsonl', line 2: "):
+            evaluate(rows(3), out=OUT)
         with pytest.raises(DataError, match=r"results.jsonl', line 2: "):
             load_run(OUT).summary()
     else:

@@ -79,7 +79,7 @@ from rag_evals.grading import default_judge
 from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report import View
 from rag_evals.report.screen import echo, echo_error, echo_json
-from rag_evals.report.terminal import WorstRows, announce_columns, show_json, show_run
+from rag_evals.report.terminal import announce_columns, show_json, show_run
 from rag_evals.run import (
     DEFAULT_CONCURRENCY,
     DEFAULT_MAX_FAILURES,
@@ -90,8 +90,6 @@ from rag_evals.run import (
     estimate,
     reporting,
 )
-
-_ROWS_SHOWN = 20
 
 
 def grade(
@@ -288,13 +286,13 @@ def _grade(
     shown: _Looks,
 ) -> None:
     view, progress = shown.view, not shown.quiet
-    run, worst, too_many = _carry_out(plan, folder, view, batches, progress=progress)
+    run, too_many = _carry_out(plan, folder, view, batches, progress=progress)
     if not (run.graded or run.summary().pending or shown.quiet):
         echo(view.say("terminal.nothing_left"), err=True)
     if shown.json_output:
         show_json(run, count=gates.count)
     else:
-        show_run(run, worst.outcomes, count=gates.count, language=view.language)
+        show_run(run, count=gates.count, language=view.language)
     if failed := run.summary().failed:
         echo(view.say("terminal.failed", count=failed), err=True)
     more = {"report": shown.report, "quiet": shown.quiet, "json_output": shown.json_output}
@@ -342,26 +340,18 @@ def _carry_out(
     batches: AskedBatches | None,
     *,
     progress: bool,
-) -> tuple[Run, WorstRows, TooManyFailuresError | None]:
+) -> tuple[Run, TooManyFailuresError | None]:
     """Grade; a run with too many failures is shown like any other before the command fails."""
-    worst = WorstRows(_ROWS_SHOWN, [grader.name for grader in plan.graders])
     too_many: TooManyFailuresError | None = None
     if batches is None and not plan.settings.restart:
         refuse_batches_under_way(folder)
     try:
         with reporting(progress, language=view.language) as report:
             if batches is not None:
-                work = batches.work(plan, folder, report, worst)
+                work = batches.work(plan, folder, report)
             else:
-                work = aexecute(
-                    plan,
-                    out=folder,
-                    progress=report,
-                    keep=False,
-                    on_outcome=worst.add,
-                    lowest=_ROWS_SHOWN,
-                )
+                work = aexecute(plan, out=folder, progress=report)
             run = run_or_exit(work, folder)
     except TooManyFailuresError as error:
         run, too_many = error.run, error
-    return run, worst, too_many
+    return run, too_many

@@ -35,5 +35,5 @@ def demo(
     if json_output:
         show_json(run)
     else:
-        show_run(run, run.outcomes, language=read_in)
+        show_run(run, rows=len(run), language=read_in)
     offer_next("report", run.folder, quiet=quiet, json_output=json_output, language=read_in)

@@ -16,7 +16,6 @@ import typer
 
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.screen import echo
-from rag_evals.report.terminal import WorstRows
 from rag_evals.run import (
     BatchSteps,
     Plan,
@@ -53,9 +52,7 @@ class AskedBatches:
     steps: BatchSteps
     command: str | None
 
-    def work(
-        self, plan: Plan, folder: Path, report: Report, worst: WorstRows
-    ) -> Coroutine[Any, Any, Run]:
+    def work(self, plan: Plan, folder: Path, report: Report) -> Coroutine[Any, Any, Run]:
         """Return what carries out a plan by batches."""
         return aexecute_batches(
             plan,
@@ -63,7 +60,6 @@ class AskedBatches:
             out=folder,
             tell=lambda line: echo(line, err=True),
             progress=report,
-            on_outcome=worst.begin,
             command=self.command,
         )
 

@@ -1,8 +1,9 @@
-"""A run goes on at once from its checkpoint, and ends as it would without one."""
+"""A run resumes from its index, and ends as it would without one; the index fits the log."""
 
 import json
 import os
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,14 +16,14 @@ from rag_evals import Outcome, Run, load_run
 from rag_evals.cli.main import app
 from rag_evals.errors import DataError
 from rag_evals.run import RunOptions, execute, plan_draw
-from rag_evals.run.checkpoint import checkpoint_of
+from rag_evals.run.earlier import EarlierOutcomes
 from rag_evals.run.plan import make_plan
 from rag_evals.run.store import RunStore
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge, fill_by_words
 
 Start = Callable[[Script], ScriptedJudge]
 OUT, DATA = Path("out"), Path("d.jsonl")
-CHECKPOINT, ENDED = OUT / ".checkpoint.json", OUT / ".checkpoint.rows"
+INDEX = OUT / "index.sqlite"
 ROWS = 12
 
 
@@ -49,7 +50,7 @@ def graded(**options: Any) -> Run:
     chosen = cast("RunOptions", options)
     plan = plan_draw(DATA, graders, client, folders=[OUT], options=chosen, **of_plan)
     told["progress"] = told["progress"] or False
-    return execute(plan, out=OUT, keep=False, **told)
+    return execute(plan, out=OUT, **told)
 
 
 def numbers(run: Run) -> tuple[Any, ...]:
@@ -65,15 +66,10 @@ def lines_of(name: str) -> Counter[str]:
 
 
 def knows() -> bool:
-    """Say whether the next start goes by the checkpoint."""
+    """Say whether the next start resumes without looking rows up."""
     plan = make_plan(DATA, "faithfulness", "embedded", folders=[OUT])
-    names = json.loads(CHECKPOINT.read_text())["graders"] if CHECKPOINT.exists() else {}
     with RunStore(OUT, plan.manifest()) as store:
-        checkpoint = checkpoint_of(plan, store, names)
-        try:
-            return checkpoint is not None and checkpoint.read(0) is not None
-        except DataError:
-            return False
+        return EarlierOutcomes(plan, store, plan.fingerprints).rows() is not None
 
 
 def stopped_after(count: int, **options: Any) -> None:
@@ -90,15 +86,14 @@ def stopped_after(count: int, **options: Any) -> None:
 
 
 def test_a_finished_run_is_shown_again_as_it_was() -> None:
-    """Nothing is graded, and every number is what it was without the checkpoint too."""
+    """Nothing is graded, and every number is what it was without the index too."""
     write_rows()
     whole = numbers(graded())
 
     assert knows()
     again = graded()
     assert (again.graded, numbers(again)) == (0, whole)
-    for file in OUT.glob(".c*"):
-        file.unlink()
+    INDEX.unlink()
     slow = graded()
     assert (slow.graded, numbers(slow)) == (0, whole)
     assert knows()
@@ -120,7 +115,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was() -> None:
 
 
 @pytest.mark.parametrize("seen_by", ["progress", "on_outcome"])
-def test_a_kill_at_any_moment_after_a_checkpoint_loses_nothing(seen_by: str) -> None:
+def test_a_kill_at_any_moment_loses_nothing(seen_by: str) -> None:
     """The folder is copied after each outcome, as a kill would leave it; each copy goes on."""
     write_rows()
     whole = numbers(graded())
@@ -144,23 +139,24 @@ def test_a_kill_at_any_moment_after_a_checkpoint_loses_nothing(seen_by: str) -> 
         assert set(lines_of("results.jsonl").values()) == {1}
 
 
-def test_a_kill_after_a_thousand_rows_finds_a_checkpoint() -> None:
-    """It is written while the run goes on; what ended behind it is read line by line."""
-    lines = [json.dumps({"id": f"r{n}", "answer": "", "context": ["c"]}) for n in range(1100)]
+def test_a_kill_after_thousands_of_rows_finds_an_index() -> None:
+    """It is written during the run; the lines after it are read from the log."""
+    lines = [json.dumps({"id": f"r{n}", "answer": "", "context": ["c"]}) for n in range(2100)]
     DATA.write_text("\n".join(lines))
     copied: list[int] = []
 
     def copy(_: Outcome) -> None:
         copied.append(1)
-        if len(copied) == 1050:
+        if len(copied) == 2050:
             shutil.copytree(OUT, "killed")
 
     whole = numbers(graded(on_outcome=copy))
     shutil.rmtree(OUT)
     Path("killed").rename(OUT)
 
-    assert knows()
-    assert ENDED.stat().st_size >= 1000 * 24
+    with sqlite3.connect(INDEX) as index:
+        assert index.execute("SELECT COUNT(*) FROM outcome").fetchone()[0] >= 2000
+    index.close()
     on = graded()
     assert on.graded <= 50
     assert numbers(on) == whole
@@ -179,9 +175,51 @@ def flipped(path: Path) -> None:
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-@pytest.mark.parametrize("name", [".checkpoint.json", ".checkpoint.rows", ".data-check.json"])
+def raised(path: Path) -> None:
+    """Give every row the full score, as SQLite itself would write it."""
+    with sqlite3.connect(path) as index:
+        index.execute("UPDATE outcome SET score = 1.0")
+    index.close()
+
+
+def thinned(path: Path) -> None:
+    """Take rows out of the index that the log has."""
+    with sqlite3.connect(path) as index:
+        index.execute("DELETE FROM outcome WHERE place > 0")
+    index.close()
+
+
+def of_another_version(path: Path) -> None:
+    """Leave a database with other tables."""
+    path.unlink()
+    with sqlite3.connect(path) as index:
+        index.executescript("CREATE TABLE outcome (a); PRAGMA user_version = 99;")
+    index.close()
+
+
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, torn, flipped, raised, thinned, of_another_version]
+)
+def test_an_index_that_does_not_fit_the_log_is_built_again(
+    damage: Callable[[Path], object],
+) -> None:
+    """No number changes, nothing is graded again, whoever reads it first."""
+    write_rows()
+    whole = numbers(graded())
+    damage(INDEX)
+
+    assert str(load_run(OUT).summary()) == whole[0]
+    damage(INDEX)
+    again = graded()
+    assert (again.graded, numbers(again)) == (0, whole)
+    assert knows()
+
+
+@pytest.mark.parametrize("name", [".data-check.json"])
 @pytest.mark.parametrize("damage", [Path.unlink, torn, flipped, lambda path: path.write_text("{}")])
-def test_a_damaged_checkpoint_is_passed_over(name: str, damage: Callable[[Path], object]) -> None:
+def test_a_damaged_check_of_the_data_is_passed_over(
+    name: str, damage: Callable[[Path], object]
+) -> None:
     """All lines are read then, nothing is graded again, and the next start is quick again."""
     write_rows()
     whole = numbers(graded())
@@ -212,7 +250,7 @@ def test_an_edited_outcome_counts_as_edited() -> None:
 
 
 def test_an_appended_outcome_of_a_row_that_ended_counts() -> None:
-    """The last line of a key wins, though the row ended before the checkpoint."""
+    """The last line of a key wins, though the index has the row already."""
     write_rows()
     graded()
     with (OUT / "results.jsonl").open("r+") as file:
@@ -262,7 +300,7 @@ def test_a_row_that_is_gone_stays_gone() -> None:
     assert knows()
 
 
-def test_a_file_that_changed_meanwhile_leaves_no_checkpoint() -> None:
+def test_positions_in_a_file_that_changed_meanwhile_are_not_trusted() -> None:
     """Rows of two states of the file may be among those that ended."""
     write_rows()
 
@@ -273,7 +311,7 @@ def test_a_file_that_changed_meanwhile_leaves_no_checkpoint() -> None:
     with pytest.raises(KeyboardInterrupt):
         graded(on_outcome=edit)
 
-    assert not CHECKPOINT.exists()
+    assert not knows()
 
 
 def test_a_file_that_changes_while_the_rest_is_graded_ends_the_run() -> None:
@@ -289,7 +327,7 @@ def test_a_file_that_changes_while_the_rest_is_graded_ends_the_run() -> None:
 
 
 def test_failed_rows_are_graded_again(scripted: Start) -> None:
-    """Their cost is not counted twice, their samples are not kept twice, and two graders mix."""
+    """What they cost still counts, their samples are not kept twice, and two graders mix."""
     broken = True
 
     def some(request: JudgeRequest) -> Any:
@@ -309,6 +347,7 @@ def test_failed_rows_are_graded_again(scripted: Start) -> None:
     broken = False
     second = graded(**options)
     assert second.graded == 2
+    assert second.summary().usage.calls == first.summary().usage.calls + 2
     third = graded(**options)
 
     assert (third.graded, third.summary().failed) == (0, 0)
@@ -335,5 +374,4 @@ def test_a_function_in_the_columns_is_asked_again() -> None:
     columns = {"answer": lambda row: row["answer"]}
     graded(columns=columns)
 
-    assert not CHECKPOINT.exists()
     assert graded(columns=columns).graded == 0
