@@ -7,7 +7,7 @@ from typing import Literal
 
 from rag_evals.cache.database import SIZE_VARIABLE, default_path, max_megabytes
 from rag_evals.cache.statements import StatementCache
-from rag_evals.core.variables import number_in_variable
+from rag_evals.core.arguments import number_in_variable
 from rag_evals.errors import ConfigurationError
 
 MODE_VARIABLE = "RAG_EVALS_STATEMENT_CACHE"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_evals.core import MISSING, fault_of
-from rag_evals.core.variables import number_in_variable
+from rag_evals.core.arguments import number_in_variable
 from rag_evals.errors import ConfigurationError
 
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"

@@ -1,8 +1,15 @@
 """Which types do all rooms share? Samples, results, findings, steps, verdicts, verifiers."""
 
-from rag_evals.core.arguments import require_fraction, require_known, require_whole
-from rag_evals.core.chunk import Chunk, ContextInput
-from rag_evals.core.claim import Claim, as_claims, text_before
+from rag_evals.core.arguments import (
+    DEFAULT_TEMPERATURE,
+    SETTING_NAMES,
+    JudgeSettings,
+    check_settings,
+    parse_settings,
+    require_fraction,
+    require_known,
+    require_whole,
+)
 from rag_evals.core.facts import (
     ChunkId,
     SentenceId,
@@ -19,12 +26,18 @@ from rag_evals.core.finding import (
     Finding,
     Quote,
     chunk_text,
+    findings_line,
+    findings_lines,
     findings_of,
+    more_said,
     read_findings,
+    result_html,
     yes_or_no,
 )
 from rag_evals.core.fingerprint import fingerprint, written_out
 from rag_evals.core.flow import (
+    Claim,
+    Evidence,
     Flow,
     JudgeCall,
     JudgeReply,
@@ -32,21 +45,23 @@ from rag_evals.core.flow import (
     LocalReply,
     LocalVerifier,
     Message,
+    Meter,
     Step,
     StepReply,
+    TextReply,
     Usage,
+    Verdict,
     VerifyCall,
     VerifyReply,
+    Watcher,
+    Work,
+    as_claims,
     check_verdicts,
+    text_before,
+    watch,
+    watched,
+    watching,
 )
-from rag_evals.core.judge_settings import (
-    DEFAULT_TEMPERATURE,
-    SETTING_NAMES,
-    JudgeSettings,
-    check_settings,
-    parse_settings,
-)
-from rag_evals.core.meter import Meter
 from rag_evals.core.phrases import (
     LANGUAGE_VARIABLE,
     LANGUAGES,
@@ -64,10 +79,7 @@ from rag_evals.core.result import (
     SampleField,
     Tallies,
 )
-from rag_evals.core.sample import Sample, TextInput
-from rag_evals.core.shown import findings_line, findings_lines, more_said, result_html
-from rag_evals.core.text_reply import TextReply
-from rag_evals.core.verdict import Evidence, Verdict
+from rag_evals.core.sample import Chunk, ContextInput, Sample, TextInput
 from rag_evals.core.verifier import (
     ALL_AT_ONCE,
     CacheMode,
@@ -77,7 +89,6 @@ from rag_evals.core.verifier import (
     VerifierTraits,
     stages_in,
 )
-from rag_evals.core.watching import Watcher, Work, watch, watched, watching
 
 __all__ = [
     "ALL_AT_ONCE",

@@ -1,10 +1,13 @@
-"""Is an argument what it must be? A known keyword, a share, a whole number."""
+"""Is an argument, a setting of the judge or an environment variable what it must be?"""
 
 import difflib
-from collections.abc import Iterable, Sequence
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
+from typing import Any, TypedDict
 
-from rag_evals.errors import ConfigurationError, UnknownArgumentError
+from rag_evals.errors import ConfigurationError, UnknownArgumentError, UnknownNameError
 
 
 def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> None:
@@ -56,3 +59,115 @@ def require_whole(name: str, value: object, *, least: int = 1) -> int:
     if int(value) < least:
         raise ConfigurationError(f"{name} is {value!r}; expected at least {least}")
     return int(value)
+
+
+class JudgeSettings(TypedDict, total=False):
+    """What a judge model is asked with.
+
+    Attributes:
+        temperature: 0 to 2, and 0 where nobody says; None leaves it to the model.
+        max_tokens: The most tokens of a reply.
+        seed: The same seed gives the same reply, where the provider keeps that promise.
+        top_p: The share of likely tokens to choose from, 0 to 1.
+        reasoning_effort: How long a reasoning model thinks: `low`, `medium`, `high`, or the
+            provider's own word.
+    """
+
+    temperature: float | None
+    max_tokens: int
+    seed: int
+    top_p: float
+    reasoning_effort: str
+
+
+SETTING_NAMES = tuple(JudgeSettings.__annotations__)
+DEFAULT_TEMPERATURE = 0
+"""The likeliest reply: a judge that is asked twice should say the same."""
+
+_MOST = {"temperature": 2, "top_p": 1}
+
+
+def check_settings(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Check the settings of a judge, and return them in a dictionary of their own.
+
+    Raises:
+        ConfigurationError: One is unknown, or its value is none that it could have.
+    """
+    if given is not None and not isinstance(given, Mapping):
+        raise ConfigurationError(
+            f"settings is {given!r}; expected a dictionary, such as {{'temperature': 0}}"
+        )
+    return {name: _checked(name, value) for name, value in (given or {}).items()}
+
+
+def parse_settings(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Read settings as the command line has them, such as `temperature=0`.
+
+    Raises:
+        ConfigurationError: One is not NAME=VALUE, unknown, given twice with different values, or
+            out of its range.
+    """
+    settings: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name or not value:
+            raise ConfigurationError(f"--set {text!r} is not NAME=VALUE, as in temperature=0")
+        read = _checked(name, _value(name, value))
+        if settings.get(name, read) != read:
+            raise ConfigurationError(f"--set {name} is {settings[name]!r} and {read!r}; give one")
+        settings[name] = read
+    return settings
+
+
+def _value(name: str, text: str) -> Any:
+    if name == "temperature" and text.lower() == "none":
+        return None
+    kinds = {"temperature": float, "top_p": float, "max_tokens": int, "seed": int}
+    try:
+        return kinds.get(name, str)(text)
+    except ValueError:
+        return text
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name not in SETTING_NAMES:
+        raise UnknownNameError.of("setting", str(name), SETTING_NAMES)
+    if name in ("max_tokens", "seed"):
+        return require_whole(name, value, least=0 if name == "seed" else 1)
+    if name == "reasoning_effort":
+        if isinstance(value, str) and value.strip():
+            return value
+        raise ConfigurationError(f"{name} is {value!r}; expected a word, such as 'low'")
+    if name == "temperature" and value is None:
+        return None
+    most = _MOST[name]
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if is_number and math.isfinite(value) and 0 <= value <= most:
+        return value
+    raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to {most}")
+
+
+def number_in_variable(
+    name: str, default: float, fits: Callable[[float], bool], wanted: str
+) -> float:
+    """Read a number from an environment variable.
+
+    Args:
+        name: Of the variable.
+        default: What holds where it is not set, or empty.
+        fits: Says whether a number can be used; NaN, which stands for what is no number, must not.
+        wanted: What would be right, for the message.
+
+    Raises:
+        ConfigurationError: It is no number, or none that can be used.
+    """
+    written = os.environ.get(name)
+    if not written:
+        return default
+    try:
+        number = float(written)
+    except ValueError:
+        number = math.nan
+    if not fits(number):
+        raise ConfigurationError(f"{name} is {written!r}; expected {wanted}")
+    return number

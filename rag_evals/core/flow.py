@@ -1,14 +1,141 @@
-"""What may a grader ask for? Steps that a driver runs, and the replies that it returns."""
+"""What may a grader ask for? Steps that a driver runs, their replies, costs and watchers."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypedDict, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from rag_evals.core.claim import Claim
-from rag_evals.core.verdict import Verdict
 from rag_evals.errors import VerifierError
+from rag_evals.text import Leaning, leaning_of, stands_alone
+
+_MOST_BEFORE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One claim of an answer, and where its words get their meaning from.
+
+    Two claims are equal when all four fields are: "It was completed in 1889." behind one question
+    is another claim than behind another.
+
+    Attributes:
+        text: What is decided.
+        sentence: The sentence of the answer that it comes from, word for word; None for a claim
+            that comes from no answer.
+        before: What the answer says before it, as far as it leans on that; None where there is
+            nothing.
+        question: What was asked; None where nothing was.
+    """
+
+    text: str
+    sentence: str | None = None
+    before: str | None = None
+    question: str | None = None
+
+    @property
+    def leaning(self) -> Leaning | None:
+        """What keeps the text from being understood by itself; None where nothing does."""
+        return leaning_of(self.text)
+
+    @property
+    def setting(self) -> tuple[str | None, str | None, str | None]:
+        """Sentence, before and question where the text leans on them, else None each.
+
+        A verdict may be shared by claims of equal text and equal setting.
+        """
+        if stands_alone(self.text):
+            return None, None, None
+        sentence = None if self.sentence == self.text else self.sentence
+        return sentence, self.before, self.question
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self.text
+
+
+def text_before(claims: Sequence[Claim]) -> str | None:
+    """Return what the next claim of an answer may lean on.
+
+    Args:
+        claims: All claims before it, in the order of the answer.
+
+    Returns:
+        The texts from the last claim that stands alone on, at most three; None where there are
+        none.
+    """
+    texts: list[str] = []
+    for claim in reversed(claims[-_MOST_BEFORE:]):
+        texts.insert(0, claim.text)
+        if stands_alone(claim.text):
+            break
+    return " ".join(texts) or None
+
+
+def as_claims(statements: Sequence[str | Claim]) -> list[Claim]:
+    """Return claims as they are, and texts as claims that come from no answer."""
+    return [one if isinstance(one, Claim) else Claim(one) for one in statements]
+
+
+class Evidence(NamedTuple):
+    """A sentence of a chunk: `chunk.text[start:end] == text`."""
+
+    chunk_id: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the chunks support one statement.
+
+    Attributes:
+        support: From 0 (nothing speaks for it) to 1; the embedded verifier's is calibrated, so that
+            about that share of such statements is supported.
+        is_supported: The support reaches the verifier's threshold, and something carries it.
+        chunk_ids: The chunks that carry the evidence, best first, from 0; may be empty.
+        reason: Why, in words, in the statement's language.
+        evidence: The sentences that were read as evidence, best first.
+        decided_by: Name of the verifier that decided; None until one of several has said so.
+        windows: Pieces of context that a classifier read for it; None for other verifiers.
+        from_cache: True when it was decided earlier and kept.
+        taken_from: The statement it was decided for, where that is another one.
+        similarity: Cosine between the two statements, -1 to 1; None for the same statement.
+        doubt: What kept the verifier from deciding the claim: how its words lean on others, or
+            `declined`; None where nothing did. A cascade asks its second verifier, whatever the
+            support.
+        is_sure: Whether a cascade may leave it at that; None leaves it to the band of support.
+    """
+
+    support: float
+    is_supported: bool
+    chunk_ids: tuple[int, ...]
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+    decided_by: str | None = None
+    windows: int | None = None
+    from_cache: bool = False
+    taken_from: str | None = None
+    similarity: float | None = None
+    doubt: Leaning | Literal["declined"] | None = None
+    is_sure: bool | None = None
+
+
+class TextReply(BaseModel):
+    """The reply to a call that asks for words and no schema; a `JudgeCall` names it as its model.
+
+    Log-probabilities are there when the call's settings ask for them (`logprobs`, `top_logprobs`)
+    and the endpoint has them.
+    """
+
+    text: str = Field(description="All that was written.")
+    alternatives: list[list[tuple[str, float]]] = Field(
+        default_factory=list,
+        description="For each token, the likeliest ones in its place: text and log-probability.",
+    )
+
 
 M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
@@ -226,3 +353,109 @@ Step = JudgeCall[Any] | VerifyCall | LocalCall[Any]
 StepReply = JudgeReply | VerifyReply | LocalReply
 Flow = Generator[Sequence[Step], Sequence[StepReply], R]
 """Yields steps that may be done side by side, receives their replies in order, returns a result."""
+
+
+class Meter:
+    """Adds up the usage of one grading, also of calls that failed in the end.
+
+    Attributes:
+        by_judge: What was used so far, by endpoint and model as calls name them; None stands for
+            the judge that grades, and for the model that it asks by itself.
+        answered_by: Models that replies say they are from, each once; empty where none says so.
+        waited_seconds: How long replies were waited for so far, the run's gate left out.
+        row_seconds: For all calls of the grading together; None where somebody else, such as the
+            session of a run, sees to that.
+    """
+
+    def __init__(self, row_seconds: float | None = None) -> None:
+        self.by_judge: dict[tuple[str | None, str | None], Usage] = {}
+        self.answered_by: dict[str, None] = {}
+        self.waited_seconds = 0.0
+        self.row_seconds = row_seconds
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The seconds left for further calls of the grading; None without a limit."""
+        return None if self.row_seconds is None else self.row_seconds - self.waited_seconds
+
+    @property
+    def total(self) -> Usage:
+        """What was used so far, of all judges."""
+        used = tuple(self.by_judge.values())
+        return used[0] if len(used) == 1 else sum(used, Usage())
+
+    def add(
+        self,
+        usage: Usage,
+        *,
+        endpoint: str | None = None,
+        model: str | None = None,
+        answered_by: Iterable[str] = (),
+    ) -> None:
+        """Count one reply, or several, of a call that names this endpoint and this model."""
+        asked = (endpoint, model)
+        before = self.by_judge.get(asked)
+        self.by_judge[asked] = usage if before is None else before + usage
+        self.answered_by.update(dict.fromkeys(answered_by))
+
+
+@dataclass(slots=True)
+class Work:
+    """A piece of work.
+
+    Attributes:
+        kind: A whole run, the grading of one row by one grader, or one call of a judge.
+        name: Of the graders; empty for a call.
+        subject: The identity of a run, the row as it was read, or the call.
+        by: The judge of a call; None for others.
+        result: The run, the outcome or the reply; None until it is there, or where it failed.
+    """
+
+    kind: Literal["run", "row", "call"]
+    name: str
+    subject: Any
+    by: Any = None
+    result: Any = None
+
+
+Watcher = Callable[[Work], AbstractContextManager[object]]
+"""Is entered when a piece of work begins, and left when it ended; an exception passes through."""
+
+_watchers: list[Watcher] = []
+
+
+def watch(watcher: Watcher) -> Callable[[], None]:
+    """Let a function watch all work of this process from now on.
+
+    Args:
+        watcher: Called with each piece of work; what it returns is entered, and left at the end.
+
+    Returns:
+        A function that ends it.
+    """
+    _watchers.append(watcher)
+
+    def stop() -> None:
+        if watcher in _watchers:
+            _watchers.remove(watcher)
+
+    return stop
+
+
+@contextmanager
+def watched(work: Work) -> Iterator[Work]:
+    """Do a piece of work inside; the caller sets its result."""
+    with ExitStack() as stack:
+        for watcher in tuple(_watchers):
+            stack.enter_context(watcher(work))
+        yield work
+
+
+async def watching(work: Work, doing: Coroutine[Any, Any, T]) -> T:
+    """Do a piece of work that is awaited, and return its result."""
+    if not _watchers:
+        return await doing
+    with watched(work):
+        result = await doing
+        work.result = result
+        return result

@@ -19,9 +19,14 @@ from pydantic_core import core_schema
 
 from rag_evals.core.arguments import require_known
 from rag_evals.core.facts import facts_of
-from rag_evals.core.finding import Finding, default_findings
+from rag_evals.core.finding import (
+    Finding,
+    default_findings,
+    findings_line,
+    findings_lines,
+    result_html,
+)
 from rag_evals.core.phrases import notebook_phrases
-from rag_evals.core.shown import findings_line, findings_lines, result_html
 from rag_evals.errors import ConfigurationError, NotScorableReason
 
 SampleField = Literal["question", "answer", "context", "reference"]

@@ -1,13 +1,339 @@
-"""What is graded? A sample: question, answer and the chunks it should rest on."""
+"""What is graded? One sample: texts in any form that people have them, and numbered chunks."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
-from rag_evals.core.chunk import Chunk, ContextInput, chunks_from
+from pydantic_core import from_json
+
 from rag_evals.core.fingerprint import fingerprint, fingerprint_of_texts
-from rag_evals.core.plain_text import required_text, text_of
 from rag_evals.errors import DataError
-from rag_evals.text import shortened
+from rag_evals.text import lone_surrogate, shortened
+
+_MOST_SHOWN = 60
+_NAMES = ("content", "response", "output_text", "output", "answer", "result", "data", "text")
+
+
+def required_text(value: object, place: str) -> str:
+    """Return a text as it is.
+
+    Args:
+        value: What should be one.
+        place: What the caller calls it; it opens the message.
+
+    Raises:
+        DataError: It is none, or holds a lone surrogate.
+    """
+    if not isinstance(value, str):
+        raise DataError(f"{place} is {shown(value)}; expected text")
+    offset = lone_surrogate(value)
+    if offset is not None:
+        raise DataError(
+            f"{place} has a lone surrogate {value[offset]!a} at character {offset}; "
+            "it cannot be sent as UTF-8"
+        )
+    return value
+
+
+def text_of(value: object, place: str) -> str:
+    """Return the text of a reply in the form of the library that made it.
+
+    Texts, messages (`AIMessage`, `ChatMessage`, a mapping with `content`, one with a list of
+    parts), LlamaIndex's `Response`, OpenAI's `ChatCompletion` and `Response`, pydantic-ai's
+    `AgentRunResult`, Haystack's `GeneratedAnswer`, and a list of one of them.
+
+    Args:
+        value: What should have one.
+        place: What the caller calls it; it opens the message.
+
+    Raises:
+        DataError: It has none, or more than one.
+    """
+    if isinstance(value, str):
+        return required_text(value, place)
+    found = _inner_text(value, levels=4)
+    if found is None:
+        raise DataError(f"{place} is {shown(value)}; expected text")
+    return required_text(found, place)
+
+
+def shown(value: object) -> str:
+    """Name a value and its type in a message, shortened."""
+    written = ascii(value)
+    cut = written if len(written) <= _MOST_SHOWN else written[: _MOST_SHOWN - 3] + "..."
+    return f"{cut} ({type(value).__name__})"
+
+
+def field_of(thing: Any, name: str) -> Any:
+    """Return a field of a mapping or an object of any library; None where it has none.
+
+    Args:
+        thing: The mapping or object.
+        name: Key or attribute.
+    """
+    if isinstance(thing, Mapping):
+        return thing.get(name)
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # noqa: BLE001 - a property may raise anything; then it has no text
+        return None
+
+
+def _inner_text(value: Any, *, levels: int) -> str | None:
+    if isinstance(value, str):
+        return value
+    if value is None or levels == 0:
+        return None
+    if isinstance(value, Sequence):
+        return _of_list(value, levels=levels)
+    choices = field_of(value, "choices")
+    if isinstance(choices, Sequence) and len(choices) == 1:
+        message = field_of(choices[0], "message")
+        if message is not None and field_of(message, "content") is None:
+            return ""  # a message of tool calls only, which answers nothing
+        return _inner_text(message, levels=levels - 1)
+    for name in _NAMES:
+        inner = field_of(value, name)
+        if inner is not None and not callable(inner):
+            return _inner_text(inner, levels=levels - 1)
+    return None
+
+
+def _of_list(values: Sequence[Any], *, levels: int) -> str | None:
+    """Join the text parts of one message, or take the only reply of a list."""
+    kinds = [field_of(one, "type") for one in values]
+    if values and all(isinstance(kind, str) for kind in kinds):
+        parts = [
+            _inner_text(one, levels=levels - 1)
+            for one, kind in zip(values, kinds, strict=True)
+            if kind in ("text", "output_text")
+        ]
+        return None if None in parts else "".join(part for part in parts if part)
+    return _inner_text(values[0], levels=levels - 1) if len(values) == 1 else None
+
+
+ContextInput = str | Iterable[Any] | None
+"""One text, a list of chunks in any form of a retriever, its whole reply, or such a list as text.
+
+A chunk is a text, a mapping or an object with a text (`TEXT_NAMES`), or one of them with its score
+as a pair.
+"""
+
+TEXT_NAMES = ("text", "page_content", "content", "passage", "document.content", "chunk", "snippet")
+"""Where a mapping or an object of a retriever keeps a chunk's text; the first there is counts."""
+
+_INNER_NAMES = ("node", "document", "_source")
+_METADATA_NAMES = ("metadata", "meta")
+_KEPT_NAMES = {
+    "score": "score",
+    "_score": "score",
+    "id": "id",
+    "_id": "id",
+    "node_id": "id",
+    "doc_id": "id",
+}
+_PAIR = 2
+# Where a list that Python printed begins; other text in brackets is text.
+_LIST_BEGINS = ("['", '["', "[{'", '[{"', "[('", '[("', "[]")
+_LONGEST_LIST = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One retrieved passage.
+
+    Attributes:
+        id: Its place in the context, from 0; the judge cites it.
+        text: The passage, kept byte for byte.
+        metadata: Whatever came with it, its retriever's `score` and `id` too; a prompt may show it.
+    """
+
+    id: int
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """One line; a long text is cut."""
+        more = f", metadata={shortened(str(self.metadata), 60)}" if self.metadata else ""
+        return f"Chunk({self.id}, {shortened(self.text, 60)!r}{more})"
+
+
+def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
+    """Number the chunks of a context from 0.
+
+    Args:
+        context: A string is one chunk, unless it holds a list that JSON or Python wrote; None is no
+            chunk; the replies of Chroma and Elasticsearch are read whole.
+
+    Raises:
+        DataError: An element has no text.
+    """
+    if context is None:
+        return ()
+    if isinstance(context, str):
+        listed = _listed(context)
+        if listed is None:
+            return (Chunk(0, required_text(context, "context")),)
+        context = listed
+    if type(context) in (list, tuple):
+        return tuple([_chunk(number, element) for number, element in enumerate(context)])
+    body = getattr(context, "body", context)  # what Elasticsearch's client wraps
+    if isinstance(body, Mapping):
+        context = _of_reply(body)
+    # An array without dimensions has `__iter__`, and cannot be iterated.
+    if not isinstance(context, Iterable) or isinstance(context, bytes) or _is_scalar(context):
+        raise DataError(f"context is {shown(context)}; expected text or a list of texts")
+    return tuple(_chunk(number, element) for number, element in enumerate(context))
+
+
+def _of_reply(reply: Mapping[str, Any]) -> Iterable[Any]:
+    """Return the chunks of a search's whole reply; a mapping that is none is one chunk."""
+    hits = reply.get("hits")
+    if isinstance(hits, Mapping) and isinstance(hits.get("hits"), list):
+        return list(hits["hits"])
+    if isinstance(reply.get("documents"), list) and isinstance(reply.get("ids"), list):
+        return _of_chroma(reply)
+    return [reply]
+
+
+def _of_chroma(reply: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    columns = {
+        "text": reply["documents"],
+        "id": reply["ids"],
+        "metadata": reply.get("metadatas"),
+        "distance": reply.get("distances"),
+    }
+    if any(isinstance(one, list) for one in reply["ids"]):
+        if len(reply["ids"]) != 1:
+            raise DataError(
+                f"context holds the results of {len(reply['ids'])} queries; give each row its own"
+            )
+        columns = {name: values[0] if values else None for name, values in columns.items()}
+    for place in range(len(columns["id"] or ())):
+        found = {name: values[place] for name, values in columns.items() if values}
+        yield {name: value for name, value in found.items() if value is not None}
+
+
+def _listed(text: str) -> list[Any] | None:
+    """Read a list that was written as JSON or by Python's `str`; None for any other text."""
+    bare = text.strip()
+    if not (bare.startswith("[") and bare.endswith("]")) or len(bare) > _LONGEST_LIST:
+        return None
+    try:
+        listed = from_json(bare)
+    except ValueError:
+        listed = _listed_by_python(bare) if bare.startswith(_LIST_BEGINS) else None
+    # "[1]" and "[2024, 2025]" are text.
+    if not isinstance(listed, list):
+        return None
+    chunks = [one for one in listed if isinstance(one, str | Mapping) or _is_scored(one)]
+    return listed if chunks or not listed else None
+
+
+def _listed_by_python(text: str) -> Any:
+    import ast  # noqa: PLC0415 - few tables hold such lists
+
+    try:
+        listed = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    if _has_neighbours(text):
+        raise DataError(
+            f"context is {shown(text)}: an array that numpy printed, without commas, so that its "
+            "texts cannot be told apart; save it as a list, as in array.tolist()"
+        )
+    return listed
+
+
+def _has_neighbours(text: str) -> bool:
+    """Say whether two texts stand side by side, which Python reads as one."""
+    import io  # noqa: PLC0415 - as above
+    import tokenize  # noqa: PLC0415 - as above
+
+    before = None
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING and before == tokenize.STRING:
+            return True
+        if token.type not in (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+            before = token.type
+    return False
+
+
+def _chunk(number: int, element: object) -> Chunk:
+    place = f"context[{number}]"
+    if isinstance(element, Chunk):
+        return Chunk(number, required_text(element.text, place), element.metadata)
+    if isinstance(element, str):
+        return Chunk(number, required_text(element, place))
+    score = None
+    if _is_scored(element):
+        element, score = element  # type: ignore[misc]  # a pair, as was just looked at
+    found = _parts(element, place)
+    if found is None and isinstance(element, str):
+        found = required_text(element, place), {}
+    if found is None:
+        raise DataError(
+            f"{place} is {shown(element)}; expected text, or something with "
+            f"{', '.join(map(repr, TEXT_NAMES[:-1]))} or {TEXT_NAMES[-1]!r}"
+        )
+    text, metadata = found
+    return Chunk(number, text, metadata if score is None else {"score": score, **metadata})
+
+
+def _is_scored(element: object) -> bool:
+    """Say whether this is a chunk and its score, as vector stores return them."""
+    if not isinstance(element, Sequence) or isinstance(element, str | bytes):
+        return False
+    return (
+        len(element) == _PAIR and isinstance(element[1], Real) and not isinstance(element[0], Real)
+    )
+
+
+def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
+    """Return text and metadata of a mapping or an object; None when it has no text."""
+    for name in _INNER_NAMES:
+        inner = field_of(element, name)
+        if inner is not None and not isinstance(inner, str):
+            found = _parts(inner, f"{place}.{name}")
+            if found is not None:
+                return found[0], _metadata(element, {name}) | found[1]
+    for name in (*TEXT_NAMES, *_INNER_NAMES):
+        text = field_of(element, name)
+        # An object may have a method of that name; a mapping's value has to be text.
+        if text is not None and (isinstance(text, str) or isinstance(element, Mapping)):
+            return required_text(text, f"{place}.{name}"), _metadata(element, {name})
+    return None
+
+
+def _metadata(values: object, used: set[str]) -> dict[str, Any]:
+    """Return what stands beside the text: the metadata themselves, the score and the id."""
+    rest: dict[str, Any] = {}
+    if isinstance(values, Mapping):
+        rest = {key: value for key, value in values.items() if key not in used}
+    else:
+        known = {name: field_of(values, name) for name in (*_METADATA_NAMES, *_KEPT_NAMES)}
+        rest = {
+            name: value
+            for name, value in known.items()
+            if isinstance(value, Mapping if name in _METADATA_NAMES else str | int | float)
+        }
+    inner: dict[str, Any] = {}
+    for name in _METADATA_NAMES:
+        if isinstance(rest.get(name), Mapping):
+            inner |= dict(rest.pop(name))
+    named = {_KEPT_NAMES.get(key, key): value for key, value in rest.items()}
+    return {key: value for key, value in named.items() if not _is_nan(value)} | inner
+
+
+def _is_scalar(value: object) -> bool:
+    return getattr(value, "shape", None) == ()
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
 
 _ID_DIGITS = 16
 

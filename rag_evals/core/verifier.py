@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from rag_evals.core.claim import Claim
-from rag_evals.core.flow import Flow
-from rag_evals.core.verdict import Verdict
+from rag_evals.core.flow import Claim, Flow, Verdict
 
 CacheMode = Literal["exact", "semantic"]
 """Which statements share a verdict: equal ones, or also ones that say the same."""
