@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.judge.pace.faults import parse_duration, retry_after_seconds
-from rag_evals.judge.pace.limits import Budget, RequestLimiter
+from rag_evals.judge.pace.limits import RateBudget, RequestLimiter
 from rag_evals.judge.pace.retry import Waits
 
 
@@ -209,7 +209,7 @@ def test_retry_after_is_read(headers: dict[str, str], seconds: float | None) -> 
 def test_a_budget_is_never_overspent(rate: float, spendings: list[tuple[float, float]]) -> None:
     """Over any stretch, what was allowed is at most the rate times the time, and one burst."""
     clock = Clock()
-    budget = Budget(rate * 60, clock)
+    budget = RateBudget(rate * 60, clock)
     spent = 0.0
     largest = 1.0
     for pause, units in spendings:

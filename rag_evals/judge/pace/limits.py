@@ -23,7 +23,7 @@ _LEAST_LEARNT_PER_MINUTE = 10
 _ROUNDING = 1e-9
 
 
-class Budget:
+class RateBudget:
     """So many units a minute, spent as they come; a debt is waited off.
 
     Args:
@@ -88,8 +88,8 @@ class RequestLimiter:
         self.max_wait_seconds = max_wait_seconds
         self.answered = 0
         self._learns = (requests_per_minute is None, tokens_per_minute is None)
-        self._requests = Budget(requests_per_minute, clock)
-        self._tokens = Budget(tokens_per_minute, clock)
+        self._requests = RateBudget(requests_per_minute, clock)
+        self._tokens = RateBudget(tokens_per_minute, clock)
         self._turn = asyncio.Lock()
         self._freed = asyncio.Event()
 
