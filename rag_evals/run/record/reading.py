@@ -29,7 +29,7 @@ _IN_INDEX = frozenset(
 )
 
 
-class Counts(Protocol):
+class OutcomeCounts(Protocol):
     """What is written of a `Summary`."""
 
     usage: Usage
@@ -67,7 +67,7 @@ class RunRecords(Protocol):
     def lowest(self, most: int) -> Sequence[Record]:
         """Return failed outcomes, then the lowest scores, then rows without one."""
 
-    def fill(self, summary: Counts) -> None:
+    def fill(self, summary: OutcomeCounts) -> None:
         """Count all outcomes in a summary."""
 
 
@@ -221,7 +221,7 @@ class FolderRecords:
         """Return failed outcomes, then the lowest scores, then rows without one."""
         return [IndexedRecord(line, self._opened()) for line in self.index.lowest(most)]
 
-    def fill(self, summary: Counts) -> None:
+    def fill(self, summary: OutcomeCounts) -> None:
         """Count all outcomes in a summary; what was spent is that of all starts."""
         summary.usage, summary.cost_usd = self.index.spent()
         tallies = {tally.grader: tally for tally in self.index.tallies()}
@@ -277,7 +277,7 @@ class MemoryRecords:
 
         return sorted(self._records, key=rank)[:most]
 
-    def fill(self, summary: Counts) -> None:
+    def fill(self, summary: OutcomeCounts) -> None:
         """Count all outcomes in a summary."""
         for record in self._records:
             summary.add(Outcome.from_record(record))
