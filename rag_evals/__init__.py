@@ -54,6 +54,7 @@ NAMES = {
         "Outcome",
         "Progress",
         "Run",
+        "Sampling",
         "Summary",
         "aevaluate",
         "astream",

@@ -32,6 +32,7 @@ from rag_evals.run import GradingSession as GradingSession
 from rag_evals.run import Outcome as Outcome
 from rag_evals.run import Progress as Progress
 from rag_evals.run import Run as Run
+from rag_evals.run import Sampling as Sampling
 from rag_evals.run import Summary as Summary
 from rag_evals.run import aevaluate as aevaluate
 from rag_evals.run import astream as astream

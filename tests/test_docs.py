@@ -293,7 +293,19 @@ def test_docstring_examples_run(eval_example: EvalExample) -> None:
 
 def test_every_block_names_its_language() -> None:
     """No block escapes the tests by a language that they do not know."""
-    known = {"diff", "mermaid", "python", "bash", "console", "text", "jinja", "json", "csv", "yaml"}
+    known = {
+        "diff",
+        "mermaid",
+        "python",
+        "bash",
+        "console",
+        "text",
+        "jinja",
+        "json",
+        "csv",
+        "toml",
+        "yaml",
+    }
     known |= {"make"}
 
     for page in PAGES:

@@ -4,11 +4,11 @@ Each attack has an answer that its context refutes, and a text that is put into 
 answer. It wins when the judge grades the row much better with the text than without it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -17,8 +17,8 @@ from rag_evals.core import Sample
 from rag_evals.dataset import read_rows
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import default_judge, resolve
-from rag_evals.judge import DEFAULT_REASKS, Client
-from rag_evals.run import DEFAULT_CONCURRENCY, Outcome, Report, evaluate
+from rag_evals.judge import Client
+from rag_evals.run import Outcome, RunOptions, evaluate, refuse_sampling
 
 AttackPlace = Literal["chunk", "new_chunk", "answer", "answer_front"]
 """Where the text goes: behind the last chunk's, into a chunk of its own, behind or before the
@@ -178,11 +178,7 @@ def attack(
     client: Client = None,
     *,
     attacks: Iterable[Attack] | None = None,
-    model: str | None = None,
-    concurrency: int = DEFAULT_CONCURRENCY,
-    progress: Report | bool | None = False,
-    settings: Mapping[str, Any] | None = None,
-    reasks: int = DEFAULT_REASKS,
+    **options: Unpack[RunOptions],
 ) -> AttackReport:
     """Attack a judge with a prompt: every row clean, attacked, and attacked without hardening.
 
@@ -190,18 +186,16 @@ def attack(
         grader: Whose prompt is attacked.
         client: The judge, as for `Grader.grade`.
         attacks: None takes those that come with rag_evals.
-        model: As for `Grader.grade`.
-        concurrency: Gradings at a time.
-        progress: As for `evaluate`.
-        settings: Of the judge, as for `evaluate`.
-        reasks: As for `evaluate`.
+        options: As for `evaluate`, without `sampling`; no progress is shown unless it is asked
+            for.
 
     Raises:
         ConfigurationError: The judge reads no prompt, so there is nothing to talk over.
         TooManyFailuresError: The judge graded no row.
     """
+    refuse_sampling(options, "an attack")
     judge = default_judge() if client is None else client
-    form, endpoint = resolve(grader, judge, model)
+    form, endpoint = resolve(grader, judge, options.get("model"))
     if endpoint is None and not form.endpoints:
         raise ConfigurationError(
             f"the judge {judge!r} reads no prompt, so no text can attack it; name a model, such "
@@ -212,17 +206,8 @@ def attack(
     def graded(
         samples: Sequence[Sample], asked: JudgedGrader[Any, Any], max_failures: str
     ) -> dict[str, Outcome]:
-        run = evaluate(
-            samples,
-            [asked],
-            judge,
-            model=model,
-            concurrency=concurrency,
-            progress=progress,
-            max_failures=max_failures,
-            settings=settings,
-            reasks=reasks,
-        )
+        mine: RunOptions = {"progress": False, **options, "max_failures": max_failures}
+        run = evaluate(samples, [asked], judge, **mine)
         return {outcome.sample_id: outcome for outcome in run.outcomes}
 
     # Attacks share rows; each row is graded once without any.

@@ -21,6 +21,8 @@ from rag_evals.report.screen import echo
 COMMANDS = {
     "grade": "Grade every row of a file, and keep the outcomes in a run folder.",
     "demo": "Grade 24 shipped rows with the embedded judge: no key, no network, no model file.",
+    "init": "Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow that run as "
+    "they are.",
     "report": "Show a run: scores with their intervals, bands, and every row with its evidence.",
     "export": "Write a run as a table: the data's own columns, scores, bands, and what is "
     "unsupported.",
@@ -37,7 +39,13 @@ COMMANDS = {
 """What the help says of each command, in its order."""
 
 _ROOM = "rag_evals.cli.commands"
-FILES = {"demo": "start", "export": "report", "merge": "report", "graders": "prompts"}
+FILES = {
+    "demo": "start",
+    "init": "start",
+    "export": "report",
+    "merge": "report",
+    "graders": "prompts",
+}
 """The file of each command that does not have the command's name."""
 
 

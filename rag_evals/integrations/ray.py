@@ -3,24 +3,18 @@
 Needs the extra `ray`. Import it as `from rag_evals.integrations.ray import grade_dataset`.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from rag_evals.core import require_whole
 from rag_evals.dataset import ColumnMap, Columns, required_module
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import Grader
-from rag_evals.judge import (
-    DEFAULT_MAX_WAIT_SECONDS,
-    DEFAULT_REASKS,
-    DEFAULT_TIMEOUT_SECONDS,
-    Client,
-)
-from rag_evals.run import Graders, SessionOpener, TableGrader, open_session
-from rag_evals.verify import Tuned, read_tunings
+from rag_evals.judge import Client
+from rag_evals.run import Graders, RunOptions, SessionOpener, TableGrader, open_session
+from rag_evals.verify import read_tunings
 
 if TYPE_CHECKING:
     import ray.data
@@ -43,18 +37,7 @@ def grade_dataset(
     id_column: str | None = None,
     checkpoint: str | Path | None = None,
     block_rows: int = DEFAULT_BLOCK_ROWS,
-    model: str | None = None,
-    columns: Columns = None,
-    concurrency: int = DEFAULT_CONCURRENCY,
-    timeout: float = DEFAULT_TIMEOUT_SECONDS,
-    rpm: float | None = None,
-    tpm: float | None = None,
-    max_wait: float = DEFAULT_MAX_WAIT_SECONDS,
-    cache: bool | str | Path | None = None,
-    settings: Mapping[str, Any] | None = None,
-    reasks: int = DEFAULT_REASKS,
-    repeat: int = 1,
-    tuned: Tuned = None,
+    **options: Unpack[RunOptions],
 ) -> "ray.data.Dataset":
     """Grade a Ray data set on the cluster that it lives on.
 
@@ -75,18 +58,8 @@ def grade_dataset(
             warns when it writes something else, and keeps nothing.
         block_rows: Rows that are graded, written and kept in a checkpoint together. After a crash
             at most the blocks in flight, two for each actor, are graded again.
-        model: As for `evaluate`.
-        columns: As for `evaluate`.
-        concurrency: Gradings at a time over all actors.
-        timeout: As for `evaluate`.
-        rpm: As for `evaluate`, over all actors.
-        tpm: As for `evaluate`, over all actors.
-        max_wait: As for `evaluate`.
-        cache: As for `evaluate`; each machine has its own file.
-        settings: As for `evaluate`.
-        reasks: As for `evaluate`.
-        repeat: As for `evaluate`.
-        tuned: As for `evaluate`; files are read here, once.
+        options: As for `open_session`. `concurrency` (32), `rpm` and `tpm` are those of all actors
+            together; `tuned` files are read here, once; each machine has its own cache file.
 
     Returns:
         A data set with the columns of `Outcome.to_row`, a row for each sample and grader.
@@ -98,32 +71,19 @@ def grade_dataset(
         DataError: `dataset` is none of Ray's, it lacks a column, or a tuned file is none.
     """
     require_whole("actors", actors)
-    sessions = partial(
-        open_session,
-        graders,
-        client,
-        model=model,
-        columns=_with_id(columns, id_column),
-        concurrency=max(1, require_whole("concurrency", concurrency) // actors),
-        timeout=timeout,
-        rpm=rpm,
-        tpm=tpm,
-        max_wait=max_wait,
-        cache=cache,
-        settings=settings,
-        reasks=reasks,
-        repeat=repeat,
-        tuned=read_tunings(tuned),
-    )
+    concurrency = require_whole("concurrency", options.get("concurrency", DEFAULT_CONCURRENCY))
+    options["concurrency"] = max(1, concurrency // actors)
+    options["columns"] = _with_id(options.get("columns"), id_column)
+    options["tuned"] = read_tunings(options.get("tuned"))
     # A setting that cannot work is refused here and now, not in an actor.
-    opener = sessions()
+    opener = open_session(graders, client, **options)
     if checkpoint is not None:
         _require_resumable(graders, id_column)
-    sessions = partial(
-        sessions,
-        rpm=None if rpm is None else rpm / actors,
-        tpm=None if tpm is None else tpm / actors,
-    )
+    rates: tuple[Literal["rpm", "tpm"], ...] = ("rpm", "tpm")
+    for name in rates:
+        if (rate := options.get(name)) is not None:
+            options[name] = rate / actors
+    sessions = partial(open_session, graders, client, **options)
     kept = () if id_column is None else (id_column,)
     return _graded(dataset, opener, TableGrader(sessions, kept), actors, checkpoint, block_rows)
 

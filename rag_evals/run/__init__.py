@@ -11,7 +11,7 @@ from rag_evals.run.batches import (
 )
 from rag_evals.run.collector import collector_paused
 from rag_evals.run.counting import counted_words, reason_words, worst_mean
-from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, GraderDecision, require_gate
+from rag_evals.run.decision import GateDecision, GraderDecision
 from rag_evals.run.design import Design
 from rag_evals.run.draw import until_decided
 from rag_evals.run.estimate import Estimate, estimate
@@ -24,9 +24,6 @@ from rag_evals.run.gate import (
     missed_coverage,
     missed_loss,
     missed_pending,
-    parse_share,
-    require_counts,
-    require_share,
 )
 from rag_evals.run.interrupt import run_until_signal
 from rag_evals.run.merging import merge
@@ -51,7 +48,20 @@ from rag_evals.run.sampled import (
 )
 from rag_evals.run.samples import StoredSample
 from rag_evals.run.session import AsyncGradingSession, GradingSession, session_of
-from rag_evals.run.settings import DEFAULT_CONCURRENCY, DEFAULT_MAX_FAILURES, RunOptions, StopRule
+from rag_evals.run.settings import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_ERROR,
+    DEFAULT_MAX_FAILURES,
+    OPTIONS,
+    Option,
+    RunOptions,
+    Sampling,
+    parse_share,
+    refuse_sampling,
+    require_counts,
+    require_gate,
+    require_share,
+)
 from rag_evals.run.stages import stage_numbers
 from rag_evals.run.stream import astream, stream
 from rag_evals.run.summary import GraderSummary, Summary
@@ -64,6 +74,7 @@ __all__ = [
     "DEFAULT_MAX_FAILURES",
     "DEFAULT_MIN_SCORED",
     "FEWEST_SAMPLED",
+    "OPTIONS",
     "AsyncGradingSession",
     "BatchSteps",
     "BatchTable",
@@ -78,6 +89,7 @@ __all__ = [
     "Graders",
     "GradingSession",
     "Missed",
+    "Option",
     "Outcome",
     "Plan",
     "Progress",
@@ -87,10 +99,10 @@ __all__ = [
     "Run",
     "RunOptions",
     "SampledMean",
+    "Sampling",
     "SessionOpener",
     "Shape",
     "Status",
-    "StopRule",
     "StoredResult",
     "StoredSample",
     "Summary",
@@ -129,6 +141,7 @@ __all__ = [
     "plot_differences",
     "reason_of",
     "reason_words",
+    "refuse_sampling",
     "reporting",
     "require_counts",
     "require_gate",

@@ -7,22 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_evals.core import Phrases, phrases
-from rag_evals.errors import ConfigurationError
 from rag_evals.run.design import Design
 from rag_evals.run.draw import DrawnRows
-from rag_evals.run.gate import (
-    DEFAULT_MIN_SCORED,
-    Missed,
-    missed_coverage,
-    require_counts,
-    require_number,
-    require_share,
-)
+from rag_evals.run.gate import DEFAULT_MIN_SCORED, Missed, missed_coverage
 from rag_evals.run.outcome import reason_of, score_of
+from rag_evals.run.settings import DEFAULT_ERROR, require_counts, require_gate, require_share
 from rag_evals.stats import GateTest, GateVerdict, SequentialGate, gate_test
 
-DEFAULT_ERROR = 0.05
-_MOST_ERROR = 0.5
 _MOST_ROWS_TOLD = 1_000_000
 
 
@@ -129,18 +120,6 @@ def _shown(decision: GraderDecision, test: GateTest, say: Phrases) -> str:
         return say("gate.never", between=between, gate=gate)
     key = "gate.more" if test.population is None else "gate.others"
     return say(key, between=between, more=test.more_rows, gate=gate)
-
-
-def require_gate(name: str, gate: float, error: float) -> None:
-    """Refuse a gate that no mean can meet or miss, and an error that promises nothing.
-
-    Raises:
-        ConfigurationError: With the name and the number.
-    """
-    require_share(name, gate)
-    require_number("error", error)
-    if not 0 < error <= _MOST_ERROR:
-        raise ConfigurationError(f"error={error!r} is not above 0 and up to 0.5; 5 % is 0.05")
 
 
 def decide_gate(

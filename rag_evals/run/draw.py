@@ -10,7 +10,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.run.outcome import Outcome
 from rag_evals.run.plan import SEED, Plan, random_order
 from rag_evals.run.policy import Admission
-from rag_evals.run.settings import StopRule
+from rag_evals.run.settings import Sampling
 from rag_evals.run.summary import Summary
 from rag_evals.stats import GateVerdict, Interval, SequentialGate, drawn_interval
 
@@ -81,7 +81,7 @@ class EarlyStop:
     """Ends a run when enough rows were drawn: each gate is decided, or one is failed.
 
     Args:
-        rule: The gate.
+        rule: Sampling by a gate.
         population: Rows of the data.
         graders: Names of the graders.
         ahead: How far a row may be graded ahead of the first that has not ended. Without a limit
@@ -89,17 +89,17 @@ class EarlyStop:
     """
 
     def __init__(
-        self, rule: StopRule, population: int, graders: Sequence[str], *, ahead: int
+        self, rule: Sampling, population: int, graders: Sequence[str], *, ahead: int
     ) -> None:
         self._ahead = ahead
-        self._rule = rule
+        self._count = rule.count or {}
         self._population = population
         self._places = {row: place for place, row in enumerate(random_order(population))}
-        error = rule.error
+        assert rule.gate is not None, "a gate ends the draw"
+        error, gate = rule.error_chance, rule.gate
+        self._gate = gate
         self._watches = {
-            grader: SequentialGate(
-                rule.mean, population, error=error, fail_error=error / len(graders)
-            )
+            grader: SequentialGate(gate, population, error=error, fail_error=error / len(graders))
             for grader in graders
         }
         self._ends: dict[str, dict[int, tuple[float | None, str | None]]] = {
@@ -108,7 +108,7 @@ class EarlyStop:
         self._counted = dict.fromkeys(graders, 0)
 
     @classmethod
-    def of_plan(cls, rule: StopRule, plan: Plan, lost_usd: float = 0.0) -> "EarlyStop":
+    def of_plan(cls, rule: Sampling, plan: Plan, lost_usd: float = 0.0) -> "EarlyStop":
         """Watch the rows of a plan."""
         del lost_usd
         assert plan.rows is not None, "only rows that can be counted are drawn"
@@ -137,7 +137,7 @@ class EarlyStop:
         ends[self._places[outcome.index]] = (outcome.score, outcome.reason)
         while (place := self._counted[outcome.grader]) in ends:
             score, reason = ends[place]
-            counted = self._rule.count.get(reason or "") if score is None else score
+            counted = self._count.get(reason or "") if score is None else score
             self._watches[outcome.grader].add(counted)
             self._counted[outcome.grader] = place + 1
 
@@ -148,7 +148,7 @@ class EarlyStop:
             return {}
         for name, numbers in summary.graders.items():
             numbers.design = self.drawn(name)
-        told = {"rows": drawn, "of": self._population, "gate": self._rule.mean, "seed": SEED}
+        told = {"rows": drawn, "of": self._population, "gate": self._gate, "seed": SEED}
         return {"stopped": told}
 
     def drawn(self, grader: str) -> DrawnRows:
@@ -158,7 +158,7 @@ class EarlyStop:
         return DrawnRows(drawn, self._population)
 
 
-def until_decided(plan: Plan, rule: StopRule) -> Plan:
+def until_decided(plan: Plan, rule: Sampling) -> Plan:
     """Let a plan grade rows in random order, until a gate is decided.
 
     Raises:

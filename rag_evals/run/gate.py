@@ -5,12 +5,12 @@ Pure functions on numbers: the command line, Python and tests ask the same rules
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Literal, get_args
 
 from rag_evals.core import Phrase, Phrases, phrases
-from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
+from rag_evals.errors import ConfigurationError
 from rag_evals.run.counting import reason_words
+from rag_evals.run.settings import require_counts, require_share
 from rag_evals.run.summary import GraderSummary, Summary
 from rag_evals.stats import Interval
 
@@ -184,56 +184,3 @@ def missed_loss(grader: str, difference: Interval, margin: float) -> Missed:
         ("lacking", f"{-difference.high - margin:.4f}"),
     )
     return Missed(grader, "fail-if-worse", f"{margin:g}", Phrase("gate.loss", values))
-
-
-def parse_share(text: str) -> float:
-    """Read a share: `0.9` or `90%`.
-
-    Raises:
-        ConfigurationError: Neither.
-    """
-    shown = text.strip()
-    try:
-        share = float(shown.removesuffix("%")) / (100 if shown.endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise ConfigurationError(
-            f"{text!r} is neither a share from 0 to 1 nor a percentage, as in 0.9 or 90%"
-        )
-    return share
-
-
-def require_number(name: str, value: object) -> None:
-    """Refuse what is no number, such as the text of one.
-
-    Raises:
-        ConfigurationError: With the name and the value.
-    """
-    if not isinstance(value, Real):
-        raise ConfigurationError(f"{name}={value!r} is no number; expected one such as 0.9")
-
-
-def require_share(name: str, share: float) -> None:
-    """Refuse a value that is not a number from 0 to 1; percent are the usual mistake.
-
-    Raises:
-        ConfigurationError: With the name and the number.
-    """
-    require_number(name, share)
-    if not 0 <= share <= 1:
-        raise ConfigurationError(f"{name}={share!r} is outside 0..1; 90 % is written 0.9")
-
-
-def require_counts(count: Mapping[str, float]) -> None:
-    """Refuse numbers for reasons that do not exist, and numbers that are no score.
-
-    Raises:
-        ConfigurationError: With the reason and, where it is unknown, all that there are.
-    """
-    for reason, value in count.items():
-        if reason not in get_args(NotScorableReason):
-            raise UnknownNameError.of(
-                "reason of rows without a score", reason, get_args(NotScorableReason)
-            )
-        require_share(f"count[{reason!r}]", value)

@@ -1,24 +1,17 @@
 """How is a session opened? By `async with`, in the running event loop, or by `with`, in its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from rag_evals.dataset import Columns, RowData
+from rag_evals.dataset import RowData
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge import (
-    DEFAULT_MAX_WAIT_SECONDS,
-    DEFAULT_REASKS,
-    DEFAULT_TIMEOUT_SECONDS,
-    Client,
-)
+from rag_evals.judge import Client
 from rag_evals.run.loop_thread import LoopThread
 from rag_evals.run.plan import Graders, Plan, make_plan
 from rag_evals.run.session import AsyncGradingSession, GradingSession, plan_words, session_of
-from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions
-from rag_evals.verify import Tuned
+from rag_evals.run.settings import OPTIONS, RunOptions, refuse_idle
 
 
 class SessionThread:
@@ -118,21 +111,7 @@ class SessionOpener:
 
 
 def open_session(
-    graders: Graders = "faithfulness",
-    client: Client = None,
-    *,
-    model: str | None = None,
-    columns: Columns = None,
-    concurrency: int = DEFAULT_CONCURRENCY,
-    timeout: float = DEFAULT_TIMEOUT_SECONDS,
-    rpm: float | None = None,
-    tpm: float | None = None,
-    max_wait: float = DEFAULT_MAX_WAIT_SECONDS,
-    cache: bool | str | Path | None = None,
-    settings: Mapping[str, Any] | None = None,
-    reasks: int = DEFAULT_REASKS,
-    repeat: int = 1,
-    tuned: Tuned = None,
+    graders: Graders = "faithfulness", client: Client = None, **options: Unpack[RunOptions]
 ) -> SessionOpener:
     """Open a session that grades rows as they come: in a server, a guardrail, a test or a worker.
 
@@ -142,34 +121,12 @@ def open_session(
     Args:
         graders: As for `evaluate`.
         client: As for `evaluate`.
-        model: As for `evaluate`.
-        columns: As for `evaluate`.
-        concurrency: Gradings at a time, at most 4096; others wait for a place.
-        timeout: As for `evaluate`.
-        rpm: As for `evaluate`.
-        tpm: As for `evaluate`.
-        max_wait: As for `evaluate`.
-        cache: As for `evaluate`.
-        settings: As for `evaluate`.
-        reasks: As for `evaluate`.
-        repeat: As for `evaluate`.
-        tuned: As for `evaluate`.
+        options: As for `evaluate`; those of a whole data set, such as `limit`, are refused.
+            Gradings above `concurrency` wait.
 
     Raises:
         ConfigurationError: A setting cannot work; nothing was sent.
     """
-    options = RunOptions(
-        timeout=timeout,
-        rpm=rpm,
-        tpm=tpm,
-        max_wait=max_wait,
-        cache=cache,
-        settings=settings,
-        reasks=reasks,
-        repeat=repeat,
-        tuned=tuned,
-    )
-    plan = make_plan(
-        (), graders, client, model=model, columns=columns, concurrency=concurrency, options=options
-    )
-    return SessionOpener(plan)
+    of_data = [name for name, option in OPTIONS.items() if not option.in_session]
+    refuse_idle(options, *of_data, where="in a session, which has no data of its own")
+    return SessionOpener(make_plan((), graders, client, options=options))

@@ -15,7 +15,6 @@ from rag_evals.core import Meter, fingerprint, require_whole
 from rag_evals.dataset import (
     CheckedFile,
     ColumnMap,
-    Columns,
     Data,
     FileData,
     NumberedSample,
@@ -40,7 +39,7 @@ from rag_evals.judge import (
 )
 from rag_evals.run.outcome import short_fingerprint
 from rag_evals.run.policy import EveryRow, RunPolicy
-from rag_evals.run.settings import DEFAULT_CONCURRENCY, RunOptions, RunSettings
+from rag_evals.run.settings import OPTIONS, RunOptions, RunSettings, refuse_idle
 from rag_evals.run.store import FORMAT, kept_checks
 from rag_evals.verify import read_judge, read_tunings
 
@@ -219,9 +218,6 @@ def make_plan(
     graders: Graders,
     client: Client = None,
     *,
-    model: str | None = None,
-    columns: Columns = None,
-    concurrency: int = DEFAULT_CONCURRENCY,
     options: RunOptions | None = None,
     folders: Iterable[Path] = (),
 ) -> Plan:
@@ -232,10 +228,7 @@ def make_plan(
             later.
         graders: One or more graders, or names of shipped ones.
         client: As for `Grader.grade`.
-        model: As for `Grader.grade`.
-        columns: Where the fields are; None looks for the usual names.
-        concurrency: Gradings at a time, at least 1.
-        options: Limits, time-outs, the cache.
+        options: Model, columns, limits, time-outs, the cache.
         folders: Runs that may know the file: one that was checked, and has not changed by a byte,
             need not be checked again.
 
@@ -243,18 +236,16 @@ def make_plan(
         ConfigurationError: A setting cannot work.
         DataError: A row of the file cannot be graded.
     """
-    settings = RunSettings.of(concurrency, options or {})
-    if model is not None and not (isinstance(model, str) and model):
-        raise ConfigurationError(f"model is {model!r}; expected a name, such as 'gpt-4o-mini'")
-    if client is None:
-        client = default_judge()
-    client = as_instructor(client, asynchronous=True)
-    columns = ColumnMap.of(columns)
-    chosen = _repeated(_chosen(graders), (options or {}).get("repeat", 1))
+    given: RunOptions = options or {}
+    settings = RunSettings.of(given)
+    model = given.get("model")
+    client = as_instructor(default_judge() if client is None else client, asynchronous=True)
+    columns = ColumnMap.of(given.get("columns"))
+    chosen = _repeated(_chosen(graders), given.get("repeat", 1))
     _check_graders(chosen)
-    open_cache = partial(_statement_cache, settings, options or {}, client, chosen)
+    open_cache = partial(_statement_cache, settings, given, client, chosen)
     of_judge = settings.session.options.settings
-    tunings = read_tunings((options or {}).get("tuned"))
+    tunings = read_tunings(given.get("tuned"))
     resolved = [
         resolve(grader, client, model, settings=of_judge, tunings=tunings, open_cache=open_cache)
         for grader in chosen
@@ -262,6 +253,9 @@ def make_plan(
     asked = resolved[0][1]
     check_endpoint(asked)
     judge = _judge_name(client, model)
+    made = tuple(grader for grader, _ in resolved)
+    if asked is None and not any(grader.endpoints for grader in made):
+        _refuse_rates(given, judge)
     required = frozenset(field for grader in chosen for field in grader.requires)
     rows = data_from(data, columns, required, settings.limit)
     checked = rows.check(kept_checks(folders)) if isinstance(rows, FileData) else None
@@ -269,20 +263,26 @@ def make_plan(
         "data": "rows" if checked is None else checked.data_hash,
         "file": rows.path.name if isinstance(rows, FileData) else None,
         "judge": judge,
-        "address": _addresses(asked, [grader for grader, _ in resolved]),
-        "graders": {grader.name: grader.fingerprint() for grader, _ in resolved},
-        "models": {grader.name: grader.model for grader, _ in resolved if grader.model},
+        "address": _addresses(asked, made),
+        "graders": {grader.name: grader.fingerprint() for grader in made},
+        "models": {grader.name: grader.model for grader in made if grader.model},
         "columns": columns.described(),
         "limit": settings.limit,
-        "settings": _settings(
-            asked, [grader for grader, _ in resolved], settings.session.options.settings
-        ),
+        "settings": _settings(asked, made, of_judge),
     }
     if sources := {grader.name: grader.source for grader in chosen if grader.source}:
         identity["sources"] = sources
-    return Plan(
-        rows, checked, tuple(grader for grader, _ in resolved), asked, model, settings, identity
-    )
+    return Plan(rows, checked, made, asked, model, settings, identity)
+
+
+def _refuse_rates(options: RunOptions, judge: str) -> None:
+    """Refuse options that only mean something where an endpoint is asked.
+
+    Raises:
+        ConfigurationError: One was given.
+    """
+    of_endpoints = [name for name, option in OPTIONS.items() if option.asks]
+    refuse_idle(options, *of_endpoints, where=f"with {judge!r}, which asks no endpoint")
 
 
 def _statement_cache(

@@ -13,7 +13,7 @@ from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError, DataError, NotInRunError
 from rag_evals.grading import Grader
 from rag_evals.run.collector import collector_paused
-from rag_evals.run.decision import DEFAULT_ERROR, GateDecision, decide_gate
+from rag_evals.run.decision import GateDecision, decide_gate
 from rag_evals.run.designs import choose_designs
 from rag_evals.run.export import Layout, frame_of, write_run
 from rag_evals.run.gate import DEFAULT_MIN_SCORED
@@ -24,6 +24,7 @@ from rag_evals.run.results import type_name
 from rag_evals.run.sampled import free_folder
 from rag_evals.run.samples import StoredSample, column_value
 from rag_evals.run.scores import GraderOutcomes, ScoreNumbers
+from rag_evals.run.settings import DEFAULT_ERROR
 from rag_evals.run.stages import Stages
 from rag_evals.run.store import read_manifest
 from rag_evals.run.summary import GraderSummary, Summary, summary_html

@@ -180,7 +180,7 @@ WRONG: dict[str, tuple[Callable[[], list[str]], str]] = {
         "give --grader at most once",
     ),
     "option": (lambda: ["answers.jsonl", "--limt", "3"], "--limt"),
-    "range": (lambda: ["answers.jsonl", "--concurrency", "0"], "--concurrency"),
+    "range": (lambda: ["answers.jsonl", "--concurrency", "0"], "concurrency is 0"),
 }
 
 

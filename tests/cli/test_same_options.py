@@ -1,6 +1,7 @@
 """Does an option mean the same in every command, and does every command serve programs too?"""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ def test_options_are_spelled_the_same_in_all_commands(name: str) -> None:
 EVERY_RESULT: dict[str, tuple[str, ...]] = {
     "demo": (),
     "grade": ("a.jsonl",),
+    "init": ("begun",),
     "report": ("run",),
     "export": ("run", "--to", "t.csv"),
     "judge label": ("run",),
@@ -75,6 +77,7 @@ OTHERWISE_TESTED = {"judge tune", "judge attack", "batch status", "batch collect
 NEXT = {
     "demo": "rag-evals report runs/demo-",
     "grade": "rag-evals report runs/a-",
+    "init": "rag-evals grade",
     "report": "rag-evals judge label run",
     "judge label": "rag-evals judge agreement run labels.jsonl",
     "merge": "rag-evals report merged",
@@ -116,6 +119,7 @@ def test_a_command_prints_one_json_value_and_no_more(
     assert "next:" not in ended.out + ended.err
     (workplace / "mine/score_precision.jinja").unlink(missing_ok=True)
     _remove(workplace / "merged")
+    _remove(workplace / "begun")
 
 
 def test_every_command_prints_json_somewhere() -> None:
@@ -139,13 +143,11 @@ def test_the_end_of_a_command_offers_the_next(
         assert "next: " not in ended.out
         (workplace / "mine/score_precision.jinja").unlink(missing_ok=True)
         _remove(workplace / "merged")
+        _remove(workplace / "begun")
 
 
 def _remove(folder: Path) -> None:
-    if folder.is_dir():
-        for path in folder.iterdir():
-            path.unlink()
-        folder.rmdir()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_the_next_step_speaks_the_readers_language(command: Command, workplace: Path) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from rag_evals.catalog import grader_named
 from rag_evals.cli.main import app
-from rag_evals.cli.shared.verifiers import with_verifier_options
+from rag_evals.cli.shared.graders import Chosen
 from rag_evals.errors import ConfigurationError
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import EIFFEL, Command
@@ -65,10 +64,9 @@ def test_a_cascade_says_who_decided(data: str, scripted: Start) -> None:
 
 def test_device_and_batch_size_reach_the_classifier() -> None:
     """Of the judge, of the verifier and of HHEM alike."""
-    two_step, hhem = grader_named("faithfulness_two_step"), grader_named("faithfulness_hhem")
-    graders, judge = with_verifier_options(
-        [two_step, hhem], "hf:a/b", verifier="hf:c/d", device="auto", batch_size=3
-    )
+    names = ["faithfulness_two_step", "faithfulness_hhem"]
+    chosen = Chosen("hf:a/b", names, verifier="hf:c/d", device="auto", batch_size=3)
+    graders, judge = chosen.graders_and_judge()
     verifiers: list[Any] = [grader.verifier for grader in graders]  # type: ignore[attr-defined]  # both have one
 
     assert judge == "hf:a/b?device=auto&batch_size=3"
@@ -128,7 +126,5 @@ def test_an_option_that_nobody_takes_is_refused(
     grader: str, options: dict[str, Any], message: str
 ) -> None:
     """Nothing is silently ignored."""
-    given = {"verifier": None, "device": None, "batch_size": None, **options}
-
     with pytest.raises(ConfigurationError, match=message):
-        with_verifier_options([grader_named(grader)], "embedded", **given)
+        Chosen("embedded", [grader], **options).graders_and_judge()

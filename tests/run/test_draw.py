@@ -12,7 +12,7 @@ import pytest
 from rag_evals import Outcome, Run, compare, evaluate
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run import (
-    StopRule,
+    Sampling,
     execute,
     load_run,
     make_plan,
@@ -55,7 +55,7 @@ def test_a_gate_stops_when_it_is_decided() -> None:
     """Of 300 perfect rows some dozens decide; the others are said, and the folder knows."""
     plan = until_decided(
         make_plan(rows_file(300, 300), graders="faithfulness", client="embedded"),
-        StopRule(0.7, 0.05),
+        Sampling(gate=0.7),
     )
     run = execute(plan, out="run", progress=False)
     stored = load_run("run")
@@ -76,7 +76,7 @@ PERFECT = {"answer": "It is in Paris.", "context": ["It is in Paris."]}
 
 def test_a_row_waits_for_the_first_that_has_not_ended() -> None:
     """No further ahead than it may be; once the gate is decided, only what had begun is graded."""
-    stop = EarlyStop(StopRule(0.5, 0.05), 100, ["faithfulness"], ahead=30)
+    stop = EarlyStop(Sampling(gate=0.5), 100, ["faithfulness"], ahead=30)
     order = random_order(100)
 
     assert {stop.admits(place, resumed=False) for place in order[:30]} == {"begin"}
@@ -128,7 +128,7 @@ def test_a_stopped_run_grades_nothing_twice() -> None:
     """The same command finds the same draw, and the same end; another order is another run."""
     plan = until_decided(
         make_plan(rows_file(200, 200), graders="faithfulness", client="embedded"),
-        StopRule(0.7, 0.05),
+        Sampling(gate=0.7),
     )
     first = execute(plan, out="run", progress=False)
     again = execute(plan, out="run", progress=False)
@@ -147,7 +147,7 @@ def test_a_draw_to_the_end_leaves_nothing_to_chance() -> None:
     """Ten rows below the gate fail it: they are all there are; nothing was stopped."""
     plan = until_decided(
         make_plan(rows_file(10, 10), graders="faithfulness", client="embedded"),
-        StopRule(0.95, 0.05),
+        Sampling(gate=0.95),
     )
     run = execute(plan, out=None, progress=False)
 
@@ -213,14 +213,14 @@ def test_a_free_judge_that_says_nothing_is_left_out(command: Command, scripted: 
     [
         (("--sample", "500"), "a sample of 500 rows is more than the 30 rows of the data"),
         (("--sample", "10"), "a sample of 10 rows is too small"),
-        (("--sample", "0"), "--sample is 0; expected at least 1"),
-        (("--budget", "nan"), "--budget 'nan' is no sum of US dollars"),
+        (("--sample", "0"), "sample is 0; expected at least 1"),
+        (("--budget", "nan"), "budget 'nan' is no sum of US dollars"),
         (("--budget", "0.0000001", "--judge", "openai/gpt-4o-mini"), "$1e-07 pays for 0 rows"),
         (("--sample", "20", "--judge", "openai/m", "--grader", "utility"), "no grader 'utility'"),
         (("--budget", "5usd"), "a budget needs a price"),
-        (("--budget", "much"), "--budget 'much' is no sum of US dollars"),
-        (("--budget", "0"), "--budget '0' is no sum of US dollars"),
-        (("--sample", "20", "--budget", "5"), "--sample and --budget both choose the rows"),
+        (("--budget", "much"), "budget 'much' is no sum of US dollars"),
+        (("--budget", "0"), "budget '0' is no sum of US dollars"),
+        (("--sample", "20", "--budget", "5"), "sample and budget both choose the rows"),
         (("--stop-early",), "--stop-early does nothing without --gate"),
         (("--stop-early", "--gate", "0.5", "--sample", "20"), "both choose the rows"),
         (("--sample", "20", "--judge", "embedded"), "'embedded' costs nothing: grade all rows"),
@@ -354,10 +354,12 @@ def test_a_budget_that_nobody_can_watch_is_said(command: Command, scripted: Star
 
 @pytest.mark.parametrize("in_a_folder", [True, False])
 def test_rows_are_drawn_in_python(scripted: Start, in_a_folder: bool) -> None:
-    """`sample=` takes a list as well, in memory or in a folder; mean and groups are of all rows."""
+    """A sample of a list, in memory or in a folder; mean and groups are of all rows."""
     judge = scripted(truth(140))
     rows = [json.loads(line) for line in Path(rows_file(200, 140)).read_text().splitlines()]
-    run = evaluate(rows, client="openai/m", sample=40, out="run" if in_a_folder else None)
+    run = evaluate(
+        rows, client="openai/m", sampling=Sampling(40), out="run" if in_a_folder else None
+    )
     interval = run["faithfulness"].interval()
 
     assert len(judge.requests) == len(run) == 40
@@ -370,9 +372,9 @@ def test_rows_are_drawn_in_python(scripted: Start, in_a_folder: bool) -> None:
 
 
 def test_a_gate_stops_early_in_python() -> None:
-    """`stop_early=` with `gate=` stops a list as the command stops a file."""
+    """`Sampling(gate=)` stops a list as the command stops a file."""
     rows = [json.loads(line) for line in Path(rows_file(300, 300)).read_text().splitlines()]
-    run = evaluate(rows, gate=0.7, stop_early=True)
+    run = evaluate(rows, sampling=Sampling(gate=0.7))
 
     assert len(run) < 150
     assert run.gate(0.7).passed
@@ -381,12 +383,13 @@ def test_a_gate_stops_early_in_python() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"gate": 0.7}, "gate does nothing without stop_early; ask run.gate(0.7)"),
-        ({"stop_early": True}, "stop_early does nothing without gate"),
-        ({"stop_early": True, "gate": 7}, "gate=7 is outside 0..1"),
-        ({"stop_early": True, "gate": 0.5, "error": 0}, "error=0 is not above 0"),
-        ({"stop_early": True, "gate": 0.5, "count": {"tired": 1}}, "reason of rows"),
-        ({"stop_early": True, "gate": 0.5, "sample": 20}, "both choose the rows"),
+        ({}, "draws no rows without sample, budget or gate"),
+        ({"sample": 20, "error": 0.1}, "error does nothing without gate"),
+        ({"budget": 5, "count": {"empty_context": 0}}, "count does nothing without gate"),
+        ({"gate": 7}, "gate=7 is outside 0..1"),
+        ({"gate": 0.5, "error": 0}, "error=0 is not above 0"),
+        ({"gate": 0.5, "count": {"tired": 1}}, "reason of rows"),
+        ({"gate": 0.5, "sample": 20}, "both choose the rows"),
         ({"sample": 20.0}, "sample is 20.0; expected a whole number"),
         ({"sample": True}, "sample is True; expected a whole number"),
         ({"sample": 31}, "a sample of 31 rows is more than the 30 rows of the data"),
@@ -408,8 +411,11 @@ def test_what_python_cannot_draw_is_refused(options: dict[str, Any], said: str) 
     """Each is an error of the call, before anything is asked."""
     rows = [{"answer": f"{n}", "context": [f"{n}"]} for n in range(30)]
 
+    call: dict[str, Any] = {"data": rows, "client": "openai/m"}
+    call |= {name: options.pop(name) for name in ("data", "client", "graders") if name in options}
+
     with pytest.raises(ConfigurationError, match=re.escape(said)):
-        evaluate(**{"data": rows, "client": "openai/m", **options})
+        evaluate(**call, sampling=Sampling(**options))
 
 
 def test_a_draw_is_told_in_russian(command: Command, scripted: Start) -> None:

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from rag_evals import Faithfulness, Outcome, compare, evaluate, load_run, merge, open_session
+from rag_evals import (
+    Faithfulness,
+    Outcome,
+    Sampling,
+    compare,
+    evaluate,
+    load_run,
+    merge,
+    open_session,
+)
 from rag_evals.cli.main import app
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run import outcome_schema
@@ -96,7 +105,7 @@ def test_a_part_whose_rows_were_drawn_is_refused() -> None:
     rows = [
         {"answer": f"Tower {n} is here.", "context": [f"Tower {n} is here."]} for n in range(60)
     ]
-    evaluate(rows, client="embedded", out="stopped", gate=0.7, stop_early=True)
+    evaluate(rows, client="embedded", out="stopped", sampling=Sampling(gate=0.7))
     evaluate(ROWS, client="embedded", out="sampled")
     manifest = json.loads(Path("sampled/manifest.json").read_text())
     manifest["identity"]["sample"] = {"rows": 7, "of": 70, "probability": 0.1, "seed": 0}

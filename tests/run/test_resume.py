@@ -42,13 +42,11 @@ def write_rows(count: int = ROWS, **changed: str) -> None:
 def graded(**options: Any) -> Run:
     """Grade the file, or go on with it, as large files are graded."""
     options = {"client": "embedded", **options}
-    named = ("columns", "concurrency")
-    of_plan = {name: options.pop(name) for name in named if name in options}
     told = {name: options.pop(name, None) for name in ("progress", "on_outcome")}
     client, graders = options.pop("client"), options.pop("graders", "faithfulness")
     # The rest are options of the run, which a test names as it likes.
     chosen = cast("RunOptions", options)
-    plan = plan_draw(DATA, graders, client, folders=[OUT], options=chosen, **of_plan)
+    plan = plan_draw(DATA, graders, client, folders=[OUT], options=chosen)
     told["progress"] = told["progress"] or False
     return execute(plan, out=OUT, **told)
 

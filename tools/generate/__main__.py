@@ -36,6 +36,7 @@ def texts() -> Iterator[tuple[Path, str]]:
     yield docs / "custom-graders.md", graders.with_models(_read(docs / "custom-graders.md"))
     menu = ROOT / "mkdocs.yml"
     yield menu, graders.with_pages(_read(menu), docs / "graders")
+    yield docs / "running.md", cli_help.with_options(_read(docs / "running.md"))
     commands = docs / "command-line.md"
     yield commands, cli_help.pasted(_read(commands))
 

@@ -47,6 +47,18 @@ def help_texts() -> Mapping[str, str]:
     return texts
 
 
+def with_options(page: str) -> str:
+    """Return the page with a row for each option of a run."""
+    from rag_evals.run import OPTIONS  # noqa: PLC0415 - only this page needs it
+
+    rows = ["| Option | What it does | Default |", "|---|---|---|"]
+    rows += [f"| `{name}` | {one.help} | `{one.default}` |" for name, one in OPTIONS.items()]
+    begin, end = "<!-- options -->\n", "<!-- /options -->"
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return "\n".join([f"{before}{begin}", *rows, "", f"{end}{after}"])
+
+
 def _block(found: re.Match[str], texts: Mapping[str, str]) -> str:
     command = found["command"]
     text = texts.get(command, f"There is no command {command!r}; remove this block.")
@@ -60,15 +72,16 @@ def _render() -> Iterator[tuple[str, str]]:
 
     from rag_evals.cli.main import app  # noqa: PLC0415 - as above
 
-    for names in _paths(get_command(app), ()):
-        result = CliRunner().invoke(app, [*names, "--help"], prog_name="rag-evals")
+    for names, option in _paths(get_command(app), ()):
+        result = CliRunner().invoke(app, [*names, option], prog_name="rag-evals")
         lines = [line.rstrip() for line in result.stdout.splitlines()]
         yield " ".join(("rag-evals", *names)), "\n".join(lines).strip("\n")
 
 
-def _paths(command: Any, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the words behind `rag-evals` for a command and all below it."""
-    yield names
+def _paths(command: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the words behind `rag-evals` for a command and those below, and its help option."""
+    has_more = any(one.name == "help_all" for one in command.params)
+    yield names, "--help-all" if has_more else "--help"
     for name, inner in getattr(command, "commands", {}).items():
         yield from _paths(inner, (*names, name))
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.commands.grade import grade
-from rag_evals.cli.shared.batching import grade_again
 from rag_evals.cli.shared.exits import NOT_DECIDED, TOO_MANY_FAILURES
+from rag_evals.cli.shared.gates import grade_again
 from rag_evals.cli.shared.options import Json
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.run import BatchSteps, ask_states, batch_words, load_run, open_batches, pending_in

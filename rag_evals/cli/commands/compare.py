@@ -9,7 +9,6 @@ from typer.core import TyperCommand
 
 from rag_evals.analysis import Comparison, paired_runs, parse_pairs
 from rag_evals.analysis import compare as compare_runs
-from rag_evals.cli.shared.complete import graders as offered_graders
 from rag_evals.cli.shared.gates import (
     GATE_PANEL,
     Counts,
@@ -22,11 +21,10 @@ from rag_evals.cli.shared.gates import (
     exit_while_pending,
     parsed_counts,
 )
+from rag_evals.cli.shared.language import graders as offered_graders
 from rag_evals.cli.shared.language import reader_language
-from rag_evals.cli.shared.next_step import offer_next
-from rag_evals.cli.shared.opened import opened_run
 from rag_evals.cli.shared.options import By, Cluster, Json, Quiet, ReaderLanguage, Threshold
-from rag_evals.cli.shared.step_summary import append_step_summary
+from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import View, comparison_html, write_private
 from rag_evals.report.screen import echo, echo_json

@@ -3,95 +3,44 @@
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Unpack
 
 import typer
 
-from rag_evals.cli.shared.after_run import check_group_column, show_more
-from rag_evals.cli.shared.batching import (
-    AskedBatches,
-    Batched,
-    Wait,
-    asked_batches,
-    refuse_batches_under_way,
-)
-from rag_evals.cli.shared.builds import (
-    BuildOutputs,
-    JunitFile,
-    RowUnder,
-    asked_of_build,
-)
-from rag_evals.cli.shared.carrying import run_or_exit
-from rag_evals.cli.shared.complete import judges, languages
-from rag_evals.cli.shared.draws import (
-    BudgetText,
-    SampleRows,
-    StopEarly,
-    announce_draw,
-    draw_options,
-    planned_draws,
-)
+from rag_evals.cli.shared.config import GradingCommand
 from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
-    AskedGates,
-    AtOption,
-    Counts,
-    FailUnder,
-    GateError,
-    GateMean,
-    MinScored,
-    asked_gates,
-    parsed_counts,
+    AskedBatches,
+    Batches,
+    Draws,
+    Gates,
+    announce_draw,
+    refuse_batches_under_way,
 )
-from rag_evals.cli.shared.graders import PromptFolders, chosen_graders
+from rag_evals.cli.shared.graders import Chosen, TunedBy
 from rag_evals.cli.shared.language import grading_language
-from rag_evals.cli.shared.options import (
-    LIMITS,
-    By,
-    ColumnOption,
-    DelimiterOption,
-    EncodingOption,
-    GraderNames,
-    JsonForTable,
-    Limit,
-    OutFolder,
-    PresetOption,
-    PromptFile,
-    Quiet,
-    Reasks,
-    Settings,
-    SheetOption,
-)
-from rag_evals.cli.shared.tuned import (
-    LabelFiles,
-    MaxError,
-    RequireTuned,
-    TunedFiles,
-    TunedOptions,
-    asked_tunings,
-    require_tuned,
-)
-from rag_evals.cli.shared.verifiers import with_verifier_options
-from rag_evals.core import parse_settings
-from rag_evals.dataset import ColumnMap, DataFile
+from rag_evals.cli.shared.options import OutFolder, RowFile, flat
+from rag_evals.cli.shared.runs import Outputs, check_group_column, run_or_exit
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
-from rag_evals.grading import default_judge
-from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report import View
 from rag_evals.report.screen import echo, echo_error, echo_json
 from rag_evals.report.terminal import announce_columns, show_json, show_run
 from rag_evals.run import (
-    DEFAULT_CONCURRENCY,
-    DEFAULT_MAX_FAILURES,
     Plan,
     Run,
     RunOptions,
     aexecute,
+    default_folders,
     estimate,
+    plan_draw,
     reporting,
 )
 
+KINDS = {"grade": GradingCommand}
+"""The class of each command that is not typer's own."""
 
+
+@flat
 def grade(
     context: typer.Context,
     data: Annotated[
@@ -101,115 +50,18 @@ def grade(
             "a folder or pattern of them; - for standard input; an address such as hf://..."
         ),
     ],
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="embedded|PROVIDER/MODEL|hf:MODEL|A>B",
-            help="The judge; embedded@strict or embedded@0.8 set its threshold, "
-            "yes-no:PROVIDER/MODEL asks a yes/no checker, "
-            "decisions:PROVIDER/MODEL a decision model. "
-            "Default: $RAG_EVALS_JUDGE, else embedded.",
-            autocompletion=judges,
-        ),
-    ] = None,
-    grader: GraderNames = None,
-    prompt: PromptFile = None,
-    prompts: PromptFolders = None,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODE",
-            help="Language of rows without one, such as ru; numbers and table are shown in it, "
-            "where it is en or ru. $RAG_EVALS_LANGUAGE shows them in another.",
-            autocompletion=languages,
-        ),
-    ] = None,
-    verifier: Annotated[
-        str | None,
-        typer.Option(
-            metavar="JUDGE",
-            help="Verifier of faithfulness_two_step. Default: the judge.",
-            autocompletion=judges,
-        ),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(metavar="cpu|cuda:N|mps|auto", help="Device of classifiers. Default: cpu."),
-    ] = None,
-    batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
-    ] = None,
-    tuned: TunedFiles = None,
-    max_error: MaxError = None,
-    labels: LabelFiles = None,
-    must_be_tuned: RequireTuned = False,
-    setting: Settings = None,
-    column: ColumnOption = None,
-    preset: PresetOption = None,
-    sheet: SheetOption = None,
-    encoding: EncodingOption = None,
-    delimiter: DelimiterOption = None,
-    repeat: Annotated[
-        int,
-        typer.Option(min=1, help="Grade each row so often; shows how far verdicts differ."),
-    ] = 1,
+    chosen: Chosen,
+    reading: RowFile,
+    gates: Gates,
+    draws: Draws,
+    batches: Batches,
+    outputs: Outputs,
+    tuned_by: TunedBy,
     out: OutFolder = None,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Start over; an earlier run is moved to before-1.")
-    ] = False,
-    limit: Limit = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")
     ] = False,
-    batch: Batched = False,
-    wait: Wait = False,
-    stop_early: StopEarly = False,
-    sample: SampleRows = None,
-    budget: BudgetText = None,
-    gate: GateMean = None,
-    error: GateError = None,
-    fail_under: FailUnder = None,
-    at: AtOption = None,
-    min_scored: MinScored = None,
-    count: Counts = None,
-    by: By = None,
-    report: Annotated[
-        bool, typer.Option("--report", help="Also write report.html into the run folder.")
-    ] = False,
-    junit: JunitFile = None,
-    row_under: RowUnder = None,
-    json_output: JsonForTable = False,
-    quiet: Quiet = False,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="Gradings at a time, at most 4096.", rich_help_panel=LIMITS)
-    ] = DEFAULT_CONCURRENCY,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds for all calls of one row.", rich_help_panel=LIMITS)
-    ] = 120.0,
-    rpm: Annotated[
-        float | None,
-        typer.Option(help="Requests a minute, at most.", rich_help_panel=LIMITS),
-    ] = None,
-    tpm: Annotated[
-        float | None, typer.Option(help="Tokens a minute, at most.", rich_help_panel=LIMITS)
-    ] = None,
-    max_wait: Annotated[
-        float,
-        typer.Option(
-            help="Seconds that the endpoint may ask to wait, for one wait.", rich_help_panel=LIMITS
-        ),
-    ] = 600.0,
-    max_failures: Annotated[
-        str,
-        typer.Option(
-            metavar="N|N%", help="End the run when more rows failed.", rich_help_panel=LIMITS
-        ),
-    ] = DEFAULT_MAX_FAILURES,
-    reasks: Reasks = DEFAULT_REASKS,
-    no_cache: Annotated[
-        bool,
-        typer.Option("--no-cache", help="Do not use stored replies.", rich_help_panel=LIMITS),
-    ] = False,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Grade every row of a file, and keep the outcomes in a run folder.
 
@@ -229,75 +81,49 @@ def grade(
       rag-evals grade answers.jsonl --junit out.xml --row-under 0.5
       rag-evals grade answers.xlsx --sheet Answers --report
     """
-    gates = asked_gates(gate, error, fail_under, at, min_scored, parsed_counts(count))
-    build = asked_of_build(junit, row_under, gates.count, data, dry_run=dry_run)
-    _check_dry_run(dry_run, a_gate=gates, by=by, report=report, restart=restart)
-    batches = asked_batches(context, data, batch, wait, (stop_early, sample, budget))
-    options: RunOptions = {
-        "limit": limit,
-        "timeout": timeout,
-        "rpm": rpm,
-        "tpm": tpm,
-        "max_wait": max_wait,
-        "max_failures": max_failures,
-        "cache": not (no_cache or dry_run),
-        "restart": restart,
-        "settings": parse_settings(setting),
-        "reasks": reasks,
-        "repeat": repeat,
-        **draw_options(stop_early, sample, budget, gates),
-    }
-    graders, asked = with_verifier_options(
-        chosen_graders(grader or [], prompt, prompts or [], language),
-        judge or default_judge(),
-        verifier=verifier,
-        device=device,
-        batch_size=batch_size,
-    )
-    file = DataFile(data, sheet, encoding, delimiter)
-    columns = ColumnMap.parse(column or [], preset)
-    tunings = asked_tunings(TunedOptions(tuned, max_error, labels), asked, graders, file, columns)
-    with_files: RunOptions = {**options, "tuned": tunings}
-    planned = planned_draws(columns, concurrency, out, data)
-    require_tuned(plan := planned(file, graders, asked, options=with_files), must_be_tuned)
-    shown = _Looks(View(by, language=grading_language(language)), report, build, json_output, quiet)
-    _announce(plan, data, shown.view, quiet=quiet)
+    outputs.check(data, dry_run=dry_run)
+    _check_dry_run(dry_run, gates, outputs, options)
+    sampling = draws.sampling(gates)
+    asked = batches.asked(context, data, sampling)
+    graders, judge = chosen.graders_and_judge()
+    options["columns"] = reading.columns()
+    options["sampling"] = sampling
+    options["cache"] = bool(options.get("cache")) and not dry_run
+    options["tuned"] = tuned_by.tunings(judge, graders, data, reading)
+    # A run that is there may know the file already.
+    folders = default_folders(Path(data)) if out is None else [out]
+    plan = plan_draw(reading.file(data), graders, judge, options=options, folders=folders)
+    tuned_by.check(plan)
+    view = View(outputs.by, language=grading_language(chosen.language))
+    _announce(plan, data, view, quiet=outputs.quiet)
     if dry_run:
-        _show_estimate(replace(plan, batched=batch), shown.view, json_output=json_output)
+        _show_estimate(replace(plan, batched=batches.batch), view, outputs)
     else:
-        _grade(plan, batches, out or plan.default_folder(), gates, shown)
-
-
-class _Looks(NamedTuple):
-    """How a run is shown: the options of that name."""
-
-    view: View
-    report: bool
-    build: BuildOutputs
-    json_output: bool
-    quiet: bool
+        _grade(plan, asked, out or plan.default_folder(), gates, outputs, view)
 
 
 def _grade(
     plan: Plan,
     batches: AskedBatches | None,
     folder: Path,
-    gates: AskedGates,
-    shown: _Looks,
+    gates: Gates,
+    outputs: Outputs,
+    view: View,
 ) -> None:
-    view, progress = shown.view, not shown.quiet
-    run, too_many = _carry_out(plan, folder, view, batches, progress=progress)
-    if not (run.graded or run.summary().pending or shown.quiet):
+    run, too_many = _carry_out(plan, folder, view, batches, progress=not outputs.quiet)
+    if not (run.graded or run.summary().pending or outputs.quiet):
         echo(view.say("terminal.nothing_left"), err=True)
-    if shown.json_output:
-        show_json(run, count=gates.count)
+    if outputs.json_output:
+        show_json(run, count=gates.counts)
     else:
-        show_run(run, count=gates.count, language=view.language)
+        show_run(run, count=gates.counts, language=view.language)
     if failed := run.summary().failed:
         echo(view.say("terminal.failed", count=failed), err=True)
-    more = {"report": shown.report, "quiet": shown.quiet, "json_output": shown.json_output}
-    show_more(run, view, shown.build, **more)
-    _check(run, too_many, gates, view)
+    outputs.show_more(run, view, gates.counts)
+    if too_many is not None:
+        echo_error(too_many)
+        raise typer.Exit(TOO_MANY_FAILURES)
+    gates.exit_unless_passed(run, view.say)
 
 
 def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
@@ -307,25 +133,23 @@ def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
     check_group_column(plan, view.by)
 
 
-def _show_estimate(plan: Plan, view: View, *, json_output: bool) -> None:
+def _show_estimate(plan: Plan, view: View, outputs: Outputs) -> None:
     estimated = estimate(plan)
-    if json_output:
+    if outputs.json_output:
         echo_json(json.dumps(asdict(estimated)))
     else:
         echo(estimated.line(view.say))
 
 
-def _check(run: Run, too_many: TooManyFailuresError | None, gates: AskedGates, view: View) -> None:
-    if too_many is not None:
-        echo_error(too_many)
-        raise typer.Exit(TOO_MANY_FAILURES)
-    gates.exit_unless_passed(run, view.say)
-
-
-def _check_dry_run(dry_run: bool, *, a_gate: object, **asked: object) -> None:
+def _check_dry_run(dry_run: bool, gates: Gates, outputs: Outputs, options: RunOptions) -> None:
     """Refuse what a dry run cannot do, because it grades nothing."""
-    named = {"a gate": a_gate, **{f"--{name}": value for name, value in asked.items()}}
-    others = [name for name, value in named.items() if value]
+    asked = {
+        "a gate": gates,
+        "--by": outputs.by,
+        "--report": outputs.report,
+        "--restart": options.get("restart"),
+    }
+    others = [name for name, value in asked.items() if value]
     if dry_run and others:
         raise ConfigurationError(
             f"--dry-run grades nothing and writes nothing, so it cannot be used with "

@@ -1,8 +1,9 @@
 """`rag-evals judge`: measure a judge against people, correct, tune and attack it."""
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import typer
 from pydantic_core import to_json
@@ -11,40 +12,31 @@ from rich.table import Table
 from rag_evals import analysis
 from rag_evals.analysis import AttackReport, read_attacks
 from rag_evals.base import JudgedGrader
-from rag_evals.cli.shared.complete import graders as offered_graders
-from rag_evals.cli.shared.complete import judges
-from rag_evals.cli.shared.graders import LanguageCode, PromptFolders, chosen_graders
-from rag_evals.cli.shared.language import reader_language
-from rag_evals.cli.shared.next_step import offer_next
-from rag_evals.cli.shared.opened import opened_run
+from rag_evals.cli.shared.config import GradingCommand
+from rag_evals.cli.shared.graders import Chosen, LanguageCode, PromptFolders, chosen_graders
+from rag_evals.cli.shared.language import graders as offered_graders
+from rag_evals.cli.shared.language import judges, reader_language
 from rag_evals.cli.shared.options import (
     By,
     Cluster,
-    ColumnOption,
-    GraderNames,
     Json,
     JsonForTable,
     LabelColumn,
     Labels,
-    Limit,
     OneGrader,
     OutFolder,
-    PromptFile,
     Quiet,
     ReaderLanguage,
-    Reasks,
+    RowFile,
     RunFolder,
-    Settings,
     Threshold,
+    flat,
 )
-from rag_evals.core import parse_settings
-from rag_evals.dataset import ColumnMap
+from rag_evals.cli.shared.runs import offer_next, opened_run
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.grading import default_judge
-from rag_evals.judge import DEFAULT_REASKS
 from rag_evals.report import View, report_html, rows_to_label, write_private
 from rag_evals.report.screen import cell, echo, echo_json, show_table
-from rag_evals.run import DEFAULT_CONCURRENCY
+from rag_evals.run import RunOptions
 
 judge = typer.Typer(
     name="judge",
@@ -166,23 +158,14 @@ def correct(
         echo(found)
 
 
-@judge.command()
+@judge.command(cls=GradingCommand)
+@flat
 def calibrate(
     data: Annotated[
-        Path, typer.Option(metavar="FILE", help="Labelled rows: label, or statements with labels.")
+        str, typer.Option(metavar="FILE", help="Labelled rows: label, or statements with labels.")
     ],
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="embedded|PROVIDER/MODEL",
-            help="Judge to measure. Default: $RAG_EVALS_JUDGE, else embedded.",
-            autocompletion=judges,
-        ),
-    ] = None,
-    grader: GraderNames = None,
-    prompt: PromptFile = None,
-    setting: Settings = None,
-    column: ColumnOption = None,
+    chosen: Chosen,
+    reading: RowFile,
     label_column: Annotated[
         str | None,
         typer.Option(
@@ -192,10 +175,9 @@ def calibrate(
     out: OutFolder = None,
     by: By = None,
     threshold: Threshold = 1.0,
-    limit: Limit = None,
     json_output: Json = False,
     quiet: Quiet = False,
-    reasks: Reasks = DEFAULT_REASKS,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Grade labelled rows with a judge and a prompt, and measure its verdicts.
 
@@ -204,19 +186,18 @@ def calibrate(
       rag-evals judge calibrate --data labelled.jsonl
       rag-evals judge calibrate --data labelled.jsonl --judge openai/gpt-5 --prompt my_strict.jinja
     """
+    graders, asked = chosen.graders_and_judge()
+    options["columns"] = reading.columns()
+    options["progress"] = not quiet
     measured = analysis.calibrate(
-        data,
-        chosen_graders(grader or [], prompt),
-        judge or default_judge(),
+        reading.file(data),
+        graders,
+        asked,
         out=out,
-        columns=ColumnMap.parse(column or []),
         label_column=label_column,
         by=by,
         threshold=threshold,
-        limit=limit,
-        progress=not quiet,
-        settings=parse_settings(setting),
-        reasks=reasks,
+        **options,
     )
     if json_output:
         echo_json(to_json(measured.agreement).decode())
@@ -275,7 +256,8 @@ def tune(
         offer_next("grade", "DATA", "--tuned", out, quiet=quiet, json_output=json_output)
 
 
-@judge.command()
+@judge.command(cls=GradingCommand)
+@partial(flat, names=("settings", "concurrency", "reasks"))
 def attack(
     judge: Annotated[
         str | None,
@@ -298,17 +280,13 @@ def attack(
     ] = None,
     prompts: PromptFolders = None,
     language: LanguageCode = None,
-    setting: Settings = None,
     attacks: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Your own attacks. Default: ours."),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Gradings at a time, at most 4096.")] = (
-        DEFAULT_CONCURRENCY
-    ),
     json_output: JsonForTable = False,
     quiet: Quiet = False,
-    reasks: Reasks = DEFAULT_REASKS,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Attack your own judge and prompt, and see how often text in the data wins.
 
@@ -324,14 +302,12 @@ def attack(
     (chosen,) = chosen_graders([grader] if grader else [], prompt, prompts or [], language)
     if not isinstance(chosen, JudgedGrader):
         raise ConfigurationError(f"grader {chosen.name!r} asks no judge with a prompt of its own")
+    options["progress"] = not quiet
     report = analysis.attack(
         chosen,
         judge,
         attacks=None if attacks is None else read_attacks(attacks),
-        concurrency=concurrency,
-        progress=not quiet,
-        settings=parse_settings(setting),
-        reasks=reasks,
+        **options,
     )
     if json_output:
         echo_json(json.dumps(_numbers(report), ensure_ascii=False))

@@ -11,10 +11,10 @@ from rich.table import Column, Table
 
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file
-from rag_evals.cli.shared.complete import prompts as offered_prompts
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders
-from rag_evals.cli.shared.next_step import offer_next
+from rag_evals.cli.shared.language import prompts as offered_prompts
 from rag_evals.cli.shared.options import Json, Quiet
+from rag_evals.cli.shared.runs import offer_next
 from rag_evals.core import JudgeCall, Message, Sample
 from rag_evals.dataset import ColumnMap, read_rows
 from rag_evals.errors import ConfigurationError, DataError, NotScorableError, UnknownNameError

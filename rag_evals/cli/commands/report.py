@@ -8,20 +8,17 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.shared.language import reader_language
-from rag_evals.cli.shared.next_step import offer_next
-from rag_evals.cli.shared.opened import opened_run
 from rag_evals.cli.shared.options import (
-    Bands,
     By,
     Cluster,
     Json,
     Quiet,
     ReaderLanguage,
     RunFolder,
-    parsed_bands,
 )
-from rag_evals.cli.shared.step_summary import append_step_summary
+from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
 from rag_evals.core import phrases
+from rag_evals.errors import ConfigurationError
 from rag_evals.report import (
     View,
     report_csv,
@@ -33,6 +30,16 @@ from rag_evals.report import (
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.report.terminal import show_json
 from rag_evals.run import merge as merged
+from rag_evals.stats import DEFAULT_BANDS, Band, build_bands
+
+Bands = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=LIMIT,...",
+        help="Bands and the score each starts at; one must start at 0. Default: "
+        "high=0.9,good=0.7,medium=0.5,low=0.",
+    ),
+]
 
 
 class Format(StrEnum):
@@ -78,7 +85,7 @@ def report(
     """
     output_format = Format.JSON if json_output else output_format
     stored = opened_run(run)
-    view = View(by, cluster, parsed_bands(bands), reader_language(language))
+    view = View(by, cluster, _parsed_bands(bands), reader_language(language))
     append_step_summary(stored, view)
     if output_format is Format.HTML:
         path = write_private(out or run / "report.html", report_html(stored, view=view))
@@ -97,6 +104,28 @@ def report(
         echo_json(text.rstrip())
     else:
         echo(text, nl=False)
+
+
+def _parsed_bands(text: str | None) -> tuple[Band, ...]:
+    """Read bands as the command line has them.
+
+    Raises:
+        ConfigurationError: Not NAME=LIMIT, or limits that make no bands.
+    """
+    if text is None:
+        return DEFAULT_BANDS
+    limits: dict[str, float] = {}
+    for part in text.split(","):
+        name, limit = (word.strip() for word in (part.partition("=")[::2]))
+        if name in limits:
+            raise ConfigurationError(f"band {name!r} is given twice")
+        try:
+            limits[name] = float(limit)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ConfigurationError(f"band {part!r} is not NAME=LIMIT, as in high=0.9,low=0")
+    return build_bands(limits)
 
 
 class TableShape(StrEnum):

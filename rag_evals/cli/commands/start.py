@@ -1,16 +1,69 @@
-"""`rag-evals demo`: grade the shipped rows, with no key, no network and no model file."""
+"""`rag-evals demo` and `init`: grade the shipped rows, or set up a folder for rows of your own."""
 
+import json
+from collections.abc import Mapping
 from importlib import resources
+from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rag_evals.cli.shared.config import CONFIG_FILE
 from rag_evals.cli.shared.language import reader_language
-from rag_evals.cli.shared.next_step import offer_next
 from rag_evals.cli.shared.options import Json, Quiet, ReaderLanguage
+from rag_evals.cli.shared.runs import offer_next
+from rag_evals.errors import ConfigurationError
+from rag_evals.prompt import shipped_source
+from rag_evals.report.screen import echo, echo_json
 from rag_evals.report.terminal import show_json, show_run
 from rag_evals.run import execute, make_plan
+
+_ROWS = 6
+_PROMPT = "score_faithfulness"
+
+_CONFIG = """\
+# Options of `rag-evals grade`, by the names that they have on the command line, which wins.
+# `rag-evals grade --help-all` shows them all.
+
+data = "answers.jsonl"
+judge = "embedded"
+
+# A model as the judge, with your prompt; it needs OPENAI_API_KEY.
+# judge = "openai/gpt-4o-mini"
+# prompts = ["prompts"]
+
+# What a build asks; `rag-evals grade` exits with 1 where it is missed.
+fail_under = 0.4
+at = "mean"
+"""
+
+_WORKFLOW = """\
+name: rag-evals
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  grade:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: pip install "rag-evals=={version}"
+      - run: rag-evals grade --report --junit rag-evals.xml --out rag-evals-run
+        env:
+          OPENAI_API_KEY: ${{{{ secrets.OPENAI_API_KEY }}}}
+      - uses: actions/upload-artifact@v4
+        if: always()
+        with:
+          name: rag-evals
+          path: |
+            rag-evals-run
+            rag-evals.xml
+"""
 
 
 def demo(
@@ -37,3 +90,45 @@ def demo(
     else:
         show_run(run, rows=len(run), language=read_in)
     offer_next("report", run.folder, quiet=quiet, json_output=json_output, language=read_in)
+
+
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="Folder to set up. Default: this one.")
+    ] = Path(),
+    json_output: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow that run as they are.
+
+    [bold]Example[/bold]
+
+      rag-evals init my-folder
+    """
+    files = {folder / name: text for name, text in _starting_files().items()}
+    for path in files:
+        if path.exists():
+            raise ConfigurationError(
+                f"{str(path)!r} exists, and nothing was written; remove it, or name another folder"
+            )
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    if json_output:
+        echo_json(json.dumps({"files": list(map(str, files))}, ensure_ascii=False))
+    else:
+        echo("\n".join(map(str, files)))
+    offer_next("grade", quiet=quiet, json_output=json_output)
+
+
+def _starting_files() -> Mapping[str, str]:
+    """Return the text of each file, by its path in the folder."""
+    demo_rows = resources.files("rag_evals") / "_data" / "demo.jsonl"
+    with demo_rows.open(encoding="utf-8") as lines:
+        rows = "".join(islice(lines, _ROWS))
+    return {
+        "answers.jsonl": rows,
+        f"prompts/{_PROMPT}.jinja": shipped_source(_PROMPT),
+        CONFIG_FILE: _CONFIG,
+        ".github/workflows/rag-evals.yml": _WORKFLOW.format(version=version("rag-evals")),
+    }

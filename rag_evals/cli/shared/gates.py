@@ -1,8 +1,17 @@
-"""Which gate do the options of a command set, and what is printed when it is missed?"""
+"""Which rows does `grade` grade, when are they enough, and do they pass? Gates, draws, batches.
 
-from collections.abc import Sequence
+`grade --batch` keeps its options in the run folder. `rag-evals batch collect` gives the same
+command again, in the folder where it was given, with other steps.
+"""
+
+import contextlib
+import json
+from collections.abc import Callable, Coroutine, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Annotated
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -13,48 +22,31 @@ from rag_evals.report.screen import echo
 from rag_evals.run import (
     DEFAULT_ERROR,
     DEFAULT_MIN_SCORED,
+    BatchSteps,
     Gate,
     GateAt,
     GateDecision,
     Missed,
+    Plan,
+    Report,
     Run,
+    Sampling,
+    aexecute_batches,
+    open_batches,
     parse_share,
+    parts_under_way,
     require_counts,
     require_gate,
 )
 
 GATE_PANEL = "Gate: exit with 1 when it is missed"
-
-GateMean = Annotated[
-    float | None,
-    typer.Option(
-        "--gate",
-        metavar="MEAN",
-        help="Show that the mean of each grader is above this: passed, failed (1), or not decided "
-        "(4) and how many rows would do.",
-        rich_help_panel=GATE_PANEL,
-    ),
-]
+_DRAW_PANEL = "Not every row: grade fewer of them"
 
 GateError = Annotated[
     float | None,
     typer.Option(
         "--error",
         help="Chance that --gate says passed or failed wrongly. Default: 0.05.",
-        rich_help_panel=GATE_PANEL,
-    ),
-]
-
-FailUnder = Annotated[
-    float | None,
-    typer.Option(min=0, max=1, help="Least mean score of each grader.", rich_help_panel=GATE_PANEL),
-]
-
-AtOption = Annotated[
-    GateAt | None,
-    typer.Option(
-        "--at",
-        help="What --fail-under looks at: the mean (default) or the lower end of its interval.",
         rich_help_panel=GATE_PANEL,
     ),
 ]
@@ -81,6 +73,129 @@ Counts = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Gates:
+    """Options of `grade` that ask something of the run."""
+
+    gate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MEAN",
+            help="Show that the mean of each grader is above this: passed, failed (1), or not "
+            "decided (4) and how many rows would do.",
+            rich_help_panel=GATE_PANEL,
+        ),
+    ] = None
+    error: GateError = None
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Least mean score of each grader.", rich_help_panel=GATE_PANEL
+        ),
+    ] = None
+    at: Annotated[
+        GateAt | None,
+        typer.Option(
+            help="What --fail-under looks at: the mean (default) or the lower end of its interval.",
+            rich_help_panel=GATE_PANEL,
+        ),
+    ] = None
+    min_scored: MinScored = None
+    count: Counts = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that would do nothing, and numbers out of their range."""
+        parsed_counts(self.count)
+        asked_error(self.gate, self.error)
+        asked_share(self.min_scored)
+        if self.fail_under is None and self.at is not None:
+            raise ConfigurationError(f"--at {self.at} does nothing without --fail-under")
+
+    def __bool__(self) -> bool:
+        """Whether anything is asked."""
+        return self._rules is not None or self.gate is not None
+
+    @cached_property
+    def counts(self) -> dict[str, float]:
+        """Numbers for reasons of rows without a score."""
+        return parsed_counts(self.count)
+
+    @property
+    def _rules(self) -> Gate | None:
+        if self.fail_under is None and self.min_scored is None:
+            return None
+        at, share = self.at or "mean", asked_share(self.min_scored)
+        return Gate(self.fail_under, at, share, self.counts)
+
+    def exit_unless_passed(self, run: Run, say: Phrases) -> None:
+        """Say what is missed or not decided, and exit with 1 or 4 then."""
+        if self:
+            exit_while_pending(run.summary().pending, say)
+        if self.fail_under is not None and self.at is None:
+            echo(say("gate.mean_warning"), err=True)
+        rules = self._rules
+        if rules is not None and (self.gate is None or self.fail_under is not None):
+            exit_when_missed(rules.missed(run.summary()), say)
+        if self.gate is not None:
+            error, share = asked_error(self.gate, self.error), asked_share(self.min_scored)
+            decision = run.gate(self.gate, error=error, min_scored=share, count=self.counts)
+            exit_as_decided(decision, say)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Options of `grade` that draw rows."""
+
+    stop_early: Annotated[
+        bool,
+        typer.Option(
+            "--stop-early",
+            help="Grade rows in random order, and stop when --gate is decided for all rows.",
+            rich_help_panel=_DRAW_PANEL,
+        ),
+    ] = False
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROWS",
+            help="Let the judge grade a random sample, and the embedded one every row; the mean "
+            "is that of all rows.",
+            rich_help_panel=_DRAW_PANEL,
+        ),
+    ] = None
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MONEY",
+            help="The same, with as many rows as this pays for by list price, as in 5usd; when it "
+            "is spent, nothing more is asked.",
+            rich_help_panel=_DRAW_PANEL,
+        ),
+    ] = None
+
+    def sampling(self, gates: Gates) -> Sampling | None:
+        """Return which rows are graded; None for all. `--gate` alone draws none.
+
+        Raises:
+            ConfigurationError: Two options that choose the rows, or a value that cannot work.
+        """
+        if self.stop_early and gates.gate is None:
+            raise ConfigurationError("--stop-early does nothing without --gate")
+        drawn = self.sample is not None or self.budget is not None
+        if self.stop_early and drawn:
+            other = "--sample" if self.budget is None else "--budget"
+            raise ConfigurationError(f"--stop-early and {other} both choose the rows; give one")
+        if self.stop_early:
+            return Sampling(gate=gates.gate, error=gates.error, count=gates.counts or None)
+        return Sampling(self.sample, self.budget) if drawn else None
+
+
+def announce_draw(plan: Plan) -> None:
+    """Say on standard error what a budget pays for."""
+    if plan.budget is not None:
+        echo(f"--budget ${plan.budget:g} pays for {plan.drawn} rows by list price", err=True)
+
+
 def parsed_counts(texts: Sequence[str] | None) -> dict[str, float]:
     """Read `--count` options.
 
@@ -104,86 +219,6 @@ def parsed_counts(texts: Sequence[str] | None) -> dict[str, float]:
         counts[reason] = number
     require_counts(counts)
     return counts
-
-
-@dataclass(frozen=True, slots=True)
-class AskedGates:
-    """What the options of `grade` ask of a run.
-
-    Attributes:
-        rules: What `--fail-under` and `--min-scored` ask; None without them.
-        mean: What `--gate` asks; None without it.
-        error: Chance that it answers wrongly.
-        min_scored: Least share of rows with a score.
-        count: Numbers for reasons of rows without a score.
-        warned: Whether to say that `--fail-under` looks at the mean.
-    """
-
-    rules: Gate | None
-    mean: float | None
-    error: float
-    min_scored: float
-    count: dict[str, float]
-    warned: bool
-
-    def __bool__(self) -> bool:
-        """Whether anything is asked."""
-        return self.rules is not None or self.mean is not None
-
-    def exit_unless_passed(self, run: Run, say: Phrases) -> None:
-        """Say what is missed or not decided, and exit with 1 or 4 then."""
-        if self:
-            exit_while_pending(run.summary().pending, say)
-        if self.warned:
-            echo(say("gate.mean_warning"), err=True)
-        if self.rules is not None and (self.mean is None or self.rules.fail_under is not None):
-            exit_when_missed(self.rules.missed(run.summary()), say)
-        if self.mean is not None:
-            decision = run.gate(
-                self.mean, error=self.error, min_scored=self.min_scored, count=self.count
-            )
-            exit_as_decided(decision, say)
-
-
-def asked_gates(
-    gate: float | None,
-    error: float | None,
-    fail_under: float | None,
-    at: GateAt | None,
-    min_scored: str | None,
-    count: dict[str, float],
-) -> AskedGates:
-    """Return the gates of `grade`; false where there is none.
-
-    Raises:
-        ConfigurationError: An option that would do nothing, or a number out of its range.
-    """
-    return AskedGates(
-        asked_gate(fail_under, at, min_scored, count),
-        gate,
-        asked_error(gate, error),
-        asked_share(min_scored),
-        count,
-        warned=fail_under is not None and at is None,
-    )
-
-
-def asked_gate(
-    fail_under: float | None,
-    at: GateAt | None,
-    min_scored: str | None,
-    count: dict[str, float],
-) -> Gate | None:
-    """Return the gate of `grade`; None when neither a score nor a share of rows is asked for.
-
-    Raises:
-        ConfigurationError: An option that would do nothing, or a share that is none.
-    """
-    if fail_under is None and at is not None:
-        raise ConfigurationError(f"--at {at} does nothing without --fail-under")
-    if fail_under is None and min_scored is None:
-        return None
-    return Gate(fail_under, at or "mean", asked_share(min_scored), count)
 
 
 def asked_error(gate: float | None, error: float | None, name: str = "--gate") -> float:
@@ -236,3 +271,146 @@ def exit_when_missed(missed: Sequence[Missed], say: Phrases) -> None:
         echo(say("gate.missed", told=each.line(say)), err=True)
     if missed:
         raise typer.Exit(GATE_MISSED)
+
+
+_steps: ContextVar[BatchSteps | None] = ContextVar("batch_steps", default=None)
+_PATH = "path"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBatches:
+    """What `grade` does with batches.
+
+    Attributes:
+        steps: What is done.
+        command: Its options as JSON, where it begins the batches; else None.
+    """
+
+    steps: BatchSteps
+    command: str | None
+
+    def work(self, plan: Plan, folder: Path, report: Report) -> Coroutine[Any, Any, Run]:
+        """Return what carries out a plan by batches."""
+        return aexecute_batches(
+            plan,
+            self.steps,
+            out=folder,
+            tell=lambda line: echo(line, err=True),
+            progress=report,
+            command=self.command,
+        )
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Options of `grade` that send calls in batches."""
+
+    batch: Annotated[
+        bool,
+        typer.Option(
+            "--batch",
+            help="Send all calls of the judge as a batch, at half the price, and end; "
+            "`rag-evals batch collect` takes the replies.",
+        ),
+    ] = False
+    wait: Annotated[
+        bool, typer.Option("--wait", help="With --batch: wait until no row is pending.")
+    ] = False
+
+    def asked(
+        self, context: typer.Context, data: str, sampling: Sampling | None
+    ) -> AskedBatches | None:
+        """Return what is asked for; None for calls as always.
+
+        Args:
+            context: Of the command, with its options.
+            data: The file of rows.
+            sampling: Which rows are graded.
+
+        Raises:
+            ConfigurationError: They do not go with the rest.
+        """
+        if not self.batch:
+            if self.wait:
+                raise ConfigurationError("--wait does nothing without --batch")
+            return None
+        if sampling is not None:
+            raise ConfigurationError(
+                "--batch sends all rows at once, so it cannot be used with --stop-early, --sample "
+                "or --budget; --limit grades the first rows"
+            )
+        if data == "-":
+            raise ConfigurationError(
+                "--batch reads the data again when replies come, and standard input can be read "
+                "once; write it into a file"
+            )
+        steps = _steps.get()
+        if steps is not None:
+            return AskedBatches(steps, None)
+        stored = {"options": context.params, "folder": Path.cwd()}
+        return AskedBatches(BatchSteps(wait=self.wait), json.dumps(stored, default=_written))
+
+
+def refuse_batches_under_way(folder: Path) -> None:
+    """Refuse to ask at once what a batch is asked already, and paid for.
+
+    Raises:
+        ConfigurationError: A batch of the run folder is under way.
+    """
+    if parts := parts_under_way(folder):
+        raise ConfigurationError(
+            f"{sum(part.requests for part in parts)} requests of {str(folder)!r} are in a batch "
+            f"under way, and would be paid for twice; `rag-evals batch collect {folder}` takes "
+            "them, --restart begins anew"
+        )
+
+
+def grade_again(
+    grade: Callable[..., None],
+    context: typer.Context,
+    folder: Path,
+    steps: BatchSteps,
+    *,
+    json_output: bool,
+) -> None:
+    """Give the command again that began the batches of a run folder.
+
+    Args:
+        grade: The command.
+        context: Of the command that asks for it.
+        folder: The run folder.
+        steps: What is done with the batches.
+        json_output: Whether the numbers are printed as JSON, whatever that command said.
+
+    Raises:
+        ConfigurationError: The folder has no batches, or the command's own folder is gone.
+    """
+    with open_batches(folder) as table:
+        command = table.command
+    if command is None:
+        raise ConfigurationError(
+            f"{str(folder)!r} does not say which command began its batches; give that again: "
+            "rag-evals grade DATA ... --batch"
+        )
+    kept = json.loads(command, object_hook=_read)
+    options = {**kept["options"], "out": folder.absolute(), "restart": False}
+    options["json_output"] = json_output or options["json_output"]
+    token = _steps.set(steps)
+    try:
+        with contextlib.chdir(kept["folder"]):
+            grade(context=context, **options)
+    except FileNotFoundError as error:
+        raise ConfigurationError(
+            f"{str(kept['folder'])!r}, where the batches were begun, is no more: {error.strerror}"
+        ) from error
+    finally:
+        _steps.reset(token)
+
+
+def _written(value: object) -> dict[str, str]:
+    assert isinstance(value, Path), f"an option holds {value!r}"
+    return {_PATH: str(value)}
+
+
+def _read(found: dict[str, Any]) -> Any:
+    return Path(found[_PATH]) if found.keys() == {_PATH} else found

@@ -1,16 +1,35 @@
-"""Which graders does a command mean? The options that choose them, the same for every command."""
+"""Which graders and which judge does a command mean? The options that choose and tune them."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
 
+from rag_evals.analysis import tune_cascade
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
-from rag_evals.cli.shared.complete import languages
-from rag_evals.cli.shared.own_graders import is_own_grader, own_grader
-from rag_evals.grading import Grader
+from rag_evals.cli.shared.language import graders, judges, languages
+from rag_evals.cli.shared.options import RowFile
+from rag_evals.core import Verifier, fingerprint
+from rag_evals.errors import ConfigurationError, RagEvalsError
+from rag_evals.grading import Grader, default_judge
 from rag_evals.prompt import search_folders
+from rag_evals.run import Plan
+from rag_evals.score_faithfulness_two_step import HHEMGrader, TwoStepGrader
+from rag_evals.text import one_line
+from rag_evals.verify import (
+    Tuning,
+    names_classifier,
+    read_tunings,
+    verifier_from_string,
+    with_options,
+)
+
+_TUNED = "Tuned by labels"
 
 PromptFolders = Annotated[
     list[Path] | None,
@@ -26,6 +45,110 @@ LanguageCode = Annotated[
         autocompletion=languages,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Options that choose the graders and the judge."""
+
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="embedded|PROVIDER/MODEL|hf:MODEL|A>B",
+            help="The judge; embedded@strict or embedded@0.8 set its threshold, "
+            "yes-no:PROVIDER/MODEL asks a yes/no checker, "
+            "decisions:PROVIDER/MODEL a decision model. "
+            "Default: $RAG_EVALS_JUDGE, else embedded.",
+            autocompletion=judges,
+        ),
+    ] = None
+    grader: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|MODULE:OBJECT",
+            help="What to grade, such as faithfulness (the default) or your own "
+            "my_graders:strict; may be repeated.",
+            autocompletion=graders,
+        ),
+    ] = None
+    prompt: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Prompt file to use instead of a shipped one."),
+    ] = None
+    prompts: PromptFolders = None
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            help="Language of rows without one, such as ru; numbers and table are shown in it, "
+            "where it is en or ru. $RAG_EVALS_LANGUAGE shows them in another.",
+            autocompletion=languages,
+        ),
+    ] = None
+    verifier: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGE",
+            help="Verifier of faithfulness_two_step. Default: the judge.",
+            autocompletion=judges,
+        ),
+    ] = None
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="cpu|cuda:N|mps|auto", help="Device of classifiers. Default: cpu."),
+    ] = None
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
+    ] = None
+
+    def graders_and_judge(self) -> tuple[list[Grader[Any]], str]:
+        """Find the graders and the judge, with the options of classifiers given to theirs.
+
+        Raises:
+            ConfigurationError: A grader, a file or a folder that cannot be used, or an option that
+                nothing takes.
+        """
+        found = chosen_graders(self.grader or [], self.prompt, self.prompts or [], self.language)
+        judge = self.judge or default_judge()
+        options = {
+            name: value
+            for name, value in (("device", self.device), ("batch_size", self.batch_size))
+            if value
+        }
+        used = names_classifier(judge)
+        if used:
+            judge = with_options(judge, options)
+        for place, grader in enumerate(found):
+            if isinstance(grader, TwoStepGrader) and self.verifier is not None:
+                used = used or names_classifier(self.verifier)
+                found[place] = grader.with_parts(verifier=_verifier(self.verifier, options))
+            elif isinstance(grader, HHEMGrader) and options:
+                used = True
+                found[place] = grader.with_options(device=self.device, batch_size=self.batch_size)
+        _check_taken(found, self.verifier, options, used=used)
+        return found, judge
+
+
+def _verifier(spec: str, options: Mapping[str, Any]) -> Verifier:
+    return verifier_from_string(with_options(spec, options) if names_classifier(spec) else spec)
+
+
+def _check_taken(
+    graders: Sequence[Grader[Any]],
+    verifier: str | None,
+    options: Mapping[str, Any],
+    *,
+    used: bool,
+) -> None:
+    if verifier is not None and not any(isinstance(one, TwoStepGrader) for one in graders):
+        raise ConfigurationError(
+            f"--verifier {verifier!r} is for --grader faithfulness_two_step; no other takes one"
+        )
+    if options and not used:
+        raise ConfigurationError(
+            "--device and --batch-size are for classifiers, and none is used; name one, such as "
+            "--judge hf:MODEL or --grader faithfulness_hhem"
+        )
 
 
 def chosen_graders(
@@ -48,10 +171,10 @@ def chosen_graders(
     places = search_folders(folders)
     if prompt is None:
         graders = [
-            own_grader(name) if is_own_grader(name) else grader_named(name, places)
+            _own_grader(name) if _is_own(name) else grader_named(name, places)
             for name in names or ["faithfulness"]
         ]
-    elif any(map(is_own_grader, names)):
+    elif any(map(_is_own, names)):
         raise typer.BadParameter(
             f"--prompt makes a grader of a file, and {names[0]!r} is one already; leave one out"
         )
@@ -68,3 +191,202 @@ def chosen_graders(
     if language is None:
         return graders
     return [grader.with_language(language) for grader in graders]
+
+
+def _is_own(name: str) -> bool:
+    """Say whether `--grader` names a Python object; no shipped grader has a colon in its name."""
+    return ":" in name
+
+
+def _own_grader(spec: str) -> Grader[Any]:
+    """Import a grader of the user's own; modules in the working directory are found first.
+
+    Args:
+        spec: `package.module:object`; the object may stand inside another, as in `my:Team.strict`.
+
+    Returns:
+        The grader, with a hash of the files that it comes from as its `source`.
+
+    Raises:
+        ConfigurationError: The module cannot be imported, has no such object, or it is no grader.
+    """
+    module_name, _, path = spec.partition(":")
+    if not all(part.isidentifier() for part in [*module_name.split("."), *path.split(".")]):
+        raise ConfigurationError(
+            f"grader {spec!r} is not package.module:object, as in my_graders:Strict; the module is "
+            "written as in an import, without .py and with dots for folders"
+        )
+    module = _imported(module_name, spec)
+    found: Any = module
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise ConfigurationError(_missing(spec, module_name, path, module))
+        found = getattr(found, part)
+    if isinstance(found, type) and issubclass(found, Grader):
+        raise ConfigurationError(
+            f"grader {spec!r} is a class; name an instance, such as one that the module makes with "
+            f"strict = {found.__name__}(...)"
+        )
+    if not isinstance(found, Grader):
+        raise ConfigurationError(
+            f"grader {spec!r} is {type(found).__name__}, no grader; expected an object such as "
+            "ContextEvaluation(prompt=..., response_model=...)"
+        )
+    return found.with_source(_source_hash(module, found))
+
+
+def _imported(name: str, spec: str) -> ModuleType:
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        return import_module(name)
+    except RagEvalsError as error:
+        raise ConfigurationError(f"grader {spec!r}: {error}") from error
+    # Whatever a user's module does when it is imported, SystemExit among it.
+    except (Exception, SystemExit) as error:
+        missing = isinstance(error, ModuleNotFoundError) and name.startswith(error.name or " ")
+        place = f"; looked in {here} and where Python finds modules" if missing else ""
+        raise ConfigurationError(
+            f"grader {spec!r}: the module {name!r} cannot be imported: "
+            f"{type(error).__name__}: {one_line(str(error))}{place}"
+        ) from error
+    finally:
+        # What the module imports later is still found; but nothing that Python has is hidden.
+        sys.path.remove(here)
+        if here not in sys.path:
+            sys.path.append(here)
+
+
+def _missing(spec: str, module_name: str, path: str, module: ModuleType) -> str:
+    graders = [name for name, value in vars(module).items() if isinstance(value, Grader)]
+    return (
+        f"grader {spec!r}: the module {module_name!r} has no {path!r}; its graders are "
+        f"{', '.join(graders) or 'none'}"
+    )
+
+
+def _source_hash(module: ModuleType, grader: Grader[Any]) -> str | None:
+    """Hash the files that can change what the grader does; None where there is no file to read.
+
+    A grader's own fingerprint covers prompt and schema. How a score is computed is code.
+    """
+    names = {module.__name__, type(grader).__module__, grader.result_model.__module__}
+    files = [
+        Path(file)
+        for name in sorted(names)
+        if not name.startswith("rag_evals.") and (file := getattr(_loaded(name), "__file__", None))
+    ]
+    texts = [file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()]
+    return fingerprint(*texts) if texts else None
+
+
+def _loaded(name: str) -> ModuleType | None:
+    return sys.modules.get(name)
+
+
+@dataclass(frozen=True)
+class TunedBy:
+    """Options that say how far a judge is to be relied on, by labels."""
+
+    tuned: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="What rag-evals judge tune wrote for a judge or a stage of a cascade; may be "
+            "repeated.",
+            rich_help_panel=_TUNED,
+        ),
+    ] = None
+    max_error: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Most wrong verdicts where a stage of a cascade decides alone, as in 0.05.",
+            rich_help_panel=_TUNED,
+        ),
+    ] = None
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Labels that --max-error is kept by: labelled rows, or labels of rows of the "
+            "data; may be repeated.",
+            rich_help_panel=_TUNED,
+        ),
+    ] = None
+    require_tuned: Annotated[
+        bool,
+        typer.Option(
+            "--require-tuned",
+            help="Refuse to grade with a verifier that no labels tuned.",
+            rich_help_panel=_TUNED,
+        ),
+    ] = False
+
+    def tunings(
+        self, judge: str, graders: Sequence[Grader[Any]], data: str, reading: RowFile
+    ) -> tuple[Tuning, ...]:
+        """Read the tuned files, or tune the stages of a cascade by labels now.
+
+        Raises:
+            ConfigurationError: Options that do not go together, or files that promise something
+                else.
+            DataError: A file cannot be read.
+        """
+        max_error, labels = self.max_error, self.labels
+        tunings = read_tunings(list(self.tuned or ()))
+        if max_error is not None and not 0 < max_error < 1:
+            raise ConfigurationError(
+                f"--max-error is {max_error:g}; expected a share between 0 and 1, as in 0.05"
+            )
+        if labels and max_error is None:
+            raise ConfigurationError("--labels does nothing without --max-error")
+        if labels and tunings:
+            raise ConfigurationError(
+                "--labels tunes every stage, and --tuned brings what was tuned; give one of them"
+            )
+        if max_error is None:
+            return tunings
+        if labels:
+            return tune_cascade(
+                judge,
+                list(labels),
+                reading.file(data),
+                graders=graders,
+                columns=reading.columns(),
+                max_error=max_error,
+            )
+        if not tunings:
+            raise ConfigurationError(
+                f"--max-error {max_error:g} needs labels to be kept by; give --labels FILE, or "
+                "--tuned FILE"
+            )
+        _require_promise(tunings, max_error)
+        return tunings
+
+    def check(self, plan: Plan) -> None:
+        """Refuse a run in which a verifier with a support has no tuned file, where that is asked.
+
+        Raises:
+            ConfigurationError: There is one, or no verifier decides.
+        """
+        for grader in plan.graders if self.require_tuned else ():
+            stages = grader.stages
+            # The last of a cascade may be a judge: its support is 0 or 1, with nothing to tune.
+            loose = [one["name"] for one in stages if one["tuned"] is None and one["has_support"]]
+            if loose or not stages:
+                who = ", ".join(map(repr, loose)) or f"the judge of {grader.name!r}"
+                raise ConfigurationError(
+                    f"--require-tuned: {who} was not tuned by labels; run "
+                    "`rag-evals judge tune`, and give its file with --tuned"
+                )
+
+
+def _require_promise(tunings: Sequence[Tuning], max_error: float) -> None:
+    for one in tunings:
+        if one.promise is None or one.promise.max_error > max_error:
+            promised = "nothing" if one.promise is None else f"{one.promise.max_error:g}"
+            raise ConfigurationError(
+                f"--max-error is {max_error:g}, and the tuned file of {one.stage!r} promises "
+                f"{promised}; run `rag-evals judge tune --max-error {max_error:g}`"
+            )

@@ -1,14 +1,29 @@
-"""Which options do several commands share? One spelling and one help text for each."""
+"""Which options do several commands share? One declaration and one help text for each.
 
+A command takes a group of options as one object: `@flat` replaces a parameter whose type is a
+dataclass by the fields of that class, and `**options: Unpack[RunOptions]` by options of the table.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from rag_evals.cli.shared.complete import graders, presets
-from rag_evals.errors import ConfigurationError
-from rag_evals.stats import DEFAULT_BANDS, Band, build_bands
+from rag_evals.cli.shared.language import graders, presets
+from rag_evals.core import parse_settings
+from rag_evals.dataset import ColumnMap, DataFile
+from rag_evals.report.screen import echo
+from rag_evals.run import OPTIONS, RunOptions
+
+LIMITS = "Limits"
+"""The panel of the options that bound a run."""
+
+_FILE = "Reading the data"
 
 
 class Language(StrEnum):
@@ -25,82 +40,9 @@ ReaderLanguage = Annotated[
     ),
 ]
 
-
-GraderNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME|MODULE:OBJECT",
-        help="What to grade, such as faithfulness (the default) or your own my_graders:strict; "
-        "may be repeated.",
-        autocompletion=graders,
-    ),
-]
-
-PromptFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Prompt file to use instead of a shipped one."),
-]
-
-ColumnOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FIELD=SOURCE", help="Column of a field; may be repeated."),
-]
-
-LIMITS = "Limits"
-"""The panel of the options that bound a run."""
-
-_FILE = "Reading the data"
-
-PresetOption = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        metavar="NAME",
-        help="Tool whose column names count, such as deepeval. Default: recognised.",
-        autocompletion=presets,
-        rich_help_panel=_FILE,
-    ),
-]
-
-SheetOption = Annotated[
-    str | None,
-    typer.Option("--sheet", help="Sheet of an Excel file.", rich_help_panel=_FILE),
-]
-
-EncodingOption = Annotated[
-    str | None,
-    typer.Option(
-        "--encoding", help="Of a CSV file, such as cp1251. Default: found.", rich_help_panel=_FILE
-    ),
-]
-
-DelimiterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter", help="Between the cells of CSV. Default: found.", rich_help_panel=_FILE
-    ),
-]
-
 OutFolder = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/NAME-SETTINGS."),
-]
-
-Limit = Annotated[int | None, typer.Option(min=1, help="Grade the first rows only.")]
-
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Setting of the judge: temperature (default 0), max_tokens, seed, top_p or "
-        "reasoning_effort; may be repeated.",
-    ),
-]
-
-Reasks = Annotated[
-    int,
-    typer.Option(min=0, help="How often an invalid reply is asked again.", rich_help_panel=LIMITS),
 ]
 
 Quiet = Annotated[
@@ -110,6 +52,8 @@ Quiet = Annotated[
 JsonForTable = Annotated[
     bool, typer.Option("--json", help="Print the numbers as JSON instead of the table.")
 ]
+
+Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
 
@@ -139,8 +83,6 @@ LabelColumn = Annotated[
     str, typer.Option(metavar="COLUMN", help="Column of a labels file that holds the label.")
 ]
 
-Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
-
 OneGrader = Annotated[
     str | None,
     typer.Option(
@@ -148,33 +90,156 @@ OneGrader = Annotated[
     ),
 ]
 
-Bands = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME=LIMIT,...",
-        help="Bands and the score each starts at; one must start at 0. Default: "
-        "high=0.9,good=0.7,medium=0.5,low=0.",
+
+@dataclass(frozen=True)
+class RowFile:
+    """Options that say how a file of rows is read, and where its fields are."""
+
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD=SOURCE", help="Column of a field; may be repeated."),
+    ] = None
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Tool whose column names count, such as deepeval. Default: recognised.",
+            autocompletion=presets,
+            rich_help_panel=_FILE,
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None, typer.Option(help="Sheet of an Excel file.", rich_help_panel=_FILE)
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="Of a CSV file, such as cp1251. Default: found.", rich_help_panel=_FILE),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="Between the cells of CSV. Default: found.", rich_help_panel=_FILE),
+    ] = None
+
+    def file(self, data: str) -> DataFile:
+        """Return the file that these options read."""
+        return DataFile(data, self.sheet, self.encoding, self.delimiter)
+
+    def columns(self) -> ColumnMap:
+        """Return where the fields are.
+
+        Raises:
+            ConfigurationError: An option that names no field or preset.
+        """
+        return ColumnMap.parse(self.column or [], self.preset)
+
+
+_SPELLED: Mapping[str, tuple[Any, Any]] = {
+    "settings": (
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Setting of the judge: temperature (default 0), max_tokens, seed, top_p or "
+            "reasoning_effort; may be repeated.",
+        ),
     ),
-]
+    "cache": (
+        bool,
+        typer.Option("--cache/--no-cache", help="Use stored replies.", rich_help_panel=LIMITS),
+    ),
+    "restart": (bool, typer.Option("--restart", help=OPTIONS["restart"].help)),
+    "max_failures": (
+        str,
+        typer.Option(metavar="N|N%", help=OPTIONS["max_failures"].help, rich_help_panel=LIMITS),
+    ),
+}
+"""Options of the table that the command line spells in its own way."""
+
+_DEFAULTS: Mapping[str, Any] = {"cache": True}
+OF_A_RUN = (
+    *("settings", "limit", "restart", "repeat", "concurrency", "timeout", "rpm", "tpm"),
+    *("max_wait", "max_failures", "reasks", "cache"),
+)
 
 
-def parsed_bands(text: str | None) -> tuple[Band, ...]:
-    """Read bands as the command line has them.
+def flat(
+    command: Callable[..., None] | None = None, *, names: Sequence[str] = OF_A_RUN
+) -> Callable[..., Any]:
+    """Let a command take the fields of its groups of options one by one.
 
-    Raises:
-        ConfigurationError: Not NAME=LIMIT, or limits that make no bands.
+    Args:
+        command: Takes dataclasses of options, and perhaps `**options: Unpack[RunOptions]`.
+        names: Those of `RunOptions` that it takes.
     """
-    if text is None:
-        return DEFAULT_BANDS
-    limits: dict[str, float] = {}
-    for part in text.split(","):
-        name, limit = (word.strip() for word in (part.partition("=")[::2]))
-        if name in limits:
-            raise ConfigurationError(f"band {name!r} is given twice")
-        try:
-            limits[name] = float(limit)
-        except ValueError:
-            name = ""
-        if not name:
-            raise ConfigurationError(f"band {part!r} is not NAME=LIMIT, as in high=0.9,low=0")
-    return build_bands(limits)
+    if command is None:
+        return lambda found: flat(found, names=names)
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, type[Any]] = {}
+    taken: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        if is_dataclass(kind := hints[name]):
+            groups[name] = kind  # type: ignore[assignment]  # a class: types are annotated
+            taken += _fields(groups[name])
+        elif parameter.kind is Parameter.VAR_KEYWORD:
+            taken += [*(_from_table(option) for option in names), _HELP_ALL]
+        else:
+            taken.append(_keyword(name, kind, parameter.default))
+
+    @wraps(command)
+    def flattened(**given: Any) -> None:
+        given.pop(_HELP_ALL.name, None)
+        for name, kind in groups.items():
+            given[name] = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
+        if "settings" in given:
+            given["settings"] = parse_settings(given["settings"])
+        command(**given)
+
+    first = [one for one in taken if one.default is Parameter.empty]
+    ordered = first + [one for one in taken if one.default is not Parameter.empty]
+    # Typer reads both.
+    flattened.__signature__ = Signature(ordered)  # type: ignore[attr-defined]  # of functions
+    flattened.__annotations__ = {one.name: one.annotation for one in ordered}
+    return flattened
+
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        # Any: a command with many options has it, and typer's own type not.
+        command: Any = context.command
+        command.shows_all = True
+        echo(context.get_help())
+        raise typer.Exit
+
+
+def _keyword(name: str, kind: Any, default: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _fields(group: type[Any]) -> list[Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [_keyword(one.name, hints[one.name], one.default) for one in fields(group)]
+
+
+def _from_table(name: str) -> Parameter:
+    option = OPTIONS[name]
+    kind, form = _SPELLED.get(name) or (
+        get_args(RunOptions.__annotations__[name])[0],
+        typer.Option(help=option.help, rich_help_panel=LIMITS),
+    )
+    return _keyword(name, Annotated[kind, form], _DEFAULTS.get(name, option.default))
+
+
+_HELP_ALL = _keyword(
+    "help_all",
+    Annotated[
+        bool,
+        typer.Option(
+            "--help-all",
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help="Show every option and exit.",
+        ),
+    ],
+    False,
+)

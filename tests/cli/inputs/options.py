@@ -13,16 +13,16 @@ _DIGITS = "9" * 5000
 
 NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
     ("grade", "d.jsonl", "--quiet"): [
-        ("--limit", "0", 2, "'--limit'"),
-        ("--limit", "-1", 2, "'--limit'"),
+        ("--limit", "0", 2, "limit is 0; expected at least"),
+        ("--limit", "-1", 2, "limit is -1; expected at least"),
         ("--limit", "abc", 2, "'--limit'"),
         ("--limit", "", 2, "'--limit'"),
         ("--limit", "1.5", 2, "'--limit'"),
         ("--limit", "²", 2, "'--limit'"),
         ("--limit", _DIGITS, 2, "'--limit'"),
         ("--limit", "9" * 30, 0, OK),
-        ("--concurrency", "0", 2, "'--concurrency'"),
-        ("--concurrency", "-5", 2, "'--concurrency'"),
+        ("--concurrency", "0", 2, "concurrency is 0; expected at least"),
+        ("--concurrency", "-5", 2, "concurrency is -5; expected at least"),
         ("--concurrency", "много", 2, "'--concurrency'"),
         ("--concurrency", _DIGITS, 2, "'--concurrency'"),
         ("--concurrency", "1000000000", 0, OK),
@@ -70,7 +70,7 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
         ("--set", "seed=" + _DIGITS, 2, "expected a whole number"),
         ("--set", "top_p=2", 2, "top_p is 2.0; expected a number from 0 to 1"),
         ("--set", "temperature=0", 2, "settings (temperature) are given, but the judge 'embedded'"),
-        ("--reasks", "-1", 2, "'--reasks'"),
+        ("--reasks", "-1", 2, "reasks is -1; expected at least"),
         ("--reasks", "x", 2, "'--reasks'"),
         ("--reasks", "0", 0, OK),
         ("--fail-under", "-0.1", 2, "'--fail-under'"),
@@ -112,10 +112,10 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
     ],
     ("judge", "calibrate", "--data", "d.jsonl", "--quiet"): [
         ("--threshold", "7", 2, "'--threshold'"),
-        ("--limit", "0", 2, "'--limit'"),
+        ("--limit", "0", 2, "limit is 0; expected at least"),
         ("--set", "temprature=0", 2, "no setting 'temprature'; did you mean 'temperature'?"),
         ("--set", "temperature=0", 2, "settings (temperature) are given, but the judge 'embedded'"),
-        ("--reasks", "-1", 2, "'--reasks'"),
+        ("--reasks", "-1", 2, "reasks is -1; expected at least"),
     ],
 }
 

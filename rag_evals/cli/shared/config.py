@@ -1,0 +1,213 @@
+"""Which config file holds for a command, and what does it set? `rag-evals.toml` or pyproject.toml.
+
+The nearest one upward from the working directory counts: `rag-evals.toml`, or `[tool.rag-evals]` in
+`pyproject.toml`. Its keys are the names of the options of `grade`; the command line wins over it.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, fields
+from inspect import signature
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin
+
+from typer.core import TyperCommand
+
+from rag_evals.cli.shared.gates import Batches, Draws, Gates
+from rag_evals.cli.shared.graders import Chosen, TunedBy
+from rag_evals.cli.shared.options import OF_A_RUN, RowFile
+from rag_evals.cli.shared.runs import Outputs
+from rag_evals.errors import ConfigurationError, UnknownNameError
+from rag_evals.grading import default_judge
+from rag_evals.report.screen import echo
+from rag_evals.verify import EMBEDDED
+
+CONFIG_FILE = "rag-evals.toml"
+_PROJECT_FILE = "pyproject.toml"
+_TABLE = "[tool.rag-evals]"
+
+_IN_PYTHON: Mapping[str, str] = {
+    "graders": "grader",
+    "columns": "column",
+}
+"""What Python calls an option, and what the command line does, which repeats the option."""
+
+_TYPES: Mapping[Any, tuple[Any, str]] = {
+    bool: (bool, "true or false"),
+    int: (int, "a whole number"),
+    float: ((int, float), "a number"),
+}
+_OF_ENDPOINTS = frozenset({"settings", "rpm", "tpm"})
+_OF_GRADE = frozenset({"data", "out", "by"})
+"""Keys that mean nothing for other commands than `grade`."""
+
+_NOT_IN_FILES = frozenset({"dry_run", "restart", "json_output", "help_all"})
+_TEXTS_AS_NUMBERS = frozenset({"budget", "max_failures", "min_scored", "row_under"})
+
+_GROUPS = (Chosen, RowFile, Gates, Draws, Batches, Outputs, TunedBy)
+_OF_GROUPS = {option.name for group in _GROUPS for option in fields(group)}
+_KEYS = frozenset({"data", "out", *OF_A_RUN, *_OF_GROUPS}) - _NOT_IN_FILES
+
+RARE = frozenset(
+    {
+        *("prompts", "verifier", "device", "batch_size", "preset", "sheet", "encoding"),
+        *("delimiter", "error", "at", "count", "row_under", "tuned", "max_error", "labels"),
+        *("require_tuned", "settings", "repeat", "timeout", "rpm", "tpm", "max_wait"),
+        *("max_failures", "reasks", "cache"),
+    }
+)
+"""Options that only `--help-all` shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a config file says.
+
+    Attributes:
+        path: The file.
+        values: Its keys and values, as they are written.
+    """
+
+    path: Path
+    values: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The file, and the table in it where it has others too."""
+        path = os.path.relpath(self.path)
+        return f"{path} {_TABLE}" if self.path.name == _PROJECT_FILE else path
+
+
+def find_config(folder: Path) -> Config | None:
+    """Find the config that holds in a folder; None where there is none above it either.
+
+    Raises:
+        ConfigurationError: A file that cannot be read, or is no TOML.
+    """
+    for place in (folder, *folder.parents):
+        if (own := place / CONFIG_FILE).is_file():
+            return Config(own, _read_toml(own))
+        if (project := place / _PROJECT_FILE).is_file():
+            values = _read_toml(project).get("tool", {}).get("rag-evals")
+            if values is not None:
+                return Config(project, values)
+    return None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+
+
+class GradingCommand(TyperCommand):
+    """A command with many options: reads the config file, and shows the usual options only."""
+
+    shows_all = False
+
+    # Any: the base class takes types that typer does not export.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take from the config file what the command line does not say."""
+        config = None if ctx.resilient_parsing else find_config(Path.cwd())
+        if config is not None:
+            ctx.default_map = self._defaults(config)
+        rest = super().parse_args(ctx, args)
+        if config is not None:
+            self._leave_out_idle(ctx)
+            if not ctx.params.get("quiet"):
+                echo(f"config: {config.name}", err=True)
+        return rest
+
+    def _leave_out_idle(self, ctx: Any) -> None:
+        """Leave out what the file says for endpoints, where the judge asks none this time."""
+        judge = ctx.params.get("judge") or default_judge()
+        others = ctx.params.get("verifier") or judge
+        if not all(map(_is_local, [*judge.split(">"), *others.split(">")])):
+            return
+        for one in self.params:
+            of_file = ctx.get_parameter_source(one.name).name == "DEFAULT_MAP"
+            if one.name in _OF_ENDPOINTS and of_file:
+                ctx.params[one.name] = None
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, without the rare options unless all are asked for."""
+        shown = copy(self)
+        if not self.shows_all:
+            shown.params = [one for one in self.params if one.name not in RARE]
+        TyperCommand.format_help(shown, ctx, formatter)
+
+    def _defaults(self, config: Config) -> dict[str, Any]:
+        """Return the values of a config for the options that this command has.
+
+        Raises:
+            ConfigurationError: An unknown key, or a value of another type.
+        """
+        grades = self.name == "grade"
+        own = _kinds(self.callback)
+        found: dict[str, Any] = {}
+        for key, value in config.values.items():
+            name = _IN_PYTHON.get(key, key).replace("-", "_")
+            if name not in _KEYS:
+                right = [_spelled(one) for one in _KEYS]
+                raise ConfigurationError(f"{config.name}: {UnknownNameError.of('key', key, right)}")
+            if name in own and (grades or name not in _OF_GRADE):
+                found[name] = _value(config, key, value, own[name])
+        return found
+
+
+def _kinds(command: Any) -> dict[str, Any]:
+    """Return the types of the options that a file can set, by name."""
+    taken = signature(command).parameters.values()
+    return {
+        one.name: _without_none(get_args(one.annotation)[0])
+        for one in taken
+        if one.name not in _NOT_IN_FILES and get_args(one.annotation)
+    }
+
+
+def _without_none(kind: Any) -> Any:
+    return next((one for one in get_args(kind) if get_origin(kind) is UnionType), kind)
+
+
+def _is_local(judge: str) -> bool:
+    return judge.strip().startswith((EMBEDDED, "hf:"))
+
+
+def _spelled(name: str) -> str:
+    return next((ours for ours, theirs in _IN_PYTHON.items() if theirs == name), name)
+
+
+def _value(config: Config, key: str, value: Any, kind: Any) -> Any:
+    """Return a value as the command line would have it.
+
+    Raises:
+        ConfigurationError: It has another type.
+    """
+    several = get_origin(kind) is list
+    if several and isinstance(value, Mapping):
+        return [f"{name}={one}" for name, one in value.items()]
+    inner = get_args(kind)[0] if several else kind
+    values = value if several and isinstance(value, list) else [value]
+    types, expected = _TYPES.get(inner, (str, "a text"))
+    if key in _TEXTS_AS_NUMBERS:
+        types, expected = (str, int, float), "a text or a number"
+    for one in values:
+        # True is a whole number to Python.
+        if not isinstance(one, types) or (isinstance(one, bool) and inner is not bool):
+            raise ConfigurationError(f"{config.name}: {key} is {value!r}; expected {expected}")
+    if inner is Path or key == "data":
+        values = [_from_folder(config.path.parent, one) for one in values]
+    elif key in _TEXTS_AS_NUMBERS:
+        values = list(map(str, values))
+    return values if several else values[0]
+
+
+def _from_folder(folder: Path, path: str) -> str:
+    """Let a path begin at the folder of the config file, where it is a path of this machine."""
+    if folder == Path.cwd() or path == "-" or "://" in path:
+        return path
+    return str(folder / path)

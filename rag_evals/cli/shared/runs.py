@@ -1,0 +1,264 @@
+"""How is a run carried out and opened, and what does it leave? Tables, pages, files of a build."""
+
+import os
+import shlex
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Column, Table
+
+from rag_evals.analysis import Comparison
+from rag_evals.cli.shared.options import By, JsonForTable, Quiet
+from rag_evals.core import Phrases, phrases
+from rag_evals.errors import ConfigurationError, MissingColumnError, RunInterruptedError
+from rag_evals.report import (
+    View,
+    build_warnings,
+    comparison_markdown,
+    grader_numbers,
+    group_cells,
+    junit_xml,
+    report_html,
+    report_markdown,
+    write_private,
+)
+from rag_evals.report.screen import cell, echo, show_table
+from rag_evals.run import Plan, Run, load_run, parse_share, run_until_signal
+
+_PANEL = "For a build"
+_ANYTHING_WRONG = 1.0
+_ON_GITHUB = "GITHUB_ACTIONS"
+_SUMMARY = "GITHUB_STEP_SUMMARY"
+# GitHub refuses the summary of a step that is longer than 1 MiB, all of it.
+_MOST_BYTES = 1_000_000
+
+
+def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
+    """Carry out a run; a signal ends the command, and says where the run is kept.
+
+    Args:
+        work: The run.
+        folder: Where the command keeps what was graded.
+    """
+    try:
+        return run_until_signal(work)
+    except RunInterruptedError as error:
+        echo(f"{error}; what was graded is kept in {folder}. The same command continues.", err=True)
+        # As shells have it: 128 and the number of the signal.
+        raise typer.Exit(128 + error.signal_number) from None
+
+
+def opened_run(folder: Path) -> Run:
+    """Read a run folder, and say on standard error what its numbers leave out.
+
+    Raises:
+        DataError: The folder holds no run, or a broken one.
+    """
+    stored = load_run(folder)
+    for note in stored.notes():
+        echo(f"{folder}: {note}", err=True)
+    return stored
+
+
+def offer_next(
+    *words: object, quiet: bool, json_output: bool = False, language: str = "en"
+) -> None:
+    """Say on standard error which command comes next.
+
+    Args:
+        words: The command behind `rag-evals`; what a shell would take apart is quoted.
+        quiet: Whether `--quiet` was given: then nothing is said.
+        json_output: Whether `--json` was given: then nothing is said either.
+        language: Of the reader: "en" or "ru".
+    """
+    if not (quiet or json_output):
+        command = shlex.join(["rag-evals", *map(str, words)])
+        echo(phrases(language)("terminal.next", command=command), err=True)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Options of `grade` that say what a run shows and leaves."""
+
+    by: By = None
+    report: Annotated[
+        bool, typer.Option("--report", help="Also write report.html into the run folder.")
+    ] = False
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a JUnit file, with a test case for each row.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    row_under: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCORE",
+            help="Rows that score less are failures in the JUnit file, and warnings on GitHub. "
+            "Default: 1, whatever has anything against it.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    json_output: JsonForTable = False
+    quiet: Quiet = False
+
+    def check(self, data: str, *, dry_run: bool) -> None:
+        """Check the options of a build before any row is paid for.
+
+        Raises:
+            ConfigurationError: A file cannot be written there, `--row-under` is no share, or it
+                would do nothing; a dry run has no numbers to leave.
+        """
+        if self.row_under is not None and self.junit is None and not _warns():
+            raise ConfigurationError(f"--row-under {self.row_under} does nothing without --junit")
+        if self.junit is not None:
+            _check_file(self.junit, data, dry_run=dry_run)
+        self._under()
+
+    def show_more(self, run: Run, view: View, count: Mapping[str, float]) -> None:
+        """Show groups, write report and files of a build, and offer what is next.
+
+        Args:
+            run: A finished run that was kept.
+            view: Column to show groups by, and the language.
+            count: Numbers for reasons of rows without a score.
+        """
+        asked = (view.by, self.report, self.junit, _warns(), os.environ.get(_SUMMARY))
+        if any(asked):
+            self._show_stored(load_run(run), view, count)
+        following = ("judge", "label") if self.report else ("report",)
+        offer_next(
+            *following,
+            run.folder,
+            quiet=self.quiet,
+            json_output=self.json_output,
+            language=view.language,
+        )
+
+    def _show_stored(self, stored: Run, view: View, count: Mapping[str, float]) -> None:
+        # Standard output may hold JSON that must stay alone.
+        on_stderr = self.json_output
+        if view.by is not None:
+            _show_groups(stored, view, on_stderr=on_stderr)
+        if self.junit is not None or _warns():
+            self._leave_for_build(stored, view.say, count)
+        append_step_summary(stored, view)
+        if self.report and stored.folder is not None:
+            path = write_private(stored.folder / "report.html", report_html(stored, view=view))
+            echo(view.say("terminal.report", path=path), err=on_stderr)
+
+    def _leave_for_build(self, run: Run, say: Phrases, count: Mapping[str, float]) -> None:
+        if run.summary().pending:
+            # A build that shows them would take a part for the whole.
+            echo(say("terminal.build_waits"), err=True)
+            return
+        if self.junit is not None:
+            _write(self.junit, junit_xml(run, self._under(), count))
+            echo(say("terminal.junit", path=self.junit), err=self.json_output)
+        # GitHub reads commands from both streams.
+        for line in build_warnings(run, self._under()) if _warns() else ():
+            echo(line, err=True)
+
+    def _under(self) -> float:
+        try:
+            return _ANYTHING_WRONG if self.row_under is None else parse_share(self.row_under)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"--row-under {error}") from None
+
+
+def _warns() -> bool:
+    """Say whether this is a build of GitHub, which shows warnings."""
+    return os.environ.get(_ON_GITHUB) == "true"
+
+
+def _check_file(junit: Path, data: str, *, dry_run: bool) -> None:
+    if dry_run:
+        raise ConfigurationError(
+            "--dry-run grades nothing, so it cannot be used with --junit; leave one of them out"
+        )
+    if junit.is_dir() or not junit.parent.is_dir():
+        raise ConfigurationError(
+            f"--junit {str(junit)!r} cannot be written; expected a file in a folder that exists"
+        )
+    if os.path.realpath(junit) == os.path.realpath(data):
+        raise ConfigurationError(
+            f"--junit {str(junit)!r} would be written over the data; name another file"
+        )
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def check_group_column(plan: Plan, by: str | None) -> None:
+    """Refuse a column to group by that no row has, before any row is paid for.
+
+    Raises:
+        MissingColumnError: The message lists the columns.
+    """
+    if by is None or plan.checked is None or by == "language":
+        return
+    # What is graded is kept as the sample; groups are made of the columns beside it.
+    columns = set(plan.checked.columns) - set(plan.checked.taken.values())
+    if by not in columns and by.split(".")[0] not in columns:
+        raise MissingColumnError(
+            f"no column {by!r} to group by; the data's other columns are "
+            f"{', '.join(sorted(columns)) or 'none'}"
+        )
+
+
+def _show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
+    """Print one table of groups for each grader."""
+    for numbers in grader_numbers(run, view):
+        names = (view.say(f"table.{name}") for name in ("score", "95", "scored", "not_scored"))
+        grader = view.say.named("graders", numbers.grader)
+        title = cell(view.say("terminal.by", grader=grader, column=view.by))
+        table = Table(Column(cell(view.by)), *names, title=title, header_style="bold")
+        for group in numbers.groups:
+            table.add_row(*map(cell, group_cells(group, view)))
+        show_table(table, err=on_stderr)
+
+
+def append_step_summary(shown: Run | Comparison, view: View | None = None) -> None:
+    """Add a run or a comparison to the summary of a build step; does nothing outside of a build.
+
+    Args:
+        shown: What to add.
+        view: Groups and bands of a run, and the reader's language.
+
+    Raises:
+        ConfigurationError: The file cannot be written.
+    """
+    target = os.environ.get(_SUMMARY)
+    if not target:
+        return
+    say = (view or View()).say
+    if isinstance(shown, Run):
+        title, text = say("table.scores"), report_markdown(shown, view=view)
+    else:
+        title, text = say("table.comparison"), comparison_markdown(shown, view=view)
+    try:
+        with Path(target).open("a", encoding="utf-8") as file:
+            cut = f"\n*{say('table.cut')}*\n"
+            file.write(_bounded(f"### rag-evals: {title}\n\n{text}\n", file.tell(), cut))
+    except OSError as error:
+        raise ConfigurationError(
+            f"{_SUMMARY}={target!r} cannot be written: {error.strerror}"
+        ) from error
+
+
+def _bounded(text: str, written: int, cut: str) -> str:
+    """Cut a text at a line end where it does not fit behind what was written before."""
+    room = _MOST_BYTES - written
+    # A character takes at least one byte, so that no more of them can fit.
+    if len(text) <= room and len(text.encode()) <= room:
+        return text
+    kept = text.encode()[: max(0, room - len(cut.encode()))].decode(errors="ignore")
+    kept = kept[: kept.rfind("\n") + 1]
+    return f"{kept}{cut}" if room > len(cut.encode()) else ""

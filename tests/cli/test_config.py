@@ -1,0 +1,160 @@
+"""`rag-evals.toml` and `[tool.rag-evals]`: options of a project, and `rag-evals init`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag_evals.testing import ScriptedJudge
+from tests.conftest import EIFFEL, Command
+
+Start = Callable[..., ScriptedJudge]
+ROWS = [{"id": f"r{n}", **EIFFEL} for n in range(3)]
+
+
+@pytest.fixture(autouse=True)
+def data() -> None:
+    """Write rows into the working directory."""
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+
+
+def test_a_config_file_sets_options(command: Command) -> None:
+    """Data and limit come from the file, which the first line on standard error names."""
+    Path("rag-evals.toml").write_text(
+        'data = "rows.jsonl"\nlimit = 2\ncolumns = {answer = "answer"}'
+    )
+    ended = command("grade", "--out", "run")
+
+    assert ended.code == 0, ended.err
+    assert ended.err.splitlines()[0] == "config: rag-evals.toml"
+    assert "over 2 scored of 2" in ended.out
+
+
+def test_the_command_line_wins(command: Command) -> None:
+    """An option that both give has the value of the command line; --quiet names no file."""
+    Path("rag-evals.toml").write_text("limit = 2")
+    ended = command("grade", "rows.jsonl", "--limit", "1", "--quiet")
+
+    assert "over 1 scored of 1" in ended.out
+    assert "config" not in ended.err
+
+
+def test_the_nearest_file_upward_counts(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its paths begin at its own folder; a table of pyproject.toml serves as well."""
+    Path("pyproject.toml").write_text('[tool.rag-evals]\ndata = "rows.jsonl"\nlimit = 2')
+    inner = Path("a/b")
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    ended = command("grade")
+    Path("../rag-evals.toml").write_text("limit = 1")
+    nearer = command("grade", "../../rows.jsonl")
+
+    assert ended.err.splitlines()[0] == "config: ../../pyproject.toml [tool.rag-evals]"
+    assert "over 2 scored of 2" in ended.out
+    assert "over 1 scored of 1" in nearer.out
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("limmit = 2", "rag-evals.toml: no key 'limmit'; did you mean 'limit'?"),
+        ('limit = "2"', "rag-evals.toml: limit is '2'; expected a whole number"),
+        ("limit = true", "rag-evals.toml: limit is True; expected a whole number"),
+        ("report = 1", "rag-evals.toml: report is 1; expected true or false"),
+        ('gate = "high"', "rag-evals.toml: gate is 'high'; expected a number"),
+        ("judge = 3", "rag-evals.toml: judge is 3; expected a text"),
+        ("graders = [1]", "rag-evals.toml: graders is [1]; expected a text"),
+        ("dry_run = true", "rag-evals.toml: no key 'dry_run'"),
+        ("limit = 0", "limit is 0; expected at least 1"),
+        ("limit", "rag-evals.toml cannot be read"),
+    ],
+)
+def test_what_a_file_cannot_say_is_one_line(command: Command, written: str, said: str) -> None:
+    """File, key and what is right; nothing is graded."""
+    Path("rag-evals.toml").write_text(written)
+    ended = command("grade", "rows.jsonl", "--out", "run")
+
+    assert ended.code == 2
+    (error,) = (line for line in ended.err.splitlines() if line.startswith("Error: "))
+    assert said in error
+    assert not Path("run").exists()
+
+
+def test_a_rate_in_the_file_is_for_judges_that_are_asked(command: Command) -> None:
+    """The embedded judge leaves it out; on the command line it is refused, as it does nothing."""
+    Path("rag-evals.toml").write_text("rpm = 60\nsettings = {temperature = 0}")
+
+    assert command("grade", "rows.jsonl").code == 0
+    ended = command("grade", "rows.jsonl", "--rpm", "60")
+    assert ended.code == 2
+    assert "rpm does nothing with 'embedded', which asks no endpoint" in ended.err
+
+
+def test_calibrate_takes_what_it_knows(command: Command) -> None:
+    """Keys of `grade` alone, such as the data and a gate, do not disturb it."""
+    labelled = [{**row, "label": n % 2} for n, row in enumerate(ROWS)]
+    Path("labelled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
+    Path("rag-evals.toml").write_text('data = "rows.jsonl"\ngate = 0.9\nlimit = 2\nout = "run"')
+    ended = command("judge", "calibrate", "--data", "labelled.jsonl")
+
+    assert ended.code == 0, ended.err
+    assert "over 2 scored of 2" in ended.out
+    assert not Path("run").exists()
+
+
+def test_help_shows_the_usual_options_only(command: Command) -> None:
+    """At most 25 in `grade --help`; `--help-all` has the others too."""
+    for words in (("grade",), ("judge", "calibrate")):
+        shown, every = (
+            {
+                line.split()[0]
+                for line in ended.out.replace("│", " ").splitlines()
+                if line.strip().startswith("--")
+            }
+            for ended in (command(*words, "--help"), command(*words, "--help-all"))
+        )
+
+        assert 10 < len(shown) <= 25
+        assert shown < every
+        assert {"--max-wait", "--sheet"} <= every - shown
+
+
+def test_init_writes_what_runs(
+    command: Command, monkeypatch: pytest.MonkeyPatch, scripted: Start
+) -> None:
+    """In an empty folder; the embedded judge grades the sample, and a model with the prompt."""
+    Path("new").mkdir()
+    monkeypatch.chdir("new")
+    begun = command("init")
+    graded = command("grade", "--junit", "out.xml")
+    judge = scripted()
+    config = Path("rag-evals.toml")
+    config.write_text(
+        config.read_text()
+        .replace('judge = "embedded"\n', "")
+        .replace("# judge", "judge")
+        .replace("# prompts", "prompts")
+    )
+    Path("prompts/score_faithfulness.jinja").write_text(
+        Path("prompts/score_faithfulness.jinja").read_text() + "\nBe strict with towers.\n"
+    )
+    asked = command("grade", "--fail-under", "0")
+
+    assert begun.code == 0, begun.err
+    assert graded.code == 0, graded.err
+    assert "scored of 6" in graded.out
+    assert asked.code == 0, asked.err
+    assert "Be strict with towers." in str(judge.requests[0].body["messages"])
+    assert "rag-evals grade" in Path(".github/workflows/rag-evals.yml").read_text()
+
+
+def test_init_overwrites_nothing(command: Command) -> None:
+    """One file that is there stops it before anything is written."""
+    Path("rag-evals.toml").write_text("limit = 1")
+    ended = command("init")
+
+    assert ended.code == 2
+    assert "'rag-evals.toml' exists, and nothing was written" in ended.err
+    assert Path("rag-evals.toml").read_text() == "limit = 1"
+    assert not Path("answers.jsonl").exists()
