@@ -61,9 +61,6 @@ def small(kind: str, **more: Any) -> Any:
         )
     sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     common = {"vocab_size": len(WORDS) + 4, "num_attention_heads": 2, "pad_token_id": 0}
-    if kind == "modernbert":
-        ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
-        return transformers.ModernBertConfig(**sizes, **common, **ends, **more)
     kinds = {
         "bert": transformers.BertConfig,
         "deberta": transformers.DebertaV2Config,
@@ -112,24 +109,3 @@ def hhem(folder: Path) -> str:
     }
     (folder / "config.json").write_text(json.dumps(described), encoding="utf-8")
     return str(folder)
-
-
-def minicheck_pair(folder: Path, kind: str = "roberta") -> str:
-    """Make a sequence classifier that reads one text, its labels unnamed."""
-    config = small(kind, id2label={0: "LABEL_0", 1: "LABEL_1"})
-    auto = transformers.AutoModelForSequenceClassification
-    return saved(folder, spread(auto.from_config(config)))
-
-
-def minicheck(folder: Path) -> str:
-    """Make a T5 that says 1 or 0."""
-    model = spread(transformers.T5ForConditionalGeneration(small("t5")))
-    return saved(folder, model, t5=True)
-
-
-def lettuce(folder: Path) -> str:
-    """Make a token classifier that marks what is made up."""
-    labels = {0: "supported", 1: "hallucinated"}
-    config = small("modernbert", id2label=labels)
-    auto = transformers.AutoModelForTokenClassification
-    return saved(folder, spread(auto.from_config(config)))

@@ -11,7 +11,7 @@ from rag_evals import Faithfulness, HHEMFaithfulness
 from rag_evals.errors import ConfigurationError, MissingExtraError
 from rag_evals.testing import ScriptedJudge
 from rag_evals.verify import ClassifierVerifier
-from rag_evals.verify.classifier.adapters import supported_label
+from rag_evals.verify.classifier.model import supported_label
 from rag_evals.verify.classifier.windows import spans
 from tests.conftest import EIFFEL
 

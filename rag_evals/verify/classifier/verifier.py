@@ -7,8 +7,7 @@ the support of a statement is the greatest over all windows.
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, get_args
 
 from rag_evals.core import (
@@ -25,29 +24,36 @@ from rag_evals.core import (
     require_whole,
 )
 from rag_evals.errors import ConfigurationError, RagEvalsError, UnknownNameError, VerifierError
-from rag_evals.verify.classifier.adapters import READS_QUESTION, Adapter
-from rag_evals.verify.classifier.batches import SharedModel
-from rag_evals.verify.classifier.identity import resolve_revision, weights_identity
-from rag_evals.verify.classifier.known import FORMS, Joining, KnownModel, known_model
-from rag_evals.verify.classifier.loading import Source, adapter_for, resolve_device
-from rag_evals.verify.classifier.windows import LEAST_WINDOW, Reader, Window
+from rag_evals.verify.classifier.model import (
+    Adapter,
+    Joining,
+    Source,
+    adapter_for,
+    resolve_device,
+    resolve_revision,
+    weights_identity,
+)
+from rag_evals.verify.classifier.windows import LEAST_WINDOW, Reader, SharedModel, Window
 
 HHEM = "vectara/hallucination_evaluation_model"
 """HHEM-2.1-Open by Vectara: FLAN-T5-base, 110 million parameters, Apache 2.0."""
 
 DEFAULT_BATCH_SIZE = 10
 DTYPES = ("float32", "float16", "bfloat16")
+# The commit that its way of asking was written for, and the window that its makers use.
+_HHEM_REVISION = "8e4a2e6e96c708cc76c2344f7e4757df2515292c"
+_HHEM_TOKENS = 2048
 _DEVICE = re.compile(r"cpu|auto|mps|cuda(?::\d+)?")
 # Raise it when the same model may give another verdict.
-_VERSION = 3
+_VERSION = 4
 
 
+@dataclass(frozen=True, eq=False)
 class ClassifierVerifier:
-    """Decides statements with an NLI, consistency or hallucination classifier; needs no judge.
+    """Decides statements with HHEM or an NLI cross-encoder; needs no judge.
 
-    Models that are known (`rag_evals.verify.classifier.KNOWN`) are asked as their makers do; any
-    other one is told apart by its configuration: sequence pairs, T5 with a token classifier (HHEM),
-    T5 that says 1 or 0 (MiniCheck) and token classifiers that mark what is made up.
+    HHEM is asked as its makers do, also from a folder of its name. Any other sequence classifier
+    reads a chunk and a statement as two texts; its entailment label is found by name.
 
     Args:
         model: Name on the Hugging Face hub, or a folder.
@@ -57,12 +63,10 @@ class ClassifierVerifier:
         stride: Tokens that two windows share.
         label_map: Names for the model's labels where it has none, such as
             `{"LABEL_0": "entailment", "LABEL_1": "contradiction"}`.
-        threshold: Support from which a statement counts as supported, 0 to 1; None takes the
-            makers', or 0.5.
-        form: How the model is asked, such as `minicheck`; None takes what is known of it.
+        threshold: Support from which a statement counts as supported, 0 to 1.
         join: `always` reads all chunks as one text, `unsupported` only where no chunk alone
             supports a statement, `never` each chunk alone; None takes the makers' way.
-        dtype: `float32`, `float16` or `bfloat16`; None takes the makers'.
+        dtype: `float32`, `float16` or `bfloat16`.
         revision: Branch, tag or commit on the hub; None takes the one that is known, or `main`.
         local_files_only: Ask no hub: what is not on this machine is an error.
 
@@ -70,64 +74,66 @@ class ClassifierVerifier:
         ConfigurationError: A setting cannot work; the model itself is loaded when first used.
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        device: str = "cpu",
-        batch_size: int = DEFAULT_BATCH_SIZE,
-        max_length: int | None = None,
-        stride: int = 64,
-        label_map: Mapping[str, str] | None = None,
-        threshold: float | None = None,
-        form: str | None = None,
-        join: Joining | None = None,
-        dtype: str | None = None,
-        revision: str | None = None,
-        local_files_only: bool = False,
-    ) -> None:
-        self.model = _checked_text("model", model, "a name on the Hugging Face hub, or a folder")
-        known = known_model(self.model) or KnownModel("")
-        self.name = f"hf:{self.model}"
-        self.device = _checked_text("device", device, "'cpu', 'cuda:0', 'mps' or 'auto'", _DEVICE)
-        self.batch_size = require_whole("batch_size", batch_size)
-        self.stride = require_whole("stride", stride, least=0)
-        self.max_length = None if max_length is None else require_whole("max_length", max_length)
-        if self.max_length is not None and self.max_length <= self.stride + LEAST_WINDOW:
-            raise ConfigurationError(
-                f"stride is {stride!r} and max_length {max_length!r}; expected a stride of at "
-                f"least 0 and a max_length more than {LEAST_WINDOW} above it"
-            )
-        self.form = _one_of("form", form or known.form or None, tuple(FORMS))
-        self.join: Joining | None = _one_of("join", join, get_args(Joining))
-        self.dtype = _one_of("dtype", dtype, DTYPES) or known.dtype
-        self.revision = revision if revision is not None else known.revision
-        self.local_files_only = local_files_only
-        self.label_map = _checked_labels(label_map)
-        self._window = known.max_length
-        self.threshold = require_fraction(
-            "threshold", known.threshold if threshold is None else threshold
-        )
+    model: str
+    _: KW_ONLY
+    device: str = "cpu"
+    batch_size: int = DEFAULT_BATCH_SIZE
+    max_length: int | None = None
+    stride: int = 64
+    label_map: Mapping[str, str] | None = None
+    threshold: float = 0.5
+    join: Joining | None = None
+    dtype: str = "float32"
+    revision: str | None = None
+    local_files_only: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        _check_text("model", self.model, "a name on the Hugging Face hub, or a folder")
+        _check_text("device", self.device, "'cpu', 'cuda:0', 'mps' or 'auto'", _DEVICE)
+        require_whole("batch_size", self.batch_size)
+        require_whole("stride", self.stride, least=0)
+        if self.max_length is not None:
+            require_whole("max_length", self.max_length)
+            if self.max_length <= self.stride + LEAST_WINDOW:
+                raise ConfigurationError(
+                    f"stride is {self.stride!r} and max_length {self.max_length!r}; expected a "
+                    f"stride of at least 0 and a max_length more than {LEAST_WINDOW} above it"
+                )
+        _check_one_of("join", self.join, get_args(Joining))
+        _check_one_of("dtype", self.dtype, DTYPES)
+        require_fraction("threshold", self.threshold)
+        object.__setattr__(self, "label_map", _checked_labels(self.label_map))
+        if self.revision is None and self._is_hhem:
+            object.__setattr__(self, "revision", _HHEM_REVISION)
+
+    @property
+    def name(self) -> str:
+        """The model's, behind `hf:`."""
+        return f"hf:{self.model}"
 
     @property
     def traits(self) -> VerifierTraits:
-        """It needs its libraries; some models are shown what was asked."""
-        return VerifierTraits(
-            reads_question=self.form in READS_QUESTION,
-            threshold=self.threshold,
-            check=self._check,
-        )
+        """It decides on this machine, and needs its libraries and a device."""
+        return VerifierTraits(threshold=self.threshold, check=self._check)
 
     def adapt(self, changes: VerifierChanges) -> "ClassifierVerifier":
         """Return itself: no change means anything to it."""
         del changes
         return self
 
+    @property
+    def _is_hhem(self) -> bool:
+        """Whether the model has the name of HHEM, on the hub or as a folder."""
+        last = self.model.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        return last.lower() == HHEM.rpartition("/")[2]
+
     def fingerprint(self) -> str:
         """Return a hash of weights, windows, labels and threshold: what can change a verdict."""
         settings = (self.max_length, self.stride, self.threshold, self.label_map)
-        asked = (self.form, self.join, self.dtype, self._window)
-        return fingerprint(_VERSION, self.model, self.weights(), *settings, *asked)
+        return fingerprint(
+            _VERSION, self.model, self.weights(), *settings, self.join, self.dtype, self._is_hhem
+        )
 
     def weights(self) -> str:
         """Name the weights: a hash of the folder's files, or the model's commit on the hub."""
@@ -156,6 +162,8 @@ class ClassifierVerifier:
             ConfigurationError: The model cannot be loaded, its labels have no names, or
                 `max_length` is more than it can read.
         """
+        # First the libraries: without them the hub need not be asked.
+        self._check()
         revision = resolve_revision(
             self.model, self.revision, local_files_only=self.local_files_only
         )
@@ -164,8 +172,7 @@ class ClassifierVerifier:
             revision or self.revision,
             self.local_files_only,
             self.dtype,
-            self.form,
-            self.label_map,
+            self.label_map or {},
         )
         shared = _shared_model(source, self.device, self.weights())
         if self.max_length is not None and self.max_length > shared.adapter.positions:
@@ -178,12 +185,8 @@ class ClassifierVerifier:
 
     def window_tokens(self, adapter: Adapter) -> int:
         """Return how many tokens of a loaded model are read at once."""
-        known = min(self._window or adapter.max_length, adapter.positions)
-        return self.max_length or known
-
-    def joining(self, adapter: Adapter) -> Joining:
-        """Say when chunks are read together by a loaded model."""
-        return self.join or FORMS[adapter.form]
+        made_for = _HHEM_TOKENS if self._is_hhem else adapter.max_length
+        return self.max_length or min(made_for, adapter.positions)
 
     def verify(self, claims: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
         """Decide each claim against all windows of the chunks, joined or alone.
@@ -213,7 +216,7 @@ class ClassifierVerifier:
     ) -> list[Verdict]:
         reader = Reader(shared.adapter, chunks, self.window_tokens(shared.adapter), self.stride)
         readings = [_Reading(claim) for claim in claims]
-        join = self.joining(shared.adapter)
+        join = self.join or shared.adapter.join
         if join == "always":
             self._read(shared, readings, lambda one: reader.joined(one.claim))
             # Which of the chunks was it? That changes no support.
@@ -332,18 +335,16 @@ class _Reading:
         return tuple(sorted(own, key=lambda n: ranked.index(n) if n in ranked else len(ranked)))
 
 
-def _checked_text(
+def _check_text(
     name: str, value: object, expected: str, pattern: re.Pattern[str] | None = None
-) -> str:
-    if isinstance(value, str) and value and (pattern is None or pattern.fullmatch(value)):
-        return value
-    raise ConfigurationError(f"{name} is {value!r}; expected {expected}")
+) -> None:
+    if not isinstance(value, str) or not value or (pattern and not pattern.fullmatch(value)):
+        raise ConfigurationError(f"{name} is {value!r}; expected {expected}")
 
 
-def _one_of(name: str, value: Any, known: Sequence[str]) -> Any:
+def _check_one_of(name: str, value: str | None, known: Sequence[str]) -> None:
     if value is not None and value not in known:
         raise UnknownNameError.of(name, str(value), known)
-    return value
 
 
 def _checked_labels(label_map: object) -> dict[str, str]:
@@ -361,29 +362,16 @@ def _checked_labels(label_map: object) -> dict[str, str]:
 
 # transformers changes settings of the whole process while it loads.
 _loading = threading.Lock()
-_known = threading.Lock()
-_models: dict[tuple[Any, ...], Future[SharedModel]] = {}
+_models: dict[tuple[Any, ...], SharedModel] = {}
 
 
 def _shared_model(source: Source, device: str, identity: str) -> SharedModel:
-    """Load a model once for this process; all verifiers of it share it.
-
-    A failure is for all who wait for it, and forgotten then: files can be mended.
-    """
+    """Load a model once for this process; all verifiers of it share it."""
     # `auto` and `cuda` are other names of a device.
     place = resolve_device(device)
     labels = tuple(sorted(source.label_map.items()))
-    key = (source.model, identity, place, source.dtype, source.form, labels)
-    with _known:
-        is_first = key not in _models
-        shared = _models.setdefault(key, Future())
-    if is_first:
-        try:
-            with _loading:
-                shared.set_result(SharedModel(adapter_for(source, place)))
-        except BaseException as error:
-            with _known:
-                _models.pop(key, None)
-            shared.set_exception(error)
-            raise
-    return shared.result()
+    key = (source.model, identity, place, source.dtype, labels)
+    with _loading:
+        if key not in _models:
+            _models[key] = SharedModel(adapter_for(source, place))
+        return _models[key]

@@ -1,16 +1,21 @@
-"""What does a classifier read beside a claim? Chunks alone or joined, cut where they are long."""
+"""What does a classifier read at once? Windows of chunks with a claim, in batches of one length."""
 
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from typing import NamedTuple
 
 from rag_evals.core import Claim, Evidence
 from rag_evals.errors import VerifierError
-from rag_evals.verify.classifier.adapters import Adapter
+from rag_evals.verify.classifier.model import Adapter
 
 LEAST_WINDOW = 16
 """A window that leaves fewer tokens than this to the context cannot show anything."""
 
 _MOST_TOGETHER = 4
+_MOST_PADDING = 0.08
+# A full batch of windows of this length is what a batch size promises room for.
+_USUAL_TOKENS = 512
 
 Offsets = Sequence[tuple[int, int]]
 
@@ -86,7 +91,7 @@ class Reader:
             room = room * 3 // 4
 
     def _room(self, claim: Claim) -> int:
-        empty = self._adapter.encode(self._adapter.premise([""], claim.question), claim.text)
+        empty = self._adapter.encode("\n".join([""]), claim.text)
         room = self._limit - len(empty["input_ids"])
         if room < LEAST_WINDOW:
             raise VerifierError(
@@ -97,7 +102,7 @@ class Reader:
         return room
 
     def _window(self, evidence: Sequence[Evidence], claim: Claim) -> Window:
-        premise = self._adapter.premise([one.text for one in evidence], claim.question)
+        premise = "\n".join([one.text for one in evidence])
         return Window(tuple(evidence), self._adapter.encode(premise, claim.text))
 
     def _evidence(self, pieces: Sequence[tuple[int, int, int]]) -> Iterator[Evidence]:
@@ -119,3 +124,84 @@ def spans(count: int, room: int, stride: int) -> list[tuple[int, int]]:
             break
         begin += room - stride
     return found
+
+
+class _Item:
+    """One window of the pool, and who waits for its score."""
+
+    def __init__(self, window: Window, batch_size: int) -> None:
+        self.window = window
+        self.batch_size = batch_size
+        self.score: Future[float] = Future()
+
+
+class SharedModel:
+    """One loaded model; callers that come while it is busy join the pool between two batches.
+
+    A batch holds windows of nearly one length, from any row: at most 8 % of it is padding. It holds
+    no more windows than its callers' batch size, and no more tokens than that many windows of 512.
+    """
+
+    def __init__(self, adapter: Adapter) -> None:
+        self.adapter = adapter
+        self._busy = threading.Lock()
+        self._queue = threading.Lock()
+        # The oldest first.
+        self._pool: list[_Item] = []
+
+    def score(self, windows: Sequence[Window], batch_size: int) -> list[float]:
+        """Return the support of each window; an error of the model reaches all of its batch."""
+        items = [_Item(window, batch_size) for window in windows]
+        with self._queue:
+            self._pool.extend(items)
+        with self._busy:
+            while not all(item.score.done() for item in items):
+                self._score_a_batch()
+        return [item.score.result() for item in items]
+
+    def _score_a_batch(self) -> None:
+        batch = self._next_batch()
+        try:
+            found = self.adapter.scores([item.window.encoded for item in batch])
+            scores = dict(zip(batch, found, strict=True))
+        except Exception as error:  # noqa: BLE001 - it belongs to all who wait for this batch
+            for item in batch:
+                item.score.set_exception(error)
+            return
+        except BaseException:
+            # Ctrl-C ends this caller; the next one scores what others wait for.
+            with self._queue:
+                self._pool = batch + self._pool
+            raise
+        for item, score in scores.items():
+            item.score.set_result(score)
+
+    def _next_batch(self) -> list[_Item]:
+        """Take the oldest window, and those nearest to it in length as long as they fit."""
+        with self._queue:
+            oldest = self._pool[0]
+            size = oldest.batch_size
+            # Only windows of one batch size: it may be what the caller's device has memory for.
+            alike = [item for item in self._pool if item.batch_size == size]
+            alike.sort(key=lambda item: item.window.tokens)
+            first = alike.index(oldest)
+            last = first + 1
+            while True:
+                if first > 0 and _fits(alike[first - 1 : last], size):
+                    first -= 1
+                elif last < len(alike) and _fits(alike[first : last + 1], size):
+                    last += 1
+                else:
+                    break
+            batch = alike[first:last]
+            taken = set(batch)
+            self._pool = [item for item in self._pool if item not in taken]
+        return batch
+
+
+def _fits(batch: Sequence[_Item], size: int) -> bool:
+    """Say whether windows, sorted by length, make a batch that is neither padded nor too large."""
+    padded = batch[-1].window.tokens * len(batch)
+    if len(batch) > size or padded > size * _USUAL_TOKENS:
+        return False
+    return sum(item.window.tokens for item in batch) >= (1 - _MOST_PADDING) * padded

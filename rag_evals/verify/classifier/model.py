@@ -1,0 +1,445 @@
+"""How is a classifier loaded and asked? All of its weights, or an error that says what is wrong."""
+
+import hashlib
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from rag_evals.errors import ConfigurationError, MissingExtraError
+
+# torch and transformers are optional and have no types here: their values are Any in this file.
+
+Joining = Literal["always", "unsupported", "never"]
+"""When chunks are read together: first, where none alone supports a statement, or not at all."""
+
+# Whose tokenizer and structure HHEM has.
+_FLAN_T5 = "google/flan-t5-base"
+_FLAN_T5_REVISION = "7bcac572ce56db69c1ea7c8af255c5d7c9672fc2"
+_SUPPORTED = ("entailment", "entail", "entailed", "supported", "consistent", "faithful", "grounded")
+_UNSUPPORTED = ("hallucination", "hallucinated", "unsupported", "inconsistent", "not_supported")
+_HHEM_PROMPT = (
+    "<pad> Determine if the hypothesis is true given the premise?\n\n"
+    "Premise: {premise}\n\nHypothesis: {hypothesis}"
+)
+_T5_TOKENS = 512
+_MOST_TOKENS = 8192
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+# What can change a verdict: weights, configuration, tokenizer.
+_READ = frozenset({".safetensors", ".bin", ".json", ".model", ".txt"})
+
+
+class Adapter(ABC):
+    """One loaded model and how to ask it about a premise and a hypothesis.
+
+    Attributes:
+        join: When the makers read chunks together.
+    """
+
+    join: Joining
+
+    def __init__(
+        self, torch: Any, tokenizer: Any, model: Any, label_map: Mapping[str, str]
+    ) -> None:
+        self._torch = torch
+        self._tokenizer = tokenizer
+        self._model = model
+        self._find_verdict(label_map)
+
+    def _find_verdict(self, label_map: Mapping[str, str]) -> None:
+        """Note where the verdict stands in what the model returns, if that differs by model."""
+        del label_map
+
+    @property
+    def positions(self) -> int:
+        """Tokens that the model has places for; T5, which counts distances, has no end."""
+        config = self._model.config
+        # DeBERTa counts distances too, unless its positions are part of the input.
+        if getattr(config, "relative_attention", False) and not config.position_biased_input:
+            return _MOST_TOKENS
+        # RoBERTa keeps two of its positions to itself; its tokenizer knows, where it is asked.
+        offset = 2 if "roberta" in config.model_type else 0
+        return int((getattr(config, "max_position_embeddings", None) or _MOST_TOKENS) - offset)
+
+    @property
+    def max_length(self) -> int:
+        """Tokens that the model was made to read at once."""
+        return int(min(self._tokenizer.model_max_length, self.positions, _MOST_TOKENS))
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return where each token of a text begins and ends, in characters."""
+        encoded = self._tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )
+        return [(start, end) for start, end in encoded["offset_mapping"] if end > start]
+
+    def encode(self, premise: str, hypothesis: str) -> dict[str, list[int]]:
+        """Turn a pair into token ids; nothing is cut off."""
+        return dict(self._tokenizer(*self.texts(premise, hypothesis), verbose=False))
+
+    def texts(self, premise: str, hypothesis: str) -> tuple[str, ...]:
+        """Return what the tokenizer reads: two texts, or one that holds both."""
+        return premise, hypothesis
+
+    def scores(self, batch: Sequence[Mapping[str, list[int]]]) -> list[float]:
+        """Return the support of each pair, 0 to 1."""
+        padded = self._tokenizer.pad(list(batch), return_tensors="pt").to(self._model.device)
+        with self._torch.inference_mode():
+            # One read of the device for a batch: each costs a GPU its whole queue.
+            scores: list[float] = self.read(padded).tolist()
+        return scores
+
+    @abstractmethod
+    def read(self, padded: Any) -> Any:
+        """Run the model on a padded batch and return one support for each pair."""
+
+
+class PairAdapter(Adapter):
+    """Sequence classifiers that read two texts: NLI and consistency models."""
+
+    join = "unsupported"
+
+    def _find_verdict(self, label_map: Mapping[str, str]) -> None:
+        config = self._model.config
+        self._label = None if config.num_labels == 1 else supported_label(config, label_map)
+
+    def read(self, padded: Any) -> Any:
+        """Take the probability of the entailment label; one label alone is a logit."""
+        logits = self._model(**padded).logits.float()
+        return logits[:, 0].sigmoid() if self._label is None else logits.softmax(-1)[:, self._label]
+
+
+class FirstTokenAdapter(Adapter):
+    """T5 with a token classifier whose first token holds the verdict: HHEM-2.1-Open."""
+
+    join = "always"
+    max_length = _T5_TOKENS
+
+    def texts(self, premise: str, hypothesis: str) -> tuple[str, ...]:
+        """Fill the prompt that the model was trained with."""
+        return (_HHEM_PROMPT.format(premise=premise, hypothesis=hypothesis),)
+
+    def read(self, padded: Any) -> Any:
+        """Take the probability of class 1, consistent, at the first token."""
+        return self._model(**padded).logits[:, 0, :].float().softmax(-1)[:, 1]
+
+
+def supported_label(config: Any, label_map: Mapping[str, str]) -> int:
+    """Find the label that means "supported" by its name; the order differs between models.
+
+    Raises:
+        ConfigurationError: No label, or more than one, has such a name; or `label_map` names a
+            label that the model has not.
+    """
+    labels = {int(place): str(label) for place, label in config.id2label.items()}
+    unknown = [label for label in label_map if label not in labels.values()]
+    if unknown:
+        raise ConfigurationError(
+            f"label_map has {unknown[0]!r}, and the model's labels are {[*labels.values()]!r}; "
+            "expected one of them"
+        )
+    named = {
+        place: label_map.get(label, label).strip().lower().replace(" ", "_")
+        for place, label in labels.items()
+    }
+    found = [place for place, name in named.items() if name in _SUPPORTED]
+    if not found and len(named) == 2:
+        found = [place for place, name in named.items() if name not in _UNSUPPORTED]
+        found = found if len(found) == 1 else []
+    if len(found) == 1:
+        return found[0]
+    every = [*labels.values()]
+    if found:
+        several = [labels[place] for place in found]
+        raise ConfigurationError(
+            f"of the labels {every!r}, {several!r} all mean supported; expected one that does"
+        )
+    if label_map:
+        raise ConfigurationError(
+            f"label_map is {dict(label_map)!r}, and names none of {every!r} 'entailment'; "
+            f"expected one of its values to be one of {', '.join(_SUPPORTED)}"
+        )
+    raise ConfigurationError(
+        f"the labels of the model are {every!r}, and none says which one means supported; look it "
+        "up on the model's card and say it in the judge's name, hf:MODEL?entailment=LABEL, or in "
+        "Python with label_map={LABEL: 'entailment'}"
+    )
+
+
+def weights_identity(model: str, revision: str | None, *, local_files_only: bool) -> str:
+    """Name the weights that a model has now; another training is another identity.
+
+    Args:
+        model: Name on the hub, or a folder.
+        revision: Branch, tag or commit on the hub; None is the newest.
+        local_files_only: Ask no hub which commit a name stands for.
+
+    Returns:
+        A hash of the folder's files, or the commit; the name alone where nobody can tell it now.
+    """
+    folder = Path(model)
+    if not folder.is_dir():
+        commit = resolve_revision(model, revision, local_files_only=local_files_only)
+        return commit or f"{model}@{revision or 'main'}"
+    whole = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        if file.suffix in _READ and file.is_file():
+            seen = file.stat()
+            own = _file_hash(file.resolve(), seen.st_size, seen.st_mtime_ns)
+            whole.update(f"{file.name}\0{own}\0".encode())
+    return whole.hexdigest()
+
+
+@cache
+def resolve_revision(model: str, revision: str | None, *, local_files_only: bool) -> str | None:
+    """Return the commit that a name on the hub stands for; asked once for a process."""
+    if revision is not None and _COMMIT.fullmatch(revision):
+        return revision
+    # Without torch no model can be loaded, and without a network the hub is asked for 20 s.
+    if find_spec("torch") is None:
+        return None
+    try:
+        from huggingface_hub import hf_hub_download  # noqa: PLC0415 - comes with the extra `hf`
+
+        file = hf_hub_download(
+            model, "config.json", revision=revision, local_files_only=local_files_only
+        )
+    # No such model, no network: loading the model says which.
+    except Exception:  # noqa: BLE001
+        return None
+    # The cache of the hub: models--OWNER--NAME/snapshots/COMMIT/config.json
+    commit = Path(file).parent.name
+    return commit if _COMMIT.fullmatch(commit) else None
+
+
+@cache
+def _file_hash(file: Path, size: int, changed: int) -> str:
+    """Hash a file once: gigabytes of weights take seconds, and every row asks."""
+    del size, changed
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def resolve_device(device: str) -> str:
+    """Name the one device that a setting means on this machine: `cpu`, `cuda:0`, `mps`.
+
+    Raises:
+        MissingExtraError: transformers or torch is not installed.
+        ConfigurationError: There is no such device here.
+    """
+    torch, _ = _libraries()
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device == "auto":
+        return "cuda:0" if count else "cpu"
+    kind, _, number = device.partition(":")
+    if kind == "cuda":
+        if int(number or 0) >= count:
+            raise ConfigurationError(
+                f"device is {device!r}, and torch sees {count} GPUs here; use 'cpu' or 'auto'"
+            )
+        return f"cuda:{int(number or 0)}"
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise ConfigurationError("device is 'mps', which this machine has not; use 'cpu' or 'auto'")
+    return device
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Which weights to load, and how to ask them.
+
+    Attributes:
+        model: Name on the hub, or a folder.
+        revision: Branch, tag or commit on the hub; None is the newest.
+        local_files_only: Ask no hub: what is not on this machine is an error.
+        dtype: Numbers to compute with, such as `float32`.
+        label_map: Names for labels that have none.
+    """
+
+    model: str
+    revision: str | None = None
+    local_files_only: bool = False
+    dtype: str = "float32"
+    label_map: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """Arguments for every `from_pretrained` of the model."""
+        own = {} if Path(self.model).is_dir() else {"revision": self.revision or "main"}
+        return {**own, "local_files_only": self.local_files_only}
+
+
+def adapter_for(source: Source, device: str) -> Adapter:
+    """Load a model and choose how it is asked.
+
+    Raises:
+        MissingExtraError: transformers or torch is not installed.
+        ConfigurationError: No such device; the weights cannot be had, are damaged or are not
+            complete; the tokenizer cannot be used; or no label means supported.
+    """
+    torch, transformers = _libraries()
+    place = resolve_device(device)
+    model = source.model
+    try:
+        with _without_report(transformers):
+            tokenizer, loaded, adapter = _load(torch, transformers, source)
+        _check_tokenizer(model, tokenizer)
+        return adapter(torch, tokenizer, loaded.to(place).eval(), source.label_map)
+    except ConfigurationError:
+        raise
+    # Damaged files, and files of another make, raise whatever the libraries meet in them.
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        at = f" at revision {source.revision!r}" if source.revision else ""
+        raise ConfigurationError(
+            f"classifier {model!r} cannot be loaded{at}: {reason}; give a name on the Hugging "
+            "Face hub that this machine can reach, or a folder with all of the model's files, "
+            "undamaged"
+        ) from error
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import torch  # noqa: PLC0415 - optional, and seconds to import
+        import transformers  # noqa: PLC0415 - as above
+    except ImportError as error:
+        raise MissingExtraError(
+            "classifiers need transformers and torch; run: pip install 'rag-evals[hf]'"
+        ) from error
+    return torch, transformers
+
+
+def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, type[Adapter]]:
+    """Return tokenizer, model and how it is asked; code from the hub is never run."""
+    raw, _ = transformers.PretrainedConfig.get_config_dict(source.model, **source.where)
+    architecture = (raw.get("architectures") or [""])[0]
+    dtype = getattr(torch, source.dtype)
+    if "hhem" in f"{raw.get('model_type', '')} {architecture}".lower():
+        return *_load_hhem(transformers, source, raw, dtype), FirstTokenAdapter
+    tokenizer = transformers.AutoTokenizer.from_pretrained(source.model, **source.where)
+    if not architecture.endswith("ForSequenceClassification"):
+        raise ValueError(
+            f"its architecture {architecture!r} is no classifier that is known here; expected HHEM "
+            "or a sequence classifier, such as an NLI cross-encoder"
+        )
+    loader = transformers.AutoModelForSequenceClassification
+    return tokenizer, _weights(loader, source, dtype=dtype), PairAdapter
+
+
+def _load_hhem(
+    transformers: Any, source: Source, raw: Mapping[str, Any], dtype: Any
+) -> tuple[Any, Any]:
+    """Load HHEM as a plain T5: its own class is remote code, and fails on transformers 5."""
+    foundation = str(raw.get("foundation", _FLAN_T5))
+    where: dict[str, Any] = {"local_files_only": source.local_files_only}
+    if foundation == _FLAN_T5:
+        where["revision"] = _FLAN_T5_REVISION
+    folder = Path(source.model)
+    config = _t5_config(transformers, folder) or transformers.AutoConfig.from_pretrained(
+        foundation, num_labels=2, **where
+    )
+    kind = transformers.T5ForTokenClassification
+    loaded = _weights(kind, source, config=config, key_mapping={r"^t5\.": ""}, dtype=dtype)
+    # Whoever copies HHEM to a machine without the hub puts the tokenizer's files beside it.
+    if (folder / "tokenizer.json").is_file():
+        return transformers.PreTrainedTokenizerFast.from_pretrained(folder), loaded
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(foundation, **where)
+    except Exception as error:
+        raise ConfigurationError(
+            f"classifier {source.model!r} reads with the tokenizer of {foundation!r}, which cannot "
+            f"be had here ({type(error).__name__}); put that model's tokenizer.json and "
+            "tokenizer_config.json into the folder"
+        ) from error
+    return tokenizer, loaded
+
+
+def _t5_config(transformers: Any, folder: Path) -> Any:
+    """Read the sizes of a T5 from its weights, so that no hub is asked; None without them."""
+    file = folder / "model.safetensors"
+    if not file.is_file():
+        return None
+    with file.open("rb") as read:
+        # A safetensors file begins with the length of its table of contents.
+        header = json.loads(read.read(int.from_bytes(read.read(8), "little")))
+    shapes = {
+        name.removeprefix("t5.").removeprefix("transformer."): one["shape"]
+        for name, one in header.items()
+        if name != "__metadata__"
+    }
+    block = "encoder.block.0.layer"
+    vocabulary, width = shapes.get("shared.weight") or shapes["encoder.embed_tokens.weight"]
+    heads = shapes[f"{block}.0.SelfAttention.relative_attention_bias.weight"][1]
+    gated = f"{block}.1.DenseReluDense.wi_0.weight" in shapes
+    inner = shapes[f"{block}.1.DenseReluDense.{'wi_0' if gated else 'wi'}.weight"][0]
+    layers = {name.split(".")[2] for name in shapes if name.startswith("encoder.block.")}
+    return transformers.T5Config(
+        vocab_size=vocabulary,
+        d_model=width,
+        d_kv=shapes[f"{block}.0.SelfAttention.q.weight"][0] // heads,
+        d_ff=inner,
+        num_layers=len(layers),
+        num_heads=heads,
+        feed_forward_proj="gated-gelu" if gated else "relu",
+        num_labels=2,
+    )
+
+
+def _weights(kind: Any, source: Source, **settings: Any) -> Any:
+    """Load all weights of a model, or none: transformers would fill the gaps at random."""
+    model = source.model
+    loaded, found = kind.from_pretrained(
+        model,
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,
+        **source.where,
+        **settings,
+    )
+    missing = sorted(found["missing_keys"])
+    if missing:
+        raise ConfigurationError(
+            f"classifier {model!r} lacks {_a_few(missing)}, which would be random; expected a "
+            "model that was trained to classify, with all of its weights"
+        )
+    mismatched = sorted(name for name, *_ in found["mismatched_keys"])
+    if mismatched:
+        raise ConfigurationError(
+            f"classifier {model!r} has {_a_few(mismatched)} in other shapes than its config.json "
+            "says; expected weights and config.json of one model"
+        )
+    return loaded
+
+
+def _a_few(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:3]))
+    return f"weights {shown}" if len(names) <= 3 else f"{len(names)} weights, such as {shown}"
+
+
+def _check_tokenizer(model: str, tokenizer: Any) -> None:
+    if "offset_mapping" not in tokenizer("a", return_offsets_mapping=True, verbose=False):
+        raise ConfigurationError(
+            f"the tokenizer of classifier {model!r} is a {type(tokenizer).__name__}, which does "
+            "not give the offsets of its tokens; expected a fast one, with a tokenizer.json"
+        )
+    if tokenizer.pad_token_id is None:
+        raise ConfigurationError(
+            f"the tokenizer of classifier {model!r} has no pad token, so texts of several lengths "
+            "cannot be batched; expected a pad_token in its tokenizer_config.json"
+        )
+
+
+@contextmanager
+def _without_report(transformers: Any) -> Iterator[None]:
+    """Keep back the table of weights that transformers logs: `_weights` says what is wrong."""
+    logging = transformers.utils.logging
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
