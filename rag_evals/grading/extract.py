@@ -1,13 +1,12 @@
 """What does an answer claim? Its own sentences, or statements that a judge extracts."""
 
-import copy
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -21,6 +20,7 @@ from rag_evals.core import (
     SentenceId,
     StatementText,
     Verdict,
+    VerifierChanges,
     check_settings,
     facts_of,
     fingerprint,
@@ -117,7 +117,7 @@ def unclear_sentences(
 class Extractor(ABC):
     """Finds the statements of an answer; its flow says what it needs for that."""
 
-    asks_judge: bool = False
+    asks_judge: ClassVar[bool] = False
     """True when it needs the client that grades."""
 
     @abstractmethod
@@ -128,14 +128,9 @@ class Extractor(ABC):
     def flow(self, sample: Sample) -> Flow[Extraction]:
         """Describe the work on the answer of one sample."""
 
-    def in_language(self, language: str) -> "Extractor":
-        """Return the extractor that asks in a language; itself if it asks no judge."""
-        del language
-        return self
-
-    def with_settings(self, settings: Mapping[str, Any]) -> "Extractor":
-        """Return the extractor that asks with these settings; itself if it asks no judge."""
-        del settings
+    def adapt(self, changes: VerifierChanges) -> "Extractor":
+        """Return the extractor with another language or settings; itself if it asks no judge."""
+        del changes
         return self
 
 
@@ -200,6 +195,7 @@ def _drifting(reply: ExtractionReply) -> list[Extracted]:
     return [Extracted(one.statement, (one.sentence_id,)) for one in reply.statements]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class StatementExtractor(Extractor):
     """Has a judge break every numbered sentence of the answer into statements.
 
@@ -217,55 +213,52 @@ class StatementExtractor(Extractor):
             fit.
     """
 
-    asks_judge = True
+    asks_judge: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        model: str | None = None,
-        language: str | None = None,
-        prompt: str | Path | Prompt | None = None,
-        examples: Sequence[ExampleInput] | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.settings = check_settings(settings)
-        self.model = model
-        self.language = language
-        self.prompt = _shipped() if prompt is None else Prompt.load(prompt)
-        self.prompt.require_variables("sentences")
-        self.examples = None if examples is None else list(examples)
-        self._examples: dict[str, list[Example]] = {}
-        self._shown(self.prompt)
+    model: str | None = None
+    language: str | None = None
+    prompt: str | Path | Prompt | None = None
+    examples: Sequence[ExampleInput] | None = None
+    settings: Mapping[str, Any] | None = None
 
-    def in_language(self, language: str) -> Self:
-        """Return the same extractor for samples that do not name their language."""
-        changed = copy.copy(self)
-        changed.language = language
-        return changed
+    def __post_init__(self) -> None:
+        """Check the settings and read the prompt."""
+        object.__setattr__(self, "settings", check_settings(self.settings))
+        self._template.require_variables("sentences")
+        self._shown(self._template)
 
-    def with_settings(self, settings: Mapping[str, Any]) -> Self:
-        """Return the same extractor, asking with these settings; its others stay."""
-        changed = copy.copy(self)
-        changed.settings = {**self.settings, **check_settings(settings)}
-        return changed
+    def adapt(self, changes: VerifierChanges) -> "StatementExtractor":
+        """Return the same extractor, asking in a language and with further settings."""
+        settings = {**(self.settings or {}), **check_settings(changes.settings)}
+        return replace(self, language=changes.language or self.language, settings=settings)
 
     def fingerprint(self) -> str:
         """Return a hash of prompt, examples, reply schema, model, language and settings."""
+        prompt, examples = self._template, self.examples
         return fingerprint(
-            self.prompt.sources_by_language(),
-            self.prompt.examples_by_language() if self.examples is None else self.examples,
+            prompt.sources_by_language(),
+            prompt.examples_by_language() if examples is None else list(examples),
             ExtractionReply.model_json_schema(),
             self.model,
             self.language,
             self.settings,
         )
 
+    @cached_property
+    def _template(self) -> Prompt:
+        return _shipped() if self.prompt is None else Prompt.load(self.prompt)
+
+    @cached_property
+    def _examples(self) -> dict[str, list[Example]]:
+        """The examples of the prompt in each language; they are read once."""
+        return {}
+
     def flow(self, sample: Sample) -> Flow[Extraction]:
         """Ask one call; an answer without sentences needs none."""
         sentences = split_sentences(sample.answer or "")
         if not sentences:
             return Extraction(())
-        prompt = self.prompt.in_language(sample.language or self.language)
+        prompt = self._template.in_language(sample.language or self.language)
         texts = [span.text for span in sentences]
         claiming = claiming_sentences(sample.answer or "")
         call = self._call(prompt, sample.question, texts, claiming)
@@ -312,7 +305,7 @@ class StatementExtractor(Extractor):
                 "question": question,
                 "claiming_sentences": claiming,
             },
-            self.settings,
+            self.settings or {},
             model=self.model,
         )
 

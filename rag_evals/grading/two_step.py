@@ -164,6 +164,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         language: Language of samples that name none, such as `ru`; None is English.
         prompts: Prompts for the parts that are not given, by the stem of the shipped file:
             `extract_statements` and `verify_statements`.
+        settings: What the parts that are not given ask a judge with.
     """
 
     requires = FaithfulnessResult.requires
@@ -178,16 +179,25 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         name: str = "faithfulness",
         language: str | None = None,
         prompts: Mapping[str, Prompt] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
+        self._given: dict[str, Any] = {
+            "extractor": extractor,
+            "verifier": verifier,
+            "cache": cache,
+            "name": name,
+            "language": language,
+            "prompts": dict(prompts or {}),
+            "settings": dict(settings or {}),
+        }
         self.name = name
         self.language = language
         self.cache = cache
-        self._prompts = dict(prompts or {})
+        self.settings = self._given["settings"]
         _require_kind("extractor", extractor, Extractor, "SentenceExtractor()")
         _require_kind("verifier", verifier, Verifier, "EmbeddedVerifier()")
         if cache is not None and not isinstance(cache, StatementCache):
             raise ConfigurationError(f"cache is {cache!r}; expected a StatementCache, or None")
-        self._given = (extractor, verifier)
         self.extractor = self._own_extractor() if extractor is None else extractor
         decider = self._own_verifier() if verifier is None else verifier
         self.verifier = decider if cache is None else cached(decider, cache)
@@ -229,12 +239,12 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         Raises:
             ConfigurationError: A given part needs a judge model, and the verifier asks none.
         """
-        extractor, own = self._given
         verifier = verifier.adapt(VerifierChanges(settings=self.settings))
+        extractor = self._given["extractor"]
         if extractor is None:
             asks_judge = verifier.traits.asks_judge
             extractor = self._own_extractor() if asks_judge else SentenceExtractor()
-        changed = self._changed(extractor, verifier if own is None else own, self.cache)
+        changed = self._changed(extractor=extractor, verifier=self._given["verifier"] or verifier)
         if changed.asks_judge and not verifier.traits.asks_judge:
             raise ConfigurationError(
                 f"grader {self.name!r} asks a judge model, and {verifier.name!r} is not one; pass "
@@ -255,14 +265,14 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         Raises:
             ConfigurationError: A file is of another verifier, or of an earlier form of it.
         """
-        extractor, verifier = self._given
-        own = self._own_verifier() if verifier is None else verifier
-        tuned = with_tunings(own, tunings, prompt=self.extractor.fingerprint())
-        return self._changed(extractor, tuned, self.cache)
+        own = self._given["verifier"] or self._own_verifier()
+        return self._changed(
+            verifier=with_tunings(own, tunings, prompt=self.extractor.fingerprint())
+        )
 
     def with_cache(self, cache: StatementCache) -> Self:
         """Return this grader with a verifier that looks into a cache first."""
-        return self._changed(*self._given, cache)
+        return self._changed(cache=cache)
 
     def with_parts(
         self,
@@ -280,8 +290,8 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         """
         if verifier is not None and self.language is not None:
             verifier = verifier.adapt(VerifierChanges(language=self.language))
-        own = self._given
-        return self._changed(extractor or own[0], verifier or own[1], self.cache, name=name)
+        parts = {"extractor": extractor, "verifier": verifier, "name": name}
+        return self._changed(**{part: value for part, value in parts.items() if value is not None})
 
     def with_prompts(self, prompts: Mapping[str, Prompt]) -> Self:
         """Return this grader with other prompts for its own extractor and verifier.
@@ -292,7 +302,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         Raises:
             PromptError: One does not show what it asks for.
         """
-        return self._changed(*self._given, self.cache, prompts=prompts)
+        return self._changed(prompts=prompts)
 
     def with_language(self, language: str) -> Self:
         """Return the same grader whose extractor and verifier ask in a language.
@@ -301,22 +311,19 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             ConfigurationError: It is no code of a language.
         """
         check_language(language)
-        extractor, verifier = self._given
-        if extractor is not None:
-            extractor = extractor.in_language(language)
-        if verifier is not None:
-            verifier = verifier.adapt(VerifierChanges(language=language))
-        return self._changed(extractor, verifier, self.cache, language)
+        return self._adapted(VerifierChanges(language=language), language=language)
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
         """Return the same grader whose parts ask with other settings; see `Grader`."""
         wanted = check_settings(settings)
-        extractor, verifier = self._given
-        return self._copy_with(settings={**self.settings, **wanted})._changed(
-            None if extractor is None else extractor.with_settings(wanted),
-            None if verifier is None else verifier.adapt(VerifierChanges(settings=wanted)),
-            self.cache,
-        )
+        changes = VerifierChanges(settings=wanted)
+        return self._adapted(changes, settings={**self.settings, **wanted})
+
+    def _adapted(self, changes: VerifierChanges, **own: object) -> Self:
+        """Return the grader with changes, which the parts that were given follow too."""
+        parts = {part: self._given[part] for part in ("extractor", "verifier")}
+        given = {part: one.adapt(changes) for part, one in parts.items() if one is not None}
+        return self._changed(**given, **own)
 
     def check(self) -> None:
         """Check the verifier: statements are paid for before it is asked."""
@@ -371,33 +378,18 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         return self._in_language[language]
 
     def _own_extractor(self) -> StatementExtractor:
-        prompt = self._prompts.get("extract_statements")
+        prompt = self._given["prompts"].get("extract_statements")
         return StatementExtractor(language=self.language, prompt=prompt, settings=self.settings)
 
     def _own_verifier(self) -> LLMVerifier:
-        prompt = self._prompts.get("verify_statements")
+        prompt = self._given["prompts"].get("verify_statements")
         return LLMVerifier(language=self.language, prompt=prompt, settings=self.settings)
 
-    def _changed(
-        self,
-        extractor: Extractor | None,
-        verifier: Verifier | None,
-        cache: StatementCache | None,
-        language: str | None = None,
-        prompts: Mapping[str, Prompt] | None = None,
-        name: str | None = None,
-    ) -> Self:
-        """Return a grader of the same kind with other parts; subclasses take other arguments."""
+    def _changed(self, **arguments: object) -> Self:
+        """Return a grader of the same kind with other arguments; subclasses take other ones."""
         changed = self._copy_with(_finished=False)
-        VerifiedFaithfulness.__init__(
-            changed,
-            extractor=extractor,
-            verifier=verifier,
-            cache=cache,
-            name=name or self.name,
-            language=language or self.language,
-            prompts=self._prompts if prompts is None else prompts,
-        )
+        given: dict[str, Any] = {**self._given, **arguments}
+        VerifiedFaithfulness.__init__(changed, **given)
         return changed._copy_with(_finished=True)
 
     def _evaluations(
