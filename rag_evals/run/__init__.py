@@ -1,54 +1,45 @@
 """How is a data set graded and kept? Plan, run, outcomes, store and summary."""
 
-from rag_evals.run.asked_draw import plan_draw
-from rag_evals.run.batch_table import BatchTable, has_batches, open_batches, parts_under_way
-from rag_evals.run.batches import (
+from rag_evals.run.engine.batch_table import BatchTable, has_batches, open_batches, parts_under_way
+from rag_evals.run.engine.batches import (
     BatchSteps,
     aexecute_batches,
     ask_states,
     batch_words,
     pending_in,
 )
-from rag_evals.run.collector import collector_paused
-from rag_evals.run.counting import counted_words, reason_words, worst_mean
-from rag_evals.run.decision import GateDecision, GraderDecision
-from rag_evals.run.design import Design
-from rag_evals.run.draw import until_decided
-from rag_evals.run.estimate import Estimate, estimate
-from rag_evals.run.export import safe_cell
-from rag_evals.run.gate import (
+from rag_evals.run.engine.evaluate import (
+    aevaluate,
+    aexecute,
+    astream,
+    evaluate,
+    execute,
+    run_until_signal,
+    stream,
+)
+from rag_evals.run.engine.session import (
+    AsyncGradingSession,
+    GradingSession,
+    SessionOpener,
+    open_session,
+    session_of,
+)
+from rag_evals.run.engine.table_grader import TableGrader
+from rag_evals.run.plan.asked import plan_draw
+from rag_evals.run.plan.draw import until_decided
+from rag_evals.run.plan.estimate import Estimate, estimate
+from rag_evals.run.plan.gate import (
     DEFAULT_MIN_SCORED,
     Gate,
     GateAt,
+    GateDecision,
+    GraderDecision,
     Missed,
     missed_coverage,
     missed_loss,
     missed_pending,
 )
-from rag_evals.run.interrupt import run_until_signal
-from rag_evals.run.merging import merge
-from rag_evals.run.opening import SessionOpener, open_session
-from rag_evals.run.outcome import ErrorRecord, Outcome, Status, findings_in, reason_of, score_of
-from rag_evals.run.outcome_rows import outcome_schema
-from rag_evals.run.plan import Graders, Plan, default_folders, make_plan
-from rag_evals.run.plots import plot_calibration, plot_differences
-from rag_evals.run.progress import Progress, Report, reporting
-from rag_evals.run.record.reading import Record
-from rag_evals.run.repeats import RepeatNumbers
-from rag_evals.run.results import StoredResult
-from rag_evals.run.run import Run, load_run
-from rag_evals.run.runner import aevaluate, aexecute, evaluate, execute
-from rag_evals.run.sampled import (
-    FEWEST_SAMPLED,
-    SampledMean,
-    guesses,
-    is_worth_it,
-    rows_for_budget,
-    sample_of,
-)
-from rag_evals.run.samples import StoredSample
-from rag_evals.run.session import AsyncGradingSession, GradingSession, session_of
-from rag_evals.run.settings import (
+from rag_evals.run.plan.options import (
     DEFAULT_CONCURRENCY,
     DEFAULT_ERROR,
     DEFAULT_MAX_FAILURES,
@@ -62,11 +53,43 @@ from rag_evals.run.settings import (
     require_gate,
     require_share,
 )
-from rag_evals.run.stages import stage_numbers
-from rag_evals.run.stream import astream, stream
-from rag_evals.run.summary import GraderSummary, Summary
-from rag_evals.run.table_grader import TableGrader
-from rag_evals.run.tables import Shape, band_label
+from rag_evals.run.plan.plan import Graders, Plan, default_folders, make_plan
+from rag_evals.run.plan.progress import Progress, Report, reporting
+from rag_evals.run.plan.sampled import (
+    FEWEST_SAMPLED,
+    SampledMean,
+    guesses,
+    is_worth_it,
+    rows_for_budget,
+    sample_of,
+)
+from rag_evals.run.read.export import Shape, band_label, safe_cell
+from rag_evals.run.read.merging import merge
+from rag_evals.run.read.plots import plot_calibration, plot_differences
+from rag_evals.run.read.run import Run, load_run
+from rag_evals.run.record.collector import collector_paused
+from rag_evals.run.record.outcome import (
+    ErrorRecord,
+    Outcome,
+    Status,
+    StoredResult,
+    findings_in,
+    outcome_schema,
+    reason_of,
+    score_of,
+)
+from rag_evals.run.record.reading import Record
+from rag_evals.run.record.samples import StoredSample
+from rag_evals.run.record.summary import (
+    Design,
+    GraderSummary,
+    RepeatNumbers,
+    Summary,
+    counted_words,
+    reason_words,
+    stage_numbers,
+    worst_mean,
+)
 
 __all__ = [
     "DEFAULT_CONCURRENCY",

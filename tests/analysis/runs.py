@@ -8,7 +8,7 @@ from pydantic_core import from_json
 from rag_evals import FaithfulnessResult, Result, StatementEvaluation
 from rag_evals.core import Usage
 from rag_evals.run import Run, StoredSample
-from rag_evals.run.outcome import GradingIdentity, outcome_from_result
+from rag_evals.run.record.outcome import GradingIdentity, outcome_from_result
 
 GRADER = "faithfulness"
 

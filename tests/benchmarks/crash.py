@@ -7,7 +7,7 @@ import os
 import tempfile
 
 from rag_evals.testing import ScriptedJudge
-from tests.run.test_interrupt import kill_and_resume, slowly, write_rows
+from tests.run.engine.test_interrupt import kill_and_resume, slowly, write_rows
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder, ScriptedJudge(slowly) as judge:

@@ -23,7 +23,7 @@ from rag_evals import FaithfulnessResult, StatementEvaluation  # noqa: E402 - th
 from rag_evals.analysis import compare  # noqa: E402 - as above
 from rag_evals.core import Usage  # noqa: E402 - as above
 from rag_evals.report import write_report  # noqa: E402 - as above
-from rag_evals.run.outcome import GradingIdentity, outcome_from_result  # noqa: E402 - as above
+from rag_evals.run.record.outcome import GradingIdentity, outcome_from_result  # noqa: E402 - as above
 from tests.report.browser import chromium  # noqa: E402 - as above
 
 T = TypeVar("T")

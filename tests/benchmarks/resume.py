@@ -26,9 +26,9 @@ def write_run(path: Path, folder: Path, count: int, left: int) -> None:
     """Write the data and a run of it in which the last rows have no outcome."""
     from rag_evals import evaluate
     from rag_evals.dataset import FileData
-    from rag_evals.run.earlier import EarlierOutcomes
-    from rag_evals.run.plan import make_plan
-    from rag_evals.run.store import RunStore
+    from rag_evals.run.engine.earlier import EarlierOutcomes
+    from rag_evals.run.plan.plan import make_plan
+    from rag_evals.run.record.store import RunStore
 
     write_parquet(path, count)
     plan = make_plan(path, "faithfulness", "embedded")
@@ -55,8 +55,8 @@ def write_run(path: Path, folder: Path, count: int, left: int) -> None:
 
 def resumed_by_python(path: Path, folder: Path) -> None:
     """Call what the command calls, and tell the parts apart."""
-    from rag_evals.run.loop import runner_of
-    from rag_evals.run.plan import folders_of, make_plan
+    from rag_evals.run.engine.loop import runner_of
+    from rag_evals.run.plan.plan import folders_of, make_plan
 
     async def work() -> None:
         began = time.monotonic()

@@ -22,10 +22,10 @@ from filelock import FileLock, Timeout
 from pydantic_core import from_json, to_json
 
 from rag_evals.core import Usage
-from rag_evals.run.lines import PRIVATE, Written, hash_beginning, placed_lines
-from rag_evals.run.outcome import ErrorRecord, Outcome
-from rag_evals.run.samples import SAMPLES, SampleKey, read_sample_key
-from rag_evals.run.stored_types import OUTCOME
+from rag_evals.run.record.lines import PRIVATE, Written, hash_beginning, placed_lines
+from rag_evals.run.record.outcome import ErrorRecord, Outcome
+from rag_evals.run.record.samples import SAMPLES, SampleKey, read_sample_key
+from rag_evals.run.record.stored_types import OUTCOME
 
 INDEX = "index.sqlite"
 RESULTS = "results.jsonl"

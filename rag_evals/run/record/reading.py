@@ -14,11 +14,11 @@ from typing import Any, Protocol, overload
 from pydantic_core import from_json
 
 from rag_evals.core import Usage
-from rag_evals.run.lines import read_line_at
-from rag_evals.run.outcome import Outcome
 from rag_evals.run.record.index import RESULTS, STATUSES, IndexedLine, RunIndex, Tally
-from rag_evals.run.samples import SAMPLES, StoredSample, read_stored_sample
-from rag_evals.run.stored_types import OUTCOME
+from rag_evals.run.record.lines import read_line_at
+from rag_evals.run.record.outcome import Outcome
+from rag_evals.run.record.samples import SAMPLES, StoredSample, read_stored_sample
+from rag_evals.run.record.stored_types import OUTCOME
 
 Record = Mapping[str, Any]
 """One outcome as its line in `results.jsonl` has it; `result` is a mapping or None."""

@@ -1,0 +1,373 @@
+"""What was sent in batches, and what has come back? A SQLite file in the run folder.
+
+Requests are named by a key made of all that is asked. What came of each is a row of `attempts`: a
+reply or a fault. A part is a file of requests for one endpoint and one model, and the batch that
+the provider made of it; each step of sending it is written down first, so that a kill loses none.
+"""
+
+import os
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import IO, Any, Self
+
+from filelock import FileLock, Timeout
+
+from rag_evals.errors import ConfigurationError, PendingError
+from rag_evals.judge import Attempt, BatchHost, BatchResult, batch_host
+from rag_evals.run.record.lines import PRIVATE
+from rag_evals.run.record.store import BATCH
+
+_FILE = "attempts.sqlite3"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS attempts (
+    key TEXT NOT NULL, n INTEGER NOT NULL, reply TEXT, status INTEGER, fault TEXT NOT NULL,
+    PRIMARY KEY (key, n)
+);
+CREATE TABLE IF NOT EXISTS requests (
+    key TEXT PRIMARY KEY, owner TEXT NOT NULL, part INTEGER
+);
+CREATE INDEX IF NOT EXISTS requests_part ON requests (part);
+CREATE TABLE IF NOT EXISTS parts (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL, endpoint TEXT NOT NULL, model TEXT NOT NULL,
+    requests INTEGER NOT NULL, ended INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL,
+    file TEXT, batch TEXT, is_taken INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS command (options TEXT NOT NULL);
+"""
+_ATTEMPT = "INSERT OR REPLACE INTO attempts (key, n, reply, status, fault) VALUES (?, ?, ?, ?, ?)"
+_COLUMNS = "number, name, endpoint, model, requests, ended, status, file, batch"
+
+WRITTEN, SENDING, GIVEN = "written", "sending", "given"
+"""A part that was not sent; one that may have been, as a program was sending it; and one whose
+file was given to a program of the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPart:
+    """A file of requests.
+
+    Attributes:
+        number: From 1.
+        name: What it is called at the provider; no other part has it.
+        endpoint: The judge string.
+        model: Who is asked.
+        requests: How many.
+        ended: How many of them were worked off, when last asked.
+        status: `written`, `sending`, or the provider's word for where its batch stands.
+        file: The provider's name of the file; None before it was uploaded.
+        batch: The provider's name of the batch; None before there is one.
+    """
+
+    number: int
+    name: str
+    endpoint: str
+    model: str
+    requests: int
+    ended: int
+    status: str
+    file: str | None
+    batch: str | None
+
+
+class BatchTable:
+    """The batches of one run folder, used by one process at a time.
+
+    Args:
+        folder: The run folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / BATCH
+        self._lock = FileLock(self.folder / ".lock", timeout=0)
+
+    def __enter__(self) -> Self:
+        """Take the folder.
+
+        Raises:
+            ConfigurationError: Another process holds it, or its file is damaged.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
+            path = self.folder / _FILE
+            path.touch(PRIVATE)
+        except Timeout:
+            raise ConfigurationError(
+                f"the batches in {str(self.folder)!r} are in use by another program; wait for it"
+            ) from None
+        except OSError as error:
+            raise ConfigurationError(
+                f"{str(self.folder)!r} cannot be used: {error.strerror or error}"
+            ) from error
+        try:
+            self._connection = sqlite3.connect(path)
+            self._connection.executescript(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            self._lock.release()
+            raise ConfigurationError(f"{str(path)!r} cannot be used: {error}") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the folder back."""
+        self._connection.close()
+        self._lock.release()
+
+    def path_of(self, part: int, kind: str = "") -> Path:
+        """Name the file of a part; with `.out` that of its results, where a program writes it."""
+        return self.folder / f"part-{part}{kind}.jsonl"
+
+    def attempt(self, key: str) -> Attempt | None:
+        """Return what came of a request, the last time; None where nothing has come."""
+        rows = self._read(
+            "SELECT n, reply, status, fault FROM attempts WHERE key = ? ORDER BY n DESC LIMIT 1",
+            key,
+        )
+        return Attempt(*rows[0]) if rows else None
+
+    def owner(self, key: str) -> str | None:
+        """Return the grading that a request was first sent for; None for one never sent."""
+        rows = self._read("SELECT owner FROM requests WHERE key = ?", key)
+        return rows[0][0] if rows else None
+
+    def waits(self, key: str) -> bool:
+        """Say whether a request stands in a part whose results have not been taken."""
+        rows = self._read(
+            "SELECT 1 FROM requests JOIN parts ON part = number WHERE key = ? AND NOT is_taken", key
+        )
+        return bool(rows)
+
+    def drop_written(self) -> None:
+        """Forget parts that were not sent: what is still missing is written anew."""
+        unsent = "(SELECT number FROM parts WHERE status = ? AND NOT is_taken)"
+        with self._connection as connection:
+            connection.execute(
+                f"UPDATE requests SET part = NULL WHERE part IN {unsent}", (WRITTEN,)
+            )
+            connection.execute(f"DELETE FROM parts WHERE number IN {unsent}", (WRITTEN,))
+
+    def next_part(self) -> int:
+        """Return the number of the next part."""
+        (row,) = self._read("SELECT coalesce(max(number), 0) + 1 FROM parts")
+        return int(row[0])
+
+    def add_part(self, part: BatchPart, requests: Iterable[tuple[str, str]]) -> None:
+        """Note a part that was written: its requests, each with the grading that asks."""
+        with self._connection as connection:
+            connection.execute(
+                f"INSERT INTO parts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                astuple(part),
+            )
+            connection.executemany(
+                "INSERT INTO requests (key, owner, part) VALUES (?, ?, ?) "
+                "ON CONFLICT (key) DO UPDATE SET part = excluded.part",
+                ((key, owner, part.number) for key, owner in requests),
+            )
+
+    def parts(self) -> list[BatchPart]:
+        """Return all parts whose results have not been taken."""
+        query = f"SELECT {_COLUMNS} FROM parts WHERE NOT is_taken ORDER BY number"
+        return [BatchPart(*row) for row in self._read(query)]
+
+    def note(self, part: int, **columns: object) -> None:
+        """Write down where a part stands; names of columns are those of `BatchPart`."""
+        names = ", ".join(f"{name} = ?" for name in columns)
+        with self._connection as connection:
+            connection.execute(
+                f"UPDATE parts SET {names} WHERE number = ?", (*columns.values(), part)
+            )
+
+    def take(self, part: BatchPart, status: str, results: Iterable[BatchResult]) -> None:
+        """Keep what came of a part, all of it or nothing.
+
+        Args:
+            part: The part; what has no result was not worked off.
+            status: How its batch ended.
+            results: In any order; of several for one request the first reply counts.
+        """
+        with self._connection as connection:
+            rows = connection.execute(
+                "SELECT r.key, coalesce(max(n), 0) + 1 FROM requests r LEFT JOIN attempts a "
+                "ON a.key = r.key WHERE part = ? GROUP BY r.key",
+                (part.number,),
+            )
+            asked: dict[str, int] = dict(rows.fetchall())
+            read: dict[str, bool] = {}
+            for found in results:
+                # Each request counts once; a reply is worth more than an error.
+                if found.key in asked and not read.get(found.key):
+                    read[found.key] = found.reply is not None
+                    row = (found.key, asked[found.key], *found[1:])
+                    connection.execute(_ATTEMPT, row)
+            why = f"the batch is {status} and has no reply to it"
+            lost = asked.keys() - read.keys()
+            connection.executemany(_ATTEMPT, [(key, asked[key], None, None, why) for key in lost])
+            self._end(connection, part.number, status)
+
+    def release(self, part: BatchPart, status: str) -> None:
+        """Note that nothing of a part was worked off; its requests go into another one."""
+        with self._connection as connection:
+            connection.execute("UPDATE requests SET part = NULL WHERE part = ?", (part.number,))
+            self._end(connection, part.number, status)
+
+    def _end(self, connection: sqlite3.Connection, part: int, status: str) -> None:
+        connection.execute(
+            "UPDATE parts SET status = ?, is_taken = 1 WHERE number = ?", (status, part)
+        )
+
+    @property
+    def command(self) -> str | None:
+        """The options of the command that began the batches, as JSON; None without one."""
+        rows = self._read("SELECT options FROM command")
+        return rows[0][0] if rows else None
+
+    @command.setter
+    def command(self, options: str) -> None:
+        with self._connection as connection:
+            connection.execute("DELETE FROM command")
+            connection.execute("INSERT INTO command (options) VALUES (?)", (options,))
+
+    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query, values).fetchall()
+
+
+def has_batches(folder: Path) -> bool:
+    """Say whether a run folder has batches."""
+    try:
+        return (folder / BATCH / _FILE).exists()
+    except OSError:
+        return False  # Such as a name that is too long: whoever makes the folder says so.
+
+
+def parts_under_way(folder: Path) -> Sequence[BatchPart]:
+    """Return the parts of a run folder that were sent, and whose results were not taken."""
+    if not has_batches(folder):
+        return ()
+    with BatchTable(folder) as table:
+        return [part for part in table.parts() if part.status != WRITTEN]
+
+
+@contextmanager
+def open_batches(folder: Path) -> Iterator[BatchTable]:
+    """Open the batches of a run folder that has some.
+
+    Raises:
+        ConfigurationError: It has none.
+    """
+    if not has_batches(folder):
+        raise ConfigurationError(
+            f"{str(folder)!r} has no batch; `rag-evals grade DATA --judge PROVIDER/MODEL --batch` "
+            "begins one"
+        )
+    with BatchTable(folder) as table:
+        yield table
+
+
+grading_now: ContextVar[str] = ContextVar("grading_now", default="")
+"""The grading that runs in this task: the id of its sample, and its grader."""
+
+
+class RoundAnswers:
+    """The replies that have come before a round, and the requests that it finds missing.
+
+    Args:
+        table: Keeps both.
+        max_requests: Lines of a part, at most; None takes what the provider says.
+        max_bytes: Size of a part, at most; as above.
+    """
+
+    def __init__(
+        self, table: BatchTable, *, max_requests: int | None = None, max_bytes: int | None = None
+    ) -> None:
+        self._table = table
+        self._max_requests = max_requests
+        self._max_bytes = max_bytes
+        self._next_part = table.next_part()
+        self._noted: set[bytes] = set()
+        self._open: dict[tuple[str, str], _PartFile] = {}
+
+    def attempt(self, key: str) -> Attempt | None:
+        """Return what came of a request; None for one that waits, or was never sent."""
+        return None if self._table.waits(key) else self._table.attempt(key)
+
+    def is_paid_here(self, key: str) -> bool:
+        """Say whether the grading that runs is the one that a request was sent for."""
+        return self._table.owner(key) in (None, grading_now.get())
+
+    def note(self, missing: PendingError) -> None:
+        """Write a request into a part, if it stands in none."""
+        name = bytes.fromhex(missing.key)
+        if name in self._noted or self._table.waits(missing.key):
+            return
+        self._noted.add(name)
+        host = batch_host(missing.endpoint)
+        line = host.line(missing.key, missing.body)
+        place = (missing.endpoint, str(missing.body["model"]))
+        file = self._open.get(place)
+        if file is not None and not file.has_room(len(line)):
+            self._close(file)
+            file = None
+        if file is None:
+            file = self._open[place] = self._new(place, host)
+        file.add(line, missing.key, grading_now.get())
+
+    @contextmanager
+    def writing(self) -> Iterator["RoundAnswers"]:
+        """Keep the parts of a round that came to its end."""
+        try:
+            yield self
+        except BaseException:
+            for file in self._open.values():
+                file.file.close()
+            raise
+        for file in self._open.values():
+            self._close(file)
+
+    def _new(self, place: tuple[str, str], host: BatchHost) -> "_PartFile":
+        number, self._next_part = self._next_part, self._next_part + 1
+        most = min(host.max_requests, self._max_requests or host.max_requests)
+        size = min(host.max_bytes, self._max_bytes or host.max_bytes)
+        path = self._table.path_of(number)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+        return _PartFile(number, place, os.fdopen(descriptor, "wb"), most, size)
+
+    def _close(self, file: "_PartFile") -> None:
+        file.file.flush()
+        os.fsync(file.file.fileno())
+        file.file.close()
+        name = f"rag-evals-{uuid.uuid4().hex}"
+        endpoint, model = file.place
+        count = len(file.requests)
+        part = BatchPart(file.number, name, endpoint, model, count, 0, WRITTEN, None, None)
+        self._table.add_part(part, file.requests)
+
+
+class _PartFile:
+    """A part that is being written."""
+
+    def __init__(
+        self,
+        number: int,
+        place: tuple[str, str],
+        file: IO[bytes],
+        max_requests: int,
+        max_bytes: int,
+    ) -> None:
+        self.number = number
+        self.place = place
+        self.file = file
+        self.requests: list[tuple[str, str]] = []
+        self._max_requests = max_requests
+        self._bytes_left = max_bytes
+
+    def has_room(self, size: int) -> bool:
+        return len(self.requests) < self._max_requests and size <= self._bytes_left
+
+    def add(self, line: bytes, key: str, owner: str) -> None:
+        self.file.write(line)
+        self._bytes_left -= len(line)
+        self.requests.append((key, owner))

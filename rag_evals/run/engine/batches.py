@@ -1,0 +1,413 @@
+"""How is a data set graded by batches? In rounds: send what is missing, take what came, repeat.
+
+A round grades every row that has no outcome over the replies that have come. What it finds missing
+is sent; once that has come, the next round gets further, until no row is pending. Results come as a
+file, read once it is whole: each line that is lost is a reply that would be paid for twice.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, aclosing, closing
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from rag_evals.errors import ConfigurationError, JudgeUnavailableError, UnknownBatchError
+from rag_evals.judge import (
+    ENDED,
+    BatchApi,
+    BatchResult,
+    BatchState,
+    batch_host,
+    open_batch_api,
+    read_result,
+    seconds_before_poll,
+)
+from rag_evals.run.engine.batch_table import (
+    GIVEN,
+    SENDING,
+    WRITTEN,
+    BatchPart,
+    BatchTable,
+    RoundAnswers,
+)
+from rag_evals.run.engine.loop import runner_of
+from rag_evals.run.engine.session import session_of
+from rag_evals.run.plan.plan import Plan
+from rag_evals.run.plan.progress import Report
+from rag_evals.run.read.run import Run
+from rag_evals.run.record.lines import PRIVATE
+from rag_evals.run.record.store import MANIFEST, RunStore, read_manifest, require_same_run
+
+Tell = Callable[[str], object]
+"""Is told in a line where the batches stand."""
+
+_TRIES = 3
+_SHOWN_CHARS = 60
+
+
+class _Held(NamedTuple):
+    """What a file of results holds.
+
+    Attributes:
+        requests: Requests that it speaks of.
+        replies: Those of them that have a reply.
+        others: Lines that cannot be read.
+        start: How the first of these begins, for a message.
+    """
+
+    requests: int
+    replies: int
+    others: int
+    start: str
+
+
+def take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
+    """Take what a program of the user's has written for a part; a file that is not there is none.
+
+    Raises:
+        ConfigurationError: Nothing in it is a result.
+    """
+    path = table.path_of(part.number, ".out")
+    if not path.exists():
+        return
+    held = _held(path)
+    if not held.requests:
+        raise ConfigurationError(
+            f"no line of {str(path)!r} is a result{held.start}; let `vllm run-batch` write it"
+        )
+    _take(table, part, path, "completed")
+    tell(f"taken: {path}, {_words(held, part)}")
+
+
+def take_batch(
+    table: BatchTable, part: BatchPart, state: BatchState, api: BatchApi, tell: Tell
+) -> None:
+    """Take the results of a batch that has ended, all or nothing.
+
+    Raises:
+        UnknownBatchError: The endpoint has them no more.
+        ConfigurationError: What is there is no results.
+    """
+    path = table.path_of(part.number, ".out")
+    held = _fetched(api, state, path)
+    if not held.requests and (held.others or state.replied):
+        raise ConfigurationError(
+            f"what the endpoint sent as the results of batch {state.name} holds none{held.start}; "
+            f"nothing was taken: `rag-evals batch collect {table.folder.parent}` fetches it again"
+        )
+    _take(table, part, path, state.status)
+    tell(f"taken: batch {state.name}, {state.status}, {_words(held, part)}")
+
+
+def _fetched(api: BatchApi, state: BatchState, path: Path) -> _Held:
+    for number in range(1, _TRIES + 1):
+        is_last = number == _TRIES
+        try:
+            _write(path, (line for name in state.results for line in api.lines(state.name, name)))
+        except JudgeUnavailableError:
+            if is_last:
+                raise
+        else:
+            held = _held(path)
+            if is_last or not _is_short(held, state):
+                return held
+        time.sleep(seconds_before_poll(number))
+    raise AssertionError("the last try returns or raises")
+
+
+def _is_short(held: _Held, state: BatchState) -> bool:
+    """Say whether replies seem to be lost; a provider counts what it worked off."""
+    return bool(held.others) or held.requests < (state.replied or 0)
+
+
+def _write(path: Path, lines: Iterable[bytes]) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.writelines(line + b"\n" for line in lines)
+
+
+def _held(path: Path) -> _Held:
+    keys: set[str] = set()
+    replied: set[str] = set()
+    others, start = 0, ""
+    with path.open("rb") as lines:
+        for line in filter(None, map(bytes.strip, lines)):
+            if (found := read_result(line)) is not None:
+                (keys if found.reply is None else replied).add(found.key)
+            else:
+                shown = line[:_SHOWN_CHARS].decode("utf-8", "replace")
+                start = start or f": {shown!r}"
+                others += 1
+    return _Held(len(keys | replied), len(replied), others, start)
+
+
+def _take(table: BatchTable, part: BatchPart, path: Path, status: str) -> None:
+    with path.open("rb") as lines:
+        table.take(part, status, _results(lines))
+
+
+def _results(lines: Iterable[bytes]) -> Iterator[BatchResult]:
+    return (found for line in lines if (found := read_result(line)) is not None)
+
+
+def _words(held: _Held, part: BatchPart) -> str:
+    words = f"{min(held.replies, part.requests)} of {part.requests} requests have a reply"
+    if not held.others:
+        return words
+    words += f", and {held.others} lines cannot be read"
+    again = part.requests - held.requests
+    return f"{words}; {again} requests are sent again, and paid for again" if again > 0 else words
+
+
+def let_go(table: BatchTable, part: BatchPart, error: UnknownBatchError, tell: Tell) -> None:
+    """Put the requests of a batch that is no more into the next one."""
+    table.release(part, "unknown")
+    tell(f"{error}; its {part.requests} requests are sent again, and paid for again")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSteps:
+    """What is done with the batches of a run.
+
+    Attributes:
+        take: Take the results that are there.
+        send: Send what is missing.
+        wait: Do both until no row is pending.
+        again: Send again what stands in batches that the endpoint has no more.
+        max_requests: Requests of one batch, at most; None takes what the provider says.
+    """
+
+    take: bool = True
+    send: bool = True
+    wait: bool = False
+    again: bool = False
+    max_requests: int | None = None
+
+
+async def aexecute_batches(
+    plan: Plan,
+    steps: BatchSteps,
+    *,
+    out: Path,
+    tell: Tell,
+    progress: Report | bool | None = None,
+    command: str | None = None,
+) -> Run:
+    """Carry out a plan by batches, as far as replies have come.
+
+    Args:
+        plan: What is graded.
+        steps: What is done.
+        out: The run folder; a run that is there is gone on with.
+        tell: Is told where the batches stand.
+        progress: As for `evaluate`.
+        command: Options of the command that begins the batches, as JSON; None leaves them.
+
+    Raises:
+        ConfigurationError: The judge takes no batches, or the provider refused one as a whole.
+    """
+    _check_judges(plan)
+    if plan.settings.restart:
+        with RunStore(out, plan.manifest(), restart=True):
+            pass
+    elif (out / MANIFEST).exists():
+        # Before its batches are touched: another command may name its folder by mistake.
+        require_same_run(out, plan.manifest())
+    plan = replace(plan, batched=True, settings=replace(plan.settings, restart=False))
+    with BatchTable(out) as table:
+        if command is not None:
+            table.command = command
+        if steps.take:
+            take_results(table, tell, again=steps.again)
+        while True:
+            run = await _round(plan, table, steps, out, progress)
+            if steps.send:
+                send_parts(table, tell)
+            if not (steps.wait and run.summary().pending):
+                return run
+            await _ended(table, tell)
+            take_results(table, tell)
+
+
+def _check_judges(plan: Plan) -> None:
+    """Refuse what no batch can ask, before anything is written."""
+    own = [] if plan.client is None else [plan.client]
+    asked = own + [endpoint for grader in plan.graders for endpoint in grader.endpoints]
+    if not asked:
+        raise ConfigurationError(
+            "this run asks no judge, so there is nothing to send in a batch; name one, as in "
+            "--judge openai/gpt-4o-mini"
+        )
+    for judge in asked:
+        if not isinstance(judge, str):
+            raise ConfigurationError(
+                "batches are sent to a judge that a string names, such as 'openai/gpt-4o-mini'; "
+                f"this client is {type(judge).__name__}"
+            )
+        batch_host(judge)
+
+
+async def _round(
+    plan: Plan,
+    table: BatchTable,
+    steps: BatchSteps,
+    out: Path,
+    progress: Report | bool | None,
+) -> Run:
+    table.drop_written()
+    answers = RoundAnswers(table, max_requests=steps.max_requests)
+    session = session_of(plan, answers)
+    opened = runner_of(plan, out=out, progress=progress, opened=session)
+    with answers.writing():
+        async with opened as runner, aclosing(runner.outcomes()) as outcomes:
+            async for _ in outcomes:
+                pass
+            return runner.finished()
+
+
+def send_parts(table: BatchTable, tell: Tell) -> None:
+    """Send the parts that were written; one that a killed program was sending is looked for."""
+    with _Apis() as apis:
+        for part in table.parts():
+            if part.batch is not None:
+                continue
+            if batch_host(part.endpoint).is_local:
+                path, out = table.path_of(part.number), table.path_of(part.number, ".out")
+                table.note(part.number, status=GIVEN)
+                tell(f"to do: vllm run-batch -i {path} -o {out} --model {part.model}")
+                continue
+            again = part.status == SENDING
+            # Before anything is sent: whoever comes after a kill looks for what is there.
+            table.note(part.number, status=SENDING)
+            api = apis.of(part.endpoint)
+            path, file = table.path_of(part.number), part.file
+            if file is None:
+                file = api.upload(path, part.name, again=again)
+                table.note(part.number, file=file)
+            made = api.create(path, file, part.name, again=again)
+            table.note(part.number, batch=made.name, status=made.status)
+            tell(f"sent: batch {made.name} with {part.requests} requests to {part.model}")
+
+
+def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
+    """Take the results of batches that have ended; of each, all or nothing.
+
+    Args:
+        table: The batches.
+        tell: Is told what was taken.
+        again: What stands in a batch that the endpoint has no more goes into the next one.
+
+    Raises:
+        ConfigurationError: The provider refused a batch as a whole, or has it no more.
+    """
+    with _Apis() as apis:
+        for part in table.parts():
+            if batch_host(part.endpoint).is_local:
+                take_file(table, part, tell)
+            elif part.batch is not None:
+                try:
+                    _take_ended(table, part, apis.of(part.endpoint), tell)
+                except UnknownBatchError as error:
+                    if not again:
+                        raise _with_way_out(error, table, part) from None
+                    let_go(table, part, error, tell)
+
+
+def _with_way_out(
+    error: UnknownBatchError, table: BatchTable, part: BatchPart
+) -> UnknownBatchError:
+    return UnknownBatchError(
+        f"{error}; `rag-evals batch collect {table.folder.parent} --again` sends its "
+        f"{part.requests} requests again, and pays for them again"
+    )
+
+
+def _take_ended(table: BatchTable, part: BatchPart, api: BatchApi, tell: Tell) -> None:
+    state = _noted(table, part, api)
+    if state.status not in ENDED:
+        return
+    if state.status == "failed" and not state.results:
+        table.release(part, state.status)
+        raise ConfigurationError(
+            f"the provider worked off nothing of batch {state.name}: "
+            f"{state.message or 'it says no reason'}; when that is mended, `rag-evals batch "
+            f"submit {table.folder.parent}` sends its {part.requests} requests again"
+        )
+    take_batch(table, part, state, api, tell)
+
+
+def _noted(table: BatchTable, part: BatchPart, api: BatchApi) -> BatchState:
+    state = api.state(str(part.batch))
+    ended = part.ended if state.ended is None else state.ended
+    table.note(part.number, status=state.status, ended=ended)
+    return state
+
+
+def ask_states(table: BatchTable) -> list[BatchPart]:
+    """Ask where the batches under way stand, and return all parts that are not taken."""
+    with _Apis() as apis:
+        for part in table.parts():
+            if part.batch is not None:
+                try:
+                    _noted(table, part, apis.of(part.endpoint))
+                except UnknownBatchError as error:
+                    raise _with_way_out(error, table, part) from None
+    return table.parts()
+
+
+async def _ended(table: BatchTable, tell: Tell) -> None:
+    """Wait until all batches under way have ended, ever more patiently."""
+    told = ""
+    for number in count(1):
+        try:
+            words = batch_words(parts := ask_states(table))
+        except JudgeUnavailableError as error:
+            # A batch takes up to a day, and a network may be down for an hour of it.
+            parts, words = table.parts(), f"no answer, and asked again: {error}"
+        if any(part.batch is None for part in parts):
+            raise ConfigurationError(
+                "the requests are to be worked off by a program of yours, so there is nothing to "
+                f"wait for; then `rag-evals batch collect {table.folder.parent}`"
+            )
+        if words != told:
+            tell(words)
+            told = words
+        if all(part.status in ENDED for part in parts):
+            return
+        await asyncio.sleep(seconds_before_poll(number))
+
+
+def pending_in(folder: Path) -> int:
+    """Return how many gradings of a run folder had no outcome after its last round."""
+    return int(read_manifest(folder).get("pending", 0))
+
+
+def batch_words(parts: Iterable[BatchPart]) -> str:
+    """Say where the batches under way stand, in one line."""
+    sent = [part for part in parts if part.status != WRITTEN]
+    ended = sum(part.status in ENDED for part in sent)
+    requests, done = sum(part.requests for part in sent), sum(part.ended for part in sent)
+    return f"batches: {ended} of {len(sent)} ended, {done} of {requests} requests worked off"
+
+
+class _Apis:
+    """The batches of each endpoint, with one client for all its parts."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, BatchApi] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "_Apis":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def of(self, endpoint: str) -> BatchApi:
+        if endpoint not in self._opened:
+            self._opened[endpoint] = self._stack.enter_context(closing(open_batch_api(endpoint)))
+        return self._opened[endpoint]

@@ -1,0 +1,218 @@
+"""What earlier starts of a run have graded already, so that only the rest is graded."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from rag_evals.dataset import FileData, NumberedSample
+from rag_evals.errors import JudgeRejectedError
+from rag_evals.run.plan.plan import Plan
+from rag_evals.run.record.index import POSITIONS, Ended, stable_hash
+from rag_evals.run.record.outcome import Outcome, type_name
+from rag_evals.run.record.samples import empty_line, read_sample_key, sample_line
+from rag_evals.run.record.store import RunStore
+from rag_evals.run.record.summary import Summary
+
+_LEFT_OUT = "left out"
+_FLIP = bytes.maketrans(b"\0\1", b"\1\0")
+
+
+class EarlierOutcomes:
+    """The outcomes of earlier starts in a run's folder.
+
+    Where the data is the same to the last byte, the index says which rows are done, and they are
+    not read again. Else each row is looked up by what it and its grader are now.
+
+    Attributes:
+        changed: Rows that were graded before, and are not what they were.
+        done: Gradings of earlier starts that count, where rows are not looked up.
+    """
+
+    def __init__(self, plan: Plan, store: RunStore, fingerprints: Mapping[str, str]) -> None:
+        """Find out whether rows must be looked up.
+
+        Args:
+            plan: The run.
+            store: Its folder, opened.
+            fingerprints: Of each grader, as outcomes have them.
+        """
+        self.changed = self.done = 0
+        self._store = store
+        self._plan = plan
+        self._fingerprints = fingerprints
+        # A run's own graders know their classes; others are looked for by their names.
+        self._models: Mapping[str, type[BaseModel]] = {
+            type_name(grader.result_model): grader.result_model for grader in plan.graders
+        }
+        self._ended = Ended(fingerprints)
+        self._unfinished: dict[int, int] | None = None
+        self._last_changed = -1
+        self._has_moved = False
+        self._key = self._data_key()
+        if store.is_new:
+            store.index.note(POSITIONS, self._key)
+        self._flags = self._positions()
+        if self._flags is None:
+            # Until all rows were looked up: lines of this start have positions of other data.
+            self.forget_positions()
+
+    def forget_positions(self) -> None:
+        """Have the next start look every row up: the data is not what was checked."""
+        self._store.index.note(POSITIONS)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the endpoint took part in a row that did not fail."""
+        return not self._store.is_new and self._store.index.has_answers()
+
+    @property
+    def lost_usd(self) -> float:
+        """US dollars that earlier starts spent on gradings that failed, and are graded again."""
+        return 0.0 if self._store.is_new else self._store.index.spent_on_failures()
+
+    def was_refused(self, outcome: Outcome) -> bool:
+        """Say whether an earlier start ended the same grading with a refusal of the endpoint."""
+        found = None if self._store.is_new else self._store.index.find(outcome.key)
+        error = None if found is None else found.outcome.error
+        return error is not None and error.type == JudgeRejectedError.__name__
+
+    def failed_alike(self, outcome: Outcome) -> bool:
+        """Say whether the same failure, after as many attempts, is in the log already."""
+        found = None if self._store.is_new else self._store.index.find(outcome.key)
+        if found is None or found.outcome.status != "failed":
+            return False
+        before = found.outcome
+        return (before.error, before.attempts, before.usage) == (
+            outcome.error,
+            outcome.attempts,
+            outcome.usage,
+        )
+
+    def fill(self, summary: Summary) -> None:
+        """Begin a summary with what all starts spent, and what rows that are done came to."""
+        if self._store.is_new:
+            return
+        summary.usage, summary.cost_usd = self._store.index.spent()
+        if self._flags is not None:
+            for tally in self._store.index.tallies(self._ended):
+                summary.add_tally(tally)
+
+    def rows(self) -> Iterator[NumberedSample] | None:
+        """Read the rows that are to be graded; None where all must be looked up."""
+        if self._flags is None or not self.done or not isinstance(self._plan.data, FileData):
+            return None
+        first, *others = self._flags.values()
+        done = bytes(map(min, first, *others)) if others else bytes(first)
+        return self._plan.data.some(done.translate(_FLIP))
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Read the outcomes of rows that are done, in the order of the log."""
+        if self._flags is not None:
+            for place in self._store.index.ended_places(self._ended):
+                yield self._store.outcome_at(place, self._models)
+
+    def is_done(self, row: NumberedSample, grader: str) -> bool:
+        """Say whether a grading is done and counted; looked up rows never are."""
+        # A file that became longer is found out at the end of the run.
+        here = slice(row.position, row.position + 1)
+        return self._flags is not None and self._flags[grader][here] == b"\1"
+
+    def take(self, row: NumberedSample, grader: str, *, results: bool) -> Outcome | None:
+        """Return the outcome of a row that need not be graded again, in its place of today.
+
+        Args:
+            row: The row as it is now.
+            grader: Name of the grader.
+            results: Whether the result is needed too.
+
+        Returns:
+            None where there is none, it failed, or row or grader are not what they were.
+        """
+        if self._store.is_new or self._flags is not None:
+            return None
+        self._store.index.mark(row.name)
+        key = row.name, grader, row.fingerprint, self._fingerprints[grader]
+        found = self._store.index.find(key)
+        if found is None:
+            self._count_changed(row, grader)
+            return None
+        if found.outcome.status == "failed":
+            return None
+        self._has_moved |= found.outcome.index != row.position
+        outcome = self._store.outcome_at(found.place, self._models) if results else found.outcome
+        return replace(
+            outcome,
+            index=row.position,
+            sample_fingerprint=row.fingerprint,
+            grader_fingerprint=self._fingerprints[grader],
+        )
+
+    def keep(self, row: NumberedSample) -> None:
+        """Write the sample of a row before it is graded, where the folder has it otherwise."""
+        line = sample_line(row)
+        before = None if self._store.is_new else self._kept_line(row.name)
+        if line is None and before is not None:
+            line = empty_line(row.name)
+        if line is not None and before != read_sample_key(line).line:
+            self._store.append_sample(line)
+
+    def leave_out(self) -> int:
+        """Note which rows the data lacks now that all of it was read; return how many had outcomes.
+
+        The next start over the same data need not look its rows up.
+        """
+        index, gone = self._store.index, 0
+        if self._flags is None and not self._store.is_new:
+            for sample_id, was_graded in index.unmarked():
+                gone += was_graded
+                line = empty_line(sample_id, in_data=False)
+                if self._kept_line(sample_id) != read_sample_key(line).line:
+                    self._store.append_sample(line)
+            if not self._has_moved and self._key is not None:
+                index.note(POSITIONS, self._key)
+                index.note(_LEFT_OUT, str(gone))
+        return gone or int(index.noted(_LEFT_OUT) or 0)
+
+    def _kept_line(self, sample_id: str) -> int | None:
+        """Return the hash of the last line about a sample; None where there is none."""
+        if self._flags is None:
+            return self._store.index.kept_line(sample_id)
+        if self._unfinished is None:
+            self._unfinished = dict(self._store.index.kept_without_outcome())
+        return self._unfinished.get(stable_hash(sample_id))
+
+    def _count_changed(self, row: NumberedSample, grader: str) -> None:
+        if row.position != self._last_changed and self._store.index.was_graded(row.name, grader):
+            self.changed += 1
+            self._last_changed = row.position
+
+    def _data_key(self) -> str | None:
+        """Name the data and how it was read; None where rows must be looked up."""
+        data = self._plan.data
+        check = data.kept_check if isinstance(data, FileData) else None
+        if check is None or self._plan.drawn is not None or self._plan.batched:
+            return None
+        return f"{check.reading} {check.content}"
+
+    def _positions(self) -> dict[str, bytearray] | None:
+        """Mark which rows are done, by their positions; None where these cannot be trusted."""
+        index, rows = self._store.index, self._plan.rows
+        if self._key is None or rows is None or index.noted(POSITIONS) != self._key:
+            return None
+        # Rows that changed, or that the data lacks, are looked for only where it must be.
+        for only_current in (False, True):
+            self._ended = Ended(self._fingerprints, only_current)
+            if (flags := self._flagged(rows)) is not None:
+                self.done = sum(each.count(1) for each in flags.values())
+                return flags
+        return None
+
+    def _flagged(self, rows: int) -> dict[str, bytearray] | None:
+        """Mark the rows that have an outcome; None where one has two, or is no row of the data."""
+        flags = {name: bytearray(rows) for name in self._fingerprints}
+        for grader, position in self._store.index.ended(self._ended):
+            if position >= rows or flags[grader][position]:
+                return None
+            flags[grader][position] = 1
+        return flags

@@ -1,0 +1,280 @@
+"""How is a data set graded? `evaluate` waits for all of it, `stream` yields each outcome."""
+
+import asyncio
+import signal
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing, suppress
+from contextvars import copy_context
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any, TypeVar, Unpack
+
+from rag_evals.core import Work, watched
+from rag_evals.dataset import Data
+from rag_evals.errors import RunInterruptedError
+from rag_evals.judge import Client
+from rag_evals.run.engine.loop import runner_of
+from rag_evals.run.engine.session import LoopThread
+from rag_evals.run.plan.asked import plan_draw
+from rag_evals.run.plan.options import RunOptions, refuse_idle, refuse_sampling
+from rag_evals.run.plan.plan import Graders, Plan, folders_of, make_plan
+from rag_evals.run.plan.progress import Report
+from rag_evals.run.plan.sampled import choose_designs, free_folder
+from rag_evals.run.read.run import Run
+from rag_evals.run.record.outcome import Outcome
+
+T = TypeVar("T")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a new loop until it ends, or SIGINT or SIGTERM comes.
+
+    Raises:
+        RunInterruptedError: A signal came; the coroutine was cancelled and has ended.
+    """
+    received: list[int] = []
+
+    async def guarded() -> T:
+        task = asyncio.ensure_future(work)
+
+        def stop(number: int) -> None:
+            received.append(number)
+            task.cancel()
+
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            # Not on Windows, where KeyboardInterrupt comes by itself.
+            with suppress(NotImplementedError):
+                loop.add_signal_handler(number, stop, number)
+        return await task
+
+    try:
+        return asyncio.run(guarded())
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        number = received[0] if received else signal.SIGINT
+        error = RunInterruptedError(f"ended by {signal.Signals(number).name}")
+        error.signal_number = int(number)
+        raise error from None
+
+
+OnOutcome = Callable[[Outcome], object]
+"""Is called with each outcome; what it returns is awaited where it can be."""
+
+
+def evaluate(
+    data: Data,
+    graders: Graders = "faithfulness",
+    client: Client = None,
+    *,
+    out: str | Path | None = None,
+    on_outcome: OnOutcome | None = None,
+    **options: Unpack[RunOptions],
+) -> Run:
+    """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
+
+    Args:
+        data: A path to a file of rows, a `DataFile`, a table (pandas, polars, Arrow, Hugging Face),
+            or an iterable of mappings, samples or objects with fields.
+        graders: One or more graders, or names of shipped ones.
+        client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, an instructor client, sync
+            or async, or one of OpenAI's, Anthropic's or Google's own; None takes `RAG_EVALS_JUDGE`,
+            else `"embedded"`.
+        out: Folder to keep the run in; a run that is there is gone on with. None writes nothing.
+        on_outcome: A function that is called with each outcome once it is kept, those of an earlier
+            run among them; an exception in it ends the run.
+        options: Model, columns, limits, settings of the judge and more: `RunOptions`.
+
+    Returns:
+        The run: each row has one outcome for each grader.
+
+    Raises:
+        ConfigurationError: A setting cannot work; nothing was sent.
+        DataError: A row of a file cannot be graded; nothing was sent.
+        JudgeRejectedError: The endpoint refuses key, model or schema, and answered no row yet, or
+            refused ten rows in a row.
+        JudgeUnreachableError: No connection, and no row was answered yet.
+        TooManyFailuresError: More gradings failed than `max_failures` allows; its `run` has what
+            was graded.
+    """
+    plan = _planned(data, graders, client, out, options)
+    return execute(plan, out=out, progress=options.get("progress"), on_outcome=on_outcome)
+
+
+async def aevaluate(
+    data: Data,
+    graders: Graders = "faithfulness",
+    client: Client = None,
+    *,
+    out: str | Path | None = None,
+    on_outcome: OnOutcome | None = None,
+    **options: Unpack[RunOptions],
+) -> Run:
+    """Grade a data set in the running event loop; as `evaluate` otherwise."""
+    plan = _planned(data, graders, client, out, options)
+    progress = options.get("progress")
+    return await aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
+
+
+def _planned(
+    data: Data, graders: Graders, client: Client, out: str | Path | None, options: RunOptions
+) -> Plan:
+    if out is None:
+        refuse_idle(options, "restart", where="without out")
+    return plan_draw(data, graders, client, options=options, folders=folders_of(out))
+
+
+def execute(
+    plan: Plan,
+    *,
+    out: str | Path | None,
+    progress: Report | bool | None = None,
+    on_outcome: OnOutcome | None = None,
+) -> Run:
+    """Carry out a plan and wait for it; arguments as for `evaluate`."""
+    work = aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
+    if not _loop_is_running():
+        return asyncio.run(work)
+    # A loop cannot be entered twice; the run gets a thread with a loop of its own.
+    with ThreadPoolExecutor(1, "rag-evals") as pool:
+        return pool.submit(copy_context().run, _run_alone, work).result()
+
+
+def _run_alone(work: Coroutine[Any, Any, Run]) -> Run:
+    return asyncio.run(work)
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def aexecute(
+    plan: Plan,
+    *,
+    out: str | Path | None,
+    progress: Report | bool | None = None,
+    on_outcome: OnOutcome | None = None,
+) -> Run:
+    """Carry out a plan in the running event loop; arguments as for `evaluate`.
+
+    Args:
+        plan: What is graded.
+        out: As for `evaluate`.
+        progress: As for `evaluate`.
+        on_outcome: As for `evaluate`.
+    """
+    run, notes = await _carried_out(plan, out, progress, on_outcome)
+    if plan.free is None:
+        return run
+    # Second: a judge that cannot be opened must leave no folder that refuses the right one.
+    inner = None if out is None else free_folder(Path(out))
+    every, _ = await _carried_out(plan.free, inner, progress, None)
+    choose_designs(run.summary(), run.of_grader, None, every, notes.get("budget"))
+    return run.beside(every)
+
+
+async def _carried_out(
+    plan: Plan,
+    out: str | Path | None,
+    progress: Report | bool | None,
+    on_outcome: OnOutcome | None,
+) -> tuple[Run, Mapping[str, Any]]:
+    asked = on_outcome is not None
+    opened = runner_of(plan, out=out, progress=progress, yields_earlier=asked)
+    names = ", ".join(grader.name for grader in plan.graders)
+    with watched(Work("run", names, plan.identity)) as work:
+        async with opened as runner:
+            async with aclosing(runner.outcomes()) as outcomes:
+                async for outcome in outcomes:
+                    if on_outcome is not None and isawaitable(said := on_outcome(outcome)):
+                        await said
+            work.result = runner.finished()
+            notes = runner.notes
+        run: Run = work.result
+    return run, notes
+
+
+def stream(
+    data: Data,
+    graders: Graders = "faithfulness",
+    client: Client = None,
+    *,
+    out: str | Path | None = None,
+    **options: Unpack[RunOptions],
+) -> Generator[Outcome]:
+    """Grade a data set, and yield each outcome as it ends; arguments as for `evaluate`.
+
+    Rows end in any order; `index` is a row's place. At most `concurrency` rows are under way or
+    wait to be taken: a loop that is slow slows the grading down. Nothing is graded before the first
+    outcome is asked for, and nothing more once the loop is left. Nothing is kept in memory; with
+    `out`, the outcomes are kept in that folder, and those of an earlier run in it are yielded too.
+    No progress is shown unless it is asked for.
+
+    Raises:
+        ConfigurationError: A setting cannot work; nothing was sent.
+        DataError: A row of a file cannot be graded; nothing was sent.
+        RagEvalsError: From the loop, what `evaluate` raises.
+    """
+    plan = _planned_stream(data, graders, client, out, options)
+    return _in_a_thread(plan, out, options.get("progress", False))
+
+
+def astream(
+    data: Data,
+    graders: Graders = "faithfulness",
+    client: Client = None,
+    *,
+    out: str | Path | None = None,
+    **options: Unpack[RunOptions],
+) -> AsyncGenerator[Outcome]:
+    """Grade a data set in the running event loop, for `async for`; as `stream` otherwise.
+
+    Leave the loop through `contextlib.aclosing` where the rest must have ended before you go on;
+    else it ends a moment later.
+    """
+    plan = _planned_stream(data, graders, client, out, options)
+    return _outcomes(plan, out, options.get("progress", False))
+
+
+def _planned_stream(
+    data: Data, graders: Graders, client: Client, out: str | Path | None, options: RunOptions
+) -> Plan:
+    refuse_sampling(options, "a stream")
+    if out is None:
+        refuse_idle(options, "restart", where="without out")
+    return make_plan(data, graders, client, options=options, folders=folders_of(out))
+
+
+async def _outcomes(
+    plan: Plan, out: str | Path | None, progress: Report | bool | None
+) -> AsyncGenerator[Outcome]:
+    opened = runner_of(plan, out=out, progress=progress, yields_earlier=True, holds=False)
+    async with opened as runner, aclosing(runner.outcomes()) as outcomes:
+        async for outcome in outcomes:
+            yield outcome
+
+
+def _in_a_thread(
+    plan: Plan, out: str | Path | None, progress: Report | bool | None
+) -> Generator[Outcome]:
+    loop = LoopThread()
+    outcomes = _outcomes(plan, out, progress)
+    try:
+        while True:
+            try:
+                outcome = loop.run(_next_of(outcomes))
+            except StopAsyncIteration:
+                return
+            yield outcome
+    finally:
+        loop.run(outcomes.aclose())
+        loop.close()
+
+
+async def _next_of(outcomes: AsyncGenerator[Outcome]) -> Outcome:
+    return await anext(outcomes)

@@ -1,0 +1,411 @@
+"""How does a run get from row to row? As many at a time as allowed, each stored when it ends."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from rag_evals.dataset import FileData, NumberedSample
+from rag_evals.errors import (
+    GradingError,
+    JudgeRejectedError,
+    JudgeUnreachableError,
+    PendingError,
+    TooManyFailuresError,
+)
+from rag_evals.grading import Grader
+from rag_evals.run.engine.earlier import EarlierOutcomes
+from rag_evals.run.engine.session import AsyncGradingSession, session_of
+from rag_evals.run.plan.plan import Plan
+from rag_evals.run.plan.progress import Progress, Report, reporting, silent
+from rag_evals.run.read.run import Run
+from rag_evals.run.record.collector import settled_heap
+from rag_evals.run.record.outcome import Outcome
+from rag_evals.run.record.samples import StoredSample, stored_sample
+from rag_evals.run.record.store import RunStore
+from rag_evals.run.record.summary import Summary
+
+T = TypeVar("T")
+
+
+class UntilOneEnded:
+    """A piece of work that is none: the next one is to be asked for when another has ended."""
+
+
+async def in_flight(
+    work: Iterable[T | Coroutine[Any, Any, T] | UntilOneEnded], most: int
+) -> AsyncGenerator[T]:
+    """Yield results as they come; what is slow to take them slows the work down.
+
+    Args:
+        work: Coroutines, and results that are there already; read as there is room.
+        most: At most so many are under way, or ended and not yet taken.
+
+    Raises:
+        Exception: What a coroutine raised; the others are cancelled, and have ended.
+    """
+    running: set[asyncio.Task[T]] = set()
+    ended: asyncio.Queue[asyncio.Task[T]] = asyncio.Queue()
+    try:
+        for piece in work:
+            if isinstance(piece, UntilOneEnded):
+                assert running, "nothing is under way that could end"
+                yield _taken(await ended.get(), running)
+                continue
+            if not asyncio.iscoroutine(piece):
+                yield piece
+                continue
+            task = asyncio.create_task(piece)
+            running.add(task)
+            task.add_done_callback(ended.put_nowait)
+            # What has ended in the meantime is handed on at once.
+            while len(running) >= most or not ended.empty():
+                yield _taken(await ended.get(), running)
+        while running:
+            yield _taken(await ended.get(), running)
+    finally:
+        # What one raised ends all: calls in flight must not go on being paid for.
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def _taken(task: asyncio.Task[T], running: set[asyncio.Task[T]]) -> T:
+    running.discard(task)
+    return task.result()
+
+
+REFUSALS_IN_A_ROW = 10
+"""So many refused gradings without one success between them end a run."""
+
+
+class _Earlier(Protocol):
+    """What earlier starts of the run met."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the endpoint took part in a row that did not fail."""
+
+    def was_refused(self, outcome: Outcome) -> bool:
+        """Say whether an earlier start ended the same grading with a refusal."""
+
+
+class Refusals:
+    """What the endpoint of one run has refused and answered."""
+
+    def __init__(self, earlier: _Earlier | None) -> None:
+        """Begin with what earlier starts of the run met; None for a run that has none."""
+        self._earlier = earlier
+        self._answered = False
+        self._answered_before = earlier is not None and earlier.is_answered
+        self._in_a_row = 0
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the endpoint answered a row, in this start or in an earlier one."""
+        return self._answered or self._answered_before
+
+    def count(self, outcome: Outcome) -> None:
+        """Take note of an outcome of this start."""
+        if _is_answered(outcome):
+            self._answered = True
+            self._in_a_row = 0
+
+    def fatal(self, outcome: Outcome) -> GradingError | None:
+        """Return the error that ends the run; None when this row has failed at most."""
+        if outcome.error is None:
+            return None
+        kind, message = outcome.error.type, outcome.error.message
+        if kind == JudgeUnreachableError.__name__:
+            return None if self._answered else JudgeUnreachableError(message)
+        if kind != JudgeRejectedError.__name__:
+            return None
+        if self._earlier is not None and self._earlier.was_refused(outcome):
+            # It is known, and ends no other start.
+            return None
+        if not self.has_answered:
+            return JudgeRejectedError(message)
+        self._in_a_row += 1
+        if self._in_a_row < REFUSALS_IN_A_ROW:
+            return None
+        return JudgeRejectedError(
+            f"{self._in_a_row} gradings in a row were refused, so the run ends here; "
+            f"the same call continues it; the last refusal: {message}"
+        )
+
+
+def _is_answered(outcome: Outcome) -> bool:
+    """Say whether the endpoint took part; what was decided without it proves no key."""
+    return outcome.status != "failed" and outcome.usage.calls > 0
+
+
+@asynccontextmanager
+async def runner_of(
+    plan: Plan,
+    *,
+    out: str | Path | None,
+    progress: Report | bool | None,
+    yields_earlier: bool = False,
+    holds: bool = True,
+    opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None,
+) -> "AsyncIterator[Runner]":
+    """Open all that a run needs, its folder last; arguments as for `evaluate`.
+
+    Args:
+        plan: What is graded.
+        out: As for `evaluate`.
+        progress: As for `evaluate`.
+        yields_earlier: Outcomes of earlier starts are yielded too, with their results.
+        holds: Without a folder, the outcomes are held in memory.
+        opened: Opens the session that grades the rows; None for that of the plan.
+    """
+    folder = None if out is None else Path(out)
+    async with AsyncExitStack() as stack:
+        # First: a judge that cannot be opened must leave no folder that refuses the right one.
+        session = await stack.enter_async_context(opened or session_of(plan))
+        store = None
+        if folder is not None:
+            store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
+            stack.enter_context(store)
+        report = stack.enter_context(reporting(progress))
+        stack.enter_context(settled_heap())
+        if store is not None and isinstance(plan.data, FileData) and plan.data.kept_check:
+            store.keep_check(plan.data.kept_check)
+        holds = holds and folder is None
+        yield Runner(plan, session, store, report, yields_earlier=yields_earlier, holds=holds)
+
+
+class Runner:
+    """The state of one run while it goes on."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        session: AsyncGradingSession,
+        store: RunStore | None,
+        report: Report,
+        *,
+        yields_earlier: bool,
+        holds: bool,
+    ) -> None:
+        self._plan = plan
+        self._session = session
+        self._store = store
+        self._report = report
+        self._yields_earlier = yields_earlier
+        self._holds = holds
+        self._began = time.monotonic()
+        self._graded = 0
+        fingerprints = {each.name: session.fingerprint(each.name) for each in plan.graders}
+        self._earlier = None if store is None else EarlierOutcomes(plan, store, fingerprints)
+        self._refusals = Refusals(self._earlier)
+        self._outcomes: list[Outcome] = []
+        self._samples: dict[str, StoredSample] = {}
+        # In the summary, and not yet handed on.
+        self._counted: dict[int, Outcome] = {}
+        self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
+        lost = 0.0 if self._earlier is None else self._earlier.lost_usd
+        self._policy = plan.policy(plan, lost)
+        # What the policy says in the end, as the manifest has it.
+        self.notes: Mapping[str, Any] = {}
+        self._done = 0
+        if self._earlier is not None:
+            self._earlier.fill(self._summary)
+            self._done = self._earlier.done
+
+    async def outcomes(self) -> AsyncGenerator[Outcome]:
+        """Grade, and yield each outcome once it is kept; those of an earlier run as they come up.
+
+        Raises:
+            TooManyFailuresError: With the run so far.
+        """
+        waits = asyncio.create_task(self._tell_of_waits())
+        most = self._plan.settings.session.concurrency
+        try:
+            async with aclosing(in_flight(self._work(), most)) as ended:
+                async for outcome in ended:
+                    if outcome is not None:
+                        yield self._counted.pop(id(outcome))
+            if self._summary.pending:
+                self._wait()
+            else:
+                self._complete()
+                self._check_failures(at_the_end=True)
+        except TooManyFailuresError as error:
+            # What ended beside the last straw is part of that run too.
+            for outcome in self._counted.values():
+                yield outcome
+            error.run = self.finished()
+            raise
+        finally:
+            self._check_data(at_the_end=True)
+            waits.cancel()
+            await asyncio.gather(waits, return_exceptions=True)
+
+    def _wait(self) -> None:
+        """Note how many gradings have no outcome yet."""
+        if self._store is not None:
+            self._store.wait(self._summary.pending)
+
+    def _complete(self) -> None:
+        """Note that all rows were graded, once it is sure which rows the data has.
+
+        Raises:
+            DataError: The file changed while it was read.
+        """
+        if isinstance(self._plan.data, FileData):
+            self._plan.data.require_unchanged()
+        self._summary.left_out = 0 if self._earlier is None else self._earlier.leave_out()
+        self._summary.unfinished = False
+        self.notes = self._policy.finish(self._summary)
+        if self._store is not None:
+            self._store.finish(**self.notes)
+
+    def finished(self) -> Run:
+        """Return the run as far as it came."""
+        folder = None if self._store is None else self._store.folder
+        order = {grader.name: place for place, grader in enumerate(self._plan.graders)}
+        self._outcomes.sort(key=lambda outcome: (outcome.index, order[outcome.grader]))
+        # Outcomes end in any order; what is shown must not change with it.
+        graders = self._summary.graders
+        self._summary.graders = {name: graders[name] for name in order if name in graders}
+        self._summary.seconds = time.monotonic() - self._began
+        self._summary.presets = self._plan.presets
+        self._summary.without_temperature = self._session.models_without_temperature
+        self._summary.untuned = self._plan.untuned
+        models = [grader.result_model for grader in self._plan.graders]
+        outcomes = self._outcomes if self._holds else None
+        return Run.fresh(self._summary, folder, self._graded, models, outcomes, self._samples)
+
+    def _work(
+        self,
+    ) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | UntilOneEnded | None]:
+        """Yield what is still to be graded; what an earlier run ended is counted on the way."""
+        yield from self._done_before()
+        rows = None if self._earlier is None else self._earlier.rows()
+        for row in self._plan.in_turn() if rows is None else rows:
+            left, taken = self._left_of(row)
+            while (admission := self._policy.admits(row.position, resumed=bool(taken))) == "wait":
+                yield UntilOneEnded()
+            if admission == "stop":
+                return
+            if self._earlier is not None:
+                self._earlier.keep(row)
+                self._summary.changed = self._earlier.changed
+            elif self._holds and (sample := stored_sample(row)) is not None:
+                self._samples[row.name] = sample
+            # All are counted before the first is handed on.
+            for outcome in taken:
+                self._summary.count(outcome)
+                self._note(outcome)
+            yield from taken
+            for grader in left:
+                yield self._grade(row, grader)
+
+    def _done_before(self) -> Iterator[Outcome]:
+        """Yield the outcomes of rows that are not looked up; they are in the summary already."""
+        if self._earlier is not None and self._yields_earlier:
+            for outcome in self._earlier.outcomes():
+                self._counted[id(outcome)] = outcome
+                yield outcome
+        if self._done:
+            self._tell()
+
+    def _left_of(self, row: NumberedSample) -> tuple[list[Grader[Any]], list[Outcome]]:
+        """Return the graders that must grade a row, and the outcomes that others had earlier."""
+        if self._earlier is None:
+            return list(self._plan.graders), []
+        left: list[Grader[Any]] = []
+        taken: list[Outcome] = []
+        for grader in self._plan.graders:
+            if not self._earlier.is_done(row, grader.name):
+                found = self._earlier.take(row, grader.name, results=self._yields_earlier)
+                left += [grader] if found is None else []
+                taken += [] if found is None else [found]
+        return left, taken
+
+    async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome | None:
+        """Grade a row; None where its reply has not come."""
+        try:
+            outcome = await self._session.grade_row(row, grader)
+        except PendingError:
+            self._summary.pending += 1
+            return None
+        # Written first, so that the next start knows this row and gets past it.
+        self._write(outcome)
+        if (fatal := self._refusals.fatal(outcome)) is not None:
+            raise fatal
+        self._graded += 1
+        self._refusals.count(outcome)
+        self._count(outcome)
+        self._check_failures()
+        return outcome
+
+    def _write(self, outcome: Outcome) -> None:
+        """Write the outcome into the log."""
+        if self._holds:
+            self._outcomes.append(outcome)
+        if self._store is None:
+            return
+        # A round of batches meets the failures of earlier ones again, over the same replies.
+        if self._plan.batched and self._earlier is not None and self._earlier.failed_alike(outcome):
+            return
+        self._store.append(outcome)
+        if self._store.is_due:
+            self._check_data()
+            self._store.commit()
+
+    def _check_data(self, *, at_the_end: bool = False) -> None:
+        """Trust no position of a row where the data changed while it was read."""
+        data = self._plan.data
+        if self._earlier is None or not isinstance(data, FileData) or data.kept_check is None:
+            return
+        if not (data.has_same_content() if at_the_end else data.looks_unchanged()):
+            self._earlier.forget_positions()
+
+    def _check_failures(self, *, at_the_end: bool = False) -> None:
+        limit = self._plan.settings.max_failures
+        failed = self._summary.failed
+        if failed and limit.is_passed(failed, self._done, at_the_end=at_the_end):
+            kept = (
+                "" if self._store is None else f"; what was graded is kept in {self._store.folder}"
+            )
+            raise TooManyFailuresError(
+                f"{failed} of {self._done} gradings failed, more than {limit} "
+                f"({self._summary.failures()}; the first: {self._summary.first_failure}){kept}"
+            )
+
+    def _count(self, outcome: Outcome) -> None:
+        self._summary.add(outcome)
+        self._note(outcome)
+
+    def _note(self, outcome: Outcome) -> None:
+        """Count an outcome that is in the summary, for everything else that watches the run."""
+        self._done += 1
+        self._counted[id(outcome)] = outcome
+        self._policy.ended(outcome)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._report is silent:
+            return
+        self._report(
+            Progress(
+                done=self._done,
+                total=self._plan.total,
+                failed=self._summary.failed,
+                seconds=time.monotonic() - self._began,
+                graded=self._graded,
+                tokens=self._summary.usage.tokens,
+                cost_usd=self._summary.cost_usd,
+                waiting_seconds=self._session.waiting_seconds,
+            )
+        )
+
+    async def _tell_of_waits(self) -> None:
+        """Say that the endpoint keeps the run waiting: no row ends meanwhile to say anything."""
+        while not await asyncio.sleep(1, False):
+            if self._session.waiting_seconds >= 1:
+                self._tell()

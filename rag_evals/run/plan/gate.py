@@ -1,0 +1,389 @@
+"""Did a run reach its gate? Every rule that was missed, and whether a mean is shown to be above."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from rag_evals.core import Phrase, Phrases, phrases
+from rag_evals.errors import ConfigurationError
+from rag_evals.run.plan.draw import DrawnRows
+from rag_evals.run.plan.options import DEFAULT_ERROR, require_counts, require_gate, require_share
+from rag_evals.run.record.outcome import reason_of, score_of
+from rag_evals.run.record.summary import Design, GraderSummary, Summary, reason_words
+from rag_evals.stats import GateTest, GateVerdict, Interval, SequentialGate, gate_test
+
+DEFAULT_MIN_SCORED = 0.9
+
+GateAt = Literal["mean", "lower"]
+Rule = Literal["fail-under", "min-scored", "fail-if-worse", "pending"]
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """One rule that does not hold.
+
+    Attributes:
+        grader: Whose numbers miss it; empty where there are none at all.
+        rule: Which rule.
+        asked: What it asks for.
+        found: What was found, and by how much the rule is missed.
+        why: Reasons of rows without a score, counted.
+    """
+
+    grader: str
+    rule: Rule
+    asked: str
+    found: Phrase
+    why: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """What was asked, what was found, and by how much it is missed."""
+        return str(self).removeprefix(f"{self.rule} ")
+
+    def line(self, say: Phrases) -> str:
+        """Say the rule, then what was asked and found, in a reader's language."""
+        values = {name: say.written(text) for name, text in self.found.said_values(say).items()}
+        told = say(self.found.key, grader=say.named("graders", self.grader), **values)
+        why = reason_words(self.why, say)
+        found = f"{told} ({why})" if why else told
+        return say("gate.rule", rule=self.rule, asked=say.written(self.asked), told=found)
+
+    def __str__(self) -> str:
+        """The rule, then what was asked and found."""
+        return self.line(phrases())
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What each grader of a run must reach.
+
+    Attributes:
+        fail_under: Least mean score, 0 to 1; None asks for none.
+        at: Which number must reach it: the mean, or the lower end of its 95 % interval.
+        min_scored: Least share of the rows that must have a score, 0 to 1; failed rows have none.
+        count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`;
+            those rows then count as scored.
+
+    Raises:
+        ConfigurationError: A number is outside 0..1, or there is no such reason.
+    """
+
+    fail_under: float | None = None
+    at: GateAt = "mean"
+    min_scored: float = DEFAULT_MIN_SCORED
+    count: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if self.fail_under is not None:
+            require_share("fail_under", self.fail_under)
+        if self.at not in get_args(GateAt):
+            raise ConfigurationError(f"at={self.at!r} is neither 'mean' nor 'lower'")
+        require_share("min_scored", self.min_scored)
+        require_counts(self.count)
+
+    def missed(self, summary: Summary) -> list[Missed]:
+        """List the rules that a run misses; an empty list is a passed gate.
+
+        Args:
+            summary: The numbers of the run; one without a single outcome misses the gate.
+        """
+        if summary.pending:
+            return [missed_pending(summary.pending)]
+        if not summary.graders:
+            return [Missed("", "min-scored", f"{self.min_scored:.4g}", Phrase("gate.nothing"))]
+        return [
+            missed for of_grader in summary.graders.values() for missed in self._missed(of_grader)
+        ]
+
+    def _missed(self, of_grader: GraderSummary) -> Iterator[Missed]:
+        values = of_grader.values(self.count)
+        uncounted = {
+            reason: number
+            for reason, number in of_grader.not_scorable.items()
+            if reason not in self.count
+        }
+        yield from missed_coverage(
+            of_grader.grader,
+            len(values),
+            of_grader.total,
+            self.min_scored,
+            why={**uncounted, **of_grader.failed},
+        )
+        if self.fail_under is None:
+            return
+        mean, interval = of_grader.mean(self.count), of_grader.interval(count_as=self.count)
+        asked = f"{self.fail_under:g}"
+        if mean is None or interval is None:
+            yield Missed(of_grader.grader, "fail-under", asked, Phrase("gate.no_score"))
+            return
+        reached = mean if self.at == "mean" else interval.low
+        if reached < self.fail_under:
+            lacking = f"{self.fail_under - reached:.4f}"
+            numbers = ("reached", f"{reached:.4f}"), ("lacking", lacking)
+            key = "gate.mean_low" if self.at == "mean" else "gate.lower_low"
+            yield Missed(of_grader.grader, "fail-under", asked, Phrase(key, numbers))
+
+
+def missed_coverage(
+    grader: str,
+    scored: int,
+    rows: int,
+    least: float,
+    *,
+    why: Mapping[str, int] | None = None,
+    of_both: bool = False,
+) -> Iterator[Missed]:
+    """Say whether too few rows have a score for a gate to trust the rest.
+
+    Args:
+        grader: Its name.
+        scored: Rows that have one.
+        rows: All rows, at least 1.
+        least: Share that must, 0 to 1.
+        why: Reasons of the others, counted.
+        of_both: A row must have a score from both runs of a comparison.
+    """
+    # 54 of 60 are 0.9, whatever 0.9 * 60 is in binary.
+    if scored >= least * rows - 1e-9:
+        return
+    share = scored / rows
+    values = (
+        ("scored", f"{scored}"),
+        ("rows", f"{rows}"),
+        ("share", f"{100 * share:.1f}"),
+        ("points", f"{100 * (least - share):.1f}"),
+    )
+    found = Phrase("gate.pair_coverage" if of_both else "gate.coverage", values)
+    yield Missed(grader, "min-scored", f"{least:.4g}", found, why or {})
+
+
+def missed_pending(pending: int) -> Missed:
+    """Say that gradings have no outcome yet, so that no gate passes.
+
+    Args:
+        pending: How many.
+    """
+    return Missed("", "pending", f"{pending}", Phrase("gate.no_outcome"))
+
+
+def missed_loss(grader: str, difference: Interval, margin: float) -> Missed:
+    """Say that a candidate is worse than its baseline by more than a margin.
+
+    Args:
+        grader: Its name.
+        difference: Candidate minus baseline, the whole interval below the margin.
+        margin: Loss that is acceptable, 0 to 1.
+    """
+    values = (
+        ("estimate", f"{difference.estimate:+.4f}"),
+        ("high", f"{difference.high:+.4f}"),
+        ("lacking", f"{-difference.high - margin:.4f}"),
+    )
+    return Missed(grader, "fail-if-worse", f"{margin:g}", Phrase("gate.loss", values))
+
+
+_MOST_ROWS_TOLD = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class GraderDecision:
+    """What the rows of one grader say about a gate.
+
+    Attributes:
+        grader: Its name; empty where nothing was graded.
+        test: What the scores show; None without a score.
+        missed: The rule of scored rows, where it is missed: then the gate is failed.
+        subject: What must reach the gate, in words.
+    """
+
+    grader: str
+    test: GateTest | None
+    missed: tuple[Missed, ...] = ()
+    subject: str = "mean"
+
+    @property
+    def verdict(self) -> GateVerdict:
+        """Passed where the mean is shown to be above, failed below; a missed rule fails too."""
+        if self.missed or self.test is None:
+            return "failed"
+        return self.test.verdict
+
+    def lines(self, say: Phrases) -> list[str]:
+        """Say the verdict and why, in a reader's language."""
+        told = [missed.line(say) for missed in self.missed]
+        if not told and self.test is None:
+            told.append(say("gate.nothing_scored", grader=say.named("graders", self.grader)))
+        if not told and self.test is not None:
+            told.append(_shown(self, self.test, say))
+        verdict = say.named("verdicts", self.verdict)
+        return [say("gate.decided", verdict=verdict, told=one) for one in told]
+
+    def __str__(self) -> str:
+        """The verdict and why, in one line."""
+        return "\n".join(self.lines(phrases()))
+
+
+@dataclass(frozen=True, slots=True)
+class GateDecision:
+    """What a run says about a gate.
+
+    Attributes:
+        graders: One entry for each grader.
+        pending: Gradings without an outcome yet; while there are any, nothing is decided.
+    """
+
+    graders: tuple[GraderDecision, ...]
+    pending: int = 0
+
+    @property
+    def verdict(self) -> GateVerdict:
+        """Failed if one grader fails, passed if all pass, else not decided."""
+        if self.pending:
+            return "not decided"
+        verdicts = {each.verdict for each in self.graders}
+        if "failed" in verdicts or not verdicts:
+            return "failed"
+        return "passed" if verdicts == {"passed"} else "not decided"
+
+    @property
+    def passed(self) -> bool:
+        """Whether every grader is shown to reach the gate."""
+        return self.verdict == "passed"
+
+    def __str__(self) -> str:
+        """One line for each grader."""
+        return "\n".join(self.lines(phrases()))
+
+    def lines(self, say: Phrases) -> list[str]:
+        """Say the verdict on each grader, in a reader's language."""
+        if self.pending:
+            told = say("gate.pending", count=self.pending)
+            return [say("gate.decided", verdict=say.named("verdicts", "not decided"), told=told)]
+        lines = [line for each in self.graders for line in each.lines(say)]
+        verdict = say.named("verdicts", "failed")
+        return lines or [say("gate.decided", verdict=verdict, told=say("gate.nothing"))]
+
+
+def _shown(decision: GraderDecision, test: GateTest, say: Phrases) -> str:
+    rows = say("gate.rows", scored=test.scored)
+    if test.population is not None:
+        rows = say("gate.rows_of", scored=test.scored, population=test.population)
+    told = say(
+        f"gate.{decision.subject}",
+        grader=say.named("graders", decision.grader),
+        estimate=say.written(f"{test.estimate:.4f}"),
+        rows=rows,
+    )
+    sure = say.written(f"{100 * (1 - test.error):g}")
+    if test.verdict == "passed":
+        limit = say.number(max(test.low, test.gate), 4)
+        return say("gate.above", told=told, limit=limit, sure=sure)
+    if test.verdict == "failed":
+        limit = say.number(min(test.high, test.gate), 4)
+        return say("gate.below", told=told, limit=limit, sure=sure)
+    low, high = say.number(test.low, 4), say.number(test.high, 4)
+    between = say("gate.between", told=told, low=low, high=high, sure=sure)
+    gate = say.written(f"{test.gate:g}")
+    if test.more_rows is None:
+        return say("gate.never", between=between, gate=gate)
+    key = "gate.more" if test.population is None else "gate.others"
+    return say(key, between=between, more=test.more_rows, gate=gate)
+
+
+def decide_gate(
+    records: Mapping[str, Sequence[Mapping[str, Any]]],
+    gate: float,
+    *,
+    error: float = DEFAULT_ERROR,
+    min_scored: float = DEFAULT_MIN_SCORED,
+    count: Mapping[str, float] | None = None,
+    clusters: Mapping[str, str | None] | None = None,
+    designs: Mapping[str, Design] | None = None,
+) -> GateDecision:
+    """Say for each grader whether its mean is shown to reach a gate.
+
+    A wrong "passed" of the whole has a chance of `error`, and so has a wrong "failed": the latter
+    is shared out among the graders, because one of them is enough for it.
+
+    Args:
+        records: The outcomes of each grader, as `results.jsonl` has them.
+        gate: The mean that is asked for, 0 to 1.
+        error: Chance of a wrong answer, above 0 and up to 0.5.
+        min_scored: Least share of the rows that must have a score, 0 to 1.
+        count: Numbers for reasons of rows without a score.
+        clusters: What rows have in common that are not independent, by sample id.
+        designs: How rows were chosen, for graders of which not all rows were graded.
+
+    Raises:
+        ConfigurationError: A number is out of its range, or there is no such reason.
+    """
+    require_gate("gate", gate, error)
+    require_share("min_scored", min_scored)
+    count = count or {}
+    require_counts(count)
+    decided = []
+    for grader, outcomes in records.items():
+        scored = [
+            (record["sample_id"], score)
+            for record in outcomes
+            if (score := score_of(record, count)) is not None
+        ]
+        design, fail_error = (designs or {}).get(grader), error / len(records)
+        test = None
+        if scored and design is not None:
+            test = _of_design(design, gate, error, fail_error, count)
+        elif scored:
+            test = gate_test(
+                [score for _, score in scored],
+                gate,
+                error=error,
+                fail_error=fail_error,
+                clusters=[clusters.get(row) for row, _ in scored] if clusters else None,
+            )
+        missed = missed_coverage(
+            grader, len(scored), len(outcomes), min_scored, why=_why(outcomes, count)
+        )
+        decided.append(GraderDecision(grader, test, tuple(missed)))
+    return GateDecision(tuple(decided))
+
+
+def _of_design(
+    design: Design, gate: float, error: float, fail_error: float, count: Mapping[str, float]
+) -> GateTest | None:
+    """Test the mean over all rows of the data, of which only some were graded."""
+    if isinstance(design, DrawnRows):
+        watch = SequentialGate(gate, design.population, error=error, fail_error=fail_error)
+        for score in design.scores(count):
+            watch.add(score)
+        return watch.test()
+    # One bound on each side, as the other tests have.
+    above = design.interval(1 - 2 * error, count)
+    below = design.interval(1 - 2 * fail_error, count)
+    if above is None or below is None:
+        return None
+    verdict: GateVerdict = "not decided"
+    if above.low > gate or gate <= 0:
+        verdict = "passed"
+    elif below.high < gate:
+        verdict = "failed"
+    rows, more = design.rows, None
+    distance = abs(above.estimate - gate)
+    if verdict == "not decided" and distance > 0:
+        reach = gate - above.low if above.estimate > gate else below.high - gate
+        more = math.ceil(rows * (((reach + distance) / distance) ** 2 - 1))
+    more = None if more is None or more > _MOST_ROWS_TOLD else more
+    return GateTest(
+        verdict, gate, above.estimate, above.low, above.high, error, rows, more_rows=more
+    )
+
+
+def _why(outcomes: Sequence[Mapping[str, Any]], count: Mapping[str, float]) -> Mapping[str, int]:
+    return Counter(
+        reason
+        for record in outcomes
+        if score_of(record, count) is None and (reason := reason_of(record))
+    )

@@ -1,0 +1,506 @@
+"""What options does a run take? One table for Python, the command line and the config file.
+
+Nothing here can change a score, apart from `model`, `settings`, `repeat` and `tuned`.
+"""
+
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+from typing import Annotated, Any, TypedDict, get_args
+
+from rag_evals.cache import Database, default_path, open_calls
+from rag_evals.core import require_whole
+from rag_evals.dataset import Columns
+from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
+from rag_evals.judge import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    DEFAULT_REASKS,
+    DEFAULT_TIMEOUT_SECONDS,
+    AskOptions,
+    SessionSettings,
+)
+from rag_evals.run.plan.progress import Report
+from rag_evals.verify import Tuned
+
+DEFAULT_CONCURRENCY = 16
+# Each grading at work takes memory; no endpoint serves more of them for one client.
+MAX_CONCURRENCY = 4096
+DEFAULT_MAX_FAILURES = "50%"
+DEFAULT_ERROR = 0.05
+_FEWEST_FOR_A_SHARE = 20
+_MOST_DIGITS = 18
+_MOST_ERROR = 0.5
+_ALL = 100
+_MONEY = re.compile(r"\$?(\d+(?:\.\d+)?) ?(?:usd)?", re.IGNORECASE | re.ASCII)
+
+
+def parse_share(text: str) -> float:
+    """Read a share: `0.9` or `90%`.
+
+    Raises:
+        ConfigurationError: Neither.
+    """
+    shown = text.strip()
+    try:
+        share = float(shown.removesuffix("%")) / (100 if shown.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ConfigurationError(
+            f"{text!r} is neither a share from 0 to 1 nor a percentage, as in 0.9 or 90%"
+        )
+    return share
+
+
+def require_number(name: str, value: object) -> None:
+    """Refuse what is no number, such as the text of one.
+
+    Raises:
+        ConfigurationError: With the name and the value.
+    """
+    if not isinstance(value, Real):
+        raise ConfigurationError(f"{name}={value!r} is no number; expected one such as 0.9")
+
+
+def require_share(name: str, share: float) -> None:
+    """Refuse a value that is not a number from 0 to 1; percent are the usual mistake.
+
+    Raises:
+        ConfigurationError: With the name and the number.
+    """
+    require_number(name, share)
+    if not 0 <= share <= 1:
+        raise ConfigurationError(f"{name}={share!r} is outside 0..1; 90 % is written 0.9")
+
+
+def require_counts(count: Mapping[str, float]) -> None:
+    """Refuse numbers for reasons that do not exist, and numbers that are no score.
+
+    Raises:
+        ConfigurationError: With the reason and, where it is unknown, all that there are.
+    """
+    for reason, value in count.items():
+        if reason not in get_args(NotScorableReason):
+            raise UnknownNameError.of(
+                "reason of rows without a score", reason, get_args(NotScorableReason)
+            )
+        require_share(f"count[{reason!r}]", value)
+
+
+def require_gate(name: str, gate: float, error: float) -> None:
+    """Refuse a gate that no mean can meet or miss, and an error that promises nothing.
+
+    Raises:
+        ConfigurationError: With the name and the number.
+    """
+    require_share(name, gate)
+    require_number("error", error)
+    if not 0 < error <= _MOST_ERROR:
+        raise ConfigurationError(f"error={error!r} is not above 0 and up to 0.5; 5 % is 0.05")
+
+
+@dataclass(frozen=True, slots=True)
+class FailureLimit:
+    """How many gradings may fail.
+
+    Attributes:
+        count: So many at most, or None.
+        share: This share of those that ended, 0 to 1, or None.
+    """
+
+    count: int | None = None
+    share: float | None = None
+
+    @classmethod
+    def parse(cls, text: int | str) -> "FailureLimit":
+        """Read `10` or `"50%"`.
+
+        Raises:
+            ConfigurationError: Neither, or out of range.
+        """
+        shown = str(text).strip()
+        digits = shown.removesuffix("%")
+        # Not isdigit(), which takes "²" for a digit; and no more digits than int() reads.
+        if digits.isdecimal() and len(digits) <= _MOST_DIGITS:
+            number = int(digits)
+            if digits == shown:
+                return cls(count=number)
+            if number <= _ALL:
+                return cls(share=number / _ALL)
+        raise ConfigurationError(
+            f"max failures {text!r} is neither a number nor a percentage, as in 10 or '50%'"
+        )
+
+    def is_passed(self, failed: int, ended: int, *, at_the_end: bool = False) -> bool:
+        """Say whether too many gradings failed.
+
+        Args:
+            failed: Gradings that failed.
+            ended: Gradings that ended.
+            at_the_end: Nothing more will come: a share counts however few there are.
+        """
+        if self.count is not None:
+            return failed > self.count
+        counts = at_the_end or ended >= _FEWEST_FOR_A_SHARE
+        return counts and failed > (self.share or 0.0) * ended
+
+    def __str__(self) -> str:
+        """As it is written on the command line."""
+        return str(self.count) if self.count is not None else f"{100 * (self.share or 0):g}%"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Which rows are graded where not all are needed, and when enough are: one of three ways.
+
+    Attributes:
+        sample: The judge grades so many rows, drawn at random, and the embedded one all; mean and
+            interval are those of all rows.
+        budget: The same, with as many rows as these US dollars pay for, such as `"5usd"` or 5.0;
+            when they are spent, nothing more is asked.
+        gate: Rows are graded in random order until it is decided whether the mean of all of them
+            reaches this, 0 to 1.
+        error: Chance that the gate is decided wrongly, at most 0.5; None is 0.05.
+        count: Numbers for reasons of rows without a score, for the gate, such as
+            `{"empty_context": 0.0}`.
+
+    Raises:
+        ConfigurationError: None or two of the three, a number out of its range, or `error` or
+            `count` without a gate.
+    """
+
+    sample: int | None = None
+    budget: float | str | None = None
+    gate: float | None = None
+    error: float | None = None
+    count: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        ways = {"sample": self.sample, "budget": self.budget, "gate": self.gate}
+        chosen = [name for name, value in ways.items() if value is not None]
+        if not chosen:
+            raise ConfigurationError("Sampling draws no rows without sample, budget or gate")
+        if len(chosen) > 1:
+            raise ConfigurationError(f"{chosen[0]} and {chosen[1]} both choose the rows; give one")
+        for name, value in (("error", self.error), ("count", self.count)):
+            if self.gate is None and value is not None:
+                raise ConfigurationError(f"{name} does nothing without gate")
+        if self.sample is not None:
+            require_whole("sample", self.sample)
+        if self.budget is not None:
+            _read_dollars(self.budget)
+        if self.gate is not None:
+            require_gate("gate", self.gate, self.error_chance)
+            require_counts(self.count or {})
+
+    @property
+    def dollars(self) -> float | None:
+        """The budget in US dollars; None without one."""
+        return None if self.budget is None else _read_dollars(self.budget)
+
+    @property
+    def error_chance(self) -> float:
+        """Chance that the gate is decided wrongly."""
+        return DEFAULT_ERROR if self.error is None else self.error
+
+
+# A user may give anything.
+def _read_dollars(budget: Any) -> float:
+    """Read `5usd`, `$5`, `5` or a number.
+
+    Raises:
+        ConfigurationError: None of them, or nothing at all.
+    """
+    is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
+    found = None if is_number else _MONEY.fullmatch(str(budget).strip())
+    dollars = float(budget) if is_number else float(found[1]) if found else 0.0
+    # Written so that NaN is refused as well.
+    if not 0 < dollars < float("inf"):
+        raise ConfigurationError(f"budget {budget!r} is no sum of US dollars above 0, as in 5usd")
+    return dollars
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What one option of a run is, in Python, on the command line and in the config file.
+
+    Attributes:
+        default: Its value where it is not given; None may be given then.
+        check: Raises `ConfigurationError` for a value that cannot work; takes name and value.
+        help: What it does, in one sentence.
+        in_session: Whether it means something where rows come one by one.
+        asks: Whether it only means something where an endpoint is asked.
+    """
+
+    default: object
+    check: Callable[[str, Any], object]
+    help: str
+    in_session: bool = True
+    asks: bool = False
+
+
+def _accept(_: str, __: object) -> None:
+    """Leave the check to the reader of the value."""
+
+
+def _check_model(name: str, value: object) -> None:
+    if not (isinstance(value, str) and value):
+        raise ConfigurationError(f"{name} is {value!r}; expected a name, such as 'gpt-4o-mini'")
+
+
+def _check_above_zero(name: str, value: object) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and 0 < float(value) < math.inf):  # type: ignore[arg-type]  # it is a number
+        raise ConfigurationError(f"{name} is {value!r}; expected a number above 0")
+
+
+def _check_sampling(name: str, value: object) -> None:
+    if not isinstance(value, Sampling):
+        raise ConfigurationError(f"{name} is {value!r}; expected Sampling(sample=200) or the like")
+
+
+def _check_failures(_: str, value: int | str) -> None:
+    FailureLimit.parse(value)
+
+
+class RunOptions(TypedDict, total=False):
+    """The options of `evaluate` and of all that grades many rows; `OPTIONS` explains each."""
+
+    model: Annotated[
+        str | None,
+        Option(
+            None,
+            _check_model,
+            "Model to ask; by default the grader's, else the client's own.",
+            asks=True,
+        ),
+    ]
+    columns: Annotated[
+        Columns,
+        Option(
+            None,
+            _accept,
+            "Where the fields are: field and column, path or function, as in "
+            "`{'answer': 'response'}`; by default the usual names.",
+        ),
+    ]
+    concurrency: Annotated[
+        int, Option(DEFAULT_CONCURRENCY, require_whole, "Gradings at a time, at most 4096.")
+    ]
+    progress: Annotated[
+        Report | bool | None,
+        Option(
+            None,
+            _accept,
+            "A function that is given `Progress`; True or False; None shows it on a terminal and "
+            "in a notebook.",
+            in_session=False,
+        ),
+    ]
+    limit: Annotated[
+        int | None, Option(None, require_whole, "Grade the first rows only.", in_session=False)
+    ]
+    sampling: Annotated[
+        Sampling | None,
+        Option(
+            None,
+            _check_sampling,
+            "Grade fewer rows, as `Sampling` says; None grades all.",
+            in_session=False,
+        ),
+    ]
+    timeout: Annotated[
+        float,
+        Option(DEFAULT_TIMEOUT_SECONDS, _check_above_zero, "Seconds for all calls of one row."),
+    ]
+    rpm: Annotated[
+        float | None,
+        Option(
+            None,
+            _check_above_zero,
+            "Requests a minute, at most; by default what the endpoint's headers say.",
+            asks=True,
+        ),
+    ]
+    tpm: Annotated[
+        float | None,
+        Option(
+            None,
+            _check_above_zero,
+            "Tokens a minute, at most; by default what the endpoint's headers say.",
+            asks=True,
+        ),
+    ]
+    max_wait: Annotated[
+        float,
+        Option(
+            DEFAULT_MAX_WAIT_SECONDS,
+            _check_above_zero,
+            "Seconds that the endpoint may ask to wait, for one wait.",
+        ),
+    ]
+    max_failures: Annotated[
+        int | str,
+        Option(
+            DEFAULT_MAX_FAILURES,
+            _check_failures,
+            "More failures end the run: a number, or a share such as 50% that counts once 20 "
+            "gradings have ended, and at the end.",
+            in_session=False,
+        ),
+    ]
+    reasks: Annotated[
+        int, Option(DEFAULT_REASKS, _accept, "How often an invalid reply is asked again.")
+    ]
+    repeat: Annotated[
+        int,
+        Option(
+            1,
+            require_whole,
+            "How often each row is graded; shows how far verdicts differ.",
+        ),
+    ]
+    settings: Annotated[
+        Mapping[str, Any] | None,
+        Option(
+            None,
+            _accept,
+            "What the judge is asked with, as in `{'temperature': 0, 'seed': 7}`, before those of "
+            "a grader; without any, the temperature is 0.",
+        ),
+    ]
+    tuned: Annotated[
+        Tuned,
+        Option(
+            None,
+            _accept,
+            "Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier.",
+        ),
+    ]
+    cache: Annotated[
+        bool | str | Path | None,
+        Option(
+            None,
+            _accept,
+            "True keeps answers in the user's cache file, a path in that file, False nothing; "
+            "None keeps no answers, and verdicts where the environment asks for it.",
+        ),
+    ]
+    restart: Annotated[
+        bool,
+        Option(
+            False,
+            _accept,
+            "Start over; an earlier run in the folder is moved to before-1.",
+            in_session=False,
+        ),
+    ]
+
+
+OPTIONS: Mapping[str, Option] = {
+    name: kind.__metadata__[0] for name, kind in RunOptions.__annotations__.items()
+}
+"""What each of the `RunOptions` is, by name."""
+
+
+def check_options(options: RunOptions) -> None:
+    """Check the options of a run one by one.
+
+    Raises:
+        ConfigurationError: An unknown one, or a value that cannot work.
+    """
+    for name, value in options.items():
+        if name not in OPTIONS:
+            raise UnknownNameError.of("option", name, OPTIONS)
+        option = OPTIONS[name]
+        if not (value is None and option.default is None):
+            option.check(name, value)
+
+
+def refuse_idle(options: RunOptions, *names: str, where: str) -> None:
+    """Refuse options that would do nothing.
+
+    Args:
+        options: What was given.
+        names: Those that would do nothing.
+        where: Says where they do nothing, such as "without out".
+
+    Raises:
+        ConfigurationError: One of them was given another value than its default.
+    """
+    for name, value in options.items():
+        if name in names and value != OPTIONS[name].default:
+            raise ConfigurationError(f"{name} does nothing {where}; leave it out")
+
+
+def refuse_sampling(options: RunOptions, what: str) -> None:
+    """Refuse to draw rows where all are graded, as in a stream.
+
+    Raises:
+        ConfigurationError: Rows would be drawn.
+    """
+    refuse_idle(options, "sampling", where=f"in {what}, which grades every row")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """The options of a run, checked.
+
+    Attributes:
+        session: How the judge is used.
+        max_failures: When to give up.
+        cache: Where answers are kept, or None.
+        limit: Rows to grade, or None for all.
+        restart: Move an earlier run aside.
+    """
+
+    session: SessionSettings
+    max_failures: FailureLimit
+    cache: Path | None = None
+    limit: int | None = None
+    restart: bool = False
+
+    @classmethod
+    def of(cls, options: RunOptions) -> "RunSettings":
+        """Check the options.
+
+        Raises:
+            ConfigurationError: A number is out of its range.
+        """
+        check_options(options)
+        # Any: the values have the types of their options, which mypy cannot know by name.
+        given: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
+        given |= options
+        return cls(
+            SessionSettings(
+                min(given["concurrency"], MAX_CONCURRENCY),
+                given["timeout"],
+                given["rpm"],
+                given["tpm"],
+                given["max_wait"],
+                AskOptions.of(given["settings"], given["reasks"]),
+            ),
+            FailureLimit.parse(given["max_failures"]),
+            _cache_path(given["cache"]),
+            given["limit"],
+            given["restart"],
+        )
+
+    def open_cache(self) -> Database | None:
+        """Open the cache, if there is to be one."""
+        return None if self.cache is None else open_calls(self.cache)
+
+
+def _cache_path(wanted: bool | str | Path | None) -> Path | None:
+    if wanted is None or wanted is False:
+        return None
+    if wanted is True:
+        return default_path()
+    if not isinstance(wanted, str | os.PathLike):
+        raise ConfigurationError(f"cache is {wanted!r}; expected True, False, None or a path")
+    return Path(wanted)

@@ -1,0 +1,252 @@
+"""How far is a run? A line on a terminal or in a notebook, or a function of the user's."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+from rag_evals.core import Phrases, phrases
+from rag_evals.text import html_text
+
+
+class Stand(Protocol):
+    """What is read of `Progress`."""
+
+    @property
+    def done(self) -> int:
+        """Gradings that ended."""
+
+    @property
+    def total(self) -> int | None:
+        """Gradings in all, where that is known."""
+
+
+_SECONDS_BEFORE_FIRST = 0.2
+_SECONDS_BETWEEN = 0.2
+
+
+def in_notebook() -> bool:
+    """Say whether the kernel of a notebook runs this program."""
+    ipython: Any = sys.modules.get("IPython")  # where it is not loaded, nobody uses it
+    shell = None if ipython is None else ipython.get_ipython()
+    return hasattr(shell, "kernel")
+
+
+class NotebookLine:
+    """A bar with a line of text, in the output of the cell that runs."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._next = time.monotonic() + _SECONDS_BEFORE_FIRST
+
+    def __call__(self, progress: Stand) -> None:
+        """Show where the run stands; a few times a second, and never for a short run."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _SECONDS_BETWEEN
+        self._show(_Shown(str(progress), progress.done, progress.total))
+
+    def close(self) -> None:
+        """Take the line away."""
+        if self._handle is not None:
+            self._handle.update(_Shown("", 0, None))
+
+    def _show(self, shown: "_Shown") -> None:
+        if self._handle is None:
+            display: Any = import_module("IPython.display").display
+            self._handle = display(shown, display_id=True)
+        else:
+            self._handle.update(shown)
+
+
+class _Shown:
+    """One state of the line."""
+
+    def __init__(self, text: str, done: int, total: int | None) -> None:
+        self._text = text
+        self._done = done
+        self._total = total
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        if not self._text:
+            return ""
+        # Without a value the bar moves to and fro: nobody knows how much there is.
+        place = "" if self._total is None else f' value="{self._done}" max="{self._total}"'
+        return f"<div><progress{place}></progress> {html_text(self._text)}</div>"
+
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands.
+
+    Attributes:
+        done: Gradings that ended, those of an earlier run among them.
+        total: Gradings in all, or None when the data is an iterable of unknown length.
+        failed: Gradings that failed.
+        seconds: Since the run began.
+        graded: Gradings that ended in this run.
+        tokens: Sent and received, those of an earlier run among them.
+        cost_usd: Their list price; None when it is not known.
+        waiting_seconds: How long the endpoint has asked to wait, from now; 0 when it has not.
+    """
+
+    done: int
+    total: int | None
+    failed: int
+    seconds: float
+    graded: int = 0
+    tokens: int = 0
+    cost_usd: float | None = None
+    waiting_seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Gradings a second, in this run."""
+        return self.graded / self.seconds if self.seconds else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the run ends, at this rate; None when unknown."""
+        if self.total is None or not self.rate:
+            return None
+        return (self.total - self.done) / self.rate
+
+    def details(self, say: Phrases | None = None) -> str:
+        """Failures, rate, tokens and cost, as far as there are any.
+
+        Args:
+            say: In which language; None is English.
+        """
+        say = say or phrases()
+        parts = [
+            say("progress.failed", count=self.failed),
+            say("progress.rate", rate=say.number(self.rate, 1)),
+        ]
+        if self.tokens:
+            parts.append(say("progress.tokens", thousands=say.number(self.tokens / 1000, 1)))
+        if self.cost_usd is not None:
+            parts.append(f"${say.number(self.cost_usd, 4)}")
+        if self.waiting_seconds >= 1:
+            parts.append(say("progress.waiting", seconds=f"{self.waiting_seconds:.0f}"))
+        return ", ".join(parts)
+
+    def line(self, say: Phrases | None = None) -> str:
+        """Say it in one plain line; `say` as for `details`."""
+        say = say or phrases()
+        left = self.seconds_left
+        return say(
+            "progress.line",
+            done=self.done,
+            total="" if self.total is None else say("progress.total", total=self.total),
+            details=self.details(say),
+            left=say("progress.left", seconds=f"{left:.0f}") if left else "",
+        )
+
+    def __str__(self) -> str:
+        """One plain line."""
+        return self.line()
+
+
+Report = Callable[[Progress], None]
+
+
+def silent(progress: Progress) -> None:
+    """Show nothing."""
+
+
+@contextmanager
+def reporting(
+    progress: Report | bool | None, stream: TextIO | None = None, *, language: str = "en"
+) -> Iterator[Report]:
+    """Choose how progress is shown.
+
+    Args:
+        progress: A function of one's own; True shows it, False does not; None: on a terminal and
+            in a notebook.
+        stream: Where to show it; None takes standard error.
+        language: Of the reader: "en" or "ru".
+    """
+    notebook = stream is None and in_notebook()
+    stream = sys.stderr if stream is None else stream
+    if callable(progress):
+        yield progress
+    elif notebook and progress is not False:
+        line = NotebookLine()
+        try:
+            yield line
+        finally:
+            line.close()
+    elif progress is False or (progress is None and not stream.isatty()):
+        yield silent
+    elif stream.isatty():
+        with _bar(stream, phrases(language)) as report:
+            yield report
+    else:
+        yield _Lines(stream, phrases(language))
+
+
+class _Lines:
+    def __init__(self, stream: TextIO, say: Phrases) -> None:
+        self._stream = stream
+        self._say = say
+        self._shown_at = time.monotonic()
+        self._waited = False
+
+    def __call__(self, progress: Progress) -> None:
+        finished = progress.done == progress.total
+        begins_to_wait = progress.waiting_seconds >= 1 and not self._waited
+        self._waited = progress.waiting_seconds >= 1
+        if (
+            finished
+            or begins_to_wait
+            or time.monotonic() - self._shown_at >= _SECONDS_BETWEEN_LINES
+        ):
+            self._shown_at = time.monotonic()
+            self._stream.write(f"{progress.line(self._say)}\n")
+            self._stream.flush()
+
+
+@contextmanager
+def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
+    from rich.console import Console  # noqa: PLC0415 - 0.1 s, and only on a terminal
+    from rich.progress import (  # noqa: PLC0415 - as above
+        BarColumn,
+        MofNCompleteColumn,
+        RenderableColumn,
+        SpinnerColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar  # noqa: PLC0415 - as above
+    from rich.table import Column  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    details = Text(no_wrap=True, overflow="ellipsis")
+    # A narrow terminal cuts the bar and the details, never how far the run is or when it ends.
+    whole = Column(no_wrap=True)
+    columns = (
+        SpinnerColumn(table_column=whole),
+        MofNCompleteColumn(table_column=whole),
+        TimeRemainingColumn(table_column=whole),
+        BarColumn(bar_width=20),
+        RenderableColumn(details),
+    )
+    with Bar(*columns, console=Console(file=stream), transient=True) as bar:
+        task: TaskID = bar.add_task("", total=None)
+
+        def report(progress: Progress) -> None:
+            details.plain = progress.details(say)
+            bar.update(task, completed=progress.done, total=progress.total)
+
+        yield report

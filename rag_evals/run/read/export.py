@@ -1,0 +1,388 @@
+"""How does a run become a table? Flat rows, frames of other libraries, and files."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, Literal, get_args
+
+from rag_evals.core import Finding, Phrases, phrases, private_file
+from rag_evals.dataset import required_module
+from rag_evals.errors import ConfigurationError
+from rag_evals.run.record.outcome import findings_in
+from rag_evals.run.record.reading import Record
+from rag_evals.run.record.samples import StoredSample
+from rag_evals.stats import DEFAULT_BANDS, Band
+
+Shape = Literal["wide", "long"]
+"""One row a sample, or one row a finding."""
+
+# Field of a stored sample, and what it is called.
+_FIELDS = {
+    "question": "question",
+    "answer": "answer",
+    "chunks": "context",
+    "reference": "reference",
+    "language": "language",
+}
+_PARTS = ("score", "percent", "band", "outcome", "why", "unsupported", "reasons")
+_NOTHING = Finding("", None, "")
+
+
+def rows_of_run(
+    records: Sequence[Record],
+    samples: Mapping[str, StoredSample],
+    graders: Sequence[str],
+    judge: str | None,
+    shape: Shape = "wide",
+    *,
+    language: str = "en",
+) -> Iterator[dict[str, Any]]:
+    """Write a run as flat rows; all have the same columns, in the same order.
+
+    A wide row has `id`, the data's own columns, and for each grader, here called G: `G` (the score,
+    0 to 1), `G_percent`, `G_band`, `G_outcome`, `G_why` (why there is no score), `G_unsupported`
+    (what counts against the score, a line each) and `G_reasons` (why, a line each); then `judge`.
+
+    A long row has `id`, `grader`, `score`, `outcome`, `why` and one finding: `about`, `text`,
+    `verdict`, `label`, `reasoning`, `chunk_ids`, `quotes`, `support`, `decided_by`; a grading
+    without findings has one row with none.
+
+    Args:
+        records: Of the run, in the order of the data.
+        samples: What was graded, by id; a row without one has no columns of the data.
+        graders: Names, in order.
+        judge: Who graded; None where it is not known.
+        shape: Which of the two.
+        language: Of names, labels and reasons, "en" or "ru"; the data's own columns stay.
+
+    Raises:
+        ConfigurationError: Another shape, or another language.
+    """
+    say = phrases(language)
+    if shape not in get_args(Shape):
+        raise ConfigurationError(f"shape is {shape!r}; expected 'wide' or 'long'")
+    if shape == "long":
+        return _long(records, say)
+    return _wide(records, samples, graders, judge, say)
+
+
+def band_label(score: float, bands: Sequence[Band], language: str) -> str:
+    """Return the label of the band that a score is in."""
+    return next(band.label(language) for band in bands if score >= band.lower - 1e-9)
+
+
+def why_unscored(record: Record, say: Phrases) -> str | None:
+    """Say why an outcome has no score: the reason, or the error, in English; None: it has one."""
+    if record["score"] is not None:
+        return None
+    error: Mapping[str, Any] = record.get("error") or {}
+    said = f"{error.get('type')}: {error.get('message')}" if error else None
+    reason = record.get("reason")
+    return say.named("reasons", reason) if reason else said
+
+
+def _wide(
+    records: Sequence[Record],
+    samples: Mapping[str, StoredSample],
+    graders: Sequence[str],
+    judge: str | None,
+    say: Phrases,
+) -> Iterator[dict[str, Any]]:
+    of_sample: dict[str, dict[str, Record]] = {}
+    for record in records:
+        of_sample.setdefault(record["sample_id"], {})[record["grader"]] = record
+    names = [_names_of(grader, say) for grader in graders]
+    row_id, judged = say("export.id"), say("export.judge")
+    own = _own_columns(samples.values(), {row_id, judged, *chain(*names)}, say)
+    for sample_id, graded in of_sample.items():
+        row = {row_id: sample_id, **_of_sample(samples.get(sample_id), own)}
+        for grader, called in zip(graders, names, strict=True):
+            row |= zip(called, _of_grading(graded.get(grader), say), strict=True)
+        yield row | {judged: judge}
+
+
+def _own_columns(samples: Collection[StoredSample], ours: Set[str], say: Phrases) -> dict[str, str]:
+    """Return the columns that any row has, and the field of a sample that each one is, or ''."""
+    columns: dict[str, str] = {}
+    for sample in samples:
+        for field, name in _FIELDS.items():
+            if getattr(sample, field):
+                columns.setdefault(name, field)
+    fields = {say(f"export.{name}"): columns[name] for name in _FIELDS.values() if name in columns}
+    # A column of the data that is called like one of ours keeps its name with a mark behind.
+    others = dict.fromkeys(column for sample in samples for column in sample.columns)
+    return fields | {(f"{one}_" if one in {*ours, *fields} else one): "" for one in others}
+
+
+def _of_sample(sample: StoredSample | None, own: Mapping[str, str]) -> dict[str, Any]:
+    if sample is None:
+        return dict.fromkeys(own)
+    values: dict[str, Any] = {}
+    for column, field in own.items():
+        value = getattr(sample, field) if field else sample.columns.get(column)
+        if not field and value is None:
+            value = sample.columns.get(column.removesuffix("_"))
+        values[column] = list(value) if isinstance(value, tuple) else value
+    return values
+
+
+def _names_of(grader: str, say: Phrases) -> list[str]:
+    title = say.named("graders", grader)
+    return [say(f"export.{part}_of", grader=title) for part in _PARTS]
+
+
+def _of_grading(record: Record | None, say: Phrases) -> list[Any]:
+    """Return the values of `_PARTS`."""
+    if record is None:
+        return [None, None, None, None, None, "", ""]
+    score = record["score"]
+    against = [finding for finding in findings_in(record) if finding.counts_against]
+    return [
+        score,
+        None if score is None else round(100 * score, 2),
+        None if score is None else band_label(score, DEFAULT_BANDS, say.language),
+        say.named("outcomes", record["status"]),
+        why_unscored(record, say),
+        "\n".join(say.text(finding.text) for finding in against),
+        "\n".join(finding.reasoning or "" for finding in against),
+    ]
+
+
+def _long(records: Sequence[Record], say: Phrases) -> Iterator[dict[str, Any]]:
+    for record in records:
+        for finding in findings_in(record) or (_NOTHING,):
+            about = None if finding is _NOTHING else finding.about
+            row = {
+                "id": record["sample_id"],
+                "grader": say.named("graders", record["grader"]),
+                "score": record["score"],
+                "outcome": say.named("outcomes", record["status"]),
+                "why": why_unscored(record, say),
+                "about": about and say.named("abouts", about),
+                "text": say.text(finding.text),
+                "verdict": finding.verdict,
+                "label": say.label(finding.label),
+                "reasoning": finding.reasoning,
+                "chunk_ids": list(finding.chunk_ids),
+                "quotes": [quote.text for quote in finding.quotes],
+                "support": finding.support,
+                "decided_by": finding.decided_by,
+            }
+            yield {say(f"export.{name}"): value for name, value in row.items()}
+
+
+Library = Literal["pandas", "polars", "pyarrow"]
+"""Which frame."""
+
+_EXTRAS = {"pandas": "pandas", "polars": "polars", "pyarrow": "data"}
+_TEXTS = "list of texts"
+
+
+def frame_of(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
+    """Make a frame of flat rows.
+
+    A column whose values are of several kinds, or are objects, is a column of text, its values
+    written as JSON.
+
+    Args:
+        rows: All with the same columns.
+        library: Which frame.
+
+    Raises:
+        ConfigurationError: The library is not installed.
+    """
+    columns = columns_of(rows)
+    module = required_module(library, _EXTRAS[library], f"make a {library} table")
+    if library == "pyarrow":
+        arrays = {name: module.array(values, type=None) for name, values in columns.items()}
+        return module.table(_typed(arrays, module))
+    return module.DataFrame(columns)
+
+
+def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Turn rows into columns that each hold one kind of value."""
+    columns: dict[str, list[Any]] = {}
+    for row in rows:
+        for name, value in row.items():
+            columns.setdefault(name, []).append(value)
+    return {name: _of_one_kind(values) for name, values in columns.items()}
+
+
+def json_text(value: Any) -> str:
+    """Write a value as JSON; what JSON does not have as text."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _of_one_kind(values: list[Any]) -> list[Any]:
+    kinds = {_kind(value) for value in values if value is not None}
+    if kinds <= {"number", "whole"} or (len(kinds) <= 1 and kinds <= {"text", "yes", _TEXTS}):
+        return values
+    return [
+        value if value is None or isinstance(value, str) else json_text(value) for value in values
+    ]
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes"
+    if isinstance(value, int):
+        # Arrow's whole numbers have 64 bits.
+        return "whole" if -(2**63) <= value < 2**63 else "object"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    whole_list = isinstance(value, list) and all(isinstance(one, str | int) for one in value)
+    return _TEXTS if whole_list else "object"
+
+
+def _typed(arrays: Mapping[str, Any], arrow: Any) -> dict[str, Any]:
+    """Give a column without any value the type of text, which every file format has."""
+    return {
+        name: array.cast(arrow.string()) if arrow.types.is_null(array.type) else array
+        for name, array in arrays.items()
+    }
+
+
+Rows = Iterable[Mapping[str, Any]]
+
+# A spreadsheet would take these for a formula (OWASP, CSV injection), full-width signs too.
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
+_MOST_EXCEL_CHARS = 32_767
+_NOT_IN_EXCEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How numbers and cells are written in a CSV file.
+
+    Attributes:
+        decimal: Sign before the fraction: `"."`, or `","` as in Russian and German Excel.
+        delimiter: Sign between cells; None: `","`, or `";"` where the decimal sign is a comma.
+    """
+
+    decimal: str = "."
+    delimiter: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the signs.
+
+        Raises:
+            ConfigurationError: Not one sign each, or the same for both.
+        """
+        if self.decimal not in (".", ","):
+            raise ConfigurationError(f"decimal is {self.decimal!r}; expected '.' or ','")
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise ConfigurationError(f"delimiter is {self.delimiter!r}; expected one sign")
+        if self.between == self.decimal:
+            raise ConfigurationError(
+                f"decimal and delimiter are both {self.decimal!r}; a cell could not be told apart"
+            )
+
+    @property
+    def between(self) -> str:
+        """The sign between cells."""
+        return self.delimiter or (";" if self.decimal == "," else ",")
+
+
+def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
+    """Write flat rows as a file of the kind that its name ends with.
+
+    Args:
+        rows: All with the same columns.
+        path: Ends with one of `FORMATS`.
+        layout: How a CSV file is written.
+
+    Raises:
+        ConfigurationError: Another end of the name, a library that is not installed,
+            or a place that cannot be written to.
+    """
+    write = FORMATS.get(path.suffix.lower())
+    if write is None:
+        raise ConfigurationError(
+            f"{path.name!r} is not a kind of file that can be written; expected "
+            f"{', '.join(FORMATS)}"
+        )
+    with private_file(path) as file:
+        write(rows, file, layout or Layout())
+    return path
+
+
+def safe_cell(value: object) -> object:
+    """Return a cell's value so that no spreadsheet takes it for a formula."""
+    if isinstance(value, str) and _FORMULA.match(value):
+        return "'" + value
+    return value
+
+
+def _write_csv(rows: Rows, file: IO[bytes], layout: Layout) -> None:
+    # The mark is what makes Excel read UTF-8.
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    writer = csv.writer(text, delimiter=layout.between, lineterminator="\r\n")
+    for number, row in enumerate(rows):
+        if number == 0:
+            writer.writerow(safe_cell(name) for name in row)
+        writer.writerow(_csv_cell(value, layout) for value in row.values())
+    text.detach()
+
+
+def _csv_cell(value: object, layout: Layout) -> object:
+    if isinstance(value, float) and layout.decimal == ",":
+        return repr(value).replace(".", ",")
+    if isinstance(value, list | dict):
+        return safe_cell(json_text(value))
+    return safe_cell(value)
+
+
+def _write_jsonl(rows: Rows, file: IO[bytes], _: Layout) -> None:
+    for row in rows:
+        file.write(json_text(row).encode("utf-8", "replace") + b"\n")
+
+
+def _write_parquet(rows: Rows, file: IO[bytes], _: Layout) -> None:
+    parquet = required_module("pyarrow.parquet", "data", "write this file")
+    parquet.write_table(frame_of(rows, "pyarrow"), file)
+
+
+def _write_excel(rows: Rows, file: IO[bytes], _: Layout) -> None:
+    excel = required_module("openpyxl", "excel", "write this file")
+    cells = required_module("openpyxl.cell", "excel", "write this file")
+    book = excel.Workbook(write_only=True)
+    sheet = book.create_sheet("scores")
+    sheet.freeze_panes = "B2"
+
+    def cell(value: object) -> Any:
+        value = json_text(value) if isinstance(value, list | dict) else value
+        if not isinstance(value, str):
+            return value
+        made = cells.WriteOnlyCell(sheet, value=_NOT_IN_EXCEL.sub("\ufffd", _fitting(value)))
+        made.data_type = "s"  # text that begins like a formula stays text
+        return made
+
+    for number, row in enumerate(rows):
+        if number == 0:
+            sheet.append([cell(name) for name in row])
+        sheet.append([cell(value) for value in row.values()])
+    book.save(file)
+
+
+def _fitting(text: str) -> str:
+    """Cut what no Excel cell holds, and say so in the cell."""
+    if len(text) <= _MOST_EXCEL_CHARS:
+        return text
+    end = f"… [cut: {len(text)} characters]"
+    return text[: _MOST_EXCEL_CHARS - len(end)] + end
+
+
+FORMATS: Mapping[str, Callable[[Rows, IO[bytes], Layout], None]] = {
+    ".parquet": _write_parquet,
+    ".csv": _write_csv,
+    ".xlsx": _write_excel,
+    ".jsonl": _write_jsonl,
+}
+"""How a file is written, by the end of its name."""

@@ -1,0 +1,247 @@
+"""How do parts of a run, graded in several places, become one run? By copying their outcomes."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_json
+
+from rag_evals.dataset import read_rows
+from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.run.read.run import Run, load_run
+from rag_evals.run.record.index import RESULTS
+from rag_evals.run.record.lines import read_lines
+from rag_evals.run.record.outcome import Outcome, record_of_row, short_fingerprint
+from rag_evals.run.record.reading import Record
+from rag_evals.run.record.samples import SAMPLES
+from rag_evals.run.record.store import (
+    FORMAT,
+    MANIFEST,
+    RunStore,
+    checked_record,
+    read_manifest,
+    read_records,
+    require_empty,
+)
+
+# What must be the same in all parts, or their scores mean different things.
+_COMMON = ("judge", "address", "models", "settings")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A run folder, or a file of outcome rows.
+
+    Attributes:
+        path: Where it is.
+        identity: Of its manifest; of a file, the graders with their short fingerprints.
+        is_finished: False for a run that was not graded to its end.
+        records: Reads its outcomes.
+    """
+
+    path: Path
+    identity: Mapping[str, Any]
+    is_finished: bool
+    records: Callable[[], Iterable[Record]]
+
+
+def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
+    """Make one run of parts of it: run folders, or files of outcome rows such as Parquet.
+
+    Args:
+        parts: Run folders, and files, or folders of files, whose rows have the columns of
+            `Outcome.to_row`; they stand in this order in the run.
+        out: Folder to write; it must hold no run.
+
+    Returns:
+        The run, as `load_run` reads it. Of several outcomes of a row and a grader the last counts.
+
+    Raises:
+        ConfigurationError: There are no parts, `out` holds a run, or the parts were graded by
+            different graders or judges, which are named, or not all rows of one were graded.
+        DataError: A part cannot be read, or two parts have different rows of one id.
+    """
+    named = _checked_paths(parts, out)
+    every = [_opened(file) for part in named for file in _files_of(part)]
+    # Engines write a file for each of their blocks, also where one has no rows.
+    opened = [part for part in every if part.identity["graders"]]
+    if not opened:
+        raise DataError(f"{str(every[0].path)!r} has no rows")
+    for part in opened[1:]:
+        _require_alike(opened[0], part)
+    folder = Path(out)
+    require_empty(folder, "name a new folder for the run")
+    _require_outside(folder, named)
+    with RunStore(folder, _manifest(opened)) as store:
+        for record in _renumbered(opened):
+            store.append(Outcome.from_record(record), to_json(record) + b"\n")
+            if store.is_due:
+                store.commit()
+        for part in opened:
+            for line in read_lines(part.path / SAMPLES, bytes) if part.path.is_dir() else ():
+                store.append_sample(line)
+        if all(part.is_finished for part in opened):
+            store.finish()
+    return load_run(folder)
+
+
+def _checked_paths(parts: Sequence[str | Path], out: str | Path) -> list[Path]:
+    """Check what was given in place of paths.
+
+    Raises:
+        ConfigurationError: It names what is none.
+    """
+    if isinstance(parts, str | os.PathLike):
+        one = os.fspath(parts)
+        raise ConfigurationError(f"parts is one path, {one!r}; expected a list, as in [{one!r}]")
+    for path in (*parts, out):
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            raise ConfigurationError(f"{path!r} is no path of a run folder or a file")
+    if not parts:
+        raise ConfigurationError("no parts to merge; name at least one run folder or file")
+    return [Path(part) for part in parts]
+
+
+def _require_outside(folder: Path, parts: Iterable[Path]) -> None:
+    """Refuse a run inside a part of it: whoever reads the part would find two.
+
+    Raises:
+        ConfigurationError: It names the part.
+    """
+    for part in parts:
+        if part.resolve() in folder.resolve().parents:
+            raise ConfigurationError(
+                f"{str(folder)!r} is inside the part {str(part)!r}; name a new folder beside it"
+            )
+
+
+def _files_of(part: Path) -> list[Path]:
+    """Return the files in a folder that other engines write; a run folder is taken as it is.
+
+    Raises:
+        DataError: Runs are in the folder, or a run without its manifest.
+    """
+    if not part.is_dir() or (part / MANIFEST).exists():
+        return [part]
+    if runs := sorted(str(found.parent) for found in part.rglob(MANIFEST)):
+        raise DataError(f"{str(part)!r} holds run folders; name each: {', '.join(runs)}")
+    if (part / RESULTS).exists():
+        raise DataError(f"{str(part)!r} is a run folder without its {MANIFEST}")
+    # Spark and Ray write marks beside their files, such as _SUCCESS.
+    return sorted(file for file in part.rglob("*.*") if file.name[0] not in "._") or [part]
+
+
+def _opened(path: Path) -> _Part:
+    if path.is_dir():
+        manifest = read_manifest(path)
+        _require_all_rows(path, manifest)
+        # Runs of the first format do not say whether they came to their end.
+        is_finished = manifest["format"] == 1 or manifest.get("finished") is not None
+        return _Part(path, manifest["identity"], is_finished, lambda: read_records(path))
+
+    def records() -> Iterator[Record]:
+        for place, row in read_rows(path, wanted=repeat(1)):
+            where = f"{str(path)!r}, {place}"
+            yield checked_record(to_json(record_of_row(row, where)), where)
+
+    graders: dict[str, str] = {}
+    for record in records():
+        found = record.get("grader_fingerprint", "")
+        if graders.setdefault(record["grader"], found) != found:
+            raise DataError(
+                f"{str(path)!r} has outcomes of two graders named {record['grader']!r}: its prompt "
+                "or a setting changed between them"
+            )
+    return _Part(path, {"graders": graders}, True, records)
+
+
+def _require_all_rows(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a run of drawn rows: what it says of the others would be lost, and its mean be wrong.
+
+    Raises:
+        ConfigurationError: It names how the rows were drawn.
+    """
+    sampled = manifest["identity"].get("sample")
+    if drawn := sampled or manifest.get("stopped"):
+        how = "a random sample" if sampled else "in random order, and stopped early"
+        raise ConfigurationError(
+            f"{str(path)!r} graded {drawn['rows']} of {drawn['of']} rows, {how}; merge runs in "
+            "which every row was graded"
+        )
+
+
+def _require_alike(first: _Part, other: _Part) -> None:
+    """Refuse parts that were graded in different ways.
+
+    Raises:
+        ConfigurationError: It names what differs, and in which parts.
+    """
+    ours, theirs = _graders(first), _graders(other)
+    between = f"{str(first.path)!r} and {str(other.path)!r}"
+    if set(ours) != set(theirs):
+        raise ConfigurationError(
+            f"{between} have different graders: {', '.join(sorted(ours))}, and "
+            f"{', '.join(sorted(theirs))}; merge parts of one run"
+        )
+    changed = sorted(name for name in ours if ours[name] != theirs[name])
+    if changed:
+        raise ConfigurationError(
+            f"{between} were graded by different graders: the prompt or a setting of "
+            f"{', '.join(changed)} is not the same"
+        )
+    for name in _COMMON:
+        if name in first.identity and name in other.identity:
+            before, now = first.identity[name], other.identity[name]
+            if before != now:
+                raise ConfigurationError(
+                    f"{between} differ in {name}: {before!r} and {now!r}; merge parts of one run"
+                )
+
+
+def _graders(part: _Part) -> dict[str, str]:
+    graders = part.identity["graders"]
+    return {name: short_fingerprint(fingerprint) for name, fingerprint in graders.items()}
+
+
+def _manifest(parts: Sequence[_Part]) -> dict[str, Any]:
+    """Describe the whole: what all parts have in common, and which they were."""
+    full = next((part for part in parts if "judge" in part.identity), parts[0])
+    identity = {**full.identity, "data": "rows", "file": None, "limit": None}
+    return {
+        "format": FORMAT,
+        "rag_evals": version("rag-evals"),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": None,
+        "rows": None,
+        "columns": {},
+        "presets": [],
+        "identity": identity,
+        "merged": [str(part.path) for part in parts],
+    }
+
+
+def _renumbered(parts: Sequence[_Part]) -> Iterator[Record]:
+    """Yield the outcomes of all parts; rows of a later part stand behind those of an earlier."""
+    begin = 0
+    # Hashes: the texts of a million rows would fill the memory.
+    before: dict[int, int] = {}
+    for part in parts:
+        after, here = begin, {}
+        for record in part.records():
+            key, row = hash(record["sample_id"]), hash(record.get("sample_fingerprint", ""))
+            if before.get(key, row) != row:
+                raise DataError(
+                    f"{str(part.path)!r} has another row {record['sample_id']!r} than a part "
+                    "before it; give each row an id of its own"
+                )
+            here[key] = row
+            place = begin + record["index"]
+            after = max(after, place + 1)
+            yield {**record, "index": place}
+        before |= here
+        begin = after

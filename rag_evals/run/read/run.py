@@ -1,0 +1,580 @@
+"""What did a run find? Fresh from `evaluate` or read from its folder, it answers the same."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import index
+from pathlib import Path
+from typing import Any, Self, TypeVar, cast, overload
+
+from pydantic import BaseModel
+
+from rag_evals.core import Phrases
+from rag_evals.errors import ConfigurationError, DataError, NotInRunError
+from rag_evals.grading import Grader
+from rag_evals.run.plan.gate import DEFAULT_MIN_SCORED, GateDecision, decide_gate
+from rag_evals.run.plan.options import DEFAULT_ERROR
+from rag_evals.run.plan.sampled import choose_designs, free_folder
+from rag_evals.run.read.export import Layout, Shape, frame_of, rows_of_run, write_run
+from rag_evals.run.read.plots import plot_records
+from rag_evals.run.record.collector import collector_paused
+from rag_evals.run.record.outcome import Outcome, read_outcome, type_name
+from rag_evals.run.record.reading import FolderRecords, MemoryRecords, Record, RunRecords
+from rag_evals.run.record.samples import StoredSample, column_value
+from rag_evals.run.record.store import read_manifest
+from rag_evals.run.record.summary import (
+    MOST_ROWS_SHOWN,
+    Design,
+    GraderSummary,
+    Stages,
+    Summary,
+    lowest_html,
+    summary_html,
+)
+from rag_evals.stats import Interval
+
+
+class ScoreNumbers(ABC):
+    """The usual numbers of the scores of one grader."""
+
+    @abstractmethod
+    def _numbers(self) -> GraderSummary:
+        """Count the outcomes that are meant."""
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores of the rows that have one, 0 to 1."""
+        return list(self._numbers().scores)
+
+    @property
+    def n(self) -> int:
+        """How many rows have a score."""
+        return self._numbers().scored
+
+    def mean(self) -> float | None:
+        """Return the mean score; None without a score."""
+        return self._numbers().mean()
+
+    def median(self) -> float | None:
+        """Return the median score; None without a score."""
+        return self._numbers().spread()["median"]
+
+    def std(self) -> float | None:
+        """Return the standard deviation of the scores (n - 1); None for fewer than two."""
+        return self._numbers().spread()["std"]
+
+    def min(self) -> float | None:
+        """Return the lowest score; None without a score."""
+        return self._numbers().spread()["min"]
+
+    def max(self) -> float | None:
+        """Return the highest score; None without a score."""
+        return self._numbers().spread()["max"]
+
+    def interval(self, confidence: float = 0.95) -> Interval | None:
+        """Return the mean and where the mean over all such rows lies; None without a score.
+
+        Args:
+            confidence: Coverage of the interval, as a fraction; rows count as independent.
+        """
+        return self._numbers().interval(confidence)
+
+
+class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
+    """The outcomes of one grader in a run, in the order of the data.
+
+    Attributes:
+        grader: Its name.
+    """
+
+    def __init__(
+        self, grader: str, outcomes: Sequence[Outcome], design: Design | None = None
+    ) -> None:
+        self.grader = grader
+        self._design = design
+        self._outcomes = list(outcomes)
+
+    @overload
+    def __getitem__(self, place: int) -> Outcome: ...
+    @overload
+    def __getitem__(self, place: slice) -> "GraderOutcomes": ...
+    def __getitem__(self, place: int | slice) -> "Outcome | GraderOutcomes":
+        """Return one outcome, or some of them."""
+        if isinstance(place, slice):
+            return GraderOutcomes(self.grader, self._outcomes[place])
+        return self._outcomes[place]
+
+    def __len__(self) -> int:
+        """Count the outcomes, scored or not."""
+        return len(self._outcomes)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """Yield the outcomes."""
+        return iter(self._outcomes)
+
+    def __str__(self) -> str:
+        """One line, as the summary has it."""
+        return self._numbers().line()
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"GraderOutcomes({self})"
+
+    def _numbers(self) -> GraderSummary:
+        summary = GraderSummary(self.grader, design=self._design)
+        for outcome in self._outcomes:
+            summary.add(outcome)
+        return summary
+
+
+R = TypeVar("R", bound=BaseModel)
+
+
+class Run(ScoreNumbers):
+    """What a run found, as `evaluate` returns it and as `load_run` reads it from its folder.
+
+    One that `evaluate` returns reads what its folder keeps when it is first asked for it.
+
+    Attributes:
+        folder: Where it is kept; None for a run that only memory has.
+        graded: Gradings that `evaluate` made now; the rest were there from an earlier run, as all
+            are in one that is read.
+    """
+
+    def __init__(
+        self,
+        records: Iterable[Record] = (),
+        *,
+        folder: Path | None = None,
+        manifest: Mapping[str, Any] | None = None,
+        samples: Mapping[str, StoredSample] | None = None,
+        left_out: int = 0,
+        models: Iterable[type[BaseModel]] = (),
+    ) -> None:
+        self.folder = folder
+        self.graded = 0
+        self._records: RunRecords | None = MemoryRecords(records, samples, manifest, left_out)
+        self._models = {type_name(model): model for model in models}
+        self._outcomes: list[Outcome] | None = None
+        self._samples: Mapping[str, StoredSample] = {}
+        self._summary: Summary | None = None
+        self._free: Run | None = None
+
+    @classmethod
+    def fresh(
+        cls,
+        summary: Summary,
+        folder: Path | None,
+        graded: int,
+        models: Iterable[type[BaseModel]] = (),
+        outcomes: Iterable[Outcome] | None = None,
+        samples: Mapping[str, StoredSample] | None = None,
+    ) -> Self:
+        """Make the run that was just graded.
+
+        Args:
+            summary: What its outcomes come to.
+            folder: Where they are kept, or None.
+            graded: Gradings that were made now.
+            models: Classes of the results.
+            outcomes: All of them, in order, for a run without a folder; None where none are held.
+            samples: What was graded, by id, for a run without a folder.
+        """
+        run = cls(folder=folder, models=models)
+        run.graded = graded
+        run._records = None  # read when it is first asked for
+        run._outcomes = None if outcomes is None else list(outcomes)
+        run._samples = samples or {}
+        run._summary = summary
+        return run
+
+    @classmethod
+    def stored(cls, folder: Path) -> Self:
+        """Open the run in a folder; as `load_run`."""
+        run = cls(folder=folder)
+        run._records = FolderRecords(folder, read_manifest(folder))
+        return run
+
+    @property
+    def _kept(self) -> RunRecords:
+        if self._records is None and self.folder is not None:
+            self._records = FolderRecords(self.folder, read_manifest(self.folder))
+        elif self._records is None:
+            self._records = MemoryRecords.of(self._outcomes or (), self._samples)
+        return self._records
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is read from the folder."""
+        left_out = {"_records": None} if self.folder is not None and self.folder.exists() else {}
+        return self.__dict__ | left_out
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What `manifest.json` holds; empty for a run that only memory has."""
+        return self._kept.manifest
+
+    @property
+    def graders(self) -> list[str]:
+        """Names of the graders, in the order of the manifest."""
+        return self._kept.graders
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The last line of each (sample, grader), in the order of the data."""
+        return self._kept.records()
+
+    @property
+    def samples(self) -> Mapping[str, StoredSample]:
+        """What was graded, by sample id; empty where a run did not keep it."""
+        return self._kept.samples
+
+    @property
+    def left_out(self) -> int:
+        """Rows that were graded and are not counted.
+
+        The data has them no more, or they changed and were not graded again.
+        """
+        return self._kept.left_out
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What makes the run this run: data hash, judge, fingerprints of the graders, settings."""
+        identity: Mapping[str, Any] = self.manifest.get("identity", {})
+        return identity
+
+    @property
+    def judge(self) -> str | None:
+        """Who graded; None where a stored run does not say."""
+        if self._summary is not None:
+            return self._summary.judge
+        judge: str | None = self.identity.get("judge")
+        return judge
+
+    @property
+    def stages(self) -> Stages:
+        """Who decides statements, for each grader, and by which labels; empty where judges do."""
+        return self._unfilled().stages if self._summary is None else self._summary.stages
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The outcomes with their results, in the order of the data, then of the graders.
+
+        Read from a folder, results are what `grade` returned: objects of the same class, which is
+        looked for by its name; where there is none any more, a `StoredResult`.
+        """
+        if self._outcomes is None:
+            with collector_paused():
+                self._outcomes = [self._outcome(record) for record in self.records]
+        return self._outcomes
+
+    def of(self, grader: Grader[R]) -> list[Outcome[R]]:
+        """Return the outcomes of one grader, their results typed as it returns them.
+
+        Args:
+            grader: One that graded here; found by its name.
+        """
+        found = [outcome for outcome in self.outcomes if outcome.grader == grader.name]
+        # The name says which grader it was, and so which result it returned.
+        return cast("list[Outcome[R]]", found)
+
+    def of_grader(self, grader: str) -> Sequence[Record]:
+        """Return the records of one grader, in the order of the data."""
+        return self._kept.records(grader)
+
+    def column(self, name: str) -> dict[str, str | None]:
+        """Return a column of the data as text, by sample id; None where a row lacks it.
+
+        Where this run is of a sample, the column is that of every row.
+
+        Args:
+            name: A column, or a dotted path into one; `language` too.
+
+        Raises:
+            DataError: No row has it, or its values are lists.
+        """
+        source = self.samples if self.free is None else self.free.samples
+        values = {
+            sample_id: column_value(sample, name, self.folder)
+            for sample_id, sample in source.items()
+        }
+        if all(value is None for value in values.values()):
+            names = sorted({key for sample in source.values() for key in sample.columns})
+            raise DataError(f"no column {name!r} in the data; it has {', '.join(names) or 'none'}")
+        return values
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """Yield the outcomes."""
+        return iter(self.outcomes)
+
+    def __len__(self) -> int:
+        """Count the outcomes."""
+        return len(self.records) if self._outcomes is None else len(self._outcomes)
+
+    def __bool__(self) -> bool:
+        """A run without outcomes is a run too."""
+        return True
+
+    @overload
+    def __getitem__(self, name: str) -> GraderOutcomes: ...
+    @overload
+    def __getitem__(self, name: int) -> Outcome: ...
+    @overload
+    def __getitem__(self, name: slice) -> list[Outcome]: ...
+    def __getitem__(self, name: str | int | slice) -> GraderOutcomes | Outcome | list[Outcome]:
+        """Return what a grader found, or, by a sample's id, what all graders found in it.
+
+        A number or a slice counts outcomes, in their order from 0.
+
+        Raises:
+            DataError: Nothing in the run is called so, or two things are.
+        """
+        if isinstance(name, slice):
+            return self.outcomes[name]
+        if isinstance(name, str):
+            return self._named(name)
+        return self._at(name)
+
+    def _named(self, name: str) -> GraderOutcomes:
+        outcomes = self.outcomes
+        of_grader = [outcome for outcome in outcomes if outcome.grader == name]
+        of_sample = [outcome for outcome in outcomes if outcome.sample_id == name]
+        if of_grader and of_sample:
+            raise DataError(f"{name!r} is a grader and a sample id; take .of_grader({name!r})")
+        if not of_grader and not of_sample:
+            raise NotInRunError(
+                f"no grader and no sample {name!r} in the run; graders are "
+                f"{', '.join(self.graders) or 'none'}"
+            )
+        return GraderOutcomes(name, of_grader or of_sample, self.summary().designs.get(name))
+
+    def _at(self, given: Any) -> Outcome:
+        try:
+            place = index(given)  # numpy's numbers are numbers too
+        except TypeError:
+            raise DataError(
+                f"a run is indexed by a place, a grader or a sample id, not by {given!r}"
+            ) from None
+        outcomes, as_id = self.outcomes, str(place)
+        found = outcomes[place] if -len(outcomes) <= place < len(outcomes) else None
+        # Whoever numbers rows from 1 means the id, and would be given the next row.
+        if (found is None or found.sample_id != as_id) and any(
+            outcome.sample_id == as_id for outcome in outcomes
+        ):
+            raise DataError(
+                f"{place} is a place and the id of another row; take run[{as_id!r}] for the row, "
+                f"run.outcomes[{place}] for the place"
+            )
+        if found is None:
+            raise NotInRunError(f"no outcome {place} in the run; it has {len(outcomes)}, from 0 on")
+        return found
+
+    def __repr__(self) -> str:
+        """One line: graders, means and counts, and where it is kept."""
+        means = "; ".join(each.line() for each in self.summary().graders.values())
+        return f"Run({means or 'no outcomes'}; {self.folder or 'in memory'})"
+
+    def __str__(self) -> str:
+        """What the summary says, and where the run is kept."""
+        kept = "" if self.folder is None else f"\nrun folder: {self.folder}"
+        return f"{self.summary()}{kept}"
+
+    def rows(self, shape: Shape = "wide", *, language: str = "en") -> Iterator[dict[str, Any]]:
+        """Yield the run as flat rows, the data's own columns first; `rows_of_run` has the columns.
+
+        Args:
+            shape: `"wide"` is one row a sample, `"long"` one row a finding.
+            language: Of names, labels and reasons, "en" or "ru"; the data's columns stay.
+        """
+        return rows_of_run(
+            self.records, self.samples, self.graders, self.judge, shape, language=language
+        )
+
+    def to_pandas(self, shape: Shape = "wide", *, language: str = "en") -> Any:
+        """Return the run as a `pandas.DataFrame`; arguments as for `rows`.
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+        """
+        return frame_of(self.rows(shape, language=language), "pandas")
+
+    def to_polars(self, shape: Shape = "wide", *, language: str = "en") -> Any:
+        """Return the run as a `polars.DataFrame`; arguments as for `rows`.
+
+        Raises:
+            ConfigurationError: polars is not installed.
+        """
+        return frame_of(self.rows(shape, language=language), "polars")
+
+    def to_arrow(self, shape: Shape = "wide", *, language: str = "en") -> Any:
+        """Return the run as a `pyarrow.Table`; arguments as for `rows`.
+
+        Raises:
+            ConfigurationError: pyarrow is not installed.
+        """
+        return frame_of(self.rows(shape, language=language), "pyarrow")
+
+    def write(
+        self,
+        path: str | Path,
+        shape: Shape = "wide",
+        *,
+        language: str = "en",
+        decimal: str = ".",
+        delimiter: str | None = None,
+    ) -> Path:
+        """Write the run as a file that only its owner can read; no cell is a formula.
+
+        Args:
+            path: Ends with `.parquet`, `.csv`, `.xlsx` or `.jsonl`.
+            shape: As for `rows`.
+            language: As for `rows`.
+            decimal: Of numbers in CSV: `"."` or `","`.
+            delimiter: Between the cells of CSV; None: `","`, or `";"` where decimal is a comma.
+
+        Raises:
+            ConfigurationError: Another kind of file, signs that are none, a library that is not
+                installed, or a place that cannot be written to.
+        """
+        layout = Layout(decimal, delimiter)
+        return write_run(self.rows(shape, language=language), Path(path), layout)
+
+    def plot(self, by: str | None = None, axes: Any = None, *, language: str = "en") -> Any:
+        """Draw the scores of each grader, or the mean of each group, with matplotlib.
+
+        Args:
+            by: Column to group by; None draws how the scores lie.
+            axes: Matplotlib's axes to draw into, and to return; None makes a figure.
+            language: Of the words on the plot: `en` or `ru`.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, or there is nothing to draw.
+        """
+        found = {grader: self.of_grader(grader) for grader in self.graders}
+        groups = None if by is None else self.column(by)
+        return plot_records(found, groups, axes, language=language)
+
+    def summary(self) -> Summary:
+        """Return means, counts, usage and cost."""
+        if self._summary is not None:
+            return self._summary
+        summary = self._unfilled()
+        self._kept.fill(summary)
+        manifest = self.manifest
+        choose_designs(
+            summary, self.of_grader, manifest.get("stopped"), self.free, manifest.get("budget")
+        )
+        return summary
+
+    @property
+    def free(self) -> "Run | None":
+        """The free judge's run of every row, where this one is of a sample; else None."""
+        if self._free is None and self.folder is not None and self.identity.get("sample"):
+            self._free = load_run(free_folder(self.folder))
+        return self._free
+
+    def beside(self, free: "Run") -> "Run":
+        """Note the free judge's run of every row, of which this one graded a sample."""
+        self._free = free
+        return self
+
+    def gate(
+        self,
+        mean: float,
+        *,
+        error: float = DEFAULT_ERROR,
+        min_scored: float = DEFAULT_MIN_SCORED,
+        count: Mapping[str, float] | None = None,
+        cluster: str | None = None,
+    ) -> GateDecision:
+        """Say whether the mean of every grader is shown to reach a gate, however often one asks.
+
+        Args:
+            mean: The mean score that is asked for, 0 to 1.
+            error: Chance of a wrong answer, above 0 and up to 0.5.
+            min_scored: Least share of the rows that must have a score, 0 to 1.
+            count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`.
+            cluster: Column that rows from one document or conversation share.
+
+        Raises:
+            ConfigurationError: A number is out of its range, or there is no such reason.
+            DataError: The column is not in the data.
+        """
+        summary = self.summary()
+        decided = decide_gate(
+            {name: self.of_grader(name) for name in summary.graders},
+            mean,
+            error=error,
+            min_scored=min_scored,
+            count=count,
+            clusters=None if cluster is None else self.column(cluster),
+            designs=summary.designs,
+        )
+        return replace(decided, pending=summary.pending)
+
+    def notes(self, *, say: Phrases | None = None) -> list[str]:
+        """Say in lines what a reader must know beside the numbers, in the language of `say`."""
+        chosen = self.manifest.get("stopped") or self.free
+        return (self.summary() if chosen else self._unfilled()).notes(say=say)
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores of the rows that have one, 0 to 1, in the order of the data."""
+        self._numbers()
+        return [record["score"] for record in self.records if record["score"] is not None]
+
+    def lowest(self, most: int) -> list[Outcome]:
+        """Return the outcomes to look at first: failed ones, low scores, then rows without one.
+
+        Args:
+            most: How many, at most.
+        """
+        return [self._outcome(record) for record in self._kept.lowest(most)]
+
+    def _numbers(self) -> GraderSummary:
+        found = self.summary().graders
+        if len(found) > 1:
+            first = next(iter(found))
+            raise DataError(
+                f"the run has the graders {', '.join(found)}; take one, as in run[{first!r}].mean()"
+            )
+        return next(iter(found.values()), GraderSummary(""))
+
+    def _repr_html_(self) -> str:
+        summary = self.summary()
+        low = sum(sum(score < 1 for score in each.scores) for each in summary.graders.values())
+        shown = self.lowest(MOST_ROWS_SHOWN)
+        return summary_html(summary, self.folder) + lowest_html(shown, low + summary.failed)
+
+    def _outcome(self, record: Record) -> Outcome:
+        return read_outcome(record, self._models, self.folder)
+
+    def _unfilled(self) -> Summary:
+        unfinished = self.manifest.get("format", 1) > 1 and self.manifest.get("finished") is None
+        return Summary(
+            left_out=self.left_out,
+            unfinished=unfinished,
+            pending=self.manifest.get("pending", 0) if unfinished else 0,
+            judge=self.identity.get("judge"),
+            presets=tuple(self.manifest.get("presets", ())),
+            stages=self.manifest.get("stages", {}),
+        )
+
+
+def load_run(run: str | os.PathLike[str] | Run) -> Run:
+    """Read a run folder.
+
+    Args:
+        run: The folder; a run is taken as it is.
+
+    Raises:
+        DataError: The folder holds no run, or a broken one.
+        ConfigurationError: It is neither a folder nor a run.
+    """
+    if isinstance(run, Run):
+        return run
+    if not isinstance(run, str | os.PathLike):
+        raise ConfigurationError(
+            f"run is {run!r}; expected a run folder, or what evaluate returned"
+        )
+    return Run.stored(Path(run))

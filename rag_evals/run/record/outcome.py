@@ -1,0 +1,604 @@
+"""What came of grading one row with one grader? A record, its result, and its flat row."""
+
+import ast
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Generic, Literal
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
+from pydantic_core import from_json, to_json
+from typing_extensions import TypeVar
+
+from rag_evals.core import (
+    Finding,
+    Phrases,
+    Result,
+    Tallies,
+    Usage,
+    findings_of,
+    phrases,
+    read_findings,
+)
+from rag_evals.dataset import NumberedSample, required_module
+from rag_evals.errors import DataError, NotScorableError, NotScorableReason
+from rag_evals.run.record.lines import fault_of
+from rag_evals.text import shortened
+
+
+class StoredResult(Result):
+    """A result whose class no longer exists: its stored fields, score and findings."""
+
+    model_config = ConfigDict(extra="allow")
+
+    _score: float = PrivateAttr(default=0.0)
+    _not_scorable: NotScorableReason | None = PrivateAttr(default=None)
+    _findings: tuple[Finding, ...] = PrivateAttr(default=())
+    _warnings: list[str] = PrivateAttr(default_factory=list)
+    _tallies: dict[str, tuple[int, int]] = PrivateAttr(default_factory=dict)
+    _ranking_score: float | None = PrivateAttr(default=None)
+
+    @classmethod
+    def of(
+        cls,
+        fields: Mapping[str, Any],
+        *,
+        score: float | None,
+        not_scorable: NotScorableReason | None,
+        findings: tuple[Finding, ...],
+        warnings: Iterable[str],
+        tallies: Tallies,
+        ranking_score: float | None,
+    ) -> "StoredResult":
+        """Make one from the parts of a stored outcome."""
+        stored = cls.model_validate(dict(fields))
+        stored._score = 0.0 if score is None else score
+        stored._not_scorable = not_scorable
+        stored._findings = findings
+        stored._warnings = list(warnings)
+        stored._tallies = dict(tallies)
+        stored._ranking_score = ranking_score
+        return stored
+
+    @property
+    def score(self) -> float:
+        """As its outcome has it; 0.0 when it is not scorable."""
+        return self._score
+
+    @property
+    def not_scorable(self) -> NotScorableReason | None:
+        """As its outcome has it."""
+        return self._not_scorable
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """As its outcome has them."""
+        return self._findings
+
+    @property
+    def warnings(self) -> list[str]:
+        """As its outcome has them."""
+        return self._warnings
+
+    @property
+    def tallies(self) -> Tallies:
+        """As its outcome has them."""
+        return self._tallies
+
+    @property
+    def ranking_score(self) -> float | None:
+        """As its outcome has it."""
+        return self._ranking_score
+
+
+def type_name(model: type) -> str:
+    """Name a class for a run folder: its module and its name there."""
+    return f"{model.__module__}:{model.__qualname__}"
+
+
+def read_result(
+    fields: Mapping[str, Any],
+    name: str | None,
+    known: Mapping[str, type[BaseModel]],
+    folder: Path | None,
+) -> BaseModel | None:
+    """Make a stored result an object of its class; None when the class no longer exists.
+
+    Args:
+        fields: The result as it was stored.
+        name: What `type_name` said of its class, or None.
+        known: Classes that need no search, by that name.
+        folder: Folder of the run; nothing in it is imported.
+
+    Raises:
+        ValidationError: The fields are damaged.
+    """
+    model = None if name is None else known.get(name) or _find_class(name, folder)
+    if model is None:
+        return None
+    try:
+        return model.model_validate(fields)
+    except ValidationError:
+        if model.__module__.startswith("rag_evals."):
+            raise  # damage: what our own classes wrote, they can read
+        # A user's class of that name may have other fields by now.
+        return None
+
+
+def _find_class(name: str, folder: Path | None) -> type[BaseModel] | None:
+    module_name, _, qualified = name.partition(":")
+    module = sys.modules.get(module_name)
+    if module is None and _defines(module_name, qualified, folder):
+        try:
+            module = import_module(module_name)
+        except (Exception, SystemExit):  # noqa: BLE001 - whatever a module does when it is imported
+            return None
+    if module is None:
+        return None
+    found: Any = module
+    for part in qualified.split("."):
+        # No `getattr`: a module's own `__getattr__` may run anything.
+        found = vars(found).get(part) if found is module or isinstance(found, type) else None
+    return found if isinstance(found, type) and issubclass(found, BaseModel) else None
+
+
+def _defines(module_name: str, qualified: str, folder: Path | None) -> bool:
+    """Read, without running it, whether a module defines the class; packages are not run either."""
+    spec = _spec(module_name)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return False
+    source = Path(spec.origin).resolve()
+    if folder is not None and source.is_relative_to(folder.resolve()):
+        return False
+    try:
+        body: list[ast.stmt] = ast.parse(source.read_bytes()).body
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return False
+    for part in qualified.split("."):
+        classes = [node for node in body if isinstance(node, ast.ClassDef) and node.name == part]
+        if not classes:
+            return False
+        body = classes[-1].body
+    return True
+
+
+def _spec(module_name: str) -> ModuleSpec | None:
+    """Find a module as Python does, but without importing the packages that it is in."""
+    first, *rest = parts = module_name.split(".")
+    if not all(part.isidentifier() for part in parts):
+        return None
+    try:
+        spec = find_spec(first)
+    except ValueError:  # a loaded module that names no source
+        return None
+    for count in range(len(rest)):
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        name = ".".join(parts[: count + 2])
+        spec = PathFinder.find_spec(name, spec.submodule_search_locations)
+    return spec
+
+
+# What is nested stands in its column as JSON: its form differs from grader to grader.
+_AS_JSON = ("result", "findings", "tallies", "repeats")
+_COUNTS = tuple(Usage.__dataclass_fields__)
+_TEXT, _WHOLE, _NUMBER, _TEXTS = "string", "int64", "float64", "list<string>"
+COLUMNS: Mapping[str, str] = {
+    "index": _WHOLE,
+    "sample_id": _TEXT,
+    "grader": _TEXT,
+    "status": _TEXT,
+    "score": _NUMBER,
+    "ranking_score": _NUMBER,
+    "reason": _TEXT,
+    "result": _TEXT,
+    "result_type": _TEXT,
+    "findings": _TEXT,
+    "error_type": _TEXT,
+    "error_message": _TEXT,
+    "attempts": _WHOLE,
+    "seconds": _NUMBER,
+    **dict.fromkeys(_COUNTS, _WHOLE),
+    "cost_usd": _NUMBER,
+    "warnings": _TEXTS,
+    "tallies": _TEXT,
+    "repeats": _TEXT,
+    "answered_by": _TEXTS,
+    "sample_fingerprint": _TEXT,
+    "grader_fingerprint": _TEXT,
+}
+"""Columns of an outcome's row, and the type that Arrow has for each."""
+
+
+def flat_row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Write an outcome, as its line in `results.jsonl` has it, as one flat row."""
+    error, usage = record["error"] or {}, record["usage"]
+    of_error = {"error_type": error.get("type"), "error_message": error.get("message")}
+    row = {**record, **of_error, **usage}
+    for name in _AS_JSON:
+        row[name] = None if row[name] is None else to_json(row[name]).decode()
+    return {name: row[name] for name in COLUMNS}
+
+
+def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Read what `flat_row` wrote, and another engine has kept; other columns are left out.
+
+    Args:
+        row: Column to value.
+        where: What messages call the place.
+
+    Raises:
+        DataError: It is no outcome.
+    """
+    missing = [name for name in ("sample_id", "grader", "status") if row.get(name) is None]
+    if missing:
+        raise DataError(
+            f"{where}: no {', '.join(missing)}; expected the columns of outcome.to_row(), or a run "
+            "folder; a table of `rag-evals export` cannot be merged, the folder that it is from can"
+        )
+    record = {name: row[name] for name in COLUMNS if row.get(name) is not None}
+    error = {name: record.pop(f"error_{name}", None) for name in ("type", "message")}
+    record["error"] = error if error["type"] is not None else None
+    record["usage"] = {name: record.pop(name) for name in _COUNTS if name in record}
+    for name in _AS_JSON:
+        if isinstance(record.get(name), str):
+            try:
+                record[name] = from_json(record[name])
+            except ValueError as error:
+                raise DataError(f"{where}: {name} is no JSON: {error}") from None
+    return {"score": None, **record}
+
+
+def outcome_schema() -> Any:
+    """Return the Arrow schema of outcome rows, as `Outcome.to_row` writes them.
+
+    Raises:
+        ConfigurationError: pyarrow is not installed.
+    """
+    arrow = required_module("pyarrow", "data", "make an Arrow schema")
+    types = {
+        _TEXT: arrow.string(),
+        _WHOLE: arrow.int64(),
+        _NUMBER: arrow.float64(),
+        _TEXTS: arrow.list_(arrow.string()),
+    }
+    return arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
+
+
+# The default lets `Outcome` stand alone: its result is then some model.
+R_co = TypeVar("R_co", bound=BaseModel, default=BaseModel, covariant=True)
+
+Status = Literal["scored", "not_scorable", "failed"]
+
+_NO_SCORE = "no score"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRecord:
+    """What went wrong with one grading.
+
+    Attributes:
+        type: Name of the error's class, such as `JudgeOutputError`.
+        message: What it says.
+    """
+
+    type: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[R_co]):
+    """The end of one grading: one sample, one grader.
+
+    Attributes:
+        index: The sample's place in the data, from 0.
+        sample_id: The row's own id, else a hash of its content.
+        grader: Name of the grader.
+        status: Which of the three ends it was.
+        score: 0 to 1 when scored, else None; never NaN.
+        ranking_score: 0 to 1 where the result ranks rows more finely than its score; else None.
+        reason: Why it is not scorable, else None.
+        result: What the grader returned; None when it failed before.
+        result_type: Name of the result's class, by which it is found again.
+        findings: What the result found, one by one; pages and tables read only these.
+        error: What failed, else None.
+        attempts: Replies that were asked for; 0 when no judge was needed.
+        seconds: How long the grading took.
+        usage: Tokens and calls.
+        cost_usd: List price of the usage in US dollars; None when the model's price is not known.
+        warnings: Oddities in the result, in words.
+        tallies: Parts of wholes that the result counts beside the score, by name.
+        repeats: The score of each repeat, None for one without; empty for a row graded once.
+        answered_by: Models that the judge's replies say they are from, with the fingerprint of the
+            provider's system where there is one.
+        sample_fingerprint: Hash of the sample as it was graded; empty for a row that was none.
+        grader_fingerprint: Beginning of the grader's fingerprint.
+    """
+
+    index: int
+    sample_id: str
+    grader: str
+    status: Status
+    score: float | None = None
+    ranking_score: float | None = None
+    reason: NotScorableReason | None = None
+    result: R_co | None = None
+    result_type: str | None = None
+    findings: tuple[Finding, ...] = ()
+    error: ErrorRecord | None = None
+    attempts: int = 0
+    seconds: float = 0.0
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    warnings: tuple[str, ...] = ()
+    tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
+    repeats: tuple[float | None, ...] = ()
+    answered_by: tuple[str, ...] = ()
+    sample_fingerprint: str = ""
+    grader_fingerprint: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What names the grading in a store: sample and grader, and what each of them was."""
+        return self.sample_id, self.grader, self.sample_fingerprint, self.grader_fingerprint
+
+    def words(self, say: Phrases | None = None) -> str:
+        """Say in one line how it ended, such as "scored 0.50" or "not scorable: empty_context"."""
+        say = say or phrases()
+        if self.score is not None:
+            return say("notebook.scored", score=say.number(self.score))
+        error = self.error
+        why = f"{error.type}: {shortened(error.message)}" if error else say.reason(f"{self.reason}")
+        return say("notebook.ended", status=say.named("statuses", self.status), why=why)
+
+    def __repr__(self) -> str:
+        """One line: the row, the grader, and how it ended."""
+        return f"Outcome({shortened(self.sample_id, 60)!r}, {self.grader}: {self.words()})"
+
+    def to_line(self) -> bytes:
+        """Return one line of JSON, with its end."""
+        return to_json(self) + b"\n"
+
+    def to_row(self) -> dict[str, Any]:
+        """Return it as one flat row for a table: texts, numbers and a list of texts.
+
+        `rag_evals.run.outcome_schema()` is its Arrow schema; `merge` makes a run of such rows.
+        """
+        return flat_row(from_json(self.to_line()))
+
+    @classmethod
+    def from_record(
+        cls,
+        record: Mapping[str, Any],
+        known: Mapping[str, type[BaseModel]] | None = None,
+        folder: Path | None = None,
+    ) -> "Outcome":
+        """Read what `to_line` wrote.
+
+        Args:
+            record: The parsed line.
+            known: Classes of results, by the name that `result_type` has; others are looked for.
+                None leaves results and findings out, and imports nothing.
+            folder: Folder of the run.
+        """
+        values = {each.name: record[each.name] for each in fields(cls) if each.name in record}
+        if values.get("error") is not None:
+            values["error"] = ErrorRecord(values["error"]["type"], values["error"]["message"])
+        used = values.get("usage") or {}
+        values["usage"] = Usage(**{e.name: used[e.name] for e in fields(Usage) if e.name in used})
+        values["warnings"] = tuple(values.get("warnings") or ())
+        for name in ("repeats", "answered_by"):
+            values[name] = tuple(values.get(name) or ())
+        tallies = values.get("tallies") or {}
+        values["tallies"] = {name: (part, whole) for name, (part, whole) in tallies.items()}
+        wanted = known is not None and "findings" in record
+        values["findings"] = findings_in(record) if wanted else ()
+        if values.get("result") is not None:
+            values["result"] = None if known is None else _result(values, known, folder)
+        return cls(**values)
+
+
+def read_outcome(
+    record: Mapping[str, Any], known: Mapping[str, type[BaseModel]] | None, folder: Path | None
+) -> Outcome:
+    """Read a stored outcome; arguments as for `Outcome.from_record`.
+
+    Raises:
+        DataError: What is stored is no result of its class.
+    """
+    try:
+        return Outcome.from_record(record, known, folder)
+    except ValidationError as error:
+        where = f"row {record['sample_id']!r}, grader {record['grader']!r}"
+        raise DataError(
+            f"{where}: the result is no {record['result_type']}: {fault_of(error)}"
+        ) from error
+
+
+def short_fingerprint(fingerprint: str) -> str:
+    """Shorten a grader's fingerprint for a line; the manifest has all of it."""
+    return fingerprint[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class GradingIdentity:
+    """Which grading this is; the fields are those of `Outcome`."""
+
+    index: int
+    sample_id: str
+    grader: str
+    sample_fingerprint: str = ""
+    grader_fingerprint: str = ""
+
+    @classmethod
+    def of(cls, row: NumberedSample, grader: str, fingerprint: str) -> "GradingIdentity":
+        """Name the grading of a row.
+
+        Args:
+            row: The row.
+            grader: Name of the grader.
+            fingerprint: Of the grader, as outcomes have it.
+        """
+        return cls(row.position, row.name, grader, row.fingerprint, fingerprint)
+
+
+def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | None:
+    """Return the score of a stored outcome, or what its reason counts as; None for neither.
+
+    Args:
+        record: A line of `results.jsonl`, parsed.
+        count: Numbers for reasons of rows without a score.
+    """
+    score: float | None = record["score"]
+    return score if score is not None else count.get(record.get("reason") or "")
+
+
+def reason_of(record: Mapping[str, Any]) -> str | None:
+    """Say why an outcome has no score: the reason, or the type of the error; None when it has."""
+    if record.get("score") is not None:
+        return None
+    error: Mapping[str, Any] = record.get("error") or {}
+    return record.get("reason") or error.get("type") or _NO_SCORE
+
+
+def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Return what was found in one stored outcome; none where it failed.
+
+    Args:
+        record: A line of `results.jsonl`, parsed.
+
+    Raises:
+        DataError: An earlier version wrote it, without findings, or they cannot be read.
+    """
+    stored = record.get("findings")
+    if stored is None and record.get("result") is None:
+        return ()
+    where = f"row {record.get('sample_id')!r}, grader {record.get('grader')!r}"
+    if stored is None:
+        raise DataError(
+            f"{where}: the run was written by an earlier rag_evals, which kept no findings; "
+            "grade the data again, with --restart"
+        )
+    try:
+        return read_findings(stored)
+    except ValueError as error:
+        raise DataError(f"{where}: the findings cannot be read: {fault_of(error)}") from error
+
+
+def _result(
+    values: Mapping[str, Any], known: Mapping[str, type[BaseModel]], folder: Path | None
+) -> BaseModel:
+    """Return the result of an outcome, as its own class or as a `StoredResult`."""
+    found = read_result(values["result"], values.get("result_type"), known, folder)
+    if found is not None:
+        return found
+    return StoredResult.of(
+        values["result"],
+        score=values.get("score"),
+        not_scorable=values.get("reason"),
+        findings=values["findings"],
+        warnings=values["warnings"],
+        tallies=values["tallies"],
+        ranking_score=values.get("ranking_score"),
+    )
+
+
+def outcome_of(
+    grading: GradingIdentity,
+    ended: BaseModel | Exception,
+    seconds: float,
+    usage: Usage,
+    cost_usd: float | None,
+    answered_by: tuple[str, ...],
+) -> Outcome:
+    """Make the outcome of a grading, however it ended.
+
+    Args:
+        grading: Which grading it is.
+        ended: What the grader returned, or raised.
+        seconds: How long it took.
+        usage: Tokens and calls.
+        cost_usd: As in `Outcome`.
+        answered_by: As in `Outcome`.
+    """
+    if not isinstance(ended, Exception):
+        try:
+            return outcome_from_result(grading, ended, seconds, usage, cost_usd, answered_by)
+        except Exception as error:  # noqa: BLE001 - a result's own properties may raise
+            ended = error
+    made = outcome_from_error(grading, ended, seconds, usage)
+    return replace(made, cost_usd=cost_usd, answered_by=answered_by)
+
+
+def outcome_from_result(
+    grading: GradingIdentity,
+    result: BaseModel,
+    seconds: float,
+    usage: Usage,
+    cost_usd: float | None = None,
+    answered_by: tuple[str, ...] = (),
+) -> Outcome:
+    """Make the outcome of a grading that returned a result; arguments as for `outcome_of`.
+
+    Args:
+        grading: Which grading it is.
+        result: What the grader returned; its `score` counts unless it says `not_scorable`.
+        seconds: How long it took.
+        usage: Tokens and calls.
+        cost_usd: As in `Outcome`.
+        answered_by: As in `Outcome`.
+    """
+    reason: NotScorableReason | None = getattr(result, "not_scorable", None)
+    score = None if reason else float(result.score)  # type: ignore[attr-defined]  # checked before the run
+    return Outcome(
+        grading.index,
+        grading.sample_id,
+        grading.grader,
+        "scored" if reason is None else "not_scorable",
+        score=score,
+        ranking_score=None if reason else getattr(result, "ranking_score", None),
+        reason=reason,
+        result=result,
+        result_type=type_name(type(result)),
+        findings=findings_of(result),
+        attempts=usage.calls,
+        seconds=seconds,
+        usage=usage,
+        cost_usd=cost_usd,
+        answered_by=answered_by,
+        warnings=tuple(getattr(result, "warnings", ())),
+        tallies=dict(getattr(result, "tallies", {})),
+        repeats=tuple(getattr(result, "repeated_scores", ())),
+        sample_fingerprint=grading.sample_fingerprint,
+        grader_fingerprint=grading.grader_fingerprint,
+    )
+
+
+def outcome_from_error(
+    grading: GradingIdentity, error: Exception, seconds: float, usage: Usage
+) -> Outcome:
+    """Make the outcome of a grading that raised; arguments as for `outcome_from_result`."""
+    if isinstance(error, NotScorableError):
+        return replace(_without_score(grading, "not_scorable", seconds), reason=error.reason)
+    return replace(
+        _without_score(grading, "failed", seconds),
+        error=ErrorRecord(type(error).__name__, str(error)),
+        attempts=usage.calls,
+        usage=usage,
+    )
+
+
+def _without_score(grading: GradingIdentity, status: Status, seconds: float) -> Outcome:
+    return Outcome(
+        grading.index,
+        grading.sample_id,
+        grading.grader,
+        status,
+        seconds=seconds,
+        sample_fingerprint=grading.sample_fingerprint,
+        grader_fingerprint=grading.grader_fingerprint,
+    )

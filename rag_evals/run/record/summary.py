@@ -1,0 +1,690 @@
+"""What are the numbers of a run? Means, their row counts, and why other rows have no score."""
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+from typing import Any, Protocol
+
+from rag_evals.core import Phrases, Usage, more_said, notebook_phrases, phrases
+from rag_evals.response_models import DRIFT_NAMES
+from rag_evals.run.record.index import Tally
+from rag_evals.run.record.outcome import Outcome
+from rag_evals.stats import (
+    DEFAULT_BANDS,
+    Band,
+    Interval,
+    count_bands,
+    majority,
+    mean_interval,
+    spread_of,
+    within_variance,
+)
+from rag_evals.text import html_note, html_table
+
+
+def worst_mean(scores: Sequence[float], failed: int) -> float | None:
+    """Return the mean score if each failed row had 0; None where none failed or none has a score.
+
+    Args:
+        scores: Of the rows that have one, 0 to 1.
+        failed: Rows that failed.
+    """
+    return math.fsum(scores) / (len(scores) + failed) if scores and failed else None
+
+
+def counted_words(counts: Mapping[str, int]) -> str:
+    """List what was counted: "3 empty_context, 1 JudgeOutputError".
+
+    By count, then by name: outcomes end in any order, what is shown must not change.
+    """
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{count} {name}" for name, count in ordered)
+
+
+def reason_words(reasons: Mapping[str, int], say: Phrases) -> str:
+    """List why rows have no score in a reader's language; as `counted_words` otherwise."""
+    said: Counter[str] = Counter()
+    for reason, count in reasons.items():
+        said[say.reason(reason)] += count
+    return counted_words(said)
+
+
+class Design(Protocol):
+    """How the rows were chosen, where not all of the data were graded alike."""
+
+    def interval(
+        self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
+    ) -> Interval | None:
+        """Return the mean over all rows of the data, and where it lies; None without a score."""
+
+    def words(self, say: Phrases) -> str:
+        """Say which rows the numbers rest on, in one line."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows were chosen."""
+
+
+@dataclass(slots=True)
+class RepeatNumbers:
+    """The repeats of one grader.
+
+    Attributes:
+        times: How often each row was graded.
+        rows: Rows that have a score.
+        same: Those of them with the same score each time.
+        compared: Those with at least two scores.
+        variances: Sum of the variances within rows, over the compared ones.
+        majorities: Sum of the scores that came most often.
+    """
+
+    times: int = 0
+    rows: int = 0
+    same: int = 0
+    compared: int = 0
+    variances: float = 0.0
+    majorities: float = 0.0
+
+    def add(self, repeats: Sequence[float | None]) -> None:
+        """Count one row; nothing for one that was graded once."""
+        self.times = max(self.times, len(repeats))
+        scores = [score for score in repeats if score is not None]
+        if not scores:
+            return
+        self.rows += 1
+        self.same += len(set(repeats)) == 1
+        self.majorities += majority(scores)
+        within = within_variance(scores)
+        if within is not None:
+            self.compared += 1
+            self.variances += within
+
+    @property
+    def within_row_variance(self) -> float | None:
+        """Mean variance of a row's scores; None where no row has two."""
+        return self.variances / self.compared if self.compared else None
+
+    @property
+    def majority_mean(self) -> float | None:
+        """Mean of the scores that came most often; None where no row has a score."""
+        return self.majorities / self.rows if self.rows else None
+
+    def numbers(self) -> dict[str, float | int | None] | None:
+        """Return them by name, for other programs; None where rows were graded once."""
+        if not self.times:
+            return None
+        return {
+            "times": self.times,
+            "within_row_variance": self.within_row_variance,
+            "majority_mean": self.majority_mean,
+            "rows": self.rows,
+            "same_each_time": self.same,
+        }
+
+    def line(self, say: Phrases) -> str | None:
+        """Say it in one line; None where rows were graded once or have no score."""
+        within, most = self.within_row_variance, self.majority_mean
+        if not self.times or within is None or most is None:
+            return None
+        return say(
+            "summary.repeats",
+            times=self.times,
+            variance=say.number(within, 4),
+            spread=say.number(math.sqrt(within)),
+            majority=say.number(most),
+            majority_percent=say.percent(most),
+            same=self.same,
+            rows=self.rows,
+        )
+
+
+Stages = Mapping[str, Sequence[Mapping[str, Any]]]
+"""For each grader its verifiers in order, as `Plan.stages` describes them."""
+
+
+def stage_lines(stages: Stages, say: Phrases) -> list[str]:
+    """Say of each verifier by which labels it was tuned, and of each cascade what it promises.
+
+    Args:
+        stages: Of a run.
+        say: In which language.
+
+    Returns:
+        Nothing for a verifier that decides alone and was not tuned.
+    """
+    lines = [_line(stage, say) for of_grader in stages.values() for stage in of_grader]
+    return list(dict.fromkeys(line for line in lines if line))
+
+
+def stage_numbers(stages: Stages) -> dict[str, list[dict[str, Any]]]:
+    """Return for each grader what a program reads of its verifiers, in the order they are asked.
+
+    Of each its name, between which supports the next one is asked (`unsure`), and what labels say
+    of it (`tuned`, with the expected and the promised error), as far as there is any.
+    """
+    told = ("name", "unsure", "tuned")
+    return {
+        grader: [{key: stage[key] for key in told if key in stage} for stage in of_grader]
+        for grader, of_grader in stages.items()
+    }
+
+
+def _line(stage: Mapping[str, Any], say: Phrases) -> str | None:
+    tuned = stage["tuned"]
+    if tuned is None:
+        return _untuned(stage["name"], *stage["unsure"], say=say) if "unsure" in stage else None
+    names = ", ".join(tuned["labels_from"])
+    by = say(
+        "stages.calibrated" if tuned["level"] == "statement" else "stages.calibrated_by_rows",
+        name=stage["name"],
+        count=tuned["labels"],
+        of=say("stages.of", names=names) if names else "",
+        map=tuned["map"],
+    )
+    promise = tuned["promise"]
+    if promise is None:
+        return say("stages.threshold", by=by, threshold=f"{tuned['threshold']:.2f}")
+    limits = {
+        "supported_from": promise["supported_from"],
+        "not_supported_up_to": promise["unsupported_up_to"],
+    }
+    sides = [
+        say(f"stages.{name}", limit=f"{limit:.2f}")
+        for name, limit in limits.items()
+        if limit is not None
+    ]
+    return say(
+        "stages.promise",
+        by=by,
+        sides=", ".join(sides),
+        expected=f"{promise['expected_error']:.1%}",
+        promised=f"{promise['max_error']:.1%}",
+        confidence=f"{promise['confidence']:.0%}",
+    )
+
+
+def _untuned(name: str, low: float, high: float, *, say: Phrases) -> str:
+    sides = [say("stages.above", limit=f"{high:g}")] if high < 1 else []
+    sides += [say("stages.below", limit=f"{low:g}")] if low > 0 else []
+    options = {"max_error": "--max-error", "labels": "--labels"}
+    if not sides:
+        return say("stages.never", name=name, **options)
+    return say("stages.alone", name=name, sides=say("stages.either").join(sides), **options)
+
+
+_HEAD = (
+    *("table.grader", "table.score", "table.95", "notebook.median", "notebook.spread"),
+    *("notebook.lowest", "notebook.highest", "table.scored", "table.bands"),
+)
+
+MOST_ROWS_SHOWN = 5
+
+
+class Numbers(Protocol):
+    """What is read of `GraderSummary`."""
+
+    grader: str
+
+    @property
+    def scored(self) -> int:
+        """Outcomes with a score."""
+
+    @property
+    def total(self) -> int:
+        """All outcomes."""
+
+    def interval(self) -> Interval | None:
+        """Return the mean, and where it lies."""
+
+    def worst_mean(self) -> float | None:
+        """Return the mean with failed rows as 0."""
+
+    def spread(self) -> dict[str, float | int | None]:
+        """Return how the scores lie."""
+
+    def bands(self) -> dict[str, int]:
+        """Count the scores in each band."""
+
+
+def graders_html(graders: Iterable[Numbers], caption: str = "") -> str:
+    """Show the numbers of graders, a line for each."""
+    say = notebook_phrases()
+    rows = [_row(of_grader, say) for of_grader in graders]
+    return html_table(list(map(say, _HEAD)), rows, caption=caption)
+
+
+def _row(of_grader: Numbers, say: Phrases) -> list[str]:
+    interval = of_grader.interval()
+    spread = of_grader.spread()
+    numbers = (spread[name] for name in ("median", "std", "min", "max"))
+    labels = {band.name: band.label(say.language) for band in DEFAULT_BANDS}
+    low_to_high = {} if interval is None else {"low": interval.low, "high": interval.high}
+    written = {name: say.number(value, 3) for name, value in low_to_high.items()}
+    mean = None if interval is None else say.number(interval.estimate, 3)
+    return [
+        say.named("graders", of_grader.grader),
+        say("summary.no_score") if mean is None else f"{mean}{_worst(of_grader, say)}",
+        "" if interval is None else say("table.range", **written),
+        *("" if number is None else say.number(number, 3) for number in numbers),
+        say("table.of", part=of_grader.scored, whole=of_grader.total),
+        ", ".join(
+            say("table.count", count=count, name=labels[name])
+            for name, count in of_grader.bands().items()
+        ),
+    ]
+
+
+def _worst(of_grader: Numbers, say: Phrases) -> str:
+    worst = of_grader.worst_mean()
+    if worst is None:
+        return ""
+    return say("summary.failed_as_zero", mean=say.number(worst, 3), percent=say.percent(worst))
+
+
+def lowest_html(lowest: Sequence[Outcome], count: int) -> str:
+    """Write the failed outcomes, then the lowest scores; a few, and how many there are more.
+
+    Args:
+        lowest: The first of them; those with the full score are left out.
+        count: How many there are of these.
+    """
+    first = [one for one in lowest if one.status == "failed" or one.score not in (None, 1.0)]
+    if not first:
+        return ""
+    say = notebook_phrases()
+    rows = [
+        (one.sample_id, say.named("graders", one.grader), one.words(say), _against(one))
+        for one in first
+    ]
+    names = ("table.row", "table.grader", "notebook.outcome", "notebook.against")
+    more = more_said("rows", count, len(first), say)
+    return html_table(
+        list(map(say, names)), rows, caption=say("notebook.lowest_rows"), left_out=more
+    )
+
+
+def _against(outcome: Outcome) -> str:
+    """List what lowers the score of an outcome."""
+    return " · ".join(one.text for one in outcome.findings if one.counts_against)
+
+
+@dataclass(slots=True)
+class GraderSummary:
+    """The outcomes of one grader.
+
+    Attributes:
+        grader: Its name.
+        scores: Every score.
+        not_scorable: Outcomes without one, counted by reason.
+        failed: Outcomes that failed, counted by error type.
+        warnings: Oddities in results.
+        drift: Those where a judge's statements differ from the answer, counted by name.
+        tallies: Parts of wholes that results count beside the score, by name.
+        repeats: What repeats of the grader came to.
+        design: How the graded rows were chosen; None where all rows were graded.
+    """
+
+    grader: str
+    scores: "array[float]" = field(default_factory=lambda: array("d"))
+    not_scorable: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    warnings: int = 0
+    drift: Counter[str] = field(default_factory=Counter)
+    tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
+    repeats: RepeatNumbers = field(default_factory=RepeatNumbers)
+    design: Design | None = None
+
+    @property
+    def scored(self) -> int:
+        """Outcomes with a score."""
+        return len(self.scores)
+
+    @property
+    def total(self) -> int:
+        """All outcomes."""
+        return self.scored + self.not_scorable.total() + self.failed.total()
+
+    def values(self, count_as: Mapping[str, float] | None = None) -> Sequence[float]:
+        """Return the scores, and a number for each row whose reason counts as one.
+
+        Args:
+            count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
+        """
+        if not count_as:
+            return self.scores
+        values = self.scores[:]
+        for reason, value in count_as.items():
+            values.extend(repeat(value, self.not_scorable[reason]))
+        return values
+
+    def mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
+        """Return the mean score, 0 to 1; None when nothing has a score.
+
+        Args:
+            count_as: As for `values`.
+        """
+        if self.design is not None:
+            interval = self.design.interval(count_as=count_as)
+            return None if interval is None else interval.estimate
+        values = self.values(count_as)
+        return math.fsum(values) / len(values) if values else None
+
+    def worst_mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
+        """Return the mean score if each failed row had 0; None where none failed or none has one.
+
+        Args:
+            count_as: As for `values`.
+        """
+        return worst_mean(self.values(count_as), self.failed.total())
+
+    def interval(
+        self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
+    ) -> Interval | None:
+        """Return the mean score and where the mean over all such rows lies; None without a score.
+
+        Args:
+            confidence: Coverage of the interval, as a fraction; rows count as independent.
+            count_as: As for `values`.
+        """
+        if self.design is not None:
+            return self.design.interval(confidence, count_as)
+        values = self.values(count_as)
+        return mean_interval(values, confidence=confidence) if values else None
+
+    def bands(self, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
+        """Count the scores in each band, from highest to lowest."""
+        return count_bands(self.scores, bands=bands)
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"GraderSummary({self.line()})"
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one outcome."""
+        if outcome.score is not None:
+            self.scores.append(outcome.score)
+        elif outcome.status == "not_scorable":
+            self.not_scorable[str(outcome.reason)] += 1
+        else:
+            self.failed[outcome.error.type if outcome.error else "unknown"] += 1
+        self.add_details(outcome)
+
+    def add_details(self, outcome: Outcome) -> None:
+        """Count what an outcome says beside its score."""
+        self.repeats.add(outcome.repeats)
+        if outcome.warnings:
+            self.warnings += len(outcome.warnings)
+            names = (warning.partition(":")[0] for warning in outcome.warnings)
+            self.drift.update(name for name in names if name in DRIFT_NAMES)
+        for name, (part, whole) in outcome.tallies.items():
+            before = self.tallies.get(name, (0, 0))
+            self.tallies[name] = (before[0] + part, before[1] + whole)
+
+    def spread(self, count_as: Mapping[str, float] | None = None) -> dict[str, float | int | None]:
+        """Return how the scores lie: median, standard deviation, lowest, highest and count.
+
+        Args:
+            count_as: As for `values`.
+        """
+        return spread_of(self.values(count_as))
+
+    def line(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> str:
+        """Say it in one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)".
+
+        Args:
+            count_as: As for `values`.
+            say: In which language; None is English.
+        """
+        say = say or phrases()
+        mean, worst = self.mean(count_as), self.worst_mean(count_as)
+        shown = say("summary.no_score") if mean is None else _mean(say, "summary.mean", mean)
+        if worst is not None:
+            shown += _mean(say, "summary.failed_as_zero", worst)
+        counted_as = "".join(
+            say("summary.counted_as", reason=say.named("reasons", reason), value=f"{value:g}")
+            for reason, value in (count_as or {}).items()
+            if self.not_scorable[reason]
+        )
+        line = say(
+            "summary.line",
+            grader=say.named("graders", self.grader),
+            mean=shown,
+            scored=self.scored,
+            total=self.total,
+            counted_as=counted_as,
+        )
+        more = "; ".join(self._details(say))
+        return f"{line} ({more})" if more else line
+
+    def lines(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> list[str]:
+        """Say it in lines: the mean, how sure it is, and how the scores lie; as for `line`."""
+        lines = [self.line(count_as, say=say), self.spread_line(count_as, say=say)]
+        lines += [self.range_line(count_as, say=say), self.repeats.line(say or phrases())]
+        return [line for line in lines if line is not None]
+
+    def range_line(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> str | None:
+        """Say how the scores lie, in one line; None for fewer than two."""
+        spread, say = self.spread(count_as), say or phrases()
+        if spread["std"] is None:
+            return None
+        shown = {name: say.number(spread[name] or 0.0) for name in ("median", "std", "min", "max")}
+        return say("summary.range", **shown)
+
+    def spread_line(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> str | None:
+        """Say how sure the mean is, and the bands, in one line; None without a score."""
+        interval = self.interval(count_as=count_as)
+        if interval is None:
+            return None
+        say = say or phrases()
+        labels = {band.name: band.label(say.language) for band in DEFAULT_BANDS}
+        return say(
+            "summary.spread",
+            low=say.number(interval.low),
+            high=say.number(interval.high),
+            low_percent=say.percent(interval.low),
+            high_percent=say.percent(interval.high),
+            bands=", ".join(
+                say("summary.band", count=count, band=labels[name])
+                for name, count in self.bands().items()
+            ),
+        )
+
+    def _details(self, say: Phrases) -> Iterator[str]:
+        """Say what else was counted, as far as there is any."""
+        for key, section, counts in (
+            ("not_scorable", "reasons", self.not_scorable),
+            ("failed", "reasons", self.failed),
+            ("warnings", "", Counter({"": self.warnings})),
+            ("drift", "drifts", self.drift),
+        ):
+            if not counts.total():
+                continue
+            said = say(f"summary.{key}", count=counts.total())
+            names = {say.named(section, name) if section else "": n for name, n in counts.items()}
+            kinds = next(iter(names)) if len(names) == 1 else counted_words(names)
+            yield f"{said}: {kinds}" if kinds else said
+        for name, (part, whole) in self.tallies.items():
+            yield say("summary.tally", name=say.tally(name), part=part, whole=whole)
+
+
+@dataclass(slots=True)
+class Summary:
+    """The numbers of a run.
+
+    Attributes:
+        graders: By name, in the order given.
+        usage: What all starts of the run spent, calls that failed included.
+        cost_usd: List price of the usage in US dollars, as far as prices are known; None when no
+            price is.
+        failed: Outcomes that failed, over all graders.
+        seconds: Time the run took.
+        changed: Rows that were graded again because they are not what they were.
+        left_out: Rows that were graded earlier and are not counted: the data has them no more.
+        unfinished: The run ended before all of its data was graded.
+        pending: Gradings without an outcome, because a batch has not brought their replies.
+        judge: Who graded; None where a stored run does not say.
+        presets: Tools by whose column names the data was read.
+        stages: Who decides statements for each grader, and by which labels, as `Plan.stages`.
+        first_failure: What the first failed outcome said.
+        without_temperature: Models that refused a temperature of 0, known in a run of now.
+        untuned: Verifiers whose threshold nobody has fitted, known in a run of now.
+    """
+
+    graders: dict[str, GraderSummary] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    failed: int = 0
+    seconds: float = 0.0
+    changed: int = 0
+    left_out: int = 0
+    unfinished: bool = False
+    pending: int = 0
+    judge: str | None = None
+    presets: tuple[str, ...] = ()
+    stages: Stages = field(default_factory=dict)
+    first_failure: str = ""
+    without_temperature: list[str] = field(default_factory=list)
+    untuned: list[str] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one outcome, and what it cost."""
+        self.usage = self.usage + outcome.usage
+        if outcome.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + outcome.cost_usd
+        self.count(outcome)
+
+    def count(self, outcome: Outcome) -> None:
+        """Count one outcome whose cost is counted already."""
+        of_grader = self.graders.get(outcome.grader)
+        if of_grader is None:
+            of_grader = self.graders[outcome.grader] = GraderSummary(outcome.grader)
+        of_grader.add(outcome)
+        if outcome.status == "failed":
+            self.first_failure = self.first_failure or str(outcome.error and outcome.error.message)
+        self.failed += outcome.status == "failed"
+
+    def add_tally(self, tally: Tally) -> None:
+        """Count the outcomes of a grader that the index of a run has added up."""
+        of_grader = self.graders.setdefault(tally.grader, GraderSummary(tally.grader))
+        of_grader.scores.extend(tally.scores)
+        for (status, reason), count in tally.ends.items():
+            if status != "scored":
+                ends = of_grader.failed if status == "failed" else of_grader.not_scorable
+                ends[reason] += count
+                self.failed += count if status == "failed" else 0
+        for line in tally.noted:
+            of_grader.add_details(line.outcome)
+            error = line.outcome.error
+            self.first_failure = self.first_failure or (error.message if error else "")
+
+    @property
+    def designs(self) -> dict[str, Design]:
+        """How rows were chosen, for graders of which not all rows were graded alike."""
+        return {name: each.design for name, each in self.graders.items() if each.design}
+
+    def failures(self) -> str:
+        """Name the kinds of failures, the most frequent first."""
+        kinds: Counter[str] = Counter()
+        for of_grader in self.graders.values():
+            kinds += of_grader.failed
+        return counted_words(kinds)
+
+    def notes(self, *, say: Phrases | None = None) -> list[str]:
+        """Say in lines what a reader must know beside the numbers, in the language of `say`."""
+        say = say or phrases()
+        models, untuned = ", ".join(self.without_temperature), ", ".join(self.untuned)
+        noted = {
+            say("summary.pending", count=self.pending): self.pending,
+            say("summary.unfinished"): self.unfinished and not self.pending,
+            say("summary.changed", count=self.changed): self.changed,
+            say("summary.without_temperature", models=models): models,
+            say("summary.untuned", names=untuned): untuned,
+            say("summary.left_out", count=self.left_out): self.left_out,
+        }
+        chosen = [
+            f"{say.named('graders', grader)}: {design.words(say)}"
+            for grader, design in self.designs.items()
+        ]
+        told = stage_lines(self.stages, say) + [note for note, holds in noted.items() if holds]
+        return chosen + told
+
+    def account(self, *, say: Phrases | None = None) -> str:
+        """Say what was spent, in one line; empty when no judge was asked.
+
+        Args:
+            say: In which language; None is English.
+        """
+        usage, say = self.usage, say or phrases()
+        if not (usage.calls or usage.cache_hits):
+            return ""
+        parts = [say("summary.calls", count=usage.calls)]
+        counted = {
+            "asked_again": usage.reasks,
+            "sent_again": usage.retries,
+            "from_the_cache": usage.cache_hits,
+        }
+        parts += [say(f"summary.{name}", count=count) for name, count in counted.items() if count]
+        if usage.uncounted < usage.calls or not usage.calls:
+            cached = usage.cached_tokens
+            parts.append(say("summary.tokens_sent", count=usage.prompt_tokens, cached=cached))
+            parts.append(say("summary.tokens_received", count=usage.completion_tokens))
+        if usage.uncounted:
+            parts.append(say("summary.tokens_unknown", count=usage.uncounted))
+        if self.cost_usd is not None:
+            parts.append(f"${say.number(self.cost_usd, 4)}")
+        seconds = say.number(self.seconds, 1)
+        return say("summary.spent", parts=", ".join(parts), seconds=seconds)
+
+    def lines(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> str:
+        """Say who graded, then of each grader the mean, how sure it is, and how the scores lie.
+
+        Args:
+            count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
+            say: In which language; None is English.
+        """
+        say = say or phrases()
+        lines = (line for each in self.graders.values() for line in each.lines(count_as, say=say))
+        judge = None if self.judge is None else say("summary.judge", judge=self.judge)
+        if judge is not None and self.presets:
+            judge += say("summary.presets", presets=say("summary.and").join(self.presets))
+        return "\n".join(line for line in [judge, *lines, *self.notes(say=say)] if line is not None)
+
+    def __str__(self) -> str:
+        """What `lines` says when no reason counts as a number."""
+        return self.lines()
+
+    def __repr__(self) -> str:
+        """One line: who graded, then each grader."""
+        judged = [] if self.judge is None else [f"judge: {self.judge}"]
+        parts = [*judged, *(each.line() for each in self.graders.values())]
+        return f"Summary({'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        return summary_html(self, None)
+
+
+def summary_html(summary: Summary, folder: Path | None) -> str:
+    """Show a run in a notebook: one small table, everything escaped."""
+    say = notebook_phrases()
+    judge = "" if summary.judge is None else say("summary.judge", judge=summary.judge)
+    kept = [] if folder is None else [say("terminal.folder", folder=folder)]
+    notes = "".join(html_note(line) for line in [*summary.notes(say=say), *kept])
+    return f"{graders_html(summary.graders.values(), judge)}{notes}"
+
+
+def _mean(say: Phrases, key: str, mean: float) -> str:
+    return say(key, mean=say.number(mean), percent=say.percent(mean))

@@ -1,0 +1,114 @@
+"""Limits of a run hold exactly: a row's time over all its calls, the failures allowed, the key."""
+
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import instructor
+import openai
+import pytest
+
+from rag_evals import evaluate
+from rag_evals.errors import RagEvalsError, TooManyFailuresError
+from rag_evals.run.plan.options import FailureLimit
+from rag_evals.testing import HttpError, JudgeRequest, Reply, Script, ScriptedJudge, Stall
+from rag_evals.testing.fill import fill_by_words
+from tests.conftest import statement
+
+Start = Callable[[Script], ScriptedJudge]
+GOOD = {"statements": [statement()]}
+# Of no shape that keys are known by.
+KEY = "tr0ub4dor+3"
+
+
+def rows(count: int) -> list[dict[str, Any]]:
+    """Make rows; each answer has its number."""
+    return [{"answer": f"Answer {n} is here.", "context": ["c"]} for n in range(count)]
+
+
+def after(seconds: float) -> Callable[[JudgeRequest], Stall]:
+    """Answer rightly, and late."""
+    return lambda request: Stall(seconds, Reply(json.dumps(fill_by_words(request))))
+
+
+@pytest.mark.parametrize(("timeout", "ends"), [(1.2, "failed"), (20.0, "scored")])
+def test_a_rows_time_is_that_of_all_its_calls(scripted: Start, timeout: float, ends: str) -> None:
+    """Two calls of less than the row's time, and together of more, are too slow."""
+    judge = scripted(after(0.8))
+    run = evaluate(rows(1), "faithfulness_two_step", "openai/m", timeout=timeout, max_failures=1)
+
+    assert len(judge.requests) == 2
+    assert run.outcomes[0].status == ends
+    assert run.outcomes[0].error is None or "within the" in run.outcomes[0].error.message
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("status", [400, 401, 500])
+def test_the_key_itself_is_masked_whatever_it_looks_like(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, status: int, own: bool
+) -> None:
+    """No error, no file and no log line repeats what the endpoint echoed."""
+    judge = scripted(HttpError(status, f"bad key {KEY}, so no", headers={"retry-after-ms": "1"}))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with openai.OpenAI(base_url=judge.base_url, api_key=KEY, max_retries=1) as sdk:
+        client: Any = instructor.from_openai(sdk, model="m") if own else "openai/m"
+        try:
+            run = evaluate(rows(1), client=client, out="out", max_failures=1)
+        except RagEvalsError as error:
+            told = str(error)
+        else:
+            told = str(run.outcomes)
+
+    assert "bad key [key], so no" in told
+    kept = "".join(path.read_text() for path in Path("out").glob("*.json*"))
+    assert KEY not in told + kept
+
+
+@pytest.mark.parametrize(
+    ("limit", "failed", "ended", "passed"),
+    [
+        (3, 3, 100, False),
+        (3, 4, 4, True),
+        (0, 1, 1, True),
+        ("50%", 10, 20, False),
+        ("50%", 11, 20, True),
+        ("50%", 19, 19, False),
+        ("0%", 1, 20, True),
+        ("100%", 20, 20, False),
+    ],
+)
+def test_the_failure_limit_is_the_last_number_allowed(
+    limit: int | str, failed: int, ended: int, passed: bool
+) -> None:
+    """As many as it says may fail, and not one more; a share counts from twenty gradings on."""
+    assert FailureLimit.parse(limit).is_passed(failed, ended) is passed
+
+
+def test_at_the_end_a_share_of_few_rows_counts() -> None:
+    """Half of ten may fail, and six of them may not."""
+    half = FailureLimit.parse("50%")
+
+    assert not half.is_passed(5, 10, at_the_end=True)
+    assert half.is_passed(6, 10, at_the_end=True)
+
+
+@pytest.mark.parametrize(("failures", "ends"), [(10, False), (11, True)])
+def test_a_run_ends_with_the_first_failure_too_many(
+    scripted: Start, failures: int, ends: bool
+) -> None:
+    """Ten of twenty rows that failed are half of them; eleven are more."""
+
+    def script(request: JudgeRequest) -> Any:
+        number = int(str(request.answer).split()[1])
+        return HttpError(400) if number >= 20 - failures else GOOD
+
+    judge = scripted(script)
+    ending: Any = nullcontext()
+    if ends:
+        ending = pytest.raises(TooManyFailuresError, match="11 of 20 gradings failed, more than 50")
+    with ending:
+        run = evaluate(rows(20), client="openai/m", concurrency=1, max_failures="50%")
+        assert run.summary().failed == failures
+    assert len(judge.requests) == 20

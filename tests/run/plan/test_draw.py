@@ -1,0 +1,446 @@
+"""Rows that are drawn: a gate that stops early, and a dear judge on a sample of all rows."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import Outcome, Run, compare, evaluate
+from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.run import (
+    Sampling,
+    execute,
+    load_run,
+    make_plan,
+    rows_for_budget,
+    sample_of,
+    until_decided,
+)
+from rag_evals.run.plan.draw import EarlyStop
+from rag_evals.run.plan.plan import random_order
+from rag_evals.run.plan.sampled import Budget
+from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
+from tests.conftest import Command, statement
+
+Start = Callable[[Script], ScriptedJudge]
+
+
+def rows_file(rows: int, wrong_from: int, *, path: str = "d.jsonl") -> str:
+    """Write rows of which the later ones are not supported; every tenth fools the free judge."""
+    lines = []
+    for n in range(rows):
+        place = "Rome" if (n >= wrong_from) != (n % 10 == 0) else "Paris"
+        row = {"id": f"r{n}", "answer": f"Tower {n} is in {place}.", "topic": "ab"[n % 2]}
+        lines.append(json.dumps({**row, "context": [f"Tower {n} is in Paris."]}))
+    Path(path).write_text("\n".join(lines))
+    return path
+
+
+def truth(wrong_from: int) -> Script:
+    """Answer as a dear judge that is always right."""
+
+    def answer(request: JudgeRequest) -> dict[str, object]:
+        number = int(str(request.answer).split()[1])
+        text = str(request.answer)
+        return {"statements": [statement(text, supported=number < wrong_from)]}
+
+    return answer
+
+
+def test_a_gate_stops_when_it_is_decided() -> None:
+    """Of 300 perfect rows some dozens decide; the others are said, and the folder knows."""
+    plan = until_decided(
+        make_plan(rows_file(300, 300), graders="faithfulness", client="embedded"),
+        Sampling(gate=0.7),
+    )
+    run = execute(plan, out="run", progress=False)
+    stored = load_run("run")
+
+    for each in (run, stored):
+        assert each.gate(0.7).verdict == "passed"
+        assert len(each) < 150
+        (note,) = each.notes()
+        assert f"{len(each)} of 300 rows graded, in random order, {300 - len(each)} not" in note
+        interval = each["faithfulness"].interval()
+        assert interval is not None
+        assert interval.contains(0.9)
+    assert "of 300 rows, and above 0.7" in str(run.gate(0.7))
+
+
+PERFECT = {"answer": "It is in Paris.", "context": ["It is in Paris."]}
+
+
+def test_a_row_waits_for_the_first_that_has_not_ended() -> None:
+    """No further ahead than it may be; once the gate is decided, only what had begun is graded."""
+    stop = EarlyStop(Sampling(gate=0.5), 100, ["faithfulness"], ahead=30)
+    order = random_order(100)
+
+    assert {stop.admits(place, resumed=False) for place in order[:30]} == {"begin"}
+    assert stop.admits(order[30], resumed=False) == "wait"
+    for place in order[1:30]:
+        stop.ended(perfect(place))
+    assert stop.admits(order[30], resumed=False) == "wait"
+    stop.ended(perfect(order[0]))
+    assert stop.admits(order[30], resumed=False) == "stop"
+    assert stop.admits(order[30], resumed=True) == "begin"
+
+
+def test_a_budget_counts_the_rows_in_flight() -> None:
+    """Each costs what the others did on average: eight at 10 cents are more than 75 cents."""
+    budget = Budget(0.75, graders=2, drawn=None)
+    begun = [budget.admits(row, resumed=False) for row in range(4)]
+    ended = replace(perfect(0), cost_usd=0.1)
+    budget.ended(ended)
+
+    assert begun == ["begin"] * 4
+    assert budget.admits(4, resumed=False) == "stop"
+    assert budget.admits(4, resumed=True) == "begin"
+    cheap = Budget(0.85, graders=2, drawn=None)
+    for row in range(4):
+        cheap.admits(row, resumed=False)
+    cheap.ended(ended)
+    assert cheap.admits(4, resumed=False) == "begin"
+    cheap.ended(ended)
+    assert cheap.admits(5, resumed=False) == "stop"
+
+
+def test_what_is_in_flight_is_paid_from_the_budget(command: Command, scripted: Start) -> None:
+    """With 16 rows at a time, no more than the first 16 are asked beyond what is known."""
+    judge = scripted(dear(140, tokens=10_000))
+    asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache", "--concurrency", "16")
+    ended = command("grade", rows_file(200, 140), *asked, "--budget", "0.06", "--out", "run")
+    each = 0.06 / len(judge.requests)
+
+    assert ended.code == 0
+    assert load_run("run").manifest["budget"]["spent_usd"] < 0.06 + each
+
+
+def perfect(place: int) -> Outcome:
+    """Make the outcome of a supported row."""
+    return replace(evaluate([PERFECT]).outcomes[0], index=place)
+
+
+def test_a_stopped_run_grades_nothing_twice() -> None:
+    """The same command finds the same draw, and the same end; another order is another run."""
+    plan = until_decided(
+        make_plan(rows_file(200, 200), graders="faithfulness", client="embedded"),
+        Sampling(gate=0.7),
+    )
+    first = execute(plan, out="run", progress=False)
+    again = execute(plan, out="run", progress=False)
+
+    assert first.graded == len(first) == len(again)
+    assert again.graded == 0
+    with pytest.raises(ConfigurationError, match="order was"):
+        execute(
+            make_plan("d.jsonl", graders="faithfulness", client="embedded"),
+            out="run",
+            progress=False,
+        )
+
+
+def test_a_draw_to_the_end_leaves_nothing_to_chance() -> None:
+    """Ten rows below the gate fail it: they are all there are; nothing was stopped."""
+    plan = until_decided(
+        make_plan(rows_file(10, 10), graders="faithfulness", client="embedded"),
+        Sampling(gate=0.95),
+    )
+    run = execute(plan, out=None, progress=False)
+
+    assert len(run) == 10
+    assert run.notes() == []
+
+
+def test_a_dear_judge_grades_a_sample(command: Command, scripted: Start) -> None:
+    """40 of 200 rows are paid for; mean and interval are those of all, narrower than of 40."""
+    judge = scripted(truth(140))
+    data = rows_file(200, 140)
+    asked = ("grade", data, "--judge", "openai/m", "--quiet", "--no-cache", "--out", "run")
+    ended = command(*asked, "--sample", "40", "--json", "--by", "topic")
+    numbers = json.loads(ended.out)["graders"]["faithfulness"]
+    run = load_run("run")
+
+    assert ended.code == 0
+    assert len(judge.requests) == 40
+    assert numbers["interval"][0] < 0.7 < numbers["interval"][1]
+    assert "a random sample of 40 of 200 rows graded by openai/m" in ended.err
+    assert "each row with probability 0.2" in ended.err
+    assert run.summary().graders["faithfulness"].mean() == pytest.approx(numbers["mean"])
+    assert run.identity["sample"] == {"rows": 40, "of": 200, "probability": 0.2, "seed": 0}
+    assert run.free is not None
+    assert len(run.free) == 200
+    assert command(*asked, "--sample", "40", "--gate", "0.3").code == 0
+    assert command(*asked, "--sample", "40", "--gate", "0.68").code == 4
+    assert len(judge.requests) == 40
+
+
+def test_only_the_dear_judge_of_a_sample_is_asked_repeatedly(
+    command: Command, scripted: Start
+) -> None:
+    """The free judge says the same each time: it grades every row once."""
+    judge = scripted(truth(140))
+    data = rows_file(200, 140)
+    asked = ("grade", data, "--judge", "openai/m", "--quiet", "--no-cache", "--out", "run")
+    ended = command(*asked, "--sample", "40", "--repeat", "3")
+
+    assert ended.code == 0, ended.err
+    assert len(judge.requests) == 120
+    assert "a random sample of 40 of 200 rows graded by openai/m" in ended.err + ended.out
+    assert load_run("run").free is not None
+
+
+def test_a_free_judge_that_says_nothing_is_left_out(command: Command, scripted: Start) -> None:
+    """Where the dear judge has other reasons, the mean is that of the sample, and that is said."""
+
+    def answer(request: JudgeRequest) -> dict[str, object]:
+        number = int(str(request.answer).split()[1])
+        return {"statements": [statement(str(request.answer), supported=number % 3 > 0)]}
+
+    scripted(answer)
+    data = rows_file(120, 60)
+    ended = command("grade", data, "--judge", "openai/m", "--quiet", "--no-cache", "--sample", "40")
+
+    assert "embedded says nothing about openai/m here" in ended.err + ended.out
+    assert "grade them all, it costs the same" in ended.err + ended.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--sample", "500"), "a sample of 500 rows is more than the 30 rows of the data"),
+        (("--sample", "10"), "a sample of 10 rows is too small"),
+        (("--sample", "0"), "sample is 0; expected at least 1"),
+        (("--budget", "nan"), "budget 'nan' is no sum of US dollars"),
+        (("--budget", "0.0000001", "--judge", "openai/gpt-4o-mini"), "$1e-07 pays for 0 rows"),
+        (("--sample", "20", "--judge", "openai/m", "--grader", "utility"), "no grader 'utility'"),
+        (("--budget", "5usd"), "a budget needs a price"),
+        (("--budget", "much"), "budget 'much' is no sum of US dollars"),
+        (("--budget", "0"), "budget '0' is no sum of US dollars"),
+        (("--sample", "20", "--budget", "5"), "sample and budget both choose the rows"),
+        (("--stop-early",), "--stop-early does nothing without --gate"),
+        (("--stop-early", "--gate", "0.5", "--sample", "20"), "both choose the rows"),
+        (("--sample", "20", "--judge", "embedded"), "'embedded' costs nothing: grade all rows"),
+    ],
+)
+def test_draws_that_cannot_be_are_refused(
+    command: Command, scripted: Start, options: tuple[str, ...], said: str
+) -> None:
+    """One line and exit code 2, and nothing is asked."""
+    judge = scripted(truth(10))
+    ended = command("grade", rows_file(30, 10), "--judge", "openai/m", "--out", "run", *options)
+
+    assert ended.code == 2
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert not judge.requests
+    assert not Path("run").exists()
+
+
+def test_a_budget_buys_rows(scripted: Start) -> None:
+    """Twice the money buys twice the rows, at most all; all rows are no sample."""
+    scripted(truth(10))
+    plan = make_plan(rows_file(200, 10), graders="faithfulness", client="openai/gpt-4o-mini")
+    some = rows_for_budget(plan, 0.005)
+
+    assert 20 < some < 200
+    assert rows_for_budget(plan, 0.01) == pytest.approx(2 * some, abs=1)
+    assert rows_for_budget(plan, 100) == 200
+    assert sample_of(plan, 200) is plan
+
+
+def test_two_sampled_runs_are_compared_over_all_rows(command: Command, scripted: Start) -> None:
+    """Both judges of both runs count: the sample of 60 is worth more, as is said, also by group."""
+    for folder, wrong_from in (("before", 100), ("after", 200)):
+        scripted(truth(wrong_from))
+        data = rows_file(240, wrong_from, path=f"{folder}.jsonl")
+        asked = ("--judge", "openai/m", "--quiet", "--no-cache", "--out", folder, "--sample", "60")
+        assert command("grade", data, *asked).code == 0
+    compared = compare("before", "after", by="topic")
+    (found,) = compared.graders
+    plain = compare(
+        *(Run(run.records, samples=run.samples) for run in map(load_run, ("before", "after")))
+    )
+
+    assert found.paired.sampled is not None
+    assert (found.paired.sampled.sampled, found.paired.sampled.rows) == (60, 240)
+    assert found.paired.difference.contains(100 / 240)
+    assert found.paired.difference.width < plain.graders[0].paired.difference.width
+    assert found.baseline.contains(100 / 240)
+    assert [group.paired.samples for group in found.groups if group.paired.sampled] != []
+    assert "all 240 rows, which the free judge graded: 60 rows graded by both are worth" in str(
+        compared
+    )
+    # Another name for the grader changes nothing.
+    renamed = compare("before", "after", pairs={"faithfulness": "faithfulness"})
+    assert renamed.graders[0].paired == found.paired
+
+
+def test_a_sampled_run_is_compared_with_a_whole_one(command: Command, scripted: Start) -> None:
+    """Where the baseline was graded whole, its own scores are the free ones."""
+    for folder, wrong_from, sample in (("before", 100, ()), ("after", 200, ("--sample", "60"))):
+        scripted(truth(wrong_from))
+        data = rows_file(240, wrong_from, path=f"{folder}.jsonl")
+        asked = ("--judge", "openai/m", "--quiet", "--no-cache", "--out", folder)
+        assert command("grade", data, *asked, *sample).code == 0
+    (found,) = compare("before", "after").graders
+
+    assert found.paired.difference.contains(100 / 240)
+    assert found.coverage.scored == 60
+
+
+def dear(wrong_from: int, tokens: int = 100) -> Script:
+    """Answer as `truth`, with replies that say how long they were."""
+    answer = truth(wrong_from)
+    assert callable(answer)
+    return lambda request: Reply(answer(request), prompt_tokens=tokens)  # type: ignore[arg-type]  # a mapping
+
+
+def test_a_budget_ends_the_run_when_it_is_spent(command: Command, scripted: Start) -> None:
+    """Calls cost ten times what was expected: most drawn rows are not asked, and that is said."""
+    judge = scripted(dear(140, tokens=10_000))
+    data = rows_file(200, 140)
+    asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache", "--concurrency", "4")
+    words = ("grade", data, *asked, "--budget", "0.06", "--out", "run")
+    ended = command(*words)
+    run = load_run("run")
+    budget = run.manifest["budget"]
+
+    assert ended.code == 0
+    assert "--budget $0.06 pays for 200 rows by list price" in ended.err
+    assert 20 <= len(run) == len(judge.requests) == budget["rows"] < 45
+    assert 0.05 < budget["spent_usd"] <= 0.07
+    assert f"{len(run)} of 200 drawn rows, the others were not asked" in ended.out
+    assert f"{len(run)} of 200 drawn rows" in run.notes()[0]
+    interval = run["faithfulness"].interval()
+    assert interval is not None
+    assert interval.contains(0.7)
+    assert command(*words).code == 0
+    assert len(judge.requests) == len(run)
+
+
+def test_a_budget_that_pays_for_all_rows_leaves_nothing_to_say(
+    command: Command, scripted: Start
+) -> None:
+    """All rows are no sample."""
+    scripted(dear(30))
+    asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache")
+    ended = command("grade", rows_file(40, 30), *asked, "--budget", "5usd", "--out", "run")
+
+    assert "random sample" not in ended.out
+    assert load_run("run").notes() == []
+    assert len(load_run("run")) == 40
+
+
+def test_a_budget_that_nobody_can_watch_is_said(command: Command, scripted: Start) -> None:
+    """Replies without a count of tokens cost an unknown sum."""
+
+    def answer(request: JudgeRequest) -> Raw:
+        number = int(str(request.answer).split()[1])
+        told = {"statements": [statement(str(request.answer), supported=number < 30)]}
+        message = {"role": "assistant", "content": json.dumps(told)}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return Raw({"id": "a", "object": "chat.completion", "created": 0, "choices": [choice]})
+
+    scripted(answer)
+    asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache")
+    ended = command("grade", rows_file(400, 30), *asked, "--budget", "0.005")
+
+    assert "no reply said how long it was, so nobody watched the budget of $0.01" in ended.out
+
+
+@pytest.mark.parametrize("in_a_folder", [True, False])
+def test_rows_are_drawn_in_python(scripted: Start, in_a_folder: bool) -> None:
+    """A sample of a list, in memory or in a folder; mean and groups are of all rows."""
+    judge = scripted(truth(140))
+    rows = [json.loads(line) for line in Path(rows_file(200, 140)).read_text().splitlines()]
+    run = evaluate(
+        rows, client="openai/m", sampling=Sampling(40), out="run" if in_a_folder else None
+    )
+    interval = run["faithfulness"].interval()
+
+    assert len(judge.requests) == len(run) == 40
+    assert run.free is not None
+    assert len(run.free) == 200
+    assert interval is not None
+    assert interval.contains(0.7)
+    assert "a random sample of 40 of 200 rows" in run.notes()[0]
+    assert run.gate(0.3).passed
+
+
+def test_a_gate_stops_early_in_python() -> None:
+    """`Sampling(gate=)` stops a list as the command stops a file."""
+    rows = [json.loads(line) for line in Path(rows_file(300, 300)).read_text().splitlines()]
+    run = evaluate(rows, sampling=Sampling(gate=0.7))
+
+    assert len(run) < 150
+    assert run.gate(0.7).passed
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "draws no rows without sample, budget or gate"),
+        ({"sample": 20, "error": 0.1}, "error does nothing without gate"),
+        ({"budget": 5, "count": {"empty_context": 0}}, "count does nothing without gate"),
+        ({"gate": 7}, "gate=7 is outside 0..1"),
+        ({"gate": 0.5, "error": 0}, "error=0 is not above 0"),
+        ({"gate": 0.5, "count": {"tired": 1}}, "reason of rows"),
+        ({"gate": 0.5, "sample": 20}, "both choose the rows"),
+        ({"sample": 20.0}, "sample is 20.0; expected a whole number"),
+        ({"sample": True}, "sample is True; expected a whole number"),
+        ({"sample": 31}, "a sample of 31 rows is more than the 30 rows of the data"),
+        ({"budget": -1}, "budget -1 is no sum of US dollars"),
+        ({"budget": float("nan")}, "budget nan is no sum of US dollars"),
+        ({"budget": "viel"}, "budget 'viel' is no sum of US dollars"),
+        ({"budget": 5}, "a budget needs a price"),
+        (
+            {"sample": 20, "graders": "answer_relevance"},
+            "grader 'answer_relevance' has no form for 'embedded'; grade all rows, the first ones",
+        ),
+        ({"sample": 20, "client": "embedded"}, "costs nothing: grade all rows"),
+        ({"budget": 5, "client": "embedded"}, "costs nothing: grade all rows"),
+        ({"sample": 20, "data": iter([])}, "rows are drawn from a file, a table or a list"),
+        ({"budget": 5, "data": iter([])}, "rows are drawn from a file, a table or a list"),
+    ],
+)
+def test_what_python_cannot_draw_is_refused(options: dict[str, Any], said: str) -> None:
+    """Each is an error of the call, before anything is asked."""
+    rows = [{"answer": f"{n}", "context": [f"{n}"]} for n in range(30)]
+
+    call: dict[str, Any] = {"data": rows, "client": "openai/m"}
+    call |= {name: options.pop(name) for name in ("data", "client", "graders") if name in options}
+
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        evaluate(**call, sampling=Sampling(**options))
+
+
+def test_a_draw_is_told_in_russian(command: Command, scripted: Start) -> None:
+    """A stopped run and a sample say so in the reader's language."""
+    scripted(truth(140))
+    data = rows_file(200, 140)
+    asked = ("--judge", "openai/m", "--quiet", "--no-cache", "--language", "ru")
+    sampled = command("grade", data, *asked, "--sample", "40").out
+    stopped = command("grade", data, "--language", "ru", "--gate", "0.1", "--stop-early").out
+
+    assert "случайная выборка: 40 строк из 200 оценил openai/m" in sampled
+    assert "остановлено раньше: оценено" in stopped
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("sample", {"rows": "many", "of": 3}), ("sample", 7), ("order", 3)],
+)
+def test_a_damaged_draw_is_named(key: str, value: object) -> None:
+    """What the manifest says of a draw is checked when it is read."""
+    evaluate(rows_file(3, 3), client="embedded", out="run")
+    path = Path("run/manifest.json")
+    manifest = json.loads(path.read_text())
+    manifest["identity"][key] = value
+    path.write_text(json.dumps(manifest))
+
+    with pytest.raises(DataError, match=f"is not the manifest of a run: identity.{key}"):
+        load_run("run")

@@ -1,0 +1,375 @@
+"""A run resumes from its index, and ends as it would without one; the index fits the log."""
+
+import json
+import os
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from typer.testing import CliRunner
+
+from rag_evals import Outcome, Run, load_run
+from rag_evals.cli.main import app
+from rag_evals.errors import DataError
+from rag_evals.run import RunOptions, execute, plan_draw
+from rag_evals.run.engine.earlier import EarlierOutcomes
+from rag_evals.run.plan.plan import make_plan
+from rag_evals.run.record.store import RunStore
+from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge, fill_by_words
+
+Start = Callable[[Script], ScriptedJudge]
+OUT, DATA = Path("out"), Path("d.jsonl")
+INDEX = OUT / "index.sqlite"
+ROWS = 12
+
+
+def write_rows(count: int = ROWS, **changed: str) -> None:
+    """Write rows, every third wrong; `row_3="..."` is another answer."""
+    lines = []
+    for number in range(count):
+        told = f"Tower {number} stands in {'Rome' if number % 3 == 0 else 'Paris'}."
+        answer = changed.get(f"row_{number}", told)
+        context = [f"Tower {number} stands in Paris."]
+        fields = {"id": f"row-{number}", "question": "Where?", "answer": answer}
+        lines.append(json.dumps({**fields, "context": context}))
+    DATA.write_text("\n".join(lines))
+
+
+def graded(**options: Any) -> Run:
+    """Grade the file, or go on with it, as large files are graded."""
+    options = {"client": "embedded", **options}
+    told = {name: options.pop(name, None) for name in ("progress", "on_outcome")}
+    client, graders = options.pop("client"), options.pop("graders", "faithfulness")
+    # The rest are options of the run, which a test names as it likes.
+    chosen = cast("RunOptions", options)
+    plan = plan_draw(DATA, graders, client, folders=[OUT], options=chosen)
+    told["progress"] = told["progress"] or False
+    return execute(plan, out=OUT, **told)
+
+
+def numbers(run: Run) -> tuple[Any, ...]:
+    """Return all that a summary says, without its time."""
+    summary = run.summary()
+    return str(summary), summary.usage, summary.cost_usd, summary.left_out, summary.changed
+
+
+def lines_of(name: str) -> Counter[str]:
+    """Count the lines of each row in a file of the run."""
+    lines = (OUT / name).read_text().splitlines()
+    return Counter(json.loads(line)["sample_id"] for line in lines)
+
+
+def knows() -> bool:
+    """Say whether the next start resumes without looking rows up."""
+    plan = make_plan(DATA, "faithfulness", "embedded", folders=[OUT])
+    with RunStore(OUT, plan.manifest()) as store:
+        return EarlierOutcomes(plan, store, plan.fingerprints).rows() is not None
+
+
+def stopped_after(count: int, **options: Any) -> None:
+    """Grade some rows, and leave as Ctrl-C does."""
+    seen: list[Outcome] = []
+
+    def stop(outcome: Outcome) -> None:
+        seen.append(outcome)
+        if len(seen) == count:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        graded(on_outcome=stop, **options)
+
+
+def test_a_finished_run_is_shown_again_as_it_was() -> None:
+    """Nothing is graded, and every number is what it was without the index too."""
+    write_rows()
+    whole = numbers(graded())
+
+    assert knows()
+    again = graded()
+    assert (again.graded, numbers(again)) == (0, whole)
+    INDEX.unlink()
+    slow = graded()
+    assert (slow.graded, numbers(slow)) == (0, whole)
+    assert knows()
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_was() -> None:
+    """What ended is not graded again, each sample is kept once, and the numbers are the same."""
+    write_rows()
+    whole = numbers(graded())
+    shutil.rmtree(OUT)
+    stopped_after(5, concurrency=1)
+
+    assert knows()
+    rest = graded()
+    assert rest.graded < ROWS - 4
+    assert numbers(rest) == whole
+    assert set(lines_of("results.jsonl").values()) == set(lines_of("samples.jsonl").values()) == {1}
+    assert len(lines_of("results.jsonl")) == ROWS
+
+
+@pytest.mark.parametrize("seen_by", ["progress", "on_outcome"])
+def test_a_kill_at_any_moment_loses_nothing(seen_by: str) -> None:
+    """The folder is copied after each outcome, as a kill would leave it; each copy goes on."""
+    write_rows()
+    whole = numbers(graded())
+    shutil.rmtree(OUT)
+    stopped_after(3, concurrency=2)
+    copies: list[Path] = []
+
+    def copied(_: object) -> None:
+        copies.append(Path(f"killed-{len(copies)}"))
+        shutil.copytree(OUT, copies[-1])
+
+    graded(concurrency=2, **{seen_by: copied})
+    for copy in copies:
+        shutil.rmtree(OUT)
+        copy.rename(OUT)
+        ended = lines_of("results.jsonl").total()
+        on = graded()
+
+        assert on.graded == ROWS - ended
+        assert numbers(on) == whole
+        assert set(lines_of("results.jsonl").values()) == {1}
+
+
+def test_a_kill_after_thousands_of_rows_finds_an_index() -> None:
+    """It is written during the run; the lines after it are read from the log."""
+    lines = [json.dumps({"id": f"r{n}", "answer": "", "context": ["c"]}) for n in range(2100)]
+    DATA.write_text("\n".join(lines))
+    copied: list[int] = []
+
+    def copy(_: Outcome) -> None:
+        copied.append(1)
+        if len(copied) == 2050:
+            shutil.copytree(OUT, "killed")
+
+    whole = numbers(graded(on_outcome=copy))
+    shutil.rmtree(OUT)
+    Path("killed").rename(OUT)
+
+    with sqlite3.connect(INDEX) as index:
+        assert index.execute("SELECT COUNT(*) FROM outcome").fetchone()[0] >= 2000
+    index.close()
+    on = graded()
+    assert on.graded <= 50
+    assert numbers(on) == whole
+
+
+def torn(path: Path) -> None:
+    """Cut a file in half."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flipped(path: Path) -> None:
+    """Change one byte in the middle, and nothing that a listing of the folder shows."""
+    content, stat = bytearray(path.read_bytes()), path.stat()
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def raised(path: Path) -> None:
+    """Give every row the full score, as SQLite itself would write it."""
+    with sqlite3.connect(path) as index:
+        index.execute("UPDATE outcome SET score = 1.0")
+    index.close()
+
+
+def thinned(path: Path) -> None:
+    """Take rows out of the index that the log has."""
+    with sqlite3.connect(path) as index:
+        index.execute("DELETE FROM outcome WHERE place > 0")
+    index.close()
+
+
+def of_another_version(path: Path) -> None:
+    """Leave a database with other tables."""
+    path.unlink()
+    with sqlite3.connect(path) as index:
+        index.executescript("CREATE TABLE outcome (a); PRAGMA user_version = 99;")
+    index.close()
+
+
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, torn, flipped, raised, thinned, of_another_version]
+)
+def test_an_index_that_does_not_fit_the_log_is_built_again(
+    damage: Callable[[Path], object],
+) -> None:
+    """No number changes, nothing is graded again, whoever reads it first."""
+    write_rows()
+    whole = numbers(graded())
+    damage(INDEX)
+
+    assert str(load_run(OUT).summary()) == whole[0]
+    damage(INDEX)
+    again = graded()
+    assert (again.graded, numbers(again)) == (0, whole)
+    assert knows()
+
+
+@pytest.mark.parametrize("name", [".data-check.json"])
+@pytest.mark.parametrize("damage", [Path.unlink, torn, flipped, lambda path: path.write_text("{}")])
+def test_a_damaged_check_of_the_data_is_passed_over(
+    name: str, damage: Callable[[Path], object]
+) -> None:
+    """All lines are read then, nothing is graded again, and the next start is quick again."""
+    write_rows()
+    whole = numbers(graded())
+    damage(OUT / name)
+    again = graded()
+
+    assert (again.graded, numbers(again)) == (0, whole)
+    assert knows()
+
+
+def test_an_edited_outcome_counts_as_edited() -> None:
+    """A score that was changed by hand, a line that was taken out, and one that was broken."""
+    write_rows()
+    graded()
+    results = OUT / "results.jsonl"
+    lines = results.read_text().splitlines(keepends=True)
+    before = results.stat()
+    results.write_text("".join(lines).replace('"score":1.0', '"score":0.5', 1))
+    os.utime(results, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert min(graded().summary().graders["faithfulness"].scores) == 0.0
+    assert 0.5 in list(graded().summary().graders["faithfulness"].scores)
+    results.write_text("".join(lines[1:]))
+    assert graded().graded == 1
+    results.write_text("".join(["{}\n", *lines[1:]]))
+    with pytest.raises(DataError, match="line 1"):
+        graded()
+
+
+def test_an_appended_outcome_of_a_row_that_ended_counts() -> None:
+    """The last line of a key wins, though the index has the row already."""
+    write_rows()
+    graded()
+    with (OUT / "results.jsonl").open("r+") as file:
+        line = next(line for line in file.readlines() if '"score":1.0' in line)
+        file.write(line.replace('"score":1.0', '"score":0.5'))
+
+    assert sorted(graded().summary().graders["faithfulness"].scores)[4] == 0.5
+
+
+def test_samples_that_were_taken_out_are_written_again() -> None:
+    """A report needs them."""
+    write_rows()
+    graded()
+    samples = OUT / "samples.jsonl"
+    kept = samples.read_text()
+    samples.write_text("".join(kept.splitlines(keepends=True)[1:]))
+    graded()
+
+    assert sorted(samples.read_text().splitlines()) == sorted(kept.splitlines())
+
+
+def test_an_edited_row_is_graded_again() -> None:
+    """Also where size and time of the file are what they were."""
+    write_rows()
+    graded()
+    before = DATA.stat()
+    write_rows(row_4="Tower 4 stands in Turin.")
+    write_rows(row_4="Tower 4 stands in Perth.")
+    os.utime(DATA, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert DATA.stat().st_size == before.st_size
+    again = graded()
+
+    assert (again.graded, again.summary().changed) == (1, 1)
+    assert knows()
+    assert (graded().graded, graded().summary().changed) == (0, 0)
+
+
+def test_a_row_that_is_gone_stays_gone() -> None:
+    """What the data has no more is counted the same at every start."""
+    write_rows()
+    graded()
+    write_rows(ROWS - 2)
+    told = [numbers(graded()) for _ in range(3)]
+
+    assert told[0] == told[1] == told[2]
+    assert graded().summary().left_out == 2
+    assert knows()
+
+
+def test_positions_in_a_file_that_changed_meanwhile_are_not_trusted() -> None:
+    """Rows of two states of the file may be among those that ended."""
+    write_rows()
+
+    def edit(outcome: Outcome) -> None:
+        DATA.write_text(DATA.read_text() + "\n")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        graded(on_outcome=edit)
+
+    assert not knows()
+
+
+def test_a_file_that_changes_while_the_rest_is_graded_ends_the_run() -> None:
+    """The rows that are passed over are not looked at, so the bytes are."""
+    write_rows()
+    stopped_after(5, concurrency=1)
+
+    def edit(_: object) -> None:
+        DATA.write_text(DATA.read_text() + "\n")
+
+    with pytest.raises(DataError, match="changed while it was read"):
+        graded(progress=edit)
+
+
+def test_failed_rows_are_graded_again(scripted: Start) -> None:
+    """What they cost still counts, their samples are not kept twice, and two graders mix."""
+    broken = True
+
+    def some(request: JudgeRequest) -> Any:
+        return (
+            HttpError(500) if broken and "Tower 4" in str(request.body) else fill_by_words(request)
+        )
+
+    scripted(some)
+    write_rows()
+    options = {
+        "client": "openai/m",
+        "graders": ["faithfulness", "answer_relevance"],
+        "cache": False,
+    }
+    first = graded(**options)
+    assert first.summary().failed == 2
+    broken = False
+    second = graded(**options)
+    assert second.graded == 2
+    assert second.summary().usage.calls == first.summary().usage.calls + 2
+    third = graded(**options)
+
+    assert (third.graded, third.summary().failed) == (0, 0)
+    assert numbers(third) == numbers(second)
+    assert set(lines_of("samples.jsonl").values()) == {1}
+    assert [len(load_run(OUT).outcomes)] == [2 * ROWS]
+
+
+def test_the_command_shows_the_same_rows_again() -> None:
+    """The table of the worst rows, and the folder that has its name from the data."""
+    write_rows(30)
+    words = ["grade", str(DATA), "--judge", "embedded", "--quiet"]
+    first = CliRunner().invoke(app, words)
+    second = CliRunner().invoke(app, words)
+
+    assert first.exit_code == second.exit_code == 0
+    assert second.stdout == first.stdout
+    assert len(list(Path("runs").iterdir())) == 1
+
+
+def test_a_function_in_the_columns_is_asked_again() -> None:
+    """Its code may have changed, so the rows are read."""
+    write_rows()
+    columns = {"answer": lambda row: row["answer"]}
+    graded(columns=columns)
+
+    assert graded(columns=columns).graded == 0

@@ -1,0 +1,142 @@
+"""A summary counts every outcome and never hides what its means leave out."""
+
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run
+from rag_evals.run import ErrorRecord, Outcome, Progress, Summary
+from rag_evals.run.plan.progress import reporting
+from tests.conftest import EIFFEL
+
+
+def scored(score: float) -> Outcome:
+    """Make a scored outcome."""
+    return Outcome(0, "a", "g", "scored", score=score)
+
+
+def test_reasons_can_be_counted_as_numbers() -> None:
+    """A switch maps a reason to a score; the line says so."""
+    summary = Summary()
+    for outcome in (scored(0.5), Outcome(1, "b", "g", "not_scorable", reason="no_statements")):
+        summary.add(outcome)
+    of_grader = summary.graders["g"]
+
+    assert of_grader.mean() == 0.5
+    assert of_grader.mean({"no_statements": 1.0}) == 0.75
+    assert of_grader.line({"no_statements": 1.0}) == (
+        "g: 0.75 over 1 scored of 2, no_statements as 1 (1 not scorable: no_statements)"
+    )
+
+
+def test_nothing_scored_is_no_score() -> None:
+    """Without a score there is no mean: not 0, not NaN."""
+    summary = Summary()
+    summary.add(Outcome(0, "a", "g", "failed", error=ErrorRecord("JudgeOutputError", "x")))
+
+    assert summary.graders["g"].mean() is None
+    assert str(summary) == "g: no score over 0 scored of 1 (1 failed: JudgeOutputError)"
+    assert summary.failed == 1
+
+
+def test_a_summary_says_how_sure_the_mean_is() -> None:
+    """Below the mean: the interval, the bands, and how the scores lie; few rows give a wide one."""
+    summary = Summary()
+    for score in (1.0, 1.0, 0.9, 0.6, 0.0):
+        summary.add(scored(score))
+
+    assert str(summary).splitlines() == [
+        "g: 0.70 over 5 scored of 5",
+        "  95 % interval 0.22 to 0.95; bands: 3 high, 0 good, 1 medium, 1 low",
+        "  median 0.90, standard deviation 0.42, lowest 0.00, highest 1.00",
+    ]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1))
+def test_the_mean_is_the_mean(scores: list[float]) -> None:
+    """Adding one by one gives what the whole list gives."""
+    summary = Summary()
+    for score in scores:
+        summary.add(scored(score))
+
+    assert summary.graders["g"].mean() == pytest.approx(sum(scores) / len(scores))
+
+
+def test_plain_progress_is_a_line_at_the_end() -> None:
+    """Where there is no terminal, the last report is one line; False shows nothing."""
+    stream = io.StringIO()
+    for wanted in (True, None, False):
+        with reporting(wanted, stream) as report:
+            report(Progress(1, 2, 0, 1.0, graded=1))
+            report(Progress(2, 2, 0, 1.0, graded=2, tokens=1234, cost_usd=0.5))
+
+    assert stream.getvalue() == "graded 2/2, 0 failed, 2.0/s, 1.2k tokens, $0.5000\n"
+
+
+class Terminal(io.StringIO):
+    """Text that a program takes for a terminal."""
+
+    def isatty(self) -> bool:
+        """Say that it is one."""
+        return True
+
+
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bar shows what is done and what failed."""
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with reporting(None, stream) as report:
+        report(Progress(1, 2, 1, 1.0))
+
+    assert "1 failed" in stream.getvalue()
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+def test_a_narrow_terminal_keeps_rows_and_time(
+    monkeypatch: pytest.MonkeyPatch, columns: int, language: str
+) -> None:
+    """Failures, rate and cost are cut off before the count and the time that is left are."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream = Terminal()
+    with reporting(None, stream, language=language) as report:
+        report(Progress(5123, 10000, 3, 100.0, 5123, 1_234_567, 1.2345, 12.0))
+
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "\n", stream.getvalue()).splitlines()
+    (line,) = {line for line in shown if "5123" in line}
+    assert "5123/10000 -:--:--" in line
+    assert len(line) <= columns
+
+
+@pytest.mark.parametrize(
+    ("client", "variable", "judge"),
+    [
+        (None, None, "embedded"),
+        (None, "embedded@strict", "embedded@strict"),
+        ("embedded@0.8", None, "embedded@0.8"),
+    ],
+)
+def test_the_first_line_says_who_graded(
+    monkeypatch: pytest.MonkeyPatch, client: str | None, variable: str | None, judge: str
+) -> None:
+    """Named in the call, in the environment or nowhere: the judge stands first, and is kept."""
+    if variable is not None:
+        monkeypatch.setenv("RAG_EVALS_JUDGE", variable)
+    run = evaluate([EIFFEL], client=client, out="out")
+
+    assert str(run.summary()).splitlines()[0] == f"judge: {judge}"
+    assert str(load_run("out").summary()).splitlines()[0] == f"judge: {judge}"
+    assert f"<caption>judge: {judge}</caption>" in run._repr_html_()
+
+
+def test_the_outcomes_of_one_grader_can_be_taken() -> None:
+    """`run.of(grader)` is what that grader found, in the order of the data."""
+    run = evaluate([EIFFEL], [Faithfulness, TwoStepFaithfulness], "embedded")
+
+    assert [outcome.grader for outcome in run.of(TwoStepFaithfulness)] == ["faithfulness_two_step"]
+    assert run.of(Faithfulness) == [run.outcomes[0]]
