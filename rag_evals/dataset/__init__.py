@@ -1,14 +1,13 @@
 """Where do samples come from? Files, tables and rows, with their columns mapped to fields."""
 
-from rag_evals.dataset.columns import PRESETS, USUAL_NAMES, ColumnMap, Columns
+from rag_evals.dataset.columns import PRESETS, ColumnMap, Columns
 from rag_evals.dataset.opened import DataFile, required_module
 from rag_evals.dataset.readers import read_rows
-from rag_evals.dataset.row import NumberedSample, Row
+from rag_evals.dataset.row import NumberedSample
 from rag_evals.dataset.source import CheckedFile, Data, FileData, KeptCheck, RowData, data_from
 
 __all__ = [
     "PRESETS",
-    "USUAL_NAMES",
     "CheckedFile",
     "ColumnMap",
     "Columns",
@@ -17,7 +16,6 @@ __all__ = [
     "FileData",
     "KeptCheck",
     "NumberedSample",
-    "Row",
     "RowData",
     "data_from",
     "read_rows",

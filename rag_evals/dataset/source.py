@@ -177,7 +177,7 @@ class FileData:
 
     def __iter__(self) -> Iterator[NumberedSample]:
         """Read the samples, those of one context near each other and else in the file's order."""
-        yield from in_windows(self._numbered())
+        yield from in_windows(self._numbered(count(), None))
 
     def some(self, wanted: bytes) -> Iterator[NumberedSample]:
         """Read some of the samples, in the same order; the others are passed over unread.
@@ -187,7 +187,7 @@ class FileData:
         """
         if any(wanted):
             self._read_partly = True
-            yield from in_windows(self._numbered_some(wanted))
+            yield from in_windows(self._numbered(compress(count(), wanted), iter(wanted)))
 
     def looks_unchanged(self) -> bool:
         """Say whether size, time and place on the disk are what they were before the check."""
@@ -204,46 +204,36 @@ class FileData:
         Raises:
             DataError: The file changed between them, or while it was read.
         """
-        again = "give the command again when the file is complete"
-        if self._read_partly:
-            if not self.has_same_content():
-                raise DataError(
-                    f"{str(self.path)!r} changed while it was read: it is not what was checked; "
-                    f"{again}"
-                )
-            return
         first, last = self._readings[0], self._readings[-1]
-        if first != last:
-            raise DataError(
-                f"{str(self.path)!r} changed while it was read: {first[0]} rows (hash "
-                f"{first[1][:8]}) when it was checked, {last[0]} rows (hash {last[1][:8]}) when "
-                f"they were graded; {again}"
+        if self.has_same_content() if self._read_partly else first == last:
+            return
+        why = "it is not what was checked"
+        if not self._read_partly:
+            why = (
+                f"{first[0]} rows (hash {first[1][:8]}) when it was checked, "
+                f"{last[0]} rows (hash {last[1][:8]}) when they were graded"
             )
+        raise DataError(
+            f"{str(self.path)!r} changed while it was read: {why}; "
+            "give the command again when the file is complete"
+        )
 
-    def _numbered(self) -> Iterator[NumberedSample]:
+    def _numbered(
+        self, places: Iterator[int], wanted: Iterator[int] | None
+    ) -> Iterator[NumberedSample]:
         rows, digest = 0, hashlib.sha256()
-        for index, (_, row, sample) in enumerate(self._read_again()):
-            sample_id, fingerprint = sample.id or sample.content_hash(), sample.fingerprint()
-            rows += 1
-            digest.update(_digest_line(sample_id, fingerprint))
-            yield NumberedSample(index, sample_id, sample, self._columns.others(row), fingerprint)
-        self._readings.append((rows, digest.hexdigest()))
-
-    def _numbered_some(self, wanted: bytes) -> Iterator[NumberedSample]:
-        places = compress(count(), wanted)
-        for place, (_, row, sample) in zip(places, self._read_again(iter(wanted)), strict=False):
-            name, others = sample.id or sample.content_hash(), self._columns.others(row)
-            yield NumberedSample(place, name, sample, others, sample.fingerprint())
-
-    def _read_again(
-        self, wanted: Iterator[int] | None = None
-    ) -> Iterator[tuple[str, Mapping[str, Any], Sample]]:
         try:
-            yield from self._read(wanted=wanted)
+            for _, row, sample in self._read(wanted=wanted):
+                sample_id, fingerprint = sample.id or sample.content_hash(), sample.fingerprint()
+                rows += 1
+                digest.update(_digest_line(sample_id, fingerprint))
+                others = self._columns.others(row)
+                yield NumberedSample(next(places), sample_id, sample, others, fingerprint)
         except DataError as error:
             raise type(error)(
                 f"{error}; the file was whole when it was checked, so it changed since"
             ) from error
+        self._readings.append((rows, digest.hexdigest()))
 
     def _first_place(self, sample_id: str) -> str:
         same = (

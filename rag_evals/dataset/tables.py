@@ -84,10 +84,10 @@ def row_of(row: Any) -> Mapping[str, Any] | None:
         return dict(row)
     if isinstance(row, type):
         return None
-    if dataclasses.is_dataclass(row):
-        return {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
-    if hasattr(type(row), "__attrs_attrs__"):
-        return {field.name: getattr(row, field.name) for field in type(row).__attrs_attrs__}
+    of_attrs = getattr(type(row), "__attrs_attrs__", None)
+    fields = dataclasses.fields(row) if dataclasses.is_dataclass(row) else of_attrs
+    if fields is not None:
+        return {field.name: getattr(row, field.name) for field in fields}
     if isinstance(row, tuple) and hasattr(row, "_asdict"):
         named: Mapping[str, Any] = row._asdict()
         return named

@@ -5,7 +5,6 @@ from rag_evals import lazy_names
 NAMES = {
     "claims": ("NoClaim", "PreparedStatement", "claims_of", "prepare_answer"),
     "in_setting": ("claims_in_setting",),
-    "standalone": ("Reading", "stand_alone"),
     "verifier": ("EmbeddedVerifier",),
 }
 """Every name of this room that others may use, by the file that has it."""

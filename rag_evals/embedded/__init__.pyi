@@ -4,8 +4,6 @@ from rag_evals.embedded.claims import PreparedStatement as PreparedStatement
 from rag_evals.embedded.claims import claims_of as claims_of
 from rag_evals.embedded.claims import prepare_answer as prepare_answer
 from rag_evals.embedded.in_setting import claims_in_setting as claims_in_setting
-from rag_evals.embedded.standalone import Reading as Reading
-from rag_evals.embedded.standalone import stand_alone as stand_alone
 from rag_evals.embedded.verifier import EmbeddedVerifier as EmbeddedVerifier
 
 __all__: list[str]

@@ -7,9 +7,7 @@ from rag_evals import lazy_names
 
 NAMES = {
     "citations": (
-        "CitationMark",
         "CitingSentence",
-        "citation_marks",
         "citing_sentences",
     ),
     "language": (

@@ -1,7 +1,5 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.text.citations import CitationMark as CitationMark
 from rag_evals.text.citations import CitingSentence as CitingSentence
-from rag_evals.text.citations import citation_marks as citation_marks
 from rag_evals.text.citations import citing_sentences as citing_sentences
 from rag_evals.text.language import LANGUAGE_NAMES as LANGUAGE_NAMES
 from rag_evals.text.language import READ_WELL as READ_WELL

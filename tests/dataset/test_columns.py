@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals import ColumnMap
-from rag_evals.dataset import USUAL_NAMES
+from rag_evals.dataset.columns import USUAL_NAMES
 from rag_evals.errors import DataError, MissingColumnError
 
 NEEDED = frozenset({"answer", "context"})

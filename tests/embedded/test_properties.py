@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.embedded.decide import cited_chunks, readings
-from rag_evals.embedded.features import features
-from rag_evals.embedded.model import load
+from rag_evals.embedded.model import features, load
 from rag_evals.embedded.passage import prepare
 from rag_evals.embedded.sentence import statement_sentence
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS

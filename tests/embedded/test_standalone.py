@@ -9,7 +9,8 @@ import pytest
 
 from rag_evals import Faithfulness
 from rag_evals.core import Claim
-from rag_evals.embedded import EmbeddedVerifier, stand_alone
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.embedded.standalone import stand_alone
 from rag_evals.errors import NotScorableError
 from rag_evals.testing import Script, ScriptedJudge
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from rag_evals.embedded.decide import decide
-from rag_evals.embedded.features import FEATURES
-from rag_evals.embedded.model import FORMAT, Model, load, parse
+from rag_evals.embedded.model import FEATURES, FORMAT, Model, load, parse
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
 from tools.train_embedded import figures
 from tools.train_embedded.background import count_background

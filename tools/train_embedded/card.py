@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rag_evals.embedded.features import MEANINGS
+from rag_evals.embedded.model import MEANINGS
 from rag_evals.embedded.verifier import EmbeddedVerifier
 from rag_evals.text import LANGUAGE_NAMES
 from tools.train_embedded import figures

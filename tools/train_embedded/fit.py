@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from rag_evals.embedded.features import FAVOURABLE, FEATURES, SHARPENED
+from rag_evals.embedded.model import FAVOURABLE, FEATURES, SHARPENED
 from tools.train_embedded.figures import MOST_COUNTED
 from tools.train_embedded.tables import Array, Table
 

@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_evals.embedded.decide import cited_chunks, readings
-from rag_evals.embedded.features import FEATURES, features
-from rag_evals.embedded.model import Model
+from rag_evals.embedded.model import FEATURES, Model, features
 from rag_evals.embedded.passage import prepare
 from rag_evals.embedded.sentence import statement_sentence
 from tools.train_embedded.rows import Labelled
