@@ -3,6 +3,7 @@
 What no chunk supports is shown with the reason, and with the chunk that comes nearest to it.
 """
 
+import heapq
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
@@ -22,16 +23,24 @@ _MOST_NEAREST = 200
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def worst_records(run: Run, under: float = 1.0) -> list[Record]:
+def worst_records(run: Run, most: int, under: float = 1.0) -> list[Record]:
     """Return the outcomes to look at: failed ones, then scores under a number, the lowest first.
 
     Args:
-        run: A run.
+        run: A run; of its outcomes no more than these are in memory at a time.
+        most: How many, at most.
         under: Scores from this on are good enough.
     """
-    low = [one for one in run.records if one["score"] is not None and one["score"] < under]
-    low.sort(key=lambda record: record["score"])
-    return [*(one for one in run.records if one["status"] == "failed"), *low]
+
+    def rank(record: Record) -> float:
+        return -1.0 if record["score"] is None else record["score"]
+
+    bad = (
+        record
+        for record in run.records
+        if record["status"] == "failed" or (record["score"] is not None and record["score"] < under)
+    )
+    return heapq.nsmallest(most, bad, key=rank)
 
 
 def outcome_lines(outcome: Outcome, chunks: Sequence[str] = ()) -> list[str]:
@@ -138,7 +147,7 @@ def build_warnings(run: Run, under: float = 1.0) -> list[str]:
     """
     return [
         f"::warning title={_property(title)}::{_command(text)}"
-        for record in worst_records(run, under)[:_MOST_WARNINGS]
+        for record in worst_records(run, _MOST_WARNINGS, under)
         for title in [f"rag-evals: {record['grader']}, row {record['sample_id'][:60]}"]
         for text in ["\n".join(record_lines(record, run))[:_MOST_WARNING_CHARS]]
     ]

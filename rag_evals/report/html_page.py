@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from importlib import resources
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -188,16 +189,20 @@ def rows_to_label(run: Run, count: int, *, seed: int = 0) -> list[tuple[str, str
     Returns:
         Sample id and grader of each, in the order of the data.
     """
-    records = [r for r in run.records if r["score"] is not None and has_verdicts(r)]
+    rows = [
+        (record["grader"], record["score"], record["sample_id"])
+        for record in run.records
+        if record["score"] is not None and has_verdicts(record)
+    ]
     rng = random.Random(seed)
-    mixed = rng.sample(records, len(records))
-    mixed.sort(key=lambda record: (record["grader"], record["score"]))
+    mixed = rng.sample(rows, len(rows))
+    mixed.sort(key=itemgetter(0, 1))
     if count < len(mixed):
         step = len(mixed) / count
         start = rng.random() * step
         mixed = [mixed[min(int(start + n * step), len(mixed) - 1)] for n in range(count)]
-    chosen = set(map(id, mixed))
-    return [(r["sample_id"], r["grader"]) for r in records if id(r) in chosen]
+    chosen = {(sample_id, grader) for grader, _, sample_id in mixed}
+    return [(sample_id, grader) for grader, _, sample_id in rows if (sample_id, grader) in chosen]
 
 
 class _PageData:

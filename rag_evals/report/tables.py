@@ -125,6 +125,7 @@ def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
 def usage_of(run: Run) -> dict[str, float]:
     """Add up the usage of a run: calls, tokens and other counts of its outcomes; seconds last."""
     total: defaultdict[str, float] = defaultdict(float)
+    seconds = 0.0
     for record in run.records:
         usage: Mapping[str, Any] = record.get("usage") or {}
         for name, value in usage.items():
@@ -132,7 +133,7 @@ def usage_of(run: Run) -> dict[str, float]:
                 total[name] += value
         if record.get("cost_usd") is not None:
             total["cost_usd"] += record["cost_usd"]
-    seconds = sum(record.get("seconds", 0.0) for record in run.records)
+        seconds += record.get("seconds", 0.0)
     return {**total, "seconds": round(seconds, 1)}
 
 
@@ -374,13 +375,13 @@ def _why(record: Record, say: Phrases) -> str | None:
 
 def _worst_rows(run: Run, view: View) -> Iterator[str]:
     say = view.say
-    worst = worst_records(run)
+    worst = worst_records(run, _WORST_ROWS)
     if not worst:
         return
     yield ""
     yield markdown_row(*(say(f"table.{name}") for name in ("row", "grader", "score", "against")))
     yield "|---|---|---|---|"
-    for record in worst[:_WORST_ROWS]:
+    for record in worst:
         score = record["score"]
         faults = _listed((one for one in findings_in(record) if one.counts_against), say)
         shown = (
