@@ -18,9 +18,8 @@ from pathlib import Path
 
 from rag_evals.cache import SemanticCache
 from rag_evals.cache.alike import frame_of
-from rag_evals.cache.equivalence import Equivalence
-from rag_evals.cache.statements import StatementKey
-from rag_evals.cache.verifier import group_of
+from rag_evals.cache.semantic import Equivalence
+from rag_evals.cache.statements import StatementKey, group_of
 from rag_evals.core import Claim, Verdict
 from rag_evals.text import plain_form
 

@@ -3,22 +3,23 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "calls": ("CallCache", "open_calls"),
+    "calls": ("CallCache",),
     "configured": ("CACHE_VARIABLES", "check_cache_variables", "configured_cache"),
     "database": (
         "CALLS_TABLE",
         "STATEMENTS_TABLE",
         "Database",
+        "models_in",
+        "open_calls",
+        "prune",
         "count_rows",
         "default_path",
         "remove",
         "size_of",
     ),
     "embed": ("Embed", "Embedder", "embedder_from_string"),
-    "pruning": ("models_in", "prune"),
     "semantic": ("SemanticCache",),
-    "statements": ("StatementCache",),
-    "verifier": ("cached",),
+    "statements": ("StatementCache", "cached"),
 }
 """Every name of this room that others may use, by the file that has it."""
 

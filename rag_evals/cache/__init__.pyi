@@ -1,6 +1,5 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.cache.calls import CallCache as CallCache
-from rag_evals.cache.calls import open_calls as open_calls
 from rag_evals.cache.configured import CACHE_VARIABLES as CACHE_VARIABLES
 from rag_evals.cache.configured import check_cache_variables as check_cache_variables
 from rag_evals.cache.configured import configured_cache as configured_cache
@@ -9,15 +8,16 @@ from rag_evals.cache.database import STATEMENTS_TABLE as STATEMENTS_TABLE
 from rag_evals.cache.database import Database as Database
 from rag_evals.cache.database import count_rows as count_rows
 from rag_evals.cache.database import default_path as default_path
+from rag_evals.cache.database import models_in as models_in
+from rag_evals.cache.database import open_calls as open_calls
+from rag_evals.cache.database import prune as prune
 from rag_evals.cache.database import remove as remove
 from rag_evals.cache.database import size_of as size_of
 from rag_evals.cache.embed import Embed as Embed
 from rag_evals.cache.embed import Embedder as Embedder
 from rag_evals.cache.embed import embedder_from_string as embedder_from_string
-from rag_evals.cache.pruning import models_in as models_in
-from rag_evals.cache.pruning import prune as prune
 from rag_evals.cache.semantic import SemanticCache as SemanticCache
 from rag_evals.cache.statements import StatementCache as StatementCache
-from rag_evals.cache.verifier import cached as cached
+from rag_evals.cache.statements import cached as cached
 
 __all__: list[str]

@@ -9,7 +9,6 @@ graders cannot change it and are left out. A cached answer is checked again when
 import time
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -18,19 +17,7 @@ from rag_evals.cache.database import CALLS_TABLE, Database
 from rag_evals.core import JudgeCall, JudgeReply, Usage, facts_for, fingerprint
 from rag_evals.judge import wanted_settings
 
-_SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
-    key TEXT PRIMARY KEY, reply TEXT NOT NULL, tokens INTEGER NOT NULL, created REAL NOT NULL,
-    model TEXT
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS {CALLS_TABLE}_created ON {CALLS_TABLE} (created);
-"""
 _KEY_VERSION = 1
-
-
-def open_calls(path: Path | None) -> Database:
-    """Open the table of answers in a cache file, or in memory; see `Database`."""
-    return Database(path, _SCHEMA, {CALLS_TABLE: "model TEXT"})
 
 
 class CallCache:

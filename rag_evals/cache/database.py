@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,30 @@ SIZE_VARIABLE = "RAG_EVALS_CACHE_MAX_MB"
 
 CALLS_TABLE, STATEMENTS_TABLE = "calls", "verdicts"
 """Names of the tables with answers of judges and with verdicts; both have `created` and `model`."""
+
+_CALLS = f"""
+CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
+    key TEXT PRIMARY KEY, reply TEXT NOT NULL, tokens INTEGER NOT NULL, created REAL NOT NULL,
+    model TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS {CALLS_TABLE}_created ON {CALLS_TABLE} (created);
+"""
+_STATEMENTS = f"""
+CREATE TABLE IF NOT EXISTS {STATEMENTS_TABLE} (
+    grp TEXT NOT NULL,
+    statement TEXT NOT NULL,
+    text TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    created REAL NOT NULL,
+    model TEXT NOT NULL,
+    frame TEXT,
+    embedder TEXT,
+    vector BLOB,
+    PRIMARY KEY (grp, statement)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS {STATEMENTS_TABLE}_created ON {STATEMENTS_TABLE} (created);
+CREATE INDEX IF NOT EXISTS {STATEMENTS_TABLE}_frame ON {STATEMENTS_TABLE} (grp, frame, created);
+"""
 
 _log = logging.getLogger(__name__)
 _FILE = "cache.sqlite3"
@@ -63,18 +87,14 @@ class Database:
     Args:
         path: The file, made private (mode 0600) when it is new; None keeps all in memory.
         schema: `CREATE TABLE IF NOT EXISTS` statements.
-        added: Columns that files of earlier versions lack, by table: `{"calls": "model TEXT"}`.
 
     Raises:
         ConfigurationError: The file cannot be made, or is no database.
     """
 
-    def __init__(
-        self, path: Path | None, schema: str, added: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, path: Path | None, schema: str) -> None:
         self.path = path
         self._schema = schema
-        self._added = dict(added or {})
         self._max_bytes = max_megabytes() * _MEGABYTE
         self._lock = threading.Lock()
         self._local = threading.local()
@@ -97,7 +117,7 @@ class Database:
             raise ConfigurationError(
                 "a cache in memory cannot be shared by processes; name a file for it"
             )
-        return type(self), (self.path, self._schema, self._added)
+        return type(self), (self.path, self._schema)
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query.
@@ -176,8 +196,6 @@ class Database:
             # A crash of the machine may cost the last answers, never the file.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(self._schema)
-            for table, column in self._added.items():
-                _add_column(connection, table, column)
         except sqlite3.DatabaseError as error:
             self.close()
             raise ConfigurationError(
@@ -197,6 +215,16 @@ class Database:
             ) from error
 
 
+def open_calls(path: Path | None) -> Database:
+    """Open the table of answers in a cache file, or in memory; see `Database`."""
+    return Database(path, _CALLS)
+
+
+def open_statements(path: Path | None) -> Database:
+    """Open the table of verdicts in a cache file, or in memory; see `Database`."""
+    return Database(path, _STATEMENTS)
+
+
 def _write_ahead(connection: sqlite3.Connection) -> None:
     """Let readers and a writer work at once; SQLite does not wait for the lock that this takes."""
     until = time.monotonic() + _BUSY_SECONDS
@@ -209,19 +237,6 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             time.sleep(_SECONDS_BETWEEN_TRIES)
         else:
             return
-
-
-def _add_column(connection: sqlite3.Connection, table: str, column: str) -> None:
-    # Names cannot be parameters; callers pass constants.
-    known = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
-    if column.split(maxsplit=1)[0] in known:
-        return
-    try:
-        connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-    except sqlite3.OperationalError as error:
-        # Another process was faster.
-        if "duplicate column" not in str(error):
-            raise
 
 
 def _forget_oldest(connection: sqlite3.Connection, max_bytes: float) -> None:
@@ -293,3 +308,54 @@ def count_rows(path: Path, table: str) -> int:
             f"name another folder in {FOLDER_VARIABLE}"
         ) from error
     return int(row[0])
+
+
+def models_in(path: Path) -> list[str]:
+    """Return the models that a cache file has entries of, sorted; empty without a file."""
+    if not path.exists():
+        return []
+    models: set[str] = set()
+    for table, database in _tables(path):
+        models.update(line for stored in _stored(database, table) for line in stored.splitlines())
+        database.close()
+    return sorted(models)
+
+
+def prune(path: Path, *, before: float | None = None, model: str | None = None) -> tuple[int, int]:
+    """Delete entries, and give their room back.
+
+    Args:
+        path: The cache file.
+        before: Only entries made before this time, in seconds since 1970; None takes any.
+        model: Only entries of this model, with or without its provider; None takes any.
+
+    Returns:
+        How many answers of judges, and how many verdicts.
+    """
+    if not path.exists():
+        return 0, 0
+    deleted = []
+    for table, database in _tables(path):
+        chosen = [one for one in _stored(database, table) if model is None or _names(one, model)]
+        statement = f"DELETE FROM {table} WHERE model = ? AND created < ?"
+        end = float("inf") if before is None else before
+        deleted.append(database.write(statement, [(one, end) for one in chosen]) if chosen else 0)
+        database.compact()
+        database.close()
+    answers, verdicts = deleted
+    return answers, verdicts
+
+
+def _tables(path: Path) -> list[tuple[str, Database]]:
+    return [(CALLS_TABLE, open_calls(path)), (STATEMENTS_TABLE, open_statements(path))]
+
+
+def _stored(database: Database, table: str) -> list[str]:
+    """Return what the column `model` holds."""
+    rows = database.read(f"SELECT DISTINCT model FROM {table}")
+    return [str(row[0]) for row in rows]
+
+
+def _names(stored: str, model: str) -> bool:
+    wanted = {model, f"hf:{model}"}
+    return any(line in wanted or line.endswith(f"/{model}") for line in stored.splitlines())

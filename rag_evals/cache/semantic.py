@@ -11,15 +11,75 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import mul
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from rag_evals.cache.alike import frame_of
+from rag_evals.cache.alike import frame_of, written_out
 from rag_evals.cache.database import STATEMENTS_TABLE
 from rag_evals.cache.embed import AnyEmbedder, as_embedder
-from rag_evals.cache.equivalence import Equivalence
 from rag_evals.cache.statements import StatementCache, StatementKey, unpack
-from rag_evals.core import Verdict, Verifier, fingerprint, require_fraction
+from rag_evals.core import Claim, LocalVerifier, Verdict, Verifier, fingerprint, require_fraction
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
+from rag_evals.verify import from_string
+
+_EXPECTED = (
+    "a verifier that needs no judge, such as 'embedded@strict' or 'hf:MODEL' for an NLI classifier"
+)
+
+
+@runtime_checkable
+class _Local(LocalVerifier, Protocol):
+    """Has `verify`."""
+
+
+class Equivalence:
+    """Asks a verifier on this machine about two statements, in both directions.
+
+    Args:
+        verifier: The verifier, or its string.
+
+    Raises:
+        ConfigurationError: It is no verifier, or asks a judge.
+    """
+
+    def __init__(self, verifier: Verifier | str) -> None:
+        found = from_string(verifier) if isinstance(verifier, str) else verifier
+        if (
+            not isinstance(found, Verifier)
+            or not isinstance(found, _Local)
+            or found.traits.asks_judge
+            or found.traits.endpoints
+        ):
+            raise ConfigurationError(f"equivalence is {verifier!r}; expected {_EXPECTED}")
+        self._verifier: Verifier = found
+        self._local: LocalVerifier = found
+        # It counts words: it cannot tell who bit whom, nor a lake that grew from one that rose.
+        self._is_blind_to_order = isinstance(found, EmbeddedVerifier)
+
+    def check(self) -> None:
+        """Find out before the first call whether the verifier can work.
+
+        Raises:
+            ConfigurationError: It cannot.
+        """
+        if check := self._verifier.traits.check:
+            check()
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that can change a decision."""
+        return fingerprint(self._verifier.fingerprint(), self._is_blind_to_order)
+
+    def may_hold(self, one: str, other: str) -> bool:
+        """Say at little cost whether it is worth while to compare vectors."""
+        return not self._is_blind_to_order or written_out(one) == written_out(other)
+
+    def holds(self, one: str, other: str) -> bool:
+        """Say whether each of two statements follows from the other."""
+        return self.may_hold(one, other) and all(
+            self._local.verify([Claim(claim)], [chunk])[0].is_supported
+            for claim, chunk in ((one, other), (other, one))
+        )
+
 
 DEFAULT_THRESHOLD = 0.95
 """Cosine from which two statements are similar enough."""

@@ -3,7 +3,7 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "cascade": ("CascadeVerifier",),
+    "cascade": ("CascadeVerifier", "described_stages", "with_tunings"),
     "classifier": ("ClassifierVerifier", "HHEM"),
     "decisions": ("DecisionVerifier",),
     "guarding": (
@@ -28,7 +28,6 @@ NAMES = {
     "llm": ("LLMVerifier",),
     "tuned": ("TunedVerifier",),
     "tuning_file": ("AgreementFigures", "Promise", "Tuned", "Tuning", "read_tunings"),
-    "tunings": ("described_stages", "with_tunings"),
     "yes_no": ("YesNoVerifier", "yes_probability"),
 }
 """Every name of this room that others may use, by the file that has it."""

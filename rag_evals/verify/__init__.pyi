@@ -1,5 +1,7 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.verify.cascade import CascadeVerifier as CascadeVerifier
+from rag_evals.verify.cascade import described_stages as described_stages
+from rag_evals.verify.cascade import with_tunings as with_tunings
 from rag_evals.verify.classifier import HHEM as HHEM
 from rag_evals.verify.classifier import ClassifierVerifier as ClassifierVerifier
 from rag_evals.verify.decisions import DecisionVerifier as DecisionVerifier
@@ -25,8 +27,6 @@ from rag_evals.verify.tuning_file import Promise as Promise
 from rag_evals.verify.tuning_file import Tuned as Tuned
 from rag_evals.verify.tuning_file import Tuning as Tuning
 from rag_evals.verify.tuning_file import read_tunings as read_tunings
-from rag_evals.verify.tunings import described_stages as described_stages
-from rag_evals.verify.tunings import with_tunings as with_tunings
 from rag_evals.verify.yes_no import YesNoVerifier as YesNoVerifier
 from rag_evals.verify.yes_no import yes_probability as yes_probability
 

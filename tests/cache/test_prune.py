@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag_evals import TwoStepFaithfulness, evaluate
-from rag_evals.cache import StatementCache, count_rows, default_path, models_in, prune
+from rag_evals.cache import StatementCache, count_rows, default_path, models_in
 from rag_evals.cache.statements import StatementKey
 from rag_evals.core import Claim, Verdict
 from rag_evals.testing import Script, ScriptedJudge
@@ -72,26 +72,6 @@ def test_without_a_cache_nothing_is_made(command: Command) -> None:
     """No file comes into being by deleting from it."""
     assert "0 answers, 0 verdicts" in command("cache", "--clear", "--model", "m").out
     assert not default_path().exists()
-
-
-def test_a_file_of_an_earlier_version_is_taken_on(tmp_path: Path, scripted: Start) -> None:
-    """Its answers still serve, though they name no model; its verdicts are dropped by pruning."""
-    path = tmp_path / "cache.sqlite3"
-    with closing(sqlite3.connect(path)) as file, file:
-        file.execute(
-            "CREATE TABLE calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL, "
-            "tokens INTEGER NOT NULL, created REAL NOT NULL) WITHOUT ROWID"
-        )
-        file.execute("INSERT INTO calls VALUES ('k', '{}', 1, 5.0)")
-        file.execute("CREATE TABLE statements (grp TEXT, statement TEXT)")
-    scripted(None)
-    evaluate([EIFFEL], client="openai/m", cache=path, progress=False)
-
-    assert count_rows(path, "calls") == 2
-    assert prune(path, before=6.0) == (1, 0)
-    with closing(sqlite3.connect(path)) as file:
-        names = {row[0] for row in file.execute("SELECT name FROM sqlite_master")}
-    assert "statements" not in names
 
 
 def test_a_full_cache_forgets_its_oldest_entries(

@@ -13,8 +13,7 @@ from rag_evals import TwoStepFaithfulness, errors
 from rag_evals.cache import SemanticCache, StatementCache
 from rag_evals.cache.alike import frame_of
 from rag_evals.cache.embed import EndpointEmbedder, LocalEmbedder, as_embedder, embedder_from_string
-from rag_evals.cache.equivalence import Equivalence
-from rag_evals.cache.semantic import cosine, pack_vector
+from rag_evals.cache.semantic import Equivalence, cosine, pack_vector
 from rag_evals.cache.statements import StatementKey
 from rag_evals.core import Claim, Flow, Verdict, VerifyCall, as_claims
 from rag_evals.embedded import EmbeddedVerifier

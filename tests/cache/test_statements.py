@@ -16,8 +16,7 @@ import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.cache import StatementCache, cached, configured_cache, database
-from rag_evals.cache.statements import StatementKey
-from rag_evals.cache.verifier import group_of
+from rag_evals.cache.statements import StatementKey, group_of
 from rag_evals.core import Claim, Evidence, Meter, Verdict
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
