@@ -137,6 +137,7 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "Result": lambda: example_of(FaithfulnessResult),
     "Run": graded,
     "Sample": lambda: Sample(question=LONG, answer=LONG, context=[LONG] * 40),
+    "Sampling": lambda: rag_evals.Sampling(gate=0.85),
     "StatementEvaluation": lambda: StatementEvaluation(statement=HOSTILE, is_supported=True),
     "Run, loaded": lambda: rag_evals.load_run(kept()),
     "Summary": lambda: graded().summary(),
