@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar, Unpack
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel
 
@@ -21,6 +21,7 @@ from rag_evals.core import (
     VerifierChanges,
     check_settings,
     fingerprint,
+    require_known,
     written_out,
 )
 from rag_evals.errors import ConfigurationError, PromptError
@@ -45,6 +46,27 @@ R = TypeVar("R", bound=BaseModel)
 M = TypeVar("M", bound=BaseModel)
 
 
+class PromptOptions(TypedDict, total=False):
+    """What a grader with a prompt takes by keyword.
+
+    Attributes:
+        examples: Few-shot examples; None takes those of the prompt file.
+        criteria: What a checklist asks, by name; None takes those of the prompt file.
+        chunk_template: The data block that follows instructions; None takes the shipped one.
+        model: Model to ask when `grade` names none.
+        name: What results call the grader.
+        settings: What the judge is asked with, such as `{"temperature": 0}`; they come before those
+            of the prompt file.
+    """
+
+    examples: Sequence[ExampleInput] | None
+    criteria: Mapping[str, str] | None
+    chunk_template: str | Path | Prompt | None
+    model: str | None
+    name: str | None
+    settings: Mapping[str, Any] | None
+
+
 class JudgedGrader(Grader[R], Generic[R, M]):
     """A grader that asks a judge with a prompt; a subclass turns the reply into the result.
 
@@ -65,13 +87,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         prompt: str | Path | Prompt,
         response_model: type[M],
         result_model: type[R],
-        *,
-        examples: Sequence[ExampleInput] | None = None,
-        criteria: Mapping[str, str] | None = None,
-        chunk_template: str | Path | Prompt | None = None,
-        model: str | None = None,
-        name: str | None = None,
-        settings: Mapping[str, Any] | None = None,
+        **options: Unpack[PromptOptions],
     ) -> None:
         """Check the prompt, the criteria and the examples; nothing is sent.
 
@@ -79,28 +95,23 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             prompt: Instructions, or a template that places the data itself; text or a `Path`.
             response_model: What the judge fills.
             result_model: What `grade` returns.
-            examples: Few-shot examples; None takes those of the prompt file.
-            criteria: What a checklist asks, by name; None takes those of the prompt file.
-            chunk_template: The data block that follows instructions; None takes the shipped one.
-            model: Model to ask when `grade` names none.
-            name: What results call the grader.
-            settings: What the judge is asked with; they come before those of the prompt file.
+            options: Examples, criteria, settings and more; see `PromptOptions`.
 
         Raises:
             PromptError: The prompt does not parse, an example does not fit the response model, or
                 criteria are missing or are not shown.
             ConfigurationError: A setting is unknown or out of its range.
         """
+        require_known(type(self).__name__, options, list(PromptOptions.__annotations__))
         self._prompt = Prompt.load(prompt)
-        self._block = _shipped("chunk_template")
-        if chunk_template is not None:
-            self._block = Prompt.load(chunk_template)
+        block = options.get("chunk_template")
+        self._block = _shipped("chunk_template") if block is None else Prompt.load(block)
         header = self._prompt.header
         self.response_model = response_model
         self.result_model = result_model
-        self.model = model
-        self.settings = {**header.settings, **check_settings(settings)}
-        self.name = name or header.name or _name_of(response_model)
+        self.model = options.get("model")
+        self.settings = {**header.settings, **check_settings(options.get("settings"))}
+        self.name = options.get("name") or header.name or _name_of(response_model)
         self.description = self._prompt.task
         self.language = header.language
         self.requires: tuple[SampleField, ...] = getattr(response_model, "requires", ("answer",))
@@ -110,6 +121,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         self._shown = frozenset(self.requires + accepts)
         self._numbers_sentences = bool(getattr(response_model, "numbered_sentences", False))
         self._hardened = True
+        criteria, examples = options.get("criteria"), options.get("examples")
         self._criteria = read_criteria(header.criteria if criteria is None else criteria)
         check_criteria(self._prompt, response_model, self._criteria)
         check_numbered(self._prompt, response_model)
@@ -291,44 +303,23 @@ class ContextEvaluation(JudgedGrader[R, R]):
         prompt: str | Path | Prompt,
         response_model: type[R],
         *,
-        examples: Sequence[ExampleInput] | None = None,
-        criteria: Mapping[str, str] | None = None,
-        chunk_template: str | Path | Prompt | None = None,
-        model: str | None = None,
-        name: str | None = None,
-        settings: Mapping[str, Any] | None = None,
         # The form's results may be a subclass of R, and Grader is invariant in R.
         verified: Callable[[Verifier], Grader[Any]] | None = None,
+        **options: Unpack[PromptOptions],
     ) -> None:
         """Check the prompt, the criteria and the examples; nothing is sent.
 
         Args:
             prompt: Instructions, or a template that places the data itself; text or a `Path`.
             response_model: A pydantic model; a subclass of `rag_evals.Result` has a score.
-            examples: Few-shot examples; None takes those of the prompt file.
-            criteria: What a checklist asks, by name; None takes those of the prompt file.
-            chunk_template: The data block that follows instructions; None takes the shipped one.
-            model: Model to ask when `grade` names none.
-            name: What results call the grader.
-            settings: What the judge is asked with, such as `{"temperature": 0}`; they come before
-                those of the prompt file.
             verified: Makes the form of this grader that asks a verifier; None when there is none.
+            options: Examples, criteria, settings and more; see `PromptOptions`.
 
         Raises:
             PromptError: The prompt does not parse, an example does not fit the response model, or
                 criteria are missing or are not shown.
         """
-        super().__init__(
-            prompt,
-            response_model,
-            response_model,
-            examples=examples,
-            criteria=criteria,
-            chunk_template=chunk_template,
-            model=model,
-            name=name,
-            settings=settings,
-        )
+        super().__init__(prompt, response_model, response_model, **options)
         self._verified = verified
         self._has_cache = False
 

@@ -96,6 +96,19 @@ def test_functions_are_small() -> None:
                 assert (node.end_lineno or 0) - first.lineno < 40, f"{path}: {node.name}"
 
 
+def test_signatures_are_small() -> None:
+    """A public function has at most 8 parameters; commands, whose options these are, aside."""
+    commands = ROOT / "rag_evals" / "cli" / "commands"
+    for path in (one for one in SOURCES if not one.is_relative_to(commands)):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                taken = node.args
+                names = [one.arg for one in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs)]
+                names += [one.arg for one in (taken.vararg, taken.kwarg) if one is not None]
+                counted = len(names) - (names[:1] in (["self"], ["cls"]))
+                assert counted <= 8, f"{path}: {node.name}"
+
+
 def test_the_root_is_tidy() -> None:
     """Only the owner's folders and these files are in the root: no scratch file is committed."""
     here = {path.relative_to(ROOT).parts[0] for path in tracked_files()}

@@ -157,7 +157,6 @@ def agreement(
     by: str | None = None,
     column: str = "label",
     threshold: float = 1.0,
-    confidence: float = 0.95,
     resamples: int = 4_000,
     seed: int = 0,
 ) -> PeopleAgreement:
@@ -171,7 +170,6 @@ def agreement(
         column: The column of a labels file that holds the label.
         threshold: Score from which the judge calls a row right; the default asks for every
             statement to be supported.
-        confidence: Coverage of each interval, as a fraction.
         resamples: Draws behind the intervals of balanced accuracy and kappa.
         seed: Same seed, same intervals.
 
@@ -181,7 +179,7 @@ def agreement(
     stored = load_run(run)
     given = read_labels(labels, stored, column=column)
     groups = {} if by is None else stored.column(by)
-    measure = _Measure(groups, threshold, confidence, resamples, seed)
+    measure = _Measure(groups, threshold, resamples, seed)
     matched = match_labels(stored, given, grader)
     tables = tuple(table for of_grader in matched for table in measure.tables(of_grader))
     foreign = count_foreign(stored, given)
@@ -200,7 +198,6 @@ def agreement(
 class _Measure:
     groups: Mapping[str, str | None]
     threshold: float
-    confidence: float
     resamples: int
     seed: int
 
@@ -232,7 +229,6 @@ class _Measure:
             labels,
             [score >= limit for score in scores],
             clusters=None if of_rows else [unit.sample_id for unit, _ in known],
-            confidence=self.confidence,
             resamples=self.resamples,
             seed=self.seed,
         )
@@ -252,7 +248,7 @@ class _Measure:
             ties=len(units) - len(known),
             annotators=len(people),
             alpha=self._alpha(units) if len(people) > 1 else None,
-            auroc=auroc_interval(labels, ranks, confidence=self.confidence) if ranked else None,
+            auroc=auroc_interval(labels, ranks) if ranked else None,
             ranked_by="ranking" if is_finer else "score",
             curve=tuple(threshold_curve(labels, scores)) if of_rows else (),
             best=best_threshold(labels, scores) if of_rows and both else None,
@@ -262,7 +258,6 @@ class _Measure:
     def _alpha(self, units: Sequence[Unit]) -> Interval | None:
         return krippendorff_interval(
             [list(unit.labels.values()) for unit in units],
-            confidence=self.confidence,
             seed=self.seed,
         )
 

@@ -5,9 +5,19 @@ from pathlib import Path
 from typing import Unpack
 
 from rag_evals.analysis.agreement import PeopleAgreement, agreement
+from rag_evals.core import require_known
 from rag_evals.dataset import DataFile
 from rag_evals.judge import Client
-from rag_evals.run import Graders, Run, RunOptions, Summary, execute, make_plan, refuse_sampling
+from rag_evals.run import (
+    OPTIONS,
+    Graders,
+    Run,
+    RunOptions,
+    Summary,
+    execute,
+    make_plan,
+    refuse_sampling,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,7 @@ def calibrate(
         ConfigurationError: A setting cannot work; nothing was sent.
         TooManyFailuresError: As for `evaluate`.
     """
+    require_known("calibrate", options, list(OPTIONS))
     refuse_sampling(options, "calibrate")
     plan = make_plan(data, graders, client, options=options)
     folder = out or plan.default_folder()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from rag_evals.analysis.compared import (
     ChangedRow,
@@ -18,6 +19,7 @@ from rag_evals.analysis.comparison import (
 )
 from rag_evals.analysis.differences import named_differences
 from rag_evals.analysis.pairing import guessed_differences, paired_runs
+from rag_evals.core import require_known
 from rag_evals.errors import ConfigurationError, UnpairedScoresError
 from rag_evals.run import (
     DEFAULT_ERROR,
@@ -48,7 +50,36 @@ RunInput = str | Path | Run
 """A run folder, or a run in memory."""
 
 _CHANGES_KEPT = 20
+_RESAMPLES = 10_000
 _Compare = Callable[[Sequence[str], Sequence[str], "_Pair"], PairedComparison]
+
+
+class CompareOptions(TypedDict, total=False):
+    """What `compare` takes by keyword.
+
+    Attributes:
+        count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`.
+        by: Column of the data to compare each group by; None compares all rows together only.
+        cluster: Column that rows from one document or conversation share; None takes rows as
+            independent.
+        threshold: Score from which a row passes, for McNemar's test; default 1.
+        gate: Loss that is acceptable, 0 to 1; with it, `decision()` says whether the candidate is
+            shown to lose no more.
+        error: Chance of a wrong decision, above 0 and up to 0.5; default 0.05.
+        confidence: Coverage of each interval, as a fraction; default 0.95.
+        resamples: Random sign patterns, where the test draws any; default 10,000.
+        seed: Same seed, same p-values; default 0.
+    """
+
+    count: Mapping[str, float] | None
+    by: str | None
+    cluster: str | None
+    threshold: float
+    gate: float | None
+    error: float
+    confidence: float
+    resamples: int
+    seed: int
 
 
 def compare(
@@ -57,15 +88,7 @@ def compare(
     *,
     pairs: Mapping[str, str] | None = None,
     graders: Sequence[str] = (),
-    count: Mapping[str, float] | None = None,
-    by: str | None = None,
-    cluster: str | None = None,
-    threshold: float = 1.0,
-    gate: float | None = None,
-    error: float = DEFAULT_ERROR,
-    confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Compare two runs, or two graders of one run, row by row.
 
@@ -75,17 +98,7 @@ def compare(
         pairs: Graders of other names that belong together, the baseline's first, as in
             `{"strict": "mild"}`; graders of one name are paired by themselves.
         graders: Names that both runs have, to compare no others; none compares all of them.
-        count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`.
-        by: Column of the data to compare each group by; None compares all rows together only.
-        cluster: Column that rows from one document or conversation share; None takes rows as
-            independent.
-        threshold: Score from which a row passes, for McNemar's test.
-        gate: Loss that is acceptable, 0 to 1; with it, `decision()` says whether the candidate is
-            shown to lose no more.
-        error: Chance of a wrong decision, above 0 and up to 0.5.
-        confidence: Coverage of each interval, as a fraction.
-        resamples: Random sign patterns, where the test draws any.
-        seed: Same seed, same p-values.
+        options: Groups, documents, gate and more; see `CompareOptions`.
 
     Raises:
         ConfigurationError: One run without a pair of its graders, or an unknown grader or reason.
@@ -97,20 +110,20 @@ def compare(
             "one run is compared by two of its graders, as in pairs={'strict': 'mild'}; "
             "or give a second run"
         )
-    require_counts(count or {})
-    if gate is not None:
-        require_gate("gate", gate, error)
+    count = _check_options(options)
+    gate, error = options.get("gate"), options.get("error", DEFAULT_ERROR)
     first = load_run(baseline)
     second = first if candidate is None else load_run(candidate)
     first, second = paired_runs(first, second, pairs=pairs, graders=graders)
-    groups = {} if by is None else {**second.column(by), **first.column(by)}
-    clusters = {} if cluster is None else {**second.column(cluster), **first.column(cluster)}
+    groups = _columns(options.get("by"), second, first)
+    clusters = _columns(options.get("cluster"), second, first)
     common = [grader for grader in first.graders if grader in second.graders]
-    every = [_Pair(grader, first, second, count or {}, clusters) for grader in common]
+    every = [_Pair(grader, first, second, count, clusters) for grader in common]
     pairs_with_rows = [pair for pair in every if pair.rows]
     if not pairs_with_rows:
         raise UnpairedScoresError(_no_pair(first, second))
-    paired = partial(_paired, confidence=confidence, resamples=resamples, seed=seed)
+    paired = _pairing(options)
+    threshold = options.get("threshold", 1.0)
     overall = [paired(pair.rows, pair.others, pair) for pair in pairs_with_rows]
     adjusted = holm_adjusted([each.significance.p_value for each in overall])
     return Comparison(
@@ -128,6 +141,39 @@ def compare(
         threshold,
         sum(run.summary().pending for run in ((first,) if second is first else (first, second))),
     )
+
+
+def _pairing(options: CompareOptions) -> _Compare:
+    """Return how the scores of paired rows are compared."""
+    return partial(
+        _paired,
+        confidence=options.get("confidence", 0.95),
+        resamples=options.get("resamples", _RESAMPLES),
+        seed=options.get("seed", 0),
+    )
+
+
+def _check_options(options: CompareOptions) -> Mapping[str, float]:
+    """Return the numbers of rows without a score.
+
+    Raises:
+        ConfigurationError: An unknown reason, or a gate that cannot be decided.
+        UnknownArgumentError: There is no such option.
+    """
+    require_known("compare", options, list(CompareOptions.__annotations__))
+    count = options.get("count") or {}
+    require_counts(count)
+    if (gate := options.get("gate")) is not None:
+        require_gate("gate", gate, options.get("error", DEFAULT_ERROR))
+    return count
+
+
+def _columns(name: str | None, *runs: Run) -> dict[str, str | None]:
+    """Return a column of the data by sample id; a later run comes first."""
+    found: dict[str, str | None] = {}
+    for run in runs if name is not None else ():
+        found |= run.column(name or "")
+    return found
 
 
 def _paired(

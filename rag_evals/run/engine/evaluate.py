@@ -10,14 +10,14 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
-from rag_evals.core import Work, watched
+from rag_evals.core import Work, require_known, watched
 from rag_evals.dataset import Data
 from rag_evals.errors import RunInterruptedError
 from rag_evals.judge import Client
 from rag_evals.run.engine.loop import runner_of
 from rag_evals.run.engine.session import LoopThread
 from rag_evals.run.plan.asked import plan_draw
-from rag_evals.run.plan.options import RunOptions, refuse_idle, refuse_sampling
+from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle, refuse_sampling
 from rag_evals.run.plan.plan import Graders, Plan, folders_of, make_plan
 from rag_evals.run.plan.progress import Report
 from rag_evals.run.plan.sampled import choose_designs, free_folder
@@ -98,6 +98,7 @@ def evaluate(
         TooManyFailuresError: More gradings failed than `max_failures` allows; its `run` has what
             was graded.
     """
+    require_known("evaluate", options, list(OPTIONS))
     plan = _planned(data, graders, client, out, options)
     return execute(plan, out=out, progress=options.get("progress"), on_outcome=on_outcome)
 
@@ -112,6 +113,7 @@ async def aevaluate(
     **options: Unpack[RunOptions],
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
+    require_known("aevaluate", options, list(OPTIONS))
     plan = _planned(data, graders, client, out, options)
     progress = options.get("progress")
     return await aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
@@ -244,6 +246,7 @@ def astream(
 def _planned_stream(
     data: Data, graders: Graders, client: Client, out: str | Path | None, options: RunOptions
 ) -> Plan:
+    require_known("stream", options, list(OPTIONS))
     refuse_sampling(options, "a stream")
     if out is None:
         refuse_idle(options, "restart", where="without out")

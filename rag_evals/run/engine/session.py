@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from pydantic import BaseModel
 
-from rag_evals.core import Meter, Sample, Usage, Work, watching
+from rag_evals.core import Meter, Sample, Usage, Work, require_known, watching
 from rag_evals.dataset import NumberedSample, RowData
 from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, UnknownNameError
 from rag_evals.grading import Grader, drive_async
@@ -424,6 +424,7 @@ def open_session(
     Raises:
         ConfigurationError: A setting cannot work; nothing was sent.
     """
+    require_known("open_session", options, list(OPTIONS))
     of_data = [name for name, option in OPTIONS.items() if not option.in_session]
     refuse_idle(options, *of_data, where="in a session, which has no data of its own")
     return SessionOpener(make_plan((), graders, client, options=options))

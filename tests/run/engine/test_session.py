@@ -157,7 +157,7 @@ def test_misuse_is_said_in_one_line() -> None:
                 await asyncio.to_thread(lambda: asyncio.run(opened.grade(EIFFEL)))
 
     asyncio.run(in_another_loop())
-    with pytest.raises(ConfigurationError, match="did you mean 'concurrency'"):
+    with pytest.raises(ConfigurationError, match="did you mean concurrency="):
         open_session(concurency=3)  # type: ignore[call-arg]  # misspelt on purpose
 
 
