@@ -4,7 +4,7 @@ Every call passes the same stages; those that a run does not have are None.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -118,13 +118,14 @@ class JudgePipeline:
             meter.add(found.usage, endpoint=call.endpoint, model=call.model)
         return found
 
-    async def _asked(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+    # These two are no coroutines of their own: each would be felt in a run.
+    def _asked(self, call: JudgeCall[Any], meter: Meter) -> Awaitable[JudgeReply]:
         if self.limiter is None:
-            return await self._answer(call, meter)
+            return self._answer(call, meter)
         if self.own_client is None:
-            return await self._limited(self.limiter, call, meter)
+            return self._limited(self.limiter, call, meter)
         tries = Tries(self.limiter)
-        return await try_again_async(
+        return try_again_async(
             partial(self._limited, self.limiter, call, meter),
             lambda error: tries.after_call(error, self.own_client),
         )
@@ -146,11 +147,11 @@ class JudgePipeline:
                 limiter.after_response(200, {})
             return reply
 
-    async def _answer(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+    def _answer(self, call: JudgeCall[Any], meter: Meter) -> Awaitable[JudgeReply]:
         if isinstance(self.host, InstructorJudge):
             # One that is past its row's time holds neither the run nor its end.
-            return await asyncio.wrap_future(call_in_thread(partial(self.host.ask, call, meter)))
-        return await self.host.ask(call, meter)
+            return asyncio.wrap_future(call_in_thread(partial(self.host.ask, call, meter)))
+        return self.host.ask(call, meter)
 
 
 @asynccontextmanager

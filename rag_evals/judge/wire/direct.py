@@ -244,13 +244,16 @@ class AsyncDirectJudge(AsyncInstructorJudge):
         """Return a judge that asks alike, over something else that sends."""
         return AsyncDirectJudge(self._client, self._settings, post)
 
-    async def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Ask, and ask again while the reply is invalid; as `AsyncInstructorJudge`."""
         of_call = settings_for(self._client, call, self._settings)
         while True:
             with (
                 of_call,
                 exchanged(call, meter, self._client, self._settings, enveloped=False) as exchange,
             ):
+                if meter.row_seconds is None:
+                    return await self._answer(exchange, of_call)
                 async with row_time(meter):
                     return await self._answer(exchange, of_call)
 

@@ -49,7 +49,12 @@ def repeating_async(
             is_retry = _count_request()
             if limiter is None:
                 return await send(body)
-            await _pass(limiter, is_retry=is_retry)
+            if limiter.is_paused:
+                # The time that the endpoint asked for is not the row's.
+                with row_clock_stopped():
+                    await limiter.before_request(is_retry=is_retry)
+            else:
+                await limiter.before_request(is_retry=is_retry)
             try:
                 reply = await send(body)
             except Exception as error:
@@ -90,12 +95,3 @@ def _seconds_left() -> float | None:
 def _count_request() -> bool:
     exchange = current_exchange.get()
     return exchange is not None and exchange.count_request()
-
-
-async def _pass(limiter: "RequestLimiter", *, is_retry: bool) -> None:
-    """Let one request go; the time that the endpoint asked for is not the row's."""
-    if limiter.is_paused:
-        with row_clock_stopped():
-            await limiter.before_request(is_retry=is_retry)
-    else:
-        await limiter.before_request(is_retry=is_retry)
