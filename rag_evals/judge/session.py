@@ -20,6 +20,7 @@ from rag_evals.judge.pace.faults import DEFAULT_MAX_WAIT_SECONDS
 from rag_evals.judge.pace.limits import RequestLimiter
 from rag_evals.judge.pace.retry import Tries, try_again_async
 from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, InstructorJudge, JudgeHost
+from rag_evals.judge.wire.sending import ClientUse
 
 # What a reply will hold is not known before; statements with their reasons are about this long.
 _REPLY_TOKENS = 300
@@ -177,9 +178,8 @@ async def judge_session(
     )
     seconds = settings.timeout_seconds
     if isinstance(client, str):
-        async with own_async_judge(
-            client, model, limiter=limiter, reply_seconds=seconds, options=settings.options
-        ) as host:
+        use = ClientUse(asynchronous=True, seconds=seconds, limiter=limiter)
+        async with own_async_judge(client, model, settings.options, use) as host:
             yield JudgePipeline(host, store, limiter, seconds)
     else:
         judge = client_judge(client, model, settings.options, repeats=False)

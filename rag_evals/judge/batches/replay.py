@@ -17,7 +17,6 @@ from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, fingerprint
 from rag_evals.errors import JudgeUnavailableError, PendingError
 from rag_evals.judge.batches.api import batch_host
 from rag_evals.judge.clients.build import endpoint_of, own_async_judge
-from rag_evals.judge.clients.own_sdks import Answered
 from rag_evals.judge.pace import retry
 from rag_evals.judge.pace.faults import read_fault
 from rag_evals.judge.pace.limits import RequestLimiter
@@ -29,6 +28,7 @@ from rag_evals.judge.wire.direct import (
     status_error,
     usable,
 )
+from rag_evals.judge.wire.sending import Answered, ClientUse
 
 _KEY_VERSION = 1
 _OK = 200
@@ -212,14 +212,7 @@ async def batch_replay(
 ) -> AsyncIterator[BatchReplay]:
     """Make the host of a run by batches; arguments as for `batch_session`."""
     batch_host(spec)
-    opened = own_async_judge(
-        spec,
-        model,
-        limiter=RequestLimiter(1),
-        reply_seconds=_SECONDS,
-        options=options,
-        answer=_answer,
-    )
-    async with opened as judge:
+    use = ClientUse(asynchronous=True, seconds=_SECONDS, limiter=RequestLimiter(1), answer=_answer)
+    async with own_async_judge(spec, model, options, use) as judge:
         assert isinstance(judge, AsyncInstructorJudge), "hosts of batches are asked for text"
         yield BatchReplay(judge, spec, answers)

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.decisions import AsyncDecisionJudge, DecisionJudge
-from rag_evals.judge.clients.openai_sdk import build_async_openai, build_openai
+from rag_evals.judge.clients.openai_sdk import build_openai
 from rag_evals.judge.clients.own_sdks import (
     build_own_sdk,
     no_key,
@@ -36,19 +36,20 @@ from rag_evals.judge.wire.ask import (
 )
 from rag_evals.judge.wire.direct import AsyncDirectJudge, Post
 from rag_evals.judge.wire.failures import OF_A_CLIENT, redact, translate
-from rag_evals.judge.wire.sending import repeating
+from rag_evals.judge.wire.sending import ClientUse, repeating
 from rag_evals.judge.wire.settings import check_taken, own_model, settings_of
 
 if TYPE_CHECKING:
     import asyncio
 
-    from rag_evals.judge.clients.own_sdks import Answering
     from rag_evals.judge.pace.limits import RequestLimiter
 
 STRICT_HOSTS = frozenset({"api.openai.com"})
 """Hosts known to take strict schemas; any other gets the plain form, which all understand."""
 
 _REPLY_SECONDS = 90.0
+_SYNC = ClientUse(asynchronous=False, seconds=_REPLY_SECONDS)
+_ASYNC = replace(_SYNC, asynchronous=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def judge_for(
             key = _cache_key(endpoint)
             built = _sync_clients.get(key)
             if built is None:
-                built = _sync_clients[key] = _build(endpoint, asynchronous=False)
+                built = _sync_clients[key] = _build(endpoint, _SYNC)
         if endpoint.wire != CHAT:
             return DecisionJudge(
                 built.client, endpoint, model, options, reply_seconds=_REPLY_SECONDS
@@ -128,9 +129,7 @@ async def async_judge_for(
         key = _cache_key(endpoint)
         built = kept.get(key)
         if built is None:
-            built = kept[key] = _build(endpoint, asynchronous=True)
-        if endpoint.wire != CHAT:
-            return AsyncDecisionJudge(built.client, endpoint, model, options)
+            built = kept[key] = _build(endpoint, _ASYNC)
         return _async_judge(endpoint, built, model, options)
     judge = client_judge(client, model, options)
     if isinstance(judge, AsyncInstructorJudge):
@@ -216,44 +215,34 @@ async def _closed_with_the_loop(kept: dict[tuple[str, ...], BuiltClient]) -> Asy
 
 @asynccontextmanager
 async def own_async_judge(
-    spec: str,
-    model: str | None,
-    *,
-    limiter: "RequestLimiter",
-    reply_seconds: float,
-    options: AskOptions = DEFAULT_OPTIONS,
-    answer: "Answering | None" = None,
+    spec: str, model: str | None, options: AskOptions, use: ClientUse
 ) -> AsyncIterator[AsyncInstructorJudge | AsyncDecisionJudge]:
     """Make a judge for one run, and close its client behind it.
 
     Args:
         spec: Such as `"openai/gpt-4o-mini"`.
         model: As for `judge_for`.
-        limiter: What the run's requests pass.
-        reply_seconds: Time-out of one try, at most.
         options: As for `judge_for`.
-        answer: Stands in for the network of a provider's own library.
+        use: How its client is used; one try may take less.
     """
     endpoint = read_endpoint(spec)
-    built = _build(
-        endpoint,
-        asynchronous=True,
-        limiter=limiter,
-        reply_seconds=min(reply_seconds, _REPLY_SECONDS),
-        answer=answer,
-    )
+    use = replace(use, seconds=min(use.seconds, _REPLY_SECONDS))
+    built = _build(endpoint, use)
     try:
-        if endpoint.wire != CHAT:
-            yield AsyncDecisionJudge(built.client, endpoint, model, options, limiter=limiter)
-        else:
-            yield _async_judge(endpoint, built, model, options)
+        yield _async_judge(endpoint, built, model, options, use.limiter)
     finally:
         await close_client(built.client)
 
 
 def _async_judge(
-    endpoint: Endpoint, built: BuiltClient, model: str | None, options: AskOptions
-) -> AsyncInstructorJudge:
+    endpoint: Endpoint,
+    built: BuiltClient,
+    model: str | None,
+    options: AskOptions,
+    limiter: "RequestLimiter | None" = None,
+) -> AsyncInstructorJudge | AsyncDecisionJudge:
+    if endpoint.wire != CHAT:
+        return AsyncDecisionJudge(built.client, endpoint, model, options, limiter=limiter)
     settings = _settings_at(endpoint, built, model, options)
     if built.post is None:
         return AsyncInstructorJudge(built.client, settings)
@@ -302,45 +291,18 @@ def _cache_key(endpoint: Endpoint) -> tuple[str, ...]:
     return (endpoint.provider, endpoint.model, own.address, own.key or "")
 
 
-def _build(
-    endpoint: Endpoint,
-    *,
-    asynchronous: bool,
-    limiter: "RequestLimiter | None" = None,
-    reply_seconds: float = _REPLY_SECONDS,
-    answer: "Answering | None" = None,
-) -> BuiltClient:
+def _build(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
     check_address(endpoint)
-    if endpoint.provider in OPENAI_HOSTS:
-        return _build_openai(
-            endpoint, asynchronous=asynchronous, limiter=limiter, seconds=reply_seconds
-        )
-    client = build_own_sdk(
-        endpoint,
-        asynchronous=asynchronous,
-        limiter=limiter,
-        seconds=reply_seconds,
-        answer=answer,
-    )
-    return BuiltClient(client, strict=False)
-
-
-def _build_openai(
-    endpoint: Endpoint, *, asynchronous: bool, limiter: "RequestLimiter | None", seconds: float
-) -> BuiltClient:
-    import openai  # noqa: PLC0415 - 1.4 s of CPU
-
-    host = OPENAI_HOSTS[endpoint.provider]
+    host = OPENAI_HOSTS.get(endpoint.provider)
+    if host is None:
+        return BuiltClient(build_own_sdk(endpoint, use), strict=False)
     if endpoint.key is None:
         local = " (any text for a local server that checks none)"
         raise no_key(host.key_variable + local * (endpoint.provider == "openai"))
-    client: Any
-    post = None
+    import openai  # noqa: PLC0415 - 1.4 s of CPU
+
     try:
-        if asynchronous:
-            client, post = build_async_openai(endpoint, reply_seconds=seconds, limiter=limiter)
-        else:
-            client = build_openai(endpoint, reply_seconds=seconds)
+        client, post = build_openai(endpoint, use)
     except openai.OpenAIError as error:
         raise ConfigurationError(
             f"provider {endpoint.provider!r}: {redact(str(error), endpoint.key)}"

@@ -6,21 +6,18 @@ types of these SDKs are unknown here: none of them need be installed.
 
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from rag_evals.errors import ConfigurationError, MissingExtraError, RagEvalsError
 from rag_evals.judge.clients.strings import Endpoint
 from rag_evals.judge.pace.deadline import call_in_thread
 from rag_evals.judge.wire.failures import redact
-from rag_evals.judge.wire.sending import repeating, repeating_async, seconds_for_one_try
-
-if TYPE_CHECKING:
-    from rag_evals.judge.pace.limits import RequestLimiter
-
+from rag_evals.judge.wire.sending import Answering, ClientUse
 
 _FILE_SECONDS = 600.0
 
@@ -42,7 +39,7 @@ class Made:
     mode: str = "TOOLS"
 
 
-Make = Callable[[str, bool, float], Made]
+Make = Callable[[str, ClientUse], Made]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ class OwnSdk:
     Attributes:
         module: What is imported.
         package: What `pip install` takes.
-        make: Makes the client, given the model, whether it is async, and the seconds for one try.
+        make: Makes the client, given the model and how it is used.
         keys: Environment variables that may hold the key; empty where the SDK looks for it.
         addresses: Environment variables that may name another address.
         asks: Where its client asks a model; only for those whose client takes another transport.
@@ -86,53 +83,39 @@ class OwnSdk:
         return _first_set(self.addresses) or "the one that its library has"
 
 
-def build_own_sdk(
-    endpoint: Endpoint,
-    *,
-    asynchronous: bool,
-    limiter: "RequestLimiter | None",
-    seconds: float,
-    answer: "Answering | None" = None,
-) -> Any:
-    """Make an instructor client over a provider's own SDK.
-
-    Args:
-        endpoint: The provider, one of `OWN_SDKS`, and the model.
-        asynchronous: Make one that is awaited.
-        limiter: What the requests of a run pass; None for a single grading.
-        seconds: Time-out of one try.
-        answer: Stands in for the network of an async client; each request is sent once.
+def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
+    """Make an instructor client over a provider's own SDK, one of `OWN_SDKS`.
 
     Raises:
         MissingExtraError: The SDK is not installed.
         ConfigurationError: There is no key, or the SDK makes no client.
     """
-    made = _made(endpoint, asynchronous, seconds)
+    made = _made(endpoint, use)
     import instructor  # noqa: PLC0415 - loads its runtime
     from instructor import Provider  # noqa: PLC0415 - as above
 
-    if answer is not None:
-        sdk = made.sdk.with_options(http_client=answering_http(made.sdk, answer))
+    if use.answer is not None:
+        sdk = made.sdk.with_options(http_client=_answering_http(made.sdk, use.answer))
         made = replace(made, sdk=sdk)
         create: Any = attrgetter(OWN_SDKS[endpoint.provider].asks)(sdk)
     else:
-        create = repeating_async(made.send, limiter) if asynchronous else repeating(made.send)
+        create = use.repeating(made.send)
     provider, mode = Provider(made.provider), instructor.Mode[made.mode]
-    kind: Any = instructor.AsyncInstructor if asynchronous else instructor.Instructor
+    kind: Any = instructor.AsyncInstructor if use.asynchronous else instructor.Instructor
     patched = instructor.patch(create=create, mode=mode, provider=provider)
     return kind(client=made.sdk, create=patched, mode=mode, provider=provider)
 
 
 def sdk_for_files(endpoint: Endpoint) -> Any:
     """Make a provider's own client for what is no chat: files and batches."""
-    return _made(endpoint, False, _FILE_SECONDS).sdk
+    return _made(endpoint, ClientUse(asynchronous=False, seconds=_FILE_SECONDS)).sdk
 
 
-def _made(endpoint: Endpoint, asynchronous: bool, seconds: float) -> Made:
+def _made(endpoint: Endpoint, use: ClientUse) -> Made:
     own = OWN_SDKS[endpoint.provider]
     check_own_sdk(endpoint.provider)
     try:
-        return own.make(endpoint.model, asynchronous, seconds)
+        return own.make(endpoint.model, use)
     except RagEvalsError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever an SDK raises, it makes no client
@@ -188,25 +171,18 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _anthropic(_: str, asynchronous: bool, seconds: float) -> Made:
-    import anthropic  # noqa: PLC0415 - only where it is asked
+def _generated(library: str, name: str, path: str, provider: str) -> Make:
+    """Return what makes a client of a library that Stainless generated: all are made alike."""
 
-    kind = anthropic.AsyncAnthropic if asynchronous else anthropic.Anthropic
-    sdk = kind(max_retries=0, timeout=seconds)
-    send = _timed(sdk.messages.create, "timeout", seconds, asynchronous)
-    return Made(sdk, send, "anthropic")
+    def make(_: str, use: ClientUse) -> Made:
+        kind = getattr(import_module(library), f"Async{name}" if use.asynchronous else name)
+        sdk = kind(max_retries=0, timeout=use.seconds)
+        return Made(sdk, _timed(attrgetter(path)(sdk), "timeout", use), provider)
 
-
-def _groq(_: str, asynchronous: bool, seconds: float) -> Made:
-    import groq  # noqa: PLC0415 - only where it is asked
-
-    kind = groq.AsyncGroq if asynchronous else groq.Groq
-    sdk = kind(max_retries=0, timeout=seconds)
-    send = _timed(sdk.chat.completions.create, "timeout", seconds, asynchronous)
-    return Made(sdk, send, "groq")
+    return make
 
 
-def _mistral(_: str, asynchronous: bool, seconds: float) -> Made:
+def _mistral(_: str, use: ClientUse) -> Made:
     try:
         from mistralai.client import Mistral  # noqa: PLC0415 - only where it is asked
     except ImportError:
@@ -214,19 +190,19 @@ def _mistral(_: str, asynchronous: bool, seconds: float) -> Made:
 
     own = OWN_SDKS["mistral"]
     sdk = Mistral(api_key=own.key, server_url=own.address or None)
-    chat = sdk.chat.complete_async if asynchronous else sdk.chat.complete
-    return Made(sdk, _timed(chat, "timeout_ms", seconds, asynchronous, unit=1000), "mistral")
+    chat = sdk.chat.complete_async if use.asynchronous else sdk.chat.complete
+    return Made(sdk, _timed(chat, "timeout_ms", use, unit=1000), "mistral")
 
 
-def _cohere(_: str, asynchronous: bool, seconds: float) -> Made:
+def _cohere(_: str, use: ClientUse) -> Made:
     import cohere  # noqa: PLC0415 - only where it is asked
 
     own = OWN_SDKS["cohere"]
-    kind = cohere.AsyncClientV2 if asynchronous else cohere.ClientV2
+    kind = cohere.AsyncClientV2 if use.asynchronous else cohere.ClientV2
     sdk = kind(
         api_key=own.key,
         base_url=own.address or None,
-        timeout=seconds,
+        timeout=use.seconds,
         # Else it tells every user that asking for JSON by schema is an experiment.
         log_warning_experimental_features=False,
     )
@@ -235,21 +211,21 @@ def _cohere(_: str, asynchronous: bool, seconds: float) -> Made:
     def send(body: dict[str, Any]) -> Any:
         # A mark of instructor's, which tells the two versions of the interface apart.
         asked = {name: value for name, value in body.items() if not name.startswith("_cohere")}
-        if not asynchronous:
-            options["timeout_in_seconds"] = int(seconds_for_one_try(seconds)) or 1
+        if not use.asynchronous:
+            options["timeout_in_seconds"] = int(use.one_try()) or 1
         return sdk.chat(**asked, request_options=options)
 
     return Made(sdk, send, "cohere", "JSON_SCHEMA")
 
 
-def _google(_: str, asynchronous: bool, seconds: float) -> Made:
+def _google(_: str, use: ClientUse) -> Made:
     from google import genai  # noqa: PLC0415 - only where it is asked
 
     own = OWN_SDKS["google"]
-    return _genai(genai.Client(api_key=own.key, vertexai=False), asynchronous, seconds)
+    return _genai(genai.Client(api_key=own.key, vertexai=False), use)
 
 
-def _vertex(_: str, asynchronous: bool, seconds: float) -> Made:
+def _vertex(_: str, use: ClientUse) -> Made:
     from google import genai  # noqa: PLC0415 - only where it is asked
 
     key, project = os.environ.get("GOOGLE_API_KEY"), os.environ.get("GOOGLE_CLOUD_PROJECT")
@@ -260,18 +236,18 @@ def _vertex(_: str, asynchronous: bool, seconds: float) -> Made:
         sdk = genai.Client(vertexai=True, api_key=key)
     else:
         raise no_key("GOOGLE_CLOUD_PROJECT and log in with gcloud, or set GOOGLE_API_KEY")
-    return _genai(sdk, asynchronous, seconds)
+    return _genai(sdk, use)
 
 
-def _genai(sdk: Any, asynchronous: bool, seconds: float) -> Made:
+def _genai(sdk: Any, use: ClientUse) -> Made:
     from google.genai import types  # noqa: PLC0415 - loaded by now
 
-    models = sdk.aio.models if asynchronous else sdk.models
+    models = sdk.aio.models if use.asynchronous else sdk.models
 
     def send(body: dict[str, Any]) -> Any:
-        one_try = seconds if asynchronous else seconds_for_one_try(seconds)
         http = types.HttpOptions(
-            timeout=int(one_try * 1000), retry_options=types.HttpRetryOptions(attempts=1)
+            timeout=int(use.one_try() * 1000),
+            retry_options=types.HttpRetryOptions(attempts=1),
         )
         config = body["config"].model_copy(update={"http_options": http})
         return models.generate_content(**{**body, "config": config})
@@ -279,7 +255,7 @@ def _genai(sdk: Any, asynchronous: bool, seconds: float) -> Made:
     return Made(sdk, send, "genai")
 
 
-def _bedrock(model: str, asynchronous: bool, seconds: float) -> Made:
+def _bedrock(model: str, use: ClientUse) -> Made:
     import boto3  # noqa: PLC0415 - only where it is asked
     from botocore.config import Config  # noqa: PLC0415 - as above
 
@@ -291,7 +267,7 @@ def _bedrock(model: str, asynchronous: bool, seconds: float) -> Made:
         )
     config = Config(
         connect_timeout=5,
-        read_timeout=seconds,
+        read_timeout=use.seconds,
         retries={"total_max_attempts": 1},
         # A run asks from more threads at a time than there are connections otherwise.
         max_pool_connections=64,
@@ -310,10 +286,10 @@ def _bedrock(model: str, asynchronous: bool, seconds: float) -> Made:
 
     # As instructor has it: what other models do with tools is unknown.
     mode = "TOOLS" if "anthropic" in model or "claude" in model else "MD_JSON"
-    return Made(sdk, send_async if asynchronous else send, "bedrock", mode)
+    return Made(sdk, send_async if use.asynchronous else send, "bedrock", mode)
 
 
-def _litellm(model: str, asynchronous: bool, seconds: float) -> Made:
+def _litellm(model: str, use: ClientUse) -> Made:
     # Else the import itself asks the network for a list of prices.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm  # noqa: PLC0415 - only where it is asked
@@ -323,30 +299,21 @@ def _litellm(model: str, asynchronous: bool, seconds: float) -> Made:
         raise no_key(" and ".join(missing["missing_keys"]))
     # Else it prints advice on every error.
     litellm.suppress_debug_info = True
-    function = litellm.acompletion if asynchronous else litellm.completion
+    function = litellm.acompletion if use.asynchronous else litellm.completion
 
     def send(body: dict[str, Any]) -> Any:
-        one_try = seconds if asynchronous else seconds_for_one_try(seconds)
-        return function(**body, timeout=one_try, num_retries=0, max_retries=0)
+        return function(**body, timeout=use.one_try(), num_retries=0, max_retries=0)
 
     return Made(None, send, "openai")
 
 
-def _writer(_: str, asynchronous: bool, seconds: float) -> Made:
-    import writerai  # noqa: PLC0415 - only where it is asked
-
-    kind = writerai.AsyncWriter if asynchronous else writerai.Writer
-    sdk = kind(max_retries=0, timeout=seconds)
-    return Made(sdk, _timed(sdk.chat.chat, "timeout", seconds, asynchronous), "writer")
-
-
 def _timed(
-    function: Callable[..., Any], name: str, seconds: float, asynchronous: bool, *, unit: int = 1
+    function: Callable[..., Any], name: str, use: ClientUse, *, unit: int = 1
 ) -> Callable[[dict[str, Any]], Any]:
     """Return a function that sends a request with a time-out, under the name that the SDK has."""
 
     def send(body: dict[str, Any]) -> Any:
-        one_try = seconds if asynchronous else seconds_for_one_try(seconds)
+        one_try = use.one_try()
         return function(**body, **{name: one_try if unit == 1 else int(one_try * unit)})
 
     return send
@@ -360,7 +327,7 @@ OWN_SDKS: dict[str, OwnSdk] = {
     "anthropic": OwnSdk(
         "anthropic",
         "anthropic",
-        _anthropic,
+        _generated("anthropic", "Anthropic", "messages.create", "anthropic"),
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
         ("ANTHROPIC_BASE_URL",),
         asks="messages.create",
@@ -373,7 +340,11 @@ OWN_SDKS: dict[str, OwnSdk] = {
     "gemini": _GEMINI,
     "generative-ai": _GEMINI,
     "groq": OwnSdk(
-        *("groq", "groq", _groq, ("GROQ_API_KEY",), ("GROQ_BASE_URL",)),
+        "groq",
+        "groq",
+        _generated("groq", "Groq", "chat.completions.create", "groq"),
+        ("GROQ_API_KEY",),
+        ("GROQ_BASE_URL",),
         asks="chat.completions.create",
     ),
     # Which key it needs depends on the model; it says so itself.
@@ -382,29 +353,18 @@ OWN_SDKS: dict[str, OwnSdk] = {
         "mistralai", "mistralai", _mistral, ("MISTRAL_API_KEY",), ("MISTRAL_BASE_URL",)
     ),
     "vertexai": OwnSdk(*_GENAI, _vertex, (), ("GOOGLE_VERTEX_BASE_URL",)),
-    "writer": OwnSdk("writerai", "writer-sdk", _writer, ("WRITER_API_KEY",)),
+    "writer": OwnSdk(
+        "writerai",
+        "writer-sdk",
+        _generated("writerai", "Writer", "chat.chat", "writer"),
+        ("WRITER_API_KEY",),
+    ),
 }
 """Providers that are asked with an SDK of their own."""
 
 
-class Answered(NamedTuple):
-    """A reply.
-
-    Attributes:
-        status: Of HTTP.
-        content: The body.
-    """
-
-    status: int
-    content: bytes
-
-
-Answering = Callable[[bytes], Awaitable[Answered]]
-"""Answers the body of a request."""
-
-
 # Libraries that need not be installed have no types here.
-def answering_http(sdk: Any, answer: Answering) -> Any:
+def _answering_http(sdk: Any, answer: Answering) -> Any:
     """Return an HTTP client for an async client of a library, which answers by itself.
 
     Args:

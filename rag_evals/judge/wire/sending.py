@@ -1,7 +1,8 @@
 """How is a request sent, and sent again? In one way for every SDK, whose own retries are off."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_evals.judge.pace.deadline import row_clock_stopped
 from rag_evals.judge.pace.faults import DEFAULT_MAX_WAIT_SECONDS, read_fault
@@ -14,6 +15,50 @@ if TYPE_CHECKING:
 # What an SDK takes and returns has no type here: it need not be installed.
 Send = Callable[[dict[str, Any]], Any]
 AsyncSend = Callable[[dict[str, Any]], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUse:
+    """How a client of a string is used.
+
+    Attributes:
+        asynchronous: It is awaited.
+        seconds: Time-out of one try.
+        limiter: What the requests of a run pass; None for a single grading.
+        answer: Stands in for the network of an async client of a provider's own library; each
+            request is sent once.
+    """
+
+    asynchronous: bool
+    seconds: float
+    limiter: "RequestLimiter | None" = None
+    answer: "Answering | None" = None
+
+    def one_try(self) -> float:
+        """Return the time-out of a request; no sync one is longer than its row has left."""
+        return self.seconds if self.asynchronous else seconds_for_one_try(self.seconds)
+
+    def repeating(self, send: Send, *, teaches: bool = False) -> Callable[..., Any]:
+        """Return what sends a request, again where that may help; as `repeating_async`."""
+        if self.asynchronous:
+            return repeating_async(send, self.limiter, teaches=teaches)
+        return repeating(send)
+
+
+class Answered(NamedTuple):
+    """A reply that comes from elsewhere than the network.
+
+    Attributes:
+        status: Of HTTP.
+        content: The body.
+    """
+
+    status: int
+    content: bytes
+
+
+Answering = Callable[[bytes], Awaitable[Answered]]
+"""Answers the body of a request."""
 
 
 def repeating(send: Send) -> Callable[..., Any]:
