@@ -1,4 +1,4 @@
-"""How well does the judge agree with people?
+"""How well does the judge agree with people, and people with each other?
 
 Counts first, then rates with intervals. Kappa alone misleads when most statements are supported
 (Feinstein and Cicchetti 1990), so raw agreement, base rate and both error rates are given with it.
@@ -6,15 +6,15 @@ Counts first, then rates with intervals. Kappa alone misleads when most statemen
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import astuple, dataclass
+from functools import partial
+from typing import Any
 
 from rag_evals.errors import InvalidScoresError
-from rag_evals.stats.bootstrap import quantile
 from rag_evals.stats.checks import require_aligned, require_fraction, require_positive
-from rag_evals.stats.clusters import effective_rows
-from rag_evals.stats.intervals import Interval, mean_interval
+from rag_evals.stats.distributions import quantile
+from rag_evals.stats.intervals import Interval, effective_rows, mean_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,6 @@ class Confusion:
     true_negatives: int
 
     @property
-    def rows(self) -> int:
-        """Rows counted."""
-        return self.positives + self.negatives
-
-    @property
     def positives(self) -> int:
         """Rows that people label True."""
         return self.true_positives + self.false_negatives
@@ -49,35 +44,14 @@ class Confusion:
         return self.true_negatives + self.false_positives
 
     @property
-    def raw_agreement(self) -> float | None:
-        """Share of rows where both say the same; None without rows."""
-        return _ratio(self.true_positives + self.true_negatives, self.rows)
-
-    @property
-    def base_rate(self) -> float | None:
-        """Share of rows that people label True; None without rows."""
-        return _ratio(self.positives, self.rows)
-
-    @property
     def sensitivity(self) -> float | None:
         """Share of True labels that the judge finds (recall); None without True labels."""
-        return _ratio(self.true_positives, self.positives)
+        return self.true_positives / self.positives if self.positives else None
 
     @property
     def specificity(self) -> float | None:
         """Share of False labels that the judge finds; None without False labels."""
-        return _ratio(self.true_negatives, self.negatives)
-
-    @property
-    def precision(self) -> float | None:
-        """Share of True verdicts that people confirm; None without True verdicts."""
-        return _ratio(self.true_positives, self.true_positives + self.false_positives)
-
-    @property
-    def f1(self) -> float | None:
-        """Harmonic mean of precision and sensitivity; None when nothing is True."""
-        found = 2 * self.true_positives
-        return _ratio(found, found + self.false_positives + self.false_negatives)
+        return self.true_negatives / self.negatives if self.negatives else None
 
     @property
     def balanced_accuracy(self) -> float | None:
@@ -85,20 +59,6 @@ class Confusion:
         if self.sensitivity is None or self.specificity is None:
             return None
         return (self.sensitivity + self.specificity) / 2
-
-
-class _Options(TypedDict):
-    clusters: Sequence[Hashable | None] | None
-    confidence: float
-
-
-class _DrawOptions(_Options):
-    resamples: int
-    seed: int
-
-
-def _ratio(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +94,10 @@ def count_confusion(labels: Sequence[bool], verdicts: Sequence[bool]) -> Confusi
     Args:
         labels: What people say, one per row.
         verdicts: What the judge says, aligned.
-
-    Raises:
-        UnpairedScoresError: The lengths differ.
     """
     require_aligned("labels", labels, "verdicts", verdicts)
-    pairs = Counter(
-        (bool(label), bool(verdict)) for label, verdict in zip(labels, verdicts, strict=True)
-    )
-    return Confusion(
-        true_positives=pairs[True, True],
-        false_positives=pairs[False, True],
-        false_negatives=pairs[True, False],
-        true_negatives=pairs[False, False],
-    )
+    pairs = Counter(zip(map(bool, labels), map(bool, verdicts), strict=True))
+    return Confusion(pairs[True, True], pairs[False, True], pairs[True, False], pairs[False, False])
 
 
 def measure_agreement(
@@ -168,46 +118,37 @@ def measure_agreement(
         confidence: Coverage of each interval, as a fraction.
         resamples: Draws behind the intervals of balanced accuracy and kappa.
         seed: Same seed, same intervals.
-
-    Raises:
-        UnpairedScoresError: A list has another length than `labels`.
-        InvalidScoresError: There are no rows.
-        ConfigurationError: `confidence` is not a fraction, or `resamples` is below 1.
     """
     confusion = count_confusion(labels, verdicts)
     if not labels:
         raise InvalidScoresError("labels is empty; at least one labelled row is needed")
-    require_positive("resamples", resamples)
     matches = [label == verdict for label, verdict in zip(labels, verdicts, strict=True)]
+    mean = partial(mean_interval, clusters=clusters, confidence=confidence)
+    drawn: dict[str, Any] = {
+        "clusters": clusters,
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+    }
 
-    options: _Options = {"clusters": clusters, "confidence": confidence}
-    drawing: _DrawOptions = {**options, "resamples": resamples, "seed": seed}
+    def rate_among(chosen: Sequence[bool]) -> Interval | None:
+        rows = [row for row, wanted in enumerate(chosen) if wanted]
+        if not rows:
+            return None
+        own = None if clusters is None else [clusters[row] for row in rows]
+        return mean_interval([matches[row] for row in rows], clusters=own, confidence=confidence)
+
     return Agreement(
         confusion=confusion,
-        raw_agreement=mean_interval(matches, **options),
-        base_rate=mean_interval(labels, **options),
-        judged_rate=mean_interval(verdicts, **options),
-        sensitivity=_rate_among(labels, matches, **options),
-        specificity=_rate_among([not label for label in labels], matches, **options),
-        precision=_rate_among(verdicts, matches, **options),
-        balanced_accuracy=balanced_accuracy_interval(labels, verdicts, **drawing),
-        kappa=kappa_interval(labels, verdicts, **drawing),
+        raw_agreement=mean(matches),
+        base_rate=mean(labels),
+        judged_rate=mean(verdicts),
+        sensitivity=rate_among(labels),
+        specificity=rate_among([not label for label in labels]),
+        precision=rate_among(verdicts),
+        balanced_accuracy=balanced_accuracy_interval(labels, verdicts, **drawn),
+        kappa=kappa_interval(labels, verdicts, **drawn),
     )
-
-
-def _rate_among(
-    chosen: Sequence[bool],
-    values: Sequence[bool],
-    *,
-    clusters: Sequence[Hashable | None] | None,
-    confidence: float,
-) -> Interval | None:
-    """Rate of `values` over the chosen rows; None when no row is chosen."""
-    rows = [row for row, wanted in enumerate(chosen) if wanted]
-    if not rows:
-        return None
-    kept = None if clusters is None else [clusters[row] for row in rows]
-    return mean_interval([values[row] for row in rows], clusters=kept, confidence=confidence)
 
 
 def balanced_accuracy_interval(
@@ -222,19 +163,15 @@ def balanced_accuracy_interval(
     """Estimate balanced accuracy, the mean of sensitivity and specificity.
 
     Args:
-        labels: What people say, one per row.
+        labels: As in `measure_agreement`, like the rest.
         verdicts: What the judge says, aligned.
-        clusters: As in `measure_agreement`.
+        clusters: The answer of each statement.
         confidence: Coverage of the interval, as a fraction.
         resamples: Draws of the two rates.
         seed: Same seed, same interval.
 
     Returns:
         0 to 1, where 0.5 is a coin; None if one of the two labels is absent.
-
-    Raises:
-        UnpairedScoresError: A list has another length than `labels`.
-        ConfigurationError: `confidence` is not a fraction, or `resamples` is below 1.
     """
     require_fraction("confidence", confidence)
     require_positive("resamples", resamples)
@@ -243,8 +180,8 @@ def balanced_accuracy_interval(
         return None
     rng = random.Random(seed)
     rates = draw_error_rates(labels, verdicts, clusters=clusters, resamples=resamples, rng=rng)
-    draws = sorted((sensitivity + specificity) / 2 for sensitivity, specificity in rates)
-    return _percentiles(estimate, draws, confidence)
+    draws = [(sensitivity + specificity) / 2 for sensitivity, specificity in rates]
+    return drawn_limits(estimate, draws, confidence)
 
 
 def draw_error_rates(
@@ -255,119 +192,138 @@ def draw_error_rates(
     resamples: int,
     rng: random.Random,
 ) -> list[tuple[float, float]]:
-    """Draw sensitivities and specificities that these labels allow.
+    """Draw sensitivities and specificities that these labels allow; both labels occur.
 
     A parametric bootstrap smoothed by Jeffreys' half count: resampling rows would take a judge
-    without a mistake in five rows for one that makes none at all.
-
-    Args:
-        labels: What people say; both labels occur.
-        verdicts: What the judge says, aligned.
-        clusters: As in `measure_agreement`; they shrink the counts by the design effect.
-        resamples: Pairs to draw.
-        rng: Source of chance.
+    without a mistake in five rows for one that makes none at all. Clusters shrink the counts by
+    the design effect.
     """
     shapes = []
     for wanted in (True, False):
         rows = [row for row, label in enumerate(labels) if bool(label) is wanted]
         matches = [bool(verdicts[row]) is wanted for row in rows]
-        kept = None if clusters is None else [clusters[row] for row in rows]
-        share = effective_rows(matches, clusters=kept) / len(rows)
+        own = None if clusters is None else [clusters[row] for row in rows]
+        share = effective_rows(matches, clusters=own) / len(rows)
         hits = sum(matches)
         shapes.append((hits * share + 0.5, (len(rows) - hits) * share + 0.5))
     return [(rng.betavariate(*shapes[0]), rng.betavariate(*shapes[1])) for _ in range(resamples)]
 
 
-def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
-    """Measure agreement of two raters beyond what their habits would give (Cohen 1960).
-
-    Args:
-        first: Category of each row; any number of categories.
-        second: The other rater's, aligned.
-
-    Returns:
-        1 for full agreement, 0 for chance, below 0 for worse; None when both use one and the same
-        category only, or there are no rows.
-
-    Raises:
-        UnpairedScoresError: The lengths differ.
-    """
-    require_aligned("first ratings", first, "second ratings", second)
-    return _kappa(Counter(zip(first, second, strict=True)))
-
-
 def kappa_interval(
-    first: Sequence[Hashable],
-    second: Sequence[Hashable],
+    labels: Sequence[bool],
+    verdicts: Sequence[bool],
     *,
     clusters: Sequence[Hashable | None] | None = None,
     confidence: float = 0.95,
     resamples: int = 4_000,
     seed: int = 0,
 ) -> Interval | None:
-    """Estimate Cohen's kappa by a smoothed bootstrap of the table of both ratings.
+    """Estimate agreement beyond what habits would give (Cohen 1960), by a smoothed bootstrap.
 
     The plain bootstrap gives no width after full agreement and covers 24 % then; the Bayesian one
     (Rubin 1981) with one row spread over all cells (Perks 1947) does not fail there.
 
     Args:
-        first: Category of each row; any number of categories.
-        second: The other rater's, aligned.
-        clusters: As in `measure_agreement`; they shrink the counts by the design effect.
+        labels: As in `measure_agreement`, like the rest.
+        verdicts: What the judge says, aligned.
+        clusters: The answer of each statement; they shrink the counts by the design effect.
         confidence: Coverage of the interval, as a fraction.
         resamples: Draws of the table.
         seed: Same seed, same interval.
 
     Returns:
-        Kappa, -1 to 1, and its interval; None where kappa is undefined, see `cohen_kappa`.
-
-    Raises:
-        UnpairedScoresError: A list has another length than `first`.
-        ConfigurationError: `confidence` is not a fraction, or `resamples` is below 1.
+        1 for full agreement, 0 for chance, below 0 for worse; None when both use one and the same
+        word only, or there are no rows.
     """
     require_fraction("confidence", confidence)
     require_positive("resamples", resamples)
-    estimate = cohen_kappa(first, second)
+    counts = astuple(count_confusion(labels, verdicts))
+    estimate = _kappa(*counts)
     if estimate is None:
         return None
-    pairs = Counter(zip(first, second, strict=True))
-    matches = [one == other for one, other in zip(first, second, strict=True)]
+    matches = [label == verdict for label, verdict in zip(labels, verdicts, strict=True)]
     share = effective_rows(matches, clusters=clusters) / len(matches)
-    # Order of appearance, not of a set: the same seed must give the same draws.
-    categories = list(dict.fromkeys([*first, *second]))
-    prior = 1 / len(categories) ** 2
-    shapes = {
-        (one, other): pairs[one, other] * share + prior
-        for one in categories
-        for other in categories
-    }
+    shapes = [count * share + 1 / 4 for count in counts]
     rng = random.Random(seed)
-    draws = []
-    for _ in range(resamples):
-        kappa = _kappa({cell: rng.gammavariate(shape, 1) for cell, shape in shapes.items()})
-        if kappa is not None:
-            draws.append(kappa)
-    return _percentiles(estimate, sorted(draws), confidence)
+    drawn = (_kappa(*(rng.gammavariate(shape, 1) for shape in shapes)) for _ in range(resamples))
+    return drawn_limits(estimate, [kappa for kappa in drawn if kappa is not None], confidence)
 
 
-def _kappa(cells: Mapping[tuple[Hashable, Hashable], float]) -> float | None:
-    total = sum(cells.values())
-    rows: dict[Hashable, float] = {}
-    columns: dict[Hashable, float] = {}
-    same = 0.0
-    for (one, other), weight in cells.items():
-        rows[one] = rows.get(one, 0) + weight
-        columns[other] = columns.get(other, 0) + weight
-        same += weight if one == other else 0
-    by_chance = sum(weight * columns.get(one, 0) for one, weight in rows.items())
+def _kappa(both: float, judge: float, people: float, neither: float) -> float | None:
+    total = both + judge + people + neither
+    by_chance = (both + judge) * (both + people) + (neither + judge) * (neither + people)
     room = total * total - by_chance
-    return (total * same - by_chance) / room if room > 0 else None
+    return (total * (both + neither) - by_chance) / room if room > 0 else None
 
 
-def _percentiles(estimate: float, draws: Sequence[float], confidence: float) -> Interval:
-    low = quantile(draws, (1 - confidence) / 2)
-    high = quantile(draws, (1 + confidence) / 2)
-    # Draws shrink towards the middle, so that an estimate of 1 can lie above nearly all of them.
-    return Interval(
-        estimate, min(low, estimate), max(high, estimate), confidence, "smoothed bootstrap"
+def drawn_limits(
+    estimate: float, draws: Sequence[float], confidence: float, method: str = "smoothed bootstrap"
+) -> Interval:
+    """Read an interval from draws; it holds the estimate.
+
+    Draws shrink towards the middle, so that an estimate of 1 can lie above nearly all of them.
+    """
+    ordered = sorted(draws)
+    low, high = (quantile(ordered, (1 + side * confidence) / 2) for side in (-1, 1))
+    return Interval(estimate, min(low, estimate), max(high, estimate), confidence, method)
+
+
+Item = tuple[tuple[Hashable, int], ...]
+
+
+def krippendorff_interval(
+    ratings: Sequence[Sequence[Hashable | None]],
+    *,
+    confidence: float = 0.95,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> Interval | None:
+    """Estimate agreement of people on categories: Krippendorff's alpha (2011), resampling items.
+
+    Any number of people, and not everyone labels everything (interval: Zapf et al. 2016).
+
+    Args:
+        ratings: One list per labelled item with the category each person gave it, in any order and
+            number; None where a person gave none.
+        confidence: Coverage of the interval, as a fraction; too low below some 30 items, and
+            without width after full agreement.
+        resamples: Bootstrap draws.
+        seed: Same seed, same interval.
+
+    Returns:
+        1 for full agreement, 0 for chance, below 0 for worse, with its percentile interval; None
+        when no item has two labels or only one category occurs, because then chance cannot be told
+        from agreement.
+    """
+    require_fraction("confidence", confidence)
+    require_positive("resamples", resamples)
+    # One label alone has nothing to agree with.
+    counts = (Counter(label for label in item if label is not None) for item in ratings)
+    items = [tuple(count.items()) for count in counts if count.total() > 1]
+    estimate = _alpha(items)
+    if estimate is None:
+        return None
+    rng = random.Random(seed)
+    draws = sorted(
+        alpha
+        for _ in range(resamples)
+        if (alpha := _alpha(rng.choices(items, k=len(items)))) is not None
     )
+    return drawn_limits(estimate, draws or [estimate], confidence, "bootstrap of items")
+
+
+def _alpha(items: Sequence[Item]) -> float | None:
+    """1 - observed / expected disagreement over all pairs of labels within items."""
+    disagreement = 0.0
+    categories: dict[Hashable, int] = {}
+    for item, times in Counter(items).items():
+        size = sum(count for _, count in item)
+        same_pairs = sum(count * (count - 1) for _, count in item)
+        disagreement += times * (size * (size - 1) - same_pairs) / (size - 1)
+        for label, count in item:
+            categories[label] = categories.get(label, 0) + times * count
+    total = sum(categories.values())
+    unlike_pairs = total * total - sum(count * count for count in categories.values())
+    if unlike_pairs == 0:
+        return None
+    return 1 - disagreement * (total - 1) / unlike_pairs

@@ -1,16 +1,18 @@
-"""Is this score high, good, medium or low?
+"""Is this score high, good, medium or low, and how do groups of rows compare?
 
 A band has a lower limit that belongs to it and reaches up to the next band. Names and limits are
 the user's to choose; `DEFAULT_BANDS` has English and Russian labels.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from rag_evals.errors import ConfigurationError
-from rag_evals.stats.checks import require_scores
+from rag_evals.errors import ConfigurationError, InvalidScoresError
+from rag_evals.stats.checks import require_aligned, require_scores
+from rag_evals.stats.intervals import Interval, mean_interval
 
 # A score such as 0.1 added nine times falls 1e-16 short of 0.9, and belongs to the upper band.
 _ROUNDING = 1e-9
@@ -119,9 +121,6 @@ def band_of(score: float, *, bands: Sequence[Band] = DEFAULT_BANDS) -> Band:
     Args:
         score: 0 to 1.
         bands: From highest to lowest, as `build_bands` gives them.
-
-    Raises:
-        InvalidScoresError: The score is not a number from 0 to 1.
     """
     require_scores("score", [score])
     return next(band for band in bands if score >= band.lower - _ROUNDING)
@@ -135,9 +134,6 @@ def count_bands(
     Args:
         scores: Numbers from 0 to 1; leave out rows without a score.
         bands: From highest to lowest, as `build_bands` gives them.
-
-    Raises:
-        InvalidScoresError: A score is not a number from 0 to 1.
     """
     limits = [band.lower - _ROUNDING for band in reversed(bands)]
     counts = [0] * len(bands)
@@ -146,3 +142,70 @@ def count_bands(
             require_scores("score", [score])
         counts[-bisect_right(limits, score)] += 1
     return {band.name: count for band, count in zip(bands, counts, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupScores:
+    """The scores of one group of rows.
+
+    Attributes:
+        group: The value that its rows share; None where they lack one.
+        rows: All rows, scored or not.
+        scored: Rows with a score.
+        mean: Mean of the scored rows; None when there are none.
+        bands: Scored rows in each band, from highest to lowest.
+        unscored: Rows without a score, by reason.
+    """
+
+    group: str | None
+    rows: int
+    scored: int
+    mean: Interval | None
+    bands: Mapping[str, int]
+    unscored: Mapping[str, int]
+
+
+def summarize_groups(
+    scores: Sequence[float | None],
+    groups: Sequence[str | None],
+    *,
+    reasons: Sequence[str | None] | None = None,
+    clusters: Sequence[Hashable | None] | None = None,
+    bands: Sequence[Band] = DEFAULT_BANDS,
+    confidence: float = 0.95,
+) -> list[GroupScores]:
+    """Summarize the scores of each group, in order of first appearance.
+
+    Args:
+        scores: Numbers from 0 to 1, one per row; None where the row has no score.
+        groups: The group of each row, aligned with `scores`; rows with None are one group.
+        reasons: Why a row has no score, aligned; None counts such rows as "unscored".
+        clusters: As in `mean_interval`, aligned.
+        bands: From highest to lowest.
+        confidence: Coverage of each interval, as a fraction; not corrected for many groups.
+    """
+    if not scores:
+        raise InvalidScoresError("scores is empty; at least one row is needed")
+    require_aligned("scores", scores, "groups", groups)
+    for name, column in (("reasons", reasons), ("clusters", clusters)):
+        if column is not None:
+            require_aligned("scores", scores, name, column)
+    members: dict[str | None, list[int]] = {}
+    for row, group in enumerate(groups):
+        members.setdefault(group, []).append(row)
+    table = []
+    for group, rows in members.items():
+        kept: list[float] = []
+        kept_clusters: list[Hashable | None] = []
+        unscored: Counter[str] = Counter()
+        for row in rows:
+            score = scores[row]
+            if score is None:
+                unscored[(reasons[row] if reasons else None) or "unscored"] += 1
+                continue
+            kept.append(score)
+            kept_clusters.append(clusters[row] if clusters else None)
+        mean = mean_interval(kept, clusters=kept_clusters, confidence=confidence) if kept else None
+        counts = count_bands(kept, bands=bands)
+        table.append(GroupScores(group, len(rows), len(kept), mean, counts, dict(unscored)))
+    return table

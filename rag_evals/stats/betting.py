@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag_evals.stats.checks import require_fraction, require_scores
-from rag_evals.stats.clusters import cluster_rows
-from rag_evals.stats.intervals import Interval
+from rag_evals.stats.intervals import Interval, cluster_rows
 
 GateVerdict = Literal["passed", "failed", "not decided"]
 
@@ -77,11 +76,6 @@ def gate_test(
         error: Chance of a wrong answer, as a fraction.
         fail_error: The same for "failed", where it is less; as for one of several graders.
         clusters: The document or conversation of each row; None means independent rows.
-
-    Raises:
-        InvalidScoresError: There is no score, or one is not a number from 0 to 1.
-        UnpairedScoresError: `clusters` has another length than `scores`.
-        ConfigurationError: `error` is not a fraction.
     """
     require_scores("scores", scores)
     fail_error = _checked_errors(error, fail_error)
@@ -332,9 +326,6 @@ def drawn_interval(
 
     Returns:
         None without a score.
-
-    Raises:
-        ConfigurationError: `confidence` is not a fraction.
     """
     require_fraction("confidence", confidence)
     known = [score for score in scores if score is not None]

@@ -7,7 +7,7 @@ is below 1e-8 over the ranges that this package uses; the tests hold that.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
 from rag_evals.stats.checks import require_fraction
@@ -176,3 +176,16 @@ def fair_binomial_p(successes: int, trials: int) -> float:
         return 1.0
     # P(X <= k) of a binomial is an incomplete beta: exact, and quick for a million trials.
     return min(1.0, 2 * beta_cdf(0.5, trials - fewer, fewer + 1))
+
+
+def quantile(ordered: Sequence[float], probability: float) -> float:
+    """Read a quantile from sorted values, interpolating as numpy and R (type 7) do.
+
+    Args:
+        ordered: At least one number, ascending.
+        probability: 0 to 1.
+    """
+    place = probability * (len(ordered) - 1)
+    below = min(int(place), len(ordered) - 2) if len(ordered) > 1 else 0
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])

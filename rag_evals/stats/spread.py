@@ -1,10 +1,12 @@
-"""How do very many scores lie? Median and standard deviation without a second copy of them."""
+"""How do scores lie: of a million rows, and of several answers to one question?"""
 
 import math
 import statistics
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
+
+from rag_evals.stats.checks import require_scores
 
 _BINS = 4096
 # Fewer values are sorted: the list of a million takes 40 MB, that of so many nothing to speak of.
@@ -63,3 +65,28 @@ def _at_rank(values: Sequence[float], counts: Counter[int], rank: int) -> float:
         if place > rank:
             return value
     raise AssertionError("the bins count all values")
+
+
+def majority(scores: Sequence[float]) -> float:
+    """Return the score that came most often; of several, the one nearest to the median.
+
+    Args:
+        scores: Of one row, 0 to 1, at least one.
+    """
+    require_scores("repeats", scores)
+    counted, middle = Counter(scores), median(scores)
+    most = max(counted.values())
+    # The lower of two that are equally near: the cautious one.
+    return min(
+        (score for score, count in counted.items() if count == most),
+        key=lambda score: (abs(score - middle), score),
+    )
+
+
+def within_variance(scores: Sequence[float]) -> float | None:
+    """Return the variance of one row's scores (n - 1); None for fewer than two.
+
+    Args:
+        scores: Of one row, 0 to 1.
+    """
+    return statistics.variance(scores) if len(scores) > 1 else None

@@ -5,7 +5,7 @@ The curve over thresholds, the area under the ROC curve, and the calibration err
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError
@@ -16,7 +16,6 @@ from rag_evals.stats.checks import (
     require_positive,
     require_scores,
 )
-from rag_evals.stats.clusters import cluster_totals
 from rag_evals.stats.intervals import Interval, effective_wilson_interval
 
 
@@ -74,10 +73,6 @@ def threshold_curve(labels: Sequence[bool], scores: Sequence[float]) -> list[Thr
 
     Returns:
         One point per distinct score, from the lowest (everything True) to the highest.
-
-    Raises:
-        UnpairedScoresError: The lengths differ.
-        InvalidScoresError: There are no rows, or a score is not finite.
     """
     positives, negatives = _split(labels, scores)
     points = []
@@ -105,8 +100,6 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> Threshold
 
     Raises:
         TooFewLabelsError: One of the two labels is absent.
-        UnpairedScoresError: The lengths differ.
-        InvalidScoresError: There are no rows, or a score is not finite.
     """
     _require_both_labels(labels)
     return max(
@@ -115,90 +108,40 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> Threshold
     )
 
 
-def auroc(labels: Sequence[bool], scores: Sequence[float]) -> float:
-    """Measure how often a True row scores above a False one (Hanley and McNeil 1982).
-
-    Args:
-        labels: What people say, one per row; both labels occur.
-        scores: What the judge says, finite numbers, aligned.
-
-    Returns:
-        Area under the ROC curve: 1 for a perfect order, 0.5 for none; ties count half.
-
-    Raises:
-        TooFewLabelsError: One of the two labels is absent.
-        UnpairedScoresError: The lengths differ.
-        InvalidScoresError: There are no rows, or a score is not finite.
-    """
-    _require_both_labels(labels)
-    positives, negatives = _split(labels, scores)
-    return math.fsum(_share_below(score, negatives) for score in positives) / len(positives)
-
-
 def auroc_interval(
-    labels: Sequence[bool],
-    scores: Sequence[float],
-    *,
-    clusters: Sequence[Hashable | None] | None = None,
-    confidence: float = 0.95,
+    labels: Sequence[bool], scores: Sequence[float], *, confidence: float = 0.95
 ) -> Interval:
-    """Estimate the area under the ROC curve with DeLong's standard error (1988).
+    """Estimate how often a True row scores above a False one, with DeLong's standard error (1988).
 
     Args:
-        labels: What people say, one per row; each label at least twice.
-        scores: What the judge says, finite numbers, aligned.
-        clusters: The answer of each statement, aligned (Obuchowski 1997); None means independent.
+        labels: What people say, one per independent row; each label at least twice.
+        scores: What the judge says, finite numbers, aligned; ties count half.
         confidence: Coverage of the interval, as a fraction.
 
+    Returns:
+        Area under the ROC curve: 1 for a perfect order, 0.5 for none.
+
     Raises:
-        TooFewLabelsError: One label occurs less than twice, or all rows are one cluster.
-        UnpairedScoresError: A list has another length than `labels`.
-        InvalidScoresError: There are no rows, or a score is not finite.
-        ConfigurationError: `confidence` is not a fraction.
+        TooFewLabelsError: One label occurs less than twice.
     """
     require_fraction("confidence", confidence)
-    area = auroc(labels, scores)
+    _require_both_labels(labels)
     positives, negatives = _split(labels, scores)
     fewest = min(len(positives), len(negatives))
     if fewest < 2:
         raise TooFewLabelsError(f"one label occurs {fewest} time; an interval needs it twice")
-    pulls = []
-    for label, score in zip(labels, scores, strict=True):
-        # How far each row alone moves the area; their sum over clusters is what varies.
-        if label:
-            pulls.append((_share_below(score, negatives) - area) / len(positives))
-        else:
-            pulls.append((1 - _share_below(score, positives) - area) / len(negatives))
-    totals = [total for total, _ in cluster_totals(pulls, clusters=clusters)]
-    if len(totals) < 2:
-        raise TooFewLabelsError("all labels are in 1 cluster; an interval needs two")
-    if clusters is None:
-        variance = _delong_variance(labels, pulls, len(positives), len(negatives))
-    else:
-        squares = math.fsum(total * total for total in totals)
-        variance = squares * len(totals) / (len(totals) - 1)
-    # The rarer label limits what can be known, so its clusters set the degrees of freedom.
-    units = min(_units_with(wanted, labels, clusters) for wanted in (True, False))
-    return effective_wilson_interval(
-        area, math.sqrt(variance), max(1, units - 1), units, confidence=confidence
+    # How often each row is ordered right against the rows of the other label.
+    above = [_share_below(score, negatives) for score in positives]
+    below = [1 - _share_below(score, positives) for score in negatives]
+    area = math.fsum(above) / len(above)
+    variance = sum(
+        math.fsum((share - area) ** 2 for share in shares) / (len(shares) * (len(shares) - 1))
+        for shares in (above, below)
     )
-
-
-def _units_with(
-    wanted: bool, labels: Sequence[bool], clusters: Sequence[Hashable | None] | None
-) -> int:
-    """Count the independent units in which a label occurs."""
-    rows = [row for row, label in enumerate(labels) if bool(label) is wanted]
-    kept = None if clusters is None else [clusters[row] for row in rows]
-    return len(cluster_totals([0.0] * len(rows), clusters=kept))
-
-
-def _delong_variance(
-    labels: Sequence[bool], pulls: Sequence[float], positives: int, negatives: int
-) -> float:
-    from_true = math.fsum(pull**2 for label, pull in zip(labels, pulls, strict=True) if label)
-    from_false = math.fsum(pull**2 for label, pull in zip(labels, pulls, strict=True) if not label)
-    return from_true * positives / (positives - 1) + from_false * negatives / (negatives - 1)
+    # The rarer label limits what can be known.
+    return effective_wilson_interval(
+        area, math.sqrt(variance), fewest - 1, fewest, confidence=confidence
+    )
 
 
 def calibration_error(
@@ -214,11 +157,6 @@ def calibration_error(
     Returns:
         The error, and the rows of each range for a reliability diagram. It is biased upwards when
         ranges hold few rows.
-
-    Raises:
-        UnpairedScoresError: The lengths differ.
-        InvalidScoresError: There are no rows, or a score is not a number from 0 to 1.
-        ConfigurationError: `bins` is below 1.
     """
     require_aligned("labels", labels, "scores", scores)
     require_scores("scores", scores)

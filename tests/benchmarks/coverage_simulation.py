@@ -16,11 +16,11 @@ from statistics import fmean
 from rag_evals.errors import TooFewLabelsError, WeakJudgeError
 from rag_evals.stats import (
     compare_paired,
-    kappa_interval,
     mean_interval,
     prediction_powered_mean,
     rogan_gladen_rate,
 )
+from rag_evals.stats.agreement import kappa_interval
 
 UNLABELLED_ROWS = 1_000
 LABEL_COUNTS = (30, 100, 300)

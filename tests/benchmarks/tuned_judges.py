@@ -20,10 +20,10 @@ from rag_evals.errors import TooFewLabelsError, WeakJudgeError
 from rag_evals.stats import (
     best_threshold,
     calibration_error,
-    count_confusion,
     fit_support_map,
     sure_side,
 )
+from rag_evals.stats.agreement import count_confusion
 from tools.train_embedded.__main__ import train
 from tools.train_embedded.rows import read_statements
 

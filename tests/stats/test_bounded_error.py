@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from rag_evals.stats import row_likeness, sure_side
+from rag_evals.stats import sure_side
+from rag_evals.stats.tuned import row_likeness
 
 
 def test_the_bound_is_that_of_clopper_and_pearson() -> None:

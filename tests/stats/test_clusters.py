@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.errors import InvalidScoresError
-from rag_evals.stats import mean_error
-from rag_evals.stats.clusters import effective_rows
+from rag_evals.stats.intervals import effective_rows, mean_error
 
 SIZES = st.lists(st.integers(1, 6), min_size=2, max_size=8)
 

@@ -1,5 +1,6 @@
 """Are our quantiles those of scipy?"""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from rag_evals.stats.distributions import (
     fair_binomial_p,
     normal_cdf,
     normal_quantile,
+    quantile,
     student_t_cdf,
     student_t_quantile,
 )
@@ -81,3 +83,12 @@ def test_a_quantile_outside_its_range_is_refused(probability: float) -> None:
         normal_quantile(probability)
     with pytest.raises(ConfigurationError, match="probability="):
         beta_quantile(probability, 1, 1)
+
+
+@pytest.mark.parametrize("probability", [0.0, 0.025, 0.3, 0.5, 0.999, 1.0])
+def test_quantiles_are_those_of_numpy(probability: float) -> None:
+    """Quantiles interpolate as numpy does by default."""
+    ordered = sorted((row * 37 % 101 / 100) ** 0.3 for row in range(60))
+
+    assert quantile(ordered, probability) == pytest.approx(float(np.quantile(ordered, probability)))
+    assert quantile([0.4], probability) == 0.4

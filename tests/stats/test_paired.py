@@ -12,7 +12,6 @@ from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedSco
 from rag_evals.stats import (
     compare_paired,
     largest_changes,
-    minimum_detectable_difference,
 )
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40)
@@ -173,7 +172,7 @@ def test_the_detectable_difference_is_found_in_four_of_five_runs() -> None:
     """A true difference of that size is called in about 80 % of simulated comparisons."""
     rng = random.Random(2)
     noise = [rng.gauss(0, 0.1) for _ in range(100)]
-    size = minimum_detectable_difference([0.5] * 100, [0.5 + change for change in noise])
+    size = compare_paired([0.5] * 100, [0.5 + change for change in noise]).detectable
     assert size is not None
 
     found = 0
@@ -249,11 +248,9 @@ def test_a_missing_sample_is_refused() -> None:
 
 
 def test_bad_options_are_refused() -> None:
-    """Percent for a confidence, a power or a margin raises, and so does what is no score."""
+    """Percent for a confidence or a margin raises, and so does what is no score."""
     with pytest.raises(ConfigurationError, match="confidence=95"):
         compare_paired([0.1, 0.2], [0.2, 0.4], confidence=95)
-    with pytest.raises(ConfigurationError, match="power=80"):
-        minimum_detectable_difference([0.1, 0.2], [0.2, 0.4], power=80)
     with pytest.raises(ConfigurationError, match="margin=2"):
         compare_paired([0.1, 0.2], [0.2, 0.4]).is_worse(margin=2)
     with pytest.raises(InvalidScoresError, match=r"candidate\[1\] is 1\.4"):

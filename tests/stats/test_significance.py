@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
-from rag_evals.stats import holm_adjusted, mcnemar_exact, sign_flip_test
+from rag_evals.stats import holm_adjusted, mcnemar_exact
+from rag_evals.stats.paired import sign_flip_test
 
 TENTHS = st.integers(-10, 10).map(lambda tenths: tenths / 10)
 

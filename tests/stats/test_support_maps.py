@@ -9,10 +9,9 @@ from rag_evals.stats import (
     IsotonicMap,
     PlattMap,
     calibration_error,
-    fit_isotonic,
-    fit_platt,
     fit_support_map,
 )
+from rag_evals.stats.tuned import fit_isotonic, fit_platt
 
 SUPPORTS = [0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.85, 0.9]
 LABELS = [bool(one) for one in (0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1)]

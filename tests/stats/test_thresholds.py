@@ -14,13 +14,13 @@ from rag_evals.errors import (
     UnpairedScoresError,
 )
 from rag_evals.stats import (
-    auroc,
     auroc_interval,
     best_threshold,
     calibration_error,
-    count_confusion,
     threshold_curve,
 )
+from rag_evals.stats.agreement import count_confusion
+from rag_evals.stats.intervals import effective_wilson_interval
 
 LABELS = [row * 7 % 10 < 7 for row in range(60)]
 SCORES = [round(0.4 * label + 0.6 * (row * 37 % 101) / 100, 2) for row, label in enumerate(LABELS)]
@@ -37,7 +37,7 @@ def test_auroc_agrees_with_scikit_learn() -> None:
     # L = [i * 7 % 10 < 7 for i in range(60)]
     # S = [round(.4 * l + .6 * (i * 37 % 101) / 100, 2) for i, l in enumerate(L)]
     # print(roc_auc_score(L, S))"                                           scikit-learn 1.9.1
-    assert auroc(LABELS, SCORES) == pytest.approx(0.9603174603174603)
+    assert auroc_interval(LABELS, SCORES).estimate == pytest.approx(0.9603174603174603)
 
 
 @given(ROWS)
@@ -71,18 +71,14 @@ def test_an_area_interval_covers_in_simulation() -> None:
     assert fmean(held) >= 0.93
 
 
-def test_clusters_widen_the_area_interval() -> None:
-    """Rows repeated inside clusters give about the interval of the clusters alone."""
-    labels, scores = LABELS[:30], [(row * 53 % 97) / 97 for row in range(30)]
-    clusters = [place for place in range(30) for _ in range(4)]
+def test_an_area_worked_by_hand() -> None:
+    """Three True rows are above 2, 1 and 1 of two False ones: shares 1, 1/2 and 1/2."""
+    area = auroc_interval([True] * 3 + [False] * 2, [0.9, 0.4, 0.3, 0.5, 0.1])
+    # DeLong: (1/18) * 3 / (3 * 2) and, of shares 1/3 and 1, (2/9) / (2 * 1).
+    expected = effective_wilson_interval(2 / 3, (1 / 36 + 1 / 9) ** 0.5, 1, 2)
 
-    repeated = auroc_interval(
-        [label for label in labels for _ in range(4)],
-        [score for score in scores for _ in range(4)],
-        clusters=clusters,
-    )
-
-    assert repeated.width == pytest.approx(auroc_interval(labels, scores).width, rel=0.1)
+    assert area.estimate == pytest.approx(2 / 3)
+    assert (area.low, area.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_a_perfect_order_is_not_certainty() -> None:
@@ -122,13 +118,11 @@ def test_scores_equal_to_labels_are_calibrated(rows: list[tuple[bool, float]]) -
 def test_one_label_only_is_refused() -> None:
     """Without both labels there is no curve, area or threshold, and the message says which is."""
     with pytest.raises(TooFewLabelsError, match="all 2 labels are True"):
-        auroc([True, True], [0.1, 0.2])
+        auroc_interval([True, True], [0.1, 0.2])
     with pytest.raises(TooFewLabelsError, match="all 1 labels are False"):
         best_threshold([False], [0.1])
     with pytest.raises(TooFewLabelsError, match="occurs 1 time"):
         auroc_interval([True, False, False], [0.3, 0.1, 0.2])
-    with pytest.raises(TooFewLabelsError, match="1 cluster"):
-        auroc_interval([True, False] * 2, [0.3, 0.1, 0.2, 0.4], clusters=["a"] * 4)
 
 
 def test_bad_scores_are_refused() -> None:
@@ -136,7 +130,7 @@ def test_bad_scores_are_refused() -> None:
     with pytest.raises(UnpairedScoresError):
         threshold_curve([True], [0.1, 0.2])
     with pytest.raises(InvalidScoresError):
-        auroc([], [])
+        auroc_interval([], [])
     with pytest.raises(InvalidScoresError):
         threshold_curve([True, False], [0.1, float("nan")])
     with pytest.raises(InvalidScoresError):
