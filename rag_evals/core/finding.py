@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
 
-from rag_evals.core.phrases import Phrases, notebook_phrases, phrases
+from rag_evals.core.wording import Phrases, notebook_phrases, phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.text import MOST_ITEMS, html_head, html_note, html_text, shortened
 

@@ -26,7 +26,7 @@ from rag_evals.core.finding import (
     findings_lines,
     result_html,
 )
-from rag_evals.core.phrases import notebook_phrases
+from rag_evals.core.wording import notebook_phrases
 from rag_evals.errors import ConfigurationError, NotScorableReason
 
 SampleField = Literal["question", "answer", "context", "reference"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from rag_evals.core.fingerprint import fingerprint, fingerprint_of_texts
+from rag_evals.core.hashes import fingerprint, fingerprint_of_texts
 from rag_evals.errors import DataError
 from rag_evals.text import lone_surrogate, shortened
 

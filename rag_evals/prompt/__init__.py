@@ -4,49 +4,36 @@ A prompt is Jinja text, with YAML front matter when it comes from a file. It is 
 variables are checked against the ones that exist, and data enters it as values only.
 """
 
-from rag_evals.prompt.escaping import escape_tags
-from rag_evals.prompt.files import (
-    PromptHeader,
-    search_folders,
-    shipped_languages,
-    shipped_names,
-    shipped_source,
-)
-from rag_evals.prompt.rendering import (
-    Criterion,
-    Example,
-    ExampleInput,
-    Rendering,
-    check_criteria,
-    check_language,
-    check_numbered,
-    examples_of,
-    read_criteria,
-    read_example,
-    sentences_of,
-    shown_examples,
-)
-from rag_evals.prompt.template import VARIABLES, Prompt
+from rag_evals import lazy_names
 
-__all__ = [
-    "VARIABLES",
-    "Criterion",
-    "Example",
-    "ExampleInput",
-    "Prompt",
-    "PromptHeader",
-    "Rendering",
-    "check_criteria",
-    "check_language",
-    "check_numbered",
-    "escape_tags",
-    "examples_of",
-    "read_criteria",
-    "read_example",
-    "search_folders",
-    "sentences_of",
-    "shipped_languages",
-    "shipped_names",
-    "shipped_source",
-    "shown_examples",
-]
+NAMES = {
+    "escaping": ("escape_tags",),
+    "files": (
+        "PromptHeader",
+        "search_folders",
+        "shipped_languages",
+        "shipped_names",
+        "shipped_source",
+    ),
+    "rendering": (
+        "Criterion",
+        "Example",
+        "ExampleInput",
+        "Rendering",
+        "check_criteria",
+        "check_language",
+        "check_numbered",
+        "examples_of",
+        "read_criteria",
+        "read_example",
+        "sentences_of",
+        "shown_examples",
+    ),
+    "template": (
+        "VARIABLES",
+        "Prompt",
+    ),
+}
+"""Every name of this room that others may use, by the file that has it."""
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rag_evals.core import Sample, fingerprint
-from rag_evals.core.fingerprint import fingerprint_of_texts
+from rag_evals.core.hashes import fingerprint_of_texts
 
 
 def test_equal_values_have_equal_digits() -> None:

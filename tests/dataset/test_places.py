@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from rag_evals.core import Keys, Places, key_of
+from rag_evals.dataset.places import Keys, Places, key_of
 
 MOST_BYTES_A_KEY = 48
 
