@@ -11,6 +11,7 @@ from rag_evals.judge import (
     batch_session,
     client_settings,
     endpoint_of,
+    judge_for,
     judge_session,
     model_of,
 )
@@ -79,6 +80,9 @@ class RunJudges:
     async def _open(self, client: Client, model: str | None) -> JudgePipeline | None:
         if client is None:
             return None
+        if self._answers is None and isinstance(client, str):
+            # First: a judge that cannot be asked must leave no cache file.
+            judge_for(client, model)
         settings, store = self._plan.settings.session, self._store(client, model)
         if self._answers is None:
             opened = judge_session(client, model, settings, store)
