@@ -187,10 +187,6 @@ class ColumnMap:
     def parse(cls, pairs: list[str], preset: str | None = None) -> "ColumnMap":
         """Read `FIELD=SOURCE` pairs, as the command line has them.
 
-        Args:
-            pairs: Fields and where they are.
-            preset: As in the attribute.
-
         Raises:
             DataError: No equals sign, an unknown field, or a field named twice.
             ConfigurationError: There is no such preset.

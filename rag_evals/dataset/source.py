@@ -181,11 +181,7 @@ class FileData:
         yield from in_windows(self._numbered(count(), None))
 
     def some(self, wanted: bytes) -> Iterator[NumberedSample]:
-        """Read some of the samples, in the same order; the others are passed over unread.
-
-        Args:
-            wanted: For each row that the check counted 1, or 0 for one that is passed over.
-        """
+        """Read the samples for which `wanted` is 1, in the same order; those with 0 stay unread."""
         if any(wanted):
             self._read_partly = True
             yield from in_windows(self._numbered(compress(count(), wanted), iter(wanted)))
@@ -295,12 +291,7 @@ class RowData:
                 yield numbered
 
     def number(self, index: int, row: object) -> NumberedSample:
-        """Read one row; other rows may have its id.
-
-        Args:
-            index: Its place, from 0.
-            row: A mapping, a sample, or an object with fields.
-        """
+        """Read one row, whose place is counted from 0; other rows may have its id."""
         fields = None if isinstance(row, Sample) else row_of(row)
         others = {} if fields is None else self._columns.others(fields)
         try:
@@ -326,14 +317,7 @@ class RowData:
             self._require_columns_of(first)
 
     def require_names(self, names: Iterable[str]) -> None:
-        """Check the columns of data that is not here yet.
-
-        Args:
-            names: All columns that it has.
-
-        Raises:
-            MissingColumnError: As for `require_columns`.
-        """
+        """Check the columns of data that is not here yet, as `require_columns` does."""
         self._require_columns_of(dict.fromkeys(names))
 
     def _require_columns_of(self, row: object) -> None:

@@ -119,9 +119,7 @@ _LINE = re.compile(r"[^\n]*\n?")
 def citation_marks(text: str, pattern: re.Pattern[str] | None = None) -> list[CitationMark]:
     """Find the marks of a text, in order, none inside another.
 
-    Args:
-        text: A sentence, an answer or a chunk.
-        pattern: What a mark looks like instead; the numbers are read from its groups.
+    `pattern` is what a mark looks like instead; the numbers are read from its groups.
     """
     if pattern is not None:
         return [mark for found in pattern.finditer(text) if (mark := _own_mark(found)).numbers]
@@ -136,9 +134,6 @@ def without_final_citations(text: str) -> str:
     """Return one sentence without the marks at its end, or before its final stop.
 
     A mark in its middle, or one that a word such as "see" points at, is part of what it says.
-
-    Args:
-        text: One sentence.
     """
     marks: list[CitationMark] = []
     end = len(text)
@@ -156,11 +151,7 @@ def citing_sentences(answer: str, pattern: re.Pattern[str] | None = None) -> lis
 
     A mark inside a sentence or behind its stop belongs to it, also on a line of its own. A mark
     before the first word of a line belongs to what follows. A list of sources at the end is left
-    out: it says what the numbers mean, and cites nothing.
-
-    Args:
-        answer: Any text.
-        pattern: As for `citation_marks`.
+    out: it says what the numbers mean, and cites nothing. `pattern` as for `citation_marks`.
     """
     body = answer[: _list_of_sources(answer, pattern)]
     marks = citation_marks(body, pattern)

@@ -16,11 +16,7 @@ def words_in(name: str) -> list[str]:
 
 
 def lines_in(name: str) -> list[str]:
-    """Return the lines of a list, comments left out.
-
-    Args:
-        name: The file's name without `.txt`.
-    """
+    """Return the lines of a list, named without `.txt`; comments are left out."""
     text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
@@ -33,11 +29,7 @@ def groups_in(*names: str) -> Iterator[list[str]]:
 
 
 def pairs_in(*names: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the two sides of each line `left words|right words`.
-
-    Raises:
-        ValueError: A line has no bar, or more than one, or nothing on one side of it.
-    """
+    """Yield the two sides of each line `left words|right words`."""
     for name in names:
         for line in lines_in(name):
             left, _, right = line.partition("|")
@@ -56,11 +48,7 @@ def rivals_in(name: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def named_groups_in(name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield name and words of each line `name: words`.
-
-    Raises:
-        ValueError: A line has no name, or no words.
-    """
+    """Yield name and words of each line `name: words`."""
     for line in lines_in(name):
         group, _, words = line.partition(":")
         if not group.strip() or not words.split():

@@ -87,8 +87,7 @@ class Traced(NamedTuple):
     def edited(self, edits: Iterable[Edit]) -> "Traced":
         """Return the text with some parts replaced; each new part stands for all of the old one.
 
-        Args:
-            edits: In order, not overlapping.
+        The edits come in order and do not overlap.
         """
         pieces: list[str] = []
         starts: list[int] = []

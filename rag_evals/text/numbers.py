@@ -316,15 +316,9 @@ _NOT_PLAIN, _IS_NUMBER, _AFTER_NUMBERS = "\n", "\n#", "\n>"
 
 
 def plain_keys(text: str, value: T, *, most_words: int) -> dict[str, T] | None:
-    """Return the keys of all words of a sentence but those of grammar, in order.
+    """Return the keys of all words of a sentence but those of grammar, in order, with a value each.
 
-    Args:
-        text: One sentence.
-        value: What each key gets.
-        most_words: What is longer is not plain.
-
-    Returns:
-        None for a sentence that is not plain: its words have to be read together.
+    None for a sentence that is not plain: it is longer, or its words have to be read together.
     """
     pieces = text.split()
     if _MOST_WORDS * len(pieces) > most_words:

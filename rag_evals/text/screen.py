@@ -35,14 +35,8 @@ def is_obeyed(character: str) -> bool:
 
 
 def printable(text: str) -> str:
-    """Return a text as a screen may show it: nothing in it moves, colours, hides or reverses.
-
-    Args:
-        text: Anything, such as a cell of the data or the reply of an endpoint.
-    """
-    if text.isprintable():
-        return text
-    return _SUSPECT.sub(_shown, text)
+    """Return a text as a screen may show it: nothing in it moves, colours, hides or reverses."""
+    return text if text.isprintable() else _SUSPECT.sub(_shown, text)
 
 
 def _shown(found: re.Match[str]) -> str:
@@ -76,14 +70,7 @@ def html_text(text: str, most: int = _LONGEST) -> str:
 def html_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "", left_out: str = ""
 ) -> str:
-    """Write a table.
-
-    Args:
-        head: Names of the columns; none for a table without them.
-        rows: Their cells, as plain text.
-        caption: Plain text above it.
-        left_out: Plain text below it that says what is not shown.
-    """
+    """Write a table of plain texts; `left_out` says below it what is not shown."""
     titles = "".join(f"<th>{html_text(name)}</th>" for name in head)
     shown_head = f"<thead><tr>{titles}</tr></thead>" if head else ""
     named = f"<caption>{html_text(caption)}</caption>" if caption else ""
@@ -109,15 +96,6 @@ def and_more(total: int, shown: int, noun: str) -> str:
 
 
 def lone_surrogate(text: str) -> int | None:
-    """Find the first lone half of a UTF-16 pair.
-
-    Args:
-        text: Any string; `json.loads` lets such halves through.
-
-    Returns:
-        Its offset, or None when the text can be encoded.
-    """
-    if text.isascii():
-        return None
-    found = _SURROGATE.search(text)
+    """Return the offset of the first lone half of a UTF-16 pair; `json.loads` lets it through."""
+    found = None if text.isascii() else _SURROGATE.search(text)
     return found.start() if found else None

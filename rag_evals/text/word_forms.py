@@ -106,13 +106,9 @@ class Word:
 
 
 def words(text: str) -> list[Word]:
-    """Split a text into words, numbers and unit signs.
+    """Split a text into words, numbers and unit signs, in order.
 
-    Args:
-        text: Any text; may be empty.
-
-    Returns:
-        The words in order; punctuation is left out, hyphenated words come as their parts.
+    Punctuation is left out, hyphenated words come as their parts.
     """
     if may_hold_spaced_number(text):
         return list(map(_WORDS.__getitem__, _TOKEN.findall(text)))
@@ -139,13 +135,9 @@ def words_of(text: str) -> list[str]:
 
 
 def stem(word: str) -> str:
-    """Return the key under which the forms of a word meet.
+    """Return the key under which the forms of a word in any case meet.
 
-    Args:
-        word: One word in any case.
-
-    Returns:
-        A lower-case key, at most 48 characters; not always a word of the language.
+    It is in lower case, has at most 48 characters, and is not always a word of the language.
     """
     return _WORDS[word].key
 
@@ -166,13 +158,6 @@ def is_name_at(sentence: list[Word], position: int) -> bool:
 
     The first word of a sentence counts only when its capital means something: a capital inside
     the word, or a capital on the word after it.
-
-    Args:
-        sentence: The words of one sentence.
-        position: Index into `sentence`.
-
-    Returns:
-        True for a capitalised word that is neither a function word nor only a sentence start.
     """
     word = sentence[position]
     if not word.is_capital or word.kind != "word":
