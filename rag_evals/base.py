@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack
+from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel
 
@@ -20,9 +20,7 @@ from rag_evals.core import (
     Verifier,
     VerifierChanges,
     check_settings,
-    fingerprint,
     require_known,
-    written_out,
 )
 from rag_evals.errors import ConfigurationError, PromptError
 from rag_evals.grading import Grader, require_fields
@@ -81,6 +79,18 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     """
 
     response_model: type[M]
+
+    shapes: ClassVar[tuple[str, ...]] = (
+        "_prompt",
+        "_asked_block",
+        "response_model",
+        "settings",
+        "_criteria",
+        "_examples",
+        "_shown",
+        "language",
+        "_hardened",
+    )
 
     def __init__(
         self,
@@ -150,22 +160,10 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         """The stem of the prompt's file; `<prompt>` for one that is a text."""
         return Path(self._prompt.origin).name.split(".")[0]
 
-    def fingerprint(self) -> str:
-        """Return a hash of instructions, template, reply schema, settings and examples."""
-        parts = {
-            "prompt": self._prompt.sources_by_language(),
-            "chunk_template": (
-                {} if self._prompt.places_data else self._block.sources_by_language()
-            ),
-            "schema": self.response_model.model_json_schema(),
-            "settings": self.settings,
-            "criteria": [written_out(criterion) for criterion in self._criteria],
-            "examples": [written_out(example) for example in self._examples],
-            "fields": sorted(self._shown),
-            "language": self.language,
-            "hardened": self._hardened,
-        }
-        return fingerprint(parts)
+    @property
+    def _asked_block(self) -> Prompt | None:
+        """The data block, where one is sent."""
+        return None if self._prompt.places_data else self._block
 
     def with_language(self, language: str) -> Self:
         """Return the same grader for samples that do not name their language.

@@ -20,7 +20,6 @@ from rag_evals.core import (
     Tallies,
     check_each_once,
     facts_of,
-    fingerprint,
     yes_or_no,
 )
 from rag_evals.errors import ConfigurationError, NotScorableReason
@@ -157,6 +156,8 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         marks: What a mark looks like, a pattern; None for the usual ones.
     """
 
+    shapes = (*JudgedGrader.shapes, "first_number", "marks")
+
     def __init__(self, prompt: str | Prompt, *, name: str | None = None) -> None:
         super().__init__(prompt, CitationsReply, CitationFaithfulnessResult, name=name)
         self.first_number = 1
@@ -179,10 +180,6 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
             _read_pattern(marks)
         given = {"first_number": first_number, "marks": marks}
         return self._copy_with(**{name: v for name, v in given.items() if v is not None})
-
-    def fingerprint(self) -> str:
-        """Return a hash of prompt, reply schema, the number of the first chunk and the marks."""
-        return fingerprint(super().fingerprint(), self.first_number, self.marks)
 
     def flow(self, sample: Sample) -> Flow[CitationFaithfulnessResult]:
         """Ask for the citations that lead to a chunk; an answer without any needs no call."""

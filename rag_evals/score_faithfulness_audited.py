@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self, get_args
 
 from rag_evals.base import ContextEvaluation, JudgedGrader
-from rag_evals.core import Flow, Quote, Sample, fingerprint
+from rag_evals.core import Flow, Quote, Sample
 from rag_evals.errors import CanaryError, ConfigurationError
 from rag_evals.grading import claiming_sentences, require_fields
 from rag_evals.prompt import Prompt
@@ -94,6 +94,8 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         counts_against: What lowers the score.
     """
 
+    shapes = (*JudgedGrader.shapes, "_verdicts", "samples", "canary", "counts_against")
+
     def __init__(self, prompt: str | Prompt, *, name: str | None = None) -> None:
         super().__init__(prompt, AuditReply, AuditedFaithfulnessResult, name=name)
         self.samples = 1
@@ -139,11 +141,6 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         return self._verdicts._copy_with(
             model=self.model, language=self.language, _hardened=self._hardened
         )
-
-    def fingerprint(self) -> str:
-        """Return a hash of both prompts, both reply schemas and the options."""
-        options = (self.samples, self.canary, self.counts_against)
-        return fingerprint(super().fingerprint(), self._verdicts.fingerprint(), *options)
 
     def flow(self, sample: Sample) -> Flow[AuditedFaithfulnessResult]:
         """Ask for statements and verdicts, then for more samples of the verdicts, if any.

@@ -66,6 +66,7 @@ NAMES = {
     ),
     "hashes": (
         "fingerprint",
+        "parts_fingerprint",
         "written_out",
     ),
     "result": (

@@ -51,6 +51,7 @@ from rag_evals.core.flow import watch as watch
 from rag_evals.core.flow import watched as watched
 from rag_evals.core.flow import watching as watching
 from rag_evals.core.hashes import fingerprint as fingerprint
+from rag_evals.core.hashes import parts_fingerprint as parts_fingerprint
 from rag_evals.core.hashes import written_out as written_out
 from rag_evals.core.result import JudgeModel as JudgeModel
 from rag_evals.core.result import OptionalList as OptionalList

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -28,6 +29,17 @@ def fingerprint(*parts: Any) -> str:
     return hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def parts_fingerprint(thing: object, names: Iterable[str]) -> str:
+    """Return 64 hex digits for the parts of a thing that shape what it returns.
+
+    Args:
+        thing: A grader, a verifier or an extractor.
+        names: Its attributes. A part counts by its own `fingerprint()` where it has one, a response
+            model by its schema, a dataclass by all its fields; a set counts in any order.
+    """
+    return fingerprint({name: _plain(getattr(thing, name)) for name in names})
+
+
 def fingerprint_of_texts(*parts: Any) -> str:
     """Return what `fingerprint` does, in a third of the time.
 
@@ -50,6 +62,18 @@ def written_out(value: object) -> str:
         return repr(value)
     parts = (f"{one.name}={written_out(getattr(value, one.name))}" for one in fields(value))
     return f"{type(value).__qualname__}({', '.join(parts)})"
+
+
+def _plain(part: Any) -> Any:
+    if isinstance(part, type):
+        return part.model_json_schema() if hasattr(part, "model_json_schema") else part.__name__
+    if hasattr(part, "fingerprint"):
+        return part.fingerprint()
+    if isinstance(part, frozenset):
+        return sorted(part)
+    if isinstance(part, list | tuple):
+        return [_plain(one) for one in part]
+    return written_out(part) if is_dataclass(part) else part
 
 
 def _packed(parts: tuple[Any, ...], *, sort_keys: bool) -> str:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Generic,
     Literal,
     NamedTuple,
@@ -34,6 +35,7 @@ from rag_evals.core import (
     Sample,
     SampleField,
     Verifier,
+    parts_fingerprint,
     require_known,
 )
 from rag_evals.errors import (
@@ -153,8 +155,11 @@ class Grader(_FixedOnceMade, Generic[R]):
         settings: What its judge is asked with, such as `temperature`.
         judge_rounds: Rounds of judge calls for one sample: 0 asks nobody, 1 is known beforehand,
             with 2 the replies to the first decide what is asked in the second.
+        shapes: Attributes that shape a result, by name; its fingerprint is made of them.
         source: Hash of the Python files it comes from; None where the command line loaded none.
     """
+
+    shapes: ClassVar[tuple[str, ...]] = ()
 
     name: str
     description: str = ""
@@ -168,9 +173,18 @@ class Grader(_FixedOnceMade, Generic[R]):
     model: str | None = None
     settings: Mapping[str, Any] = MappingProxyType({})
 
-    @abstractmethod
     def fingerprint(self) -> str:
-        """Return a hash of all that shapes a result, the judge left out."""
+        """Return a hash of all that shapes a result, the judge left out: of the parts in `shapes`.
+
+        Raises:
+            ConfigurationError: None is declared, and a grader of your own has no such method.
+        """
+        if not self.shapes:
+            raise ConfigurationError(
+                f"grader {self.name!r} declares nothing in `shapes`; name there the attributes "
+                "that shape its results, or write fingerprint()"
+            )
+        return parts_fingerprint(self, self.shapes)
 
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[R]:

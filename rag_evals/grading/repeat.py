@@ -23,7 +23,6 @@ from rag_evals.core import (
     Tallies,
     Verifier,
     findings_of,
-    fingerprint,
     require_whole,
 )
 from rag_evals.errors import ConfigurationError, NotScorableReason
@@ -123,6 +122,7 @@ class Repeated(Grader[RepeatedResult]):
         ConfigurationError: `times` is no such number.
     """
 
+    shapes = ("grader", "times")
     result_model = RepeatedResult
 
     def __init__(self, grader: Grader[Any], times: int) -> None:
@@ -136,10 +136,6 @@ class Repeated(Grader[RepeatedResult]):
         self.source = grader.source
         self.endpoints = tuple(grader.endpoints)
         self.judge_rounds = grader.judge_rounds
-
-    def fingerprint(self) -> str:
-        """Return a hash of the grader and the number of repeats."""
-        return fingerprint("repeated", self.times, self.grader.fingerprint())
 
     def check(self) -> None:
         """Refuse a grader that asks no model.

@@ -23,7 +23,6 @@ from rag_evals.core import (
     VerifierChanges,
     check_settings,
     check_verdicts,
-    fingerprint,
 )
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.extract import (
@@ -167,6 +166,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         settings: What the parts that are not given ask a judge with.
     """
 
+    shapes = ("extractor", "verifier")
     requires = FaithfulnessResult.requires
     result_model = VerifiedFaithfulnessResult
 
@@ -228,10 +228,6 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
     def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the parts here
         """One for an extractor that asks a judge, one for a verifier that does."""
         return int(self.extractor.asks_judge) + int(bool(self.verifier.traits.batches))
-
-    def fingerprint(self) -> str:
-        """Return a hash of extractor and verifier."""
-        return fingerprint("verified", self.extractor.fingerprint(), self.verifier.fingerprint())
 
     def with_verifier(self, verifier: Verifier) -> Self:
         """Return the form for a judge that is a verifier: what was given to this grader stays.

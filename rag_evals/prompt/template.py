@@ -17,6 +17,7 @@ import jinja2
 from jinja2 import meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from rag_evals.core import fingerprint
 from rag_evals.errors import PromptError
 from rag_evals.prompt.files import (
     SUFFIX,
@@ -236,6 +237,10 @@ class Prompt:
     def blocks(self) -> frozenset[str]:
         """Return the names of the blocks that a prompt which extends this one may override."""
         return self._blocks
+
+    def fingerprint(self) -> str:
+        """Return a hash of its sources in every language."""
+        return fingerprint(self.sources_by_language())
 
     def sources_by_language(self) -> dict[str, list[str]]:
         """Return `sources` for each language that the prompt comes in; its own is `""`."""

@@ -1,12 +1,16 @@
 """Do equal values have equal fingerprints, and other values others?"""
 
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import pytest
 
-from rag_evals.core import Sample, fingerprint
+from rag_evals import ChunkPrecisionResult, FaithfulnessResult
+from rag_evals.core import Flow, Sample, fingerprint, parts_fingerprint
 from rag_evals.core.hashes import fingerprint_of_texts
+from rag_evals.errors import ConfigurationError
+from rag_evals.grading import Grader, SentenceExtractor
 
 
 def test_equal_values_have_equal_digits() -> None:
@@ -55,3 +59,41 @@ def test_the_name_of_a_row_without_an_id_stays() -> None:
     sample = Sample(question="Где?", answer="В Париже.", context=["Башня в Париже."])
 
     assert sample.content_hash() == "d9177bb4e4d6891c"
+
+
+def test_a_grader_that_declares_no_parts_is_refused() -> None:
+    """Else a changed grader would be taken for the one whose results are stored."""
+
+    class Silent(Grader[Any]):
+        """A grader that says nothing of what shapes its results."""
+
+        name = "silent"
+
+        def flow(self, sample: Sample) -> Flow[Any]:
+            """Ask nobody."""
+            yield from ()
+
+    with pytest.raises(ConfigurationError, match="'silent' declares nothing in `shapes`"):
+        Silent().fingerprint()
+
+
+def test_parts_are_told_apart_by_what_they_are() -> None:
+    """A part with a fingerprint counts by it, a model by its schema, a dataclass by its fields."""
+
+    @dataclass(frozen=True)
+    class Part:
+        value: int
+
+    @dataclass(frozen=True)
+    class Whole:
+        part: object
+
+    parts: list[object] = [
+        Part(1), Part(2), (Part(1),), frozenset("ab"), "ab", FaithfulnessResult,
+        ChunkPrecisionResult, SentenceExtractor(), None,
+    ]  # fmt: skip
+    found = [parts_fingerprint(Whole(part), ["part"]) for part in parts]
+
+    assert len(set(found)) == len(parts)
+    assert found == [parts_fingerprint(Whole(part), ["part"]) for part in parts]
+    assert parts_fingerprint(Whole(frozenset("ba")), ["part"]) == found[3]
