@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from importlib.util import find_spec
 from typing import Any, Protocol
 
@@ -31,14 +32,10 @@ class Embedder(Protocol):
 
 
 class LangChainShaped(Protocol):
-    """Has the methods of LangChain's `Embeddings`."""
+    """Has the method of LangChain's `Embeddings`."""
 
     def embed_documents(self, texts: list[str], /) -> list[list[float]]:
         """Return one vector for each text."""
-        ...
-
-    def embed_query(self, text: str, /) -> list[float]:
-        """Return the vector of a query; not used."""
         ...
 
 
@@ -50,23 +47,12 @@ class LlamaIndexShaped(Protocol):
         ...
 
 
-class EndpointEmbedder:
-    """Asks `/v1/embeddings` of an OpenAI-compatible endpoint, in batches.
+@dataclass(frozen=True)
+class NamedEmbedder:
+    """A function of any origin that makes vectors, with a name to store them under."""
 
-    Args:
-        name: Such as `openai/text-embedding-3-small`; the address is `OPENAI_BASE_URL`.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector for each text, in order.
-
-        Raises:
-            GradingError: The endpoint does not answer, or refuses.
-        """
-        return embed_texts(self.name, texts)
+    name: str
+    embed: Embed
 
 
 class LocalEmbedder:
@@ -130,59 +116,6 @@ def _missing_extra() -> MissingExtraError:
     )
 
 
-class FunctionEmbedder:
-    """Wraps a function of the user's own.
-
-    Args:
-        function: Takes a list of texts and returns one vector for each.
-    """
-
-    def __init__(self, function: Embed) -> None:
-        self._function = function
-
-    @property
-    def name(self) -> str:
-        """The function's name, with its module."""
-        kind = type(self._function)
-        module = getattr(self._function, "__module__", kind.__module__)
-        return f"{module}.{getattr(self._function, '__qualname__', kind.__qualname__)}"
-
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return what the function returns."""
-        return self._function(texts)
-
-
-class LibraryEmbedder:
-    """Wraps an embedder of LangChain or LlamaIndex, whichever the object is shaped like.
-
-    Args:
-        embedder: Has `embed_documents`, or `get_text_embedding_batch`.
-    """
-
-    def __init__(self, embedder: Any) -> None:
-        self._embedder = embedder
-
-    @property
-    def name(self) -> str:
-        """The class and, where the object says so, the model."""
-        kind = type(self._embedder)
-        named = (getattr(self._embedder, name, None) for name in ("model", "model_name"))
-        model = next((value for value in named if isinstance(value, str)), "")
-        return f"{kind.__module__}.{kind.__qualname__} {model}".rstrip()
-
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return one vector for each text, in order.
-
-        Statements are compared with each other: all are documents, and none is a query.
-        """
-        for method in _LIBRARY_METHODS:
-            embed = getattr(self._embedder, method, None)
-            if embed is not None:
-                vectors: Sequence[Sequence[float]] = embed(list(texts))
-                return vectors
-        raise AssertionError("as_embedder has looked for one of the methods")
-
-
 AnyEmbedder = Embed | Embedder | LangChainShaped | LlamaIndexShaped | str
 """What may be given as `embed=`."""
 
@@ -199,10 +132,13 @@ def as_embedder(given: AnyEmbedder) -> Embedder:
     found: Any = given
     if hasattr(found, "embed") and isinstance(getattr(found, "name", None), str):
         return found  # type: ignore[no-any-return]  # as above
-    if any(hasattr(found, method) for method in _LIBRARY_METHODS):
-        return LibraryEmbedder(found)
+    for method in _LIBRARY_METHODS:
+        if hasattr(found, method):
+            return NamedEmbedder(_library_name(found), partial(_embed_list, found, method))
     if callable(found):
-        return FunctionEmbedder(found)
+        kind = type(found)
+        module = getattr(found, "__module__", kind.__module__)
+        return NamedEmbedder(f"{module}.{getattr(found, '__qualname__', kind.__qualname__)}", found)
     raise ConfigurationError(
         f"embed is {given!r}; expected a function from texts to vectors, an object with name and "
         "embed, with embed_documents (LangChain) or get_text_embedding_batch (LlamaIndex), or a "
@@ -222,8 +158,22 @@ def embedder_from_string(spec: str) -> Embedder:
     if spec.startswith(LOCAL_PREFIX) and spec != LOCAL_PREFIX:
         return LocalEmbedder(spec.removeprefix(LOCAL_PREFIX))
     if spec.startswith("openai/") and spec != "openai/":
-        return EndpointEmbedder(spec)
+        return NamedEmbedder(spec, partial(embed_texts, spec))
     raise ConfigurationError(
         f"embedding model is {spec!r}; expected 'openai/MODEL', such as "
         "'openai/text-embedding-3-small', or 'local:MODEL' for sentence-transformers"
     )
+
+
+def _embed_list(embedder: Any, method: str, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    """Ask an embedder of a library; all statements are documents, and none is a query."""
+    vectors: Sequence[Sequence[float]] = getattr(embedder, method)(list(texts))
+    return vectors
+
+
+def _library_name(embedder: Any) -> str:
+    """Return the class and, where the object says so, the model."""
+    kind = type(embedder)
+    named = (getattr(embedder, name, None) for name in ("model", "model_name"))
+    model = next((value for value in named if isinstance(value, str)), "")
+    return f"{kind.__module__}.{kind.__qualname__} {model}".rstrip()

@@ -1,9 +1,9 @@
 """Do the chunks support a statement? A model that answers yes or no, and how sure it is of it."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rag_evals.core import (
     Claim,
@@ -42,10 +42,6 @@ _GUARDIAN_BLOCK = (
     "### Scoring Schema: If the last assistant's text meets the criteria, return 'yes'; otherwise, "
     "return 'no'."
 )
-_SCORE_TOKENS = 20
-
-Build = Callable[[str, str, str | None], tuple[Message, ...]]
-"""Makes the messages of claim, document and question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,29 +49,43 @@ class YesNoForm:
     """One way to ask a model that answers yes or no.
 
     Attributes:
-        messages: Makes what is sent of claim, document and question.
+        messages: Role and text of each message, with `{claim}`, `{document}` and `{question}`;
+            without a question, a message that asks it is left out. A document that no message
+            holds travels beside them, for the chat template.
         yes_is_support: False for models that are asked whether something is wrong.
         max_tokens: What a whole answer may take, in tokens.
-        with_document: True where the document travels beside the messages, for the chat template.
         template: Further arguments for the chat template of a server such as vLLM.
-        reads_question: True where the question is among the messages.
         models: Parts of names that this form is for, in lower case.
     """
 
-    messages: Build
-    yes_is_support: bool = True
-    max_tokens: int = 1
-    with_document: bool = False
+    messages: tuple[tuple[Literal["system", "user", "assistant", "context"], str], ...]
+    yes_is_support: bool = False
+    max_tokens: int = 20
     template: Mapping[str, Any] = field(default_factory=dict)
-    reads_question: bool = False
     models: tuple[str, ...] = ()
+
+    @property
+    def reads_question(self) -> bool:
+        """Whether a message asks the question."""
+        return any("{question}" in text for _, text in self.messages)
+
+    def filled(self, claim: str, document: str, question: str | None) -> tuple[Message, ...]:
+        """Return the messages of a call."""
+        return tuple(
+            {
+                "role": role,
+                "content": text.format(claim=claim, document=document, question=question),
+            }
+            for role, text in self.messages
+            if question is not None or "{question}" not in text
+        )
 
     def settings(self, document: str) -> dict[str, Any]:
         """Return the sampling settings of a call."""
         body: dict[str, Any] = {}
         if self.template:
             body["chat_template_kwargs"] = dict(self.template)
-        if self.with_document:
+        if not any("{document}" in text for _, text in self.messages):
             body["documents"] = [{"doc_id": "0", "text": document}]
         settings = {
             "temperature": 0,
@@ -87,66 +97,29 @@ class YesNoForm:
         return {**settings, "extra_body": body} if body else settings
 
 
-def _minicheck(claim: str, document: str, question: str | None) -> tuple[Message, ...]:
-    del question
-    return (
-        {"role": "system", "content": _MINICHECK_SYSTEM},
-        {"role": "user", "content": f"Document: {document}\nClaim: {claim}"},
-    )
-
-
-def _guardian_3(claim: str, document: str, question: str | None) -> tuple[Message, ...]:
-    del question
-    return (
-        {"role": "context", "content": document},
-        {"role": "assistant", "content": claim},
-    )
-
-
-def _turns(claim: str, question: str | None) -> tuple[Message, ...]:
-    asked: tuple[Message, ...] = (
-        () if question is None else ({"role": "user", "content": question},)
-    )
-    return (*asked, {"role": "assistant", "content": claim})
-
-
-def _guardian_33(claim: str, document: str, question: str | None) -> tuple[Message, ...]:
-    del document
-    return _turns(claim, question)
-
-
-def _guardian_41(claim: str, document: str, question: str | None) -> tuple[Message, ...]:
-    del document
-    return (*_turns(claim, question), {"role": "user", "content": _GUARDIAN_BLOCK})
-
-
 MINICHECK = "minicheck"
 """The form for any model that follows instructions, and the one that Bespoke-MiniCheck knows."""
 
 FORMS: Mapping[str, YesNoForm] = {
-    MINICHECK: YesNoForm(_minicheck),
+    MINICHECK: YesNoForm(
+        (("system", _MINICHECK_SYSTEM), ("user", "Document: {document}\nClaim: {claim}")),
+        yes_is_support=True,
+        max_tokens=1,
+    ),
     # ibm-granite/granite-guardian, evaluation/models/granite_guardian_3.py and _3_3.py.
     "granite-guardian-3.2": YesNoForm(
-        _guardian_3,
-        yes_is_support=False,
+        (("context", "{document}"), ("assistant", "{claim}")),
+        max_tokens=1,
         template={"guardian_config": {"risk_name": "groundedness"}},
         models=("guardian-3.0", "guardian-3.1", "guardian-3.2"),
     ),
     "granite-guardian-3.3": YesNoForm(
-        _guardian_33,
-        yes_is_support=False,
-        max_tokens=_SCORE_TOKENS,
-        with_document=True,
-        reads_question=True,
+        (("user", "{question}"), ("assistant", "{claim}")),
         template={"guardian_config": {"criteria_id": "groundedness"}, "think": False},
         models=("guardian-3.3",),
     ),
     "granite-guardian-4.1": YesNoForm(
-        _guardian_41,
-        yes_is_support=False,
-        max_tokens=_SCORE_TOKENS,
-        with_document=True,
-        reads_question=True,
+        (("user", "{question}"), ("assistant", "{claim}"), ("user", _GUARDIAN_BLOCK)),
         models=("guardian-4",),
     ),
 }
@@ -216,7 +189,7 @@ class YesNoVerifier:
     def fingerprint(self) -> str:
         """Return a hash of endpoint, form and threshold: what can change a verdict."""
         form = self._asked
-        asked = (form.messages("claim", "document", "question"), form.settings("document"))
+        asked = (form.filled("claim", "document", "question"), form.settings("document"))
         return fingerprint(_VERSION, self.endpoint, *asked, form.yes_is_support, self.threshold)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
@@ -231,7 +204,7 @@ class YesNoVerifier:
     def _call(self, claim: Claim, chunks: Sequence[str]) -> JudgeCall[TextReply]:
         form, document = self._asked, "\n\n".join(chunks)
         return JudgeCall(
-            form.messages(claim.text, document, claim.question),
+            form.filled(claim.text, document, claim.question),
             TextReply,
             {"chunks": list(chunks), "statements": [claim.text]},
             settings=form.settings(document),

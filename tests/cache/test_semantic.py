@@ -12,7 +12,7 @@ import pytest
 from rag_evals import TwoStepFaithfulness, errors
 from rag_evals.cache import SemanticCache, StatementCache
 from rag_evals.cache.alike import frame_of
-from rag_evals.cache.embed import EndpointEmbedder, LocalEmbedder, as_embedder, embedder_from_string
+from rag_evals.cache.embed import LocalEmbedder, NamedEmbedder, as_embedder, embedder_from_string
 from rag_evals.cache.semantic import Equivalence, cosine, pack_vector
 from rag_evals.cache.statements import StatementKey
 from rag_evals.core import Claim, Flow, Verdict, VerifyCall, as_claims
@@ -352,7 +352,7 @@ def test_vectors_come_from_an_endpoint(scripted: Start) -> None:
 def test_many_texts_are_sent_in_batches(scripted: Start) -> None:
     """300 texts are two requests, and every text gets its own vector."""
     judge = scripted(None)
-    vectors = EndpointEmbedder("openai/m").embed([f"text {n % 7}" for n in range(300)])
+    vectors = embedder_from_string("openai/m").embed([f"text {n % 7}" for n in range(300)])
 
     assert [len(request.texts) for request in judge.requests] == [256, 44]
     assert len(vectors) == 300
@@ -367,7 +367,7 @@ def test_an_endpoint_that_refuses_fails_the_row(
     monkeypatch.setattr(judge, "answer", lambda *_: HttpError(401, "wrong key"))
 
     with pytest.raises(errors.JudgeRejectedError, match="refuses the key"):
-        EndpointEmbedder("openai/m").embed(["a"])
+        embedder_from_string("openai/m").embed(["a"])
 
 
 def test_a_wrong_number_of_vectors_is_an_error() -> None:
@@ -388,7 +388,7 @@ def test_a_threshold_outside_is_refused(threshold: float) -> None:
 
 def test_names_of_embedders() -> None:
     """`openai/MODEL` and `local:MODEL`; anything else is refused."""
-    assert isinstance(embedder_from_string("openai/x"), EndpointEmbedder)
+    assert isinstance(embedder_from_string("openai/x"), NamedEmbedder)
     assert isinstance(embedder_from_string("local:x"), LocalEmbedder)
     assert embedder_from_string("local:x").name == "local:x"
     for wrong in ("x", "openai/", "local:"):
