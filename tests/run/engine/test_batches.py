@@ -16,8 +16,8 @@ from pydantic_core import from_json, to_json
 
 from rag_evals import Outcome, Run, evaluate, load_run
 from rag_evals.errors import ConfigurationError, PendingError
-from rag_evals.run import BatchSteps, BatchTable, Gate, RunOptions, aexecute_batches, make_plan
-from rag_evals.run.engine.batch_table import RoundAnswers
+from rag_evals.run import BatchSteps, Gate, RunOptions, aexecute_batches, make_plan
+from rag_evals.run.engine.batch_table import BatchTable, RoundAnswers
 from tests.scripted import (
     BatchEnd,
     HttpError,
