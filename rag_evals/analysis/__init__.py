@@ -1,6 +1,12 @@
 """How far can a run be trusted? Run against run, the judge against people, and under attack."""
 
-from rag_evals.analysis.agreement import LevelAgreement, PeopleAgreement, agreement
+from rag_evals.analysis.agreement import (
+    JudgeQuality,
+    LevelAgreement,
+    PeopleAgreement,
+    agreement,
+    calibrate,
+)
 from rag_evals.analysis.attack import (
     Attack,
     AttackReport,
@@ -9,32 +15,24 @@ from rag_evals.analysis.attack import (
     read_attacks,
     shipped_attacks,
 )
-from rag_evals.analysis.calibration import JudgeQuality, calibrate
-from rag_evals.analysis.compared import (
+from rag_evals.analysis.comparing import RunInput, compare, paired_runs, parse_pairs
+from rag_evals.analysis.comparison import (
     ChangedRow,
+    Comparison,
+    GraderComparison,
     GroupComparison,
     PairCoverage,
     ScoredOnce,
-)
-from rag_evals.analysis.comparing import RunInput, compare
-from rag_evals.analysis.comparison import (
-    Comparison,
-    GraderComparison,
+    detectable_words,
+    difference_words,
     group_verdict_words,
+    interval_words,
     p_words,
     verdict_words,
 )
 from rag_evals.analysis.correction import Correction, Corrections, correct
-from rag_evals.analysis.items import has_verdicts
-from rag_evals.analysis.labels import Label, read_labels
-from rag_evals.analysis.pairing import paired_runs, parse_pairs
-from rag_evals.analysis.tuned_cascade import tune_cascade
-from rag_evals.analysis.tuning import tune
-from rag_evals.analysis.wording import (
-    detectable_words,
-    difference_words,
-    interval_words,
-)
+from rag_evals.analysis.labels import Label, has_verdicts, read_labels
+from rag_evals.analysis.tuning import tune, tune_cascade
 
 __all__ = [
     "Attack",

@@ -1,30 +1,27 @@
 """Is one run better than another? Pairs their rows by sample id, and tests the difference."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from rag_evals.analysis.compared import (
+from rag_evals.analysis.comparison import (
     ChangedRow,
+    Comparison,
+    GraderComparison,
     GroupComparison,
     PairCoverage,
     ScoredOnce,
 )
-from rag_evals.analysis.comparison import (
-    Comparison,
-    GraderComparison,
-)
-from rag_evals.analysis.differences import named_differences
-from rag_evals.analysis.pairing import guessed_differences, paired_runs
-from rag_evals.core import require_known
-from rag_evals.errors import ConfigurationError, UnpairedScoresError
+from rag_evals.core import Phrase, require_known
+from rag_evals.errors import ConfigurationError, UnknownNameError, UnpairedScoresError
 from rag_evals.run import (
     DEFAULT_ERROR,
     Record,
     Run,
+    guesses,
     load_run,
     reason_of,
     require_counts,
@@ -52,6 +49,8 @@ RunInput = str | Path | Run
 _CHANGES_KEPT = 20
 _RESAMPLES = 10_000
 _Compare = Callable[[Sequence[str], Sequence[str], "_Pair"], PairedComparison]
+_Names = list[tuple[str, str]]
+_SETTINGS = ("judge", "address", "columns", "limit", "settings")
 
 
 class CompareOptions(TypedDict, total=False):
@@ -389,3 +388,208 @@ def _no_pair(first: Run, second: Run) -> str:
         "no row has a score in both runs; rows are paired by id, so both data files need an id "
         "column with the same values (without one, an id is made from the row's content)"
     )
+
+
+def paired_runs(
+    first: Run,
+    second: Run,
+    *,
+    pairs: Mapping[str, str] | None = None,
+    graders: Sequence[str] = (),
+) -> tuple[Run, Run]:
+    """Give graders that belong together one name: "strict -> mild".
+
+    Args:
+        first: The baseline.
+        second: The candidate; the first run itself compares graders within one run.
+        pairs: Graders of the candidate, by that of the baseline.
+        graders: Names that both runs have, to compare no others; none compares all of them.
+
+    Returns:
+        Both runs, with their graders so named and without those that are not compared.
+
+    Raises:
+        UnknownNameError: A run has no grader of that name.
+        ConfigurationError: One run alone, and no pair of its graders.
+    """
+    pairs = pairs or {}
+    if second is first and not pairs and not graders:
+        return first, second
+    for wanted in (*pairs, *graders):
+        _require_grader(wanted, first, "baseline")
+    for wanted in (*pairs.values(), *graders):
+        _require_grader(wanted, second, "candidate")
+    if not pairs and not graders:
+        return first, second
+    told = {(old, new): old if old == new else f"{old} -> {new}" for old, new in pairs.items()}
+    # Within one run every other grader would be compared with itself.
+    alone = first is second and bool(pairs)
+    return (
+        _renamed(first, [(old, name) for (old, _), name in told.items()], alone, graders),
+        _renamed(second, [(new, name) for (_, new), name in told.items()], alone, graders),
+    )
+
+
+def _require_grader(name: str, run: Run, which: str) -> None:
+    if name not in run.graders:
+        raise UnknownNameError.of(f"{which} grader", name, run.graders)
+
+
+def _renamed(run: Run, names: _Names, alone: bool, graders: Sequence[str]) -> Run:
+    told = {old for old, _ in names}
+    others = [] if alone else [name for name in run.graders if name not in told]
+    names = names + [(name, name) for name in others if not graders or name in graders]
+    identity = dict(run.identity)
+    for key in ("graders", "models"):
+        known = identity.get(key) or {}
+        identity[key] = {new: known[old] for old, new in names if old in known}
+    renamed = Run(
+        [{**record, "grader": new} for old, new in names for record in run.of_grader(old)],
+        folder=run.folder,
+        manifest={**run.manifest, "identity": identity},
+        samples=run.samples,
+    )
+    return renamed if run.free is None else renamed.beside(_renamed(run.free, names, True, ()))
+
+
+def guessed_differences(
+    grader: str, first: Run, second: Run, count: Mapping[str, float]
+) -> dict[str, float]:
+    """Return by how much the candidate is better, as judges of every row say, by sample id.
+
+    Args:
+        grader: Its name in both runs.
+        first: The baseline.
+        second: The candidate.
+        count: Numbers for reasons of rows without a score.
+
+    Returns:
+        Nothing where neither run is of a sample. A run that is of none speaks for itself.
+    """
+    if first.free is None and second.free is None:
+        return {}
+    old, new = (guesses((run.free or run).of_grader(grader), count) for run in (first, second))
+    return {row: new[row] - guess for row, guess in old.items() if row in new}
+
+
+def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
+    """Read pairs of graders as the command line has them: `strict=mild`.
+
+    Raises:
+        ConfigurationError: Not BASELINE=CANDIDATE, or one name with two partners.
+    """
+    pairs: dict[str, str] = {}
+    for text in texts:
+        old, _, new = (part.strip() for part in text.partition("="))
+        if not old or not new:
+            raise ConfigurationError(
+                f"pair {text!r} is not BASELINE=CANDIDATE, two names of graders, as in strict=mild"
+            )
+        if pairs.get(old, new) != new:
+            raise ConfigurationError(f"{old!r} is paired with {pairs[old]!r} and {new!r}")
+        pairs[old] = new
+    return pairs
+
+
+def named_differences(first: Run, second: Run) -> list[Phrase]:
+    """Say each difference in one sentence; an empty list for runs that differ in nothing known."""
+    moved = moved_judge(first, second)
+    told = [] if moved is None else [moved]
+    # A run that only memory has knows its judge, graders and rows, and nothing else of these.
+    if first.identity and second.identity:
+        told += _settings(first, second)
+    return [*told, *_graders(first, second), *_data(first, second)]
+
+
+def moved_judge(first: Run, second: Run) -> Phrase | None:
+    """Say that another model answered behind the name of the same judge; None where none is known.
+
+    Args:
+        first: The earlier run.
+        second: The later one; by a judge of another name nothing is said.
+    """
+    models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
+    if first.judge != second.judge or models[1:] != models[:-1]:
+        return None
+    old, new = _answering(first), _answering(second)
+    if not old or not new:
+        return None
+    judge = repr(second.judge)
+    if set(old) != set(new):
+        return Phrase.of("differs.model_behind", judge=judge, old=_listed(old), new=_listed(new))
+    systems = [{one for each in said.values() for one in each} for said in (old, new)]
+    if all(systems) and not systems[0] & systems[1]:
+        was, now = (", ".join(sorted(each)) for each in systems)
+        return Phrase.of("differs.system_behind", judge=judge, old=was, new=now)
+    return None
+
+
+def _answering(run: Run) -> dict[str, set[str]]:
+    """Return the models that replies said they are from, each with its systems' fingerprints."""
+    found: dict[str, set[str]] = {}
+    for record in run.records:
+        for said in record.get("answered_by") or ():
+            model, _, system = said.partition(" ")
+            found.setdefault(model, set()).update([system] if system else [])
+    return found
+
+
+def _listed(models: Iterable[str]) -> Phrase | str:
+    names: list[Phrase | str] = [repr(model) for model in sorted(models)]
+    return reduce(lambda one, other: Phrase.of("differs.both", one=one, other=other), names)
+
+
+def _settings(first: Run, second: Run) -> Iterator[Phrase]:
+    for key in _SETTINGS:
+        old, new = first.identity.get(key), second.identity.get(key)
+        if old != new:
+            yield Phrase.of(f"differs.{key}", old=_value(old), new=_value(new))
+
+
+def _value(value: object) -> Phrase | str:
+    return Phrase("differs.none") if value is None else repr(value)
+
+
+def _graders(first: Run, second: Run) -> Iterator[Phrase]:
+    old, new = (run.identity.get("graders", {}) for run in (first, second))
+    models = [run.identity.get("models", {}) for run in (first, second)]
+    for grader in first.graders:
+        if grader not in second.graders:
+            yield Phrase.of("differs.first_only", grader=grader)
+            continue
+        if old and new and old.get(grader) != new.get(grader):
+            yield Phrase.of("differs.prompt", grader=grader)
+        named = [each.get(grader) for each in models]
+        if old and new and named[0] != named[1]:
+            asked = {"old": _value(named[0]), "new": _value(named[1])}
+            yield Phrase.of("differs.model", grader=grader, **asked)
+    for grader in second.graders:
+        if grader not in first.graders:
+            yield Phrase.of("differs.second_only", grader=grader)
+    lonely = [
+        [grader for grader in run.graders if grader not in other.graders]
+        for run, other in ((first, second), (second, first))
+    ]
+    if all(lonely):
+        yield Phrase.of("differs.pair", pair=f"{lonely[0][0]}={lonely[1][0]}")
+
+
+def _data(first: Run, second: Run) -> Iterator[Phrase]:
+    common = [sample_id for sample_id in first.samples if sample_id in second.samples]
+    if not common:
+        if first.identity.get("data") != second.identity.get("data"):
+            yield Phrase("differs.data")
+        return
+    changed = {
+        name: sum(
+            getattr(first.samples[row], name) != getattr(second.samples[row], name)
+            for row in common
+        )
+        for name in ("question", "answer", "chunks")
+    }
+    if any(changed.values()):
+        told: dict[str, Phrase | str] = {
+            name: Phrase.of(f"differs.another_{name}", count=str(count)) if count else ""
+            for name, count in changed.items()
+        }
+        yield Phrase.of("differs.rows", rows=str(len(common)), **told)

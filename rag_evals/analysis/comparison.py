@@ -1,28 +1,16 @@
 """What does a comparison of two runs say? Differences, verdicts, and the rows behind them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag_evals.analysis.compared import (
-    ChangedRow,
-    GroupComparison,
-    PairCoverage,
-    ScoredOnce,
-    adjusted_verdict,
-)
-from rag_evals.analysis.wording import (
-    detectable_words,
-    difference_words,
-    interval_words,
-    needed_words,
-)
 from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.run import (
     DEFAULT_MIN_SCORED,
     GateDecision,
     GraderDecision,
     Missed,
+    counted_words,
     missed_coverage,
     missed_loss,
     missed_pending,
@@ -41,6 +29,127 @@ from rag_evals.stats import (
 from rag_evals.text import MOST_ITEMS, and_more, html_head, html_note, html_table
 
 _ROWS_SHOWN = 10
+
+
+def detectable_words(paired: PairedComparison, say: Phrases | None = None) -> str:
+    """Say which true difference this many rows would usually find: "0.08 (80 % power)".
+
+    Args:
+        paired: What the rows say.
+        say: In which language; None is English, here and below.
+    """
+    say = say or phrases()
+    if paired.detectable is None:
+        return say("compare.no_spread")
+    if paired.detectable > 1:
+        return say("compare.above_one")
+    return say("compare.power", effect=say.written(f"{paired.detectable:.2g}"))
+
+
+def needed_words(paired: PairedComparison, say: Phrases | None = None) -> str | None:
+    """Say how many rows would find a difference of this size; None where that is not known."""
+    say, rows = say or phrases(), paired.rows_needed
+    return None if rows is None else say("compare.needed", rows=say.whole(rows))
+
+
+def difference_words(paired: PairedComparison, say: Phrases | None = None) -> str:
+    """Write the difference with its interval; without one where both sides are the same."""
+    if not paired.difference.width:
+        return (say or phrases())("compare.same_outcomes")
+    return interval_words(paired.difference, sign="+", say=say)
+
+
+def interval_words(interval: Interval, sign: str = "", say: Phrases | None = None) -> str:
+    """Write an estimate with its interval: "0.683 [0.624, 0.723]"."""
+    low, high = _end(interval.low, sign), _end(interval.high, sign)
+    return (say or phrases()).written(f"{interval.estimate:{sign}.3f} [{low}, {high}]")
+
+
+def _end(value: float, sign: str) -> str:
+    """Write an end of an interval; one near 0 must not look as if it were 0."""
+    near = 1e-9 < abs(value) < 0.0005
+    return f"{value:{sign}.1g}" if near else f"{value:{sign}.3f}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRow:
+    """One row with another score in the second run.
+
+    Attributes:
+        sample_id: Its name in both runs.
+        baseline: Score in the first run, 0 to 1.
+        candidate: Score in the second.
+    """
+
+    sample_id: str
+    baseline: float
+    candidate: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredOnce:
+    """One row of both runs that only one of them could score.
+
+    Attributes:
+        sample_id: Its name in both runs.
+        run: Which of them has the score: "baseline" or "candidate".
+        why: Why the other has none.
+    """
+
+    sample_id: str
+    run: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupComparison:
+    """The rows of one group in both runs.
+
+    Attributes:
+        group: The value that they share; None where they lack one.
+        paired: What their scores say.
+        adjusted_p: The p-value, adjusted over the groups (Holm).
+    """
+
+    group: str | None
+    paired: PairedComparison
+    adjusted_p: float
+
+    @property
+    def verdict(self) -> PairedVerdict:
+        """Whether there is a difference in this group, all groups taken together."""
+        return adjusted_verdict(self.paired, self.adjusted_p)
+
+
+@dataclass(frozen=True, slots=True)
+class PairCoverage:
+    """On how many rows a comparison rests.
+
+    Attributes:
+        grader: Its name.
+        rows: Rows of either run.
+        scored: Rows with a score in both.
+        missing: Why the others have none, such as "empty_context in both", counted.
+        same: Whether both runs hold the very same outcomes, as a run and itself do.
+    """
+
+    grader: str
+    rows: int
+    scored: int
+    missing: Mapping[str, int]
+    same: bool
+
+    @property
+    def why(self) -> str:
+        """The reasons in words: "3 empty_context in both, 1 only in the baseline"."""
+        return counted_words(self.missing)
+
+
+def adjusted_verdict(paired: PairedComparison, adjusted_p: float) -> PairedVerdict:
+    """Return the verdict on two runs when several are taken together (Holm)."""
+    if adjusted_p > 1 - paired.difference.confidence:
+        return "not distinguishable"
+    return paired.verdict
 
 
 @dataclass(frozen=True, slots=True)

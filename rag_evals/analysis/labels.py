@@ -19,7 +19,7 @@ from typing import Any
 from rag_evals.core import MISSING, fault_of
 from rag_evals.dataset import ColumnMap, read_rows
 from rag_evals.errors import DataError
-from rag_evals.run import Run
+from rag_evals.run import Record, Run, findings_in
 
 _WORDS = {
     "true": 1.0, "yes": 1.0, "1": 1.0, "supported": 1.0, "faithful": 1.0,
@@ -192,3 +192,8 @@ def _value(raw: object, where: str, *, fraction: bool) -> float:
         )
         raise DataError(f"{where}: the label is {raw!r}; expected {wanted}")
     return number
+
+
+def has_verdicts(record: Record) -> bool:
+    """Say whether an outcome has anything that people can agree with or not."""
+    return any(finding.verdict is not None for finding in findings_in(record))
