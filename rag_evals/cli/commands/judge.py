@@ -13,9 +13,8 @@ from rag_evals import analysis
 from rag_evals.analysis import AttackReport, read_attacks
 from rag_evals.base import JudgedGrader
 from rag_evals.cli.shared.config import GradingCommand
-from rag_evals.cli.shared.graders import Chosen, LanguageCode, PromptFolders, chosen_graders
-from rag_evals.cli.shared.language import graders as offered_graders
-from rag_evals.cli.shared.language import judges, reader_language
+from rag_evals.cli.shared.graders import Chosen
+from rag_evals.cli.shared.language import reader_language
 from rag_evals.cli.shared.options import (
     By,
     Cluster,
@@ -259,27 +258,7 @@ def tune(
 @judge.command(cls=GradingCommand)
 @partial(flat, names=("settings", "concurrency", "reasks"))
 def attack(
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PROVIDER/MODEL",
-            help="Judge to attack. Default: $RAG_EVALS_JUDGE.",
-            autocompletion=judges,
-        ),
-    ] = None,
-    grader: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Grader whose prompt to attack. Default: faithfulness.",
-            autocompletion=offered_graders,
-        ),
-    ] = None,
-    prompt: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Prompt file to attack instead.")
-    ] = None,
-    prompts: PromptFolders = None,
-    language: LanguageCode = None,
+    chosen: Chosen,
     attacks: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Your own attacks. Default: ours."),
@@ -299,13 +278,15 @@ def attack(
       rag-evals judge attack --judge openai/gpt-4o-mini --grader faithfulness_audited
       rag-evals judge attack --judge openai/gpt-4o-mini --prompt my_strict.jinja --json
     """
-    (chosen,) = chosen_graders([grader] if grader else [], prompt, prompts or [], language)
-    if not isinstance(chosen, JudgedGrader):
-        raise ConfigurationError(f"grader {chosen.name!r} asks no judge with a prompt of its own")
+    (grader, *others), asked = chosen.graders_and_judge()
+    if others:
+        raise ConfigurationError("one grader is attacked at a time; give --grader at most once")
+    if not isinstance(grader, JudgedGrader):
+        raise ConfigurationError(f"grader {grader.name!r} asks no judge with a prompt of its own")
     options["progress"] = not quiet
     report = analysis.attack(
-        chosen,
-        judge,
+        grader,
+        asked,
         attacks=None if attacks is None else read_attacks(attacks),
         **options,
     )

@@ -247,14 +247,14 @@ def _facts(
         )
 
 
-def _sample_from(data: Path | None, language: str | None = None) -> Sample:
+def _sample_from(data: Path | None) -> Sample:
     """Take the first row of a file, else a row that has everything.
 
     Raises:
         DataError: The file has no row, or the row cannot be read.
     """
     if data is None:
-        return Sample(**_ROW, language=language)  # type: ignore[arg-type]  # fields of a sample
+        return Sample(**_ROW)  # type: ignore[arg-type]  # fields of a sample
     for row in read_rows(data):
         return ColumnMap().sample(row.values)
     raise DataError(f"{str(data)!r} has no rows; the preview needs one")

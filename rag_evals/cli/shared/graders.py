@@ -108,7 +108,7 @@ class Chosen:
             ConfigurationError: A grader, a file or a folder that cannot be used, or an option that
                 nothing takes.
         """
-        found = chosen_graders(self.grader or [], self.prompt, self.prompts or [], self.language)
+        found = _chosen_graders(self.grader or [], self.prompt, self.prompts or [], self.language)
         judge = self.judge or default_judge()
         options = {
             name: value
@@ -151,7 +151,7 @@ def _check_taken(
         )
 
 
-def chosen_graders(
+def _chosen_graders(
     names: Sequence[str],
     prompt: Path | None,
     folders: Sequence[Path] = (),
