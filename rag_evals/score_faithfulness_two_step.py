@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from rag_evals.core import Verifier
 from rag_evals.grading import (
     Extractor,
     VerifiedFaithfulness,
@@ -24,28 +23,10 @@ __all__ = [
 
 
 class TwoStepGrader(VerifiedFaithfulness):
-    """Faithfulness as its inventors graded it: extract the statements, then verify each.
+    """Faithfulness as its inventors graded it: extract the statements, then verify each."""
 
-    Args:
-        extractor: Finds the statements; None takes a judge's statements where there is a judge,
-            else the answer's own sentences.
-        verifier: Decides them; None takes the judge, in batches, or the verifier that stands in
-            for it.
-        name: What results call it; two of them in one run need two names.
-        language: Language of samples that name none, such as `ru`; None is English.
-    """
-
+    usual_name = "faithfulness_two_step"
     description = "Is every statement supported? Extracted first, then verified."
-
-    def __init__(
-        self,
-        *,
-        extractor: Extractor | None = None,
-        verifier: Verifier | None = None,
-        name: str = "faithfulness_two_step",
-        language: str | None = None,
-    ) -> None:
-        super().__init__(extractor=extractor, verifier=verifier, name=name, language=language)
 
 
 class HHEMGrader(VerifiedFaithfulness):
@@ -54,11 +35,11 @@ class HHEMGrader(VerifiedFaithfulness):
     Args:
         device: As for `ClassifierVerifier`.
         batch_size: As for `ClassifierVerifier`.
-        extractor: As for `TwoStepGrader`.
+        extractor: As for `VerifiedFaithfulness`.
         model: A copy of the model elsewhere, or its folder.
         threshold: Support from which a statement counts as supported, 0 to 1.
-        name: As for `TwoStepGrader`.
-        language: As for `TwoStepGrader`.
+        name: As for `VerifiedFaithfulness`.
+        language: As for `VerifiedFaithfulness`.
     """
 
     description = "Is every statement supported? Decided by HHEM-2.1-Open, locally."

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from pydantic import Field
 
@@ -159,13 +159,14 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         verifier: Decides them; None takes the judge, in batches, or the verifier that stands in
             for it.
         cache: Where to look for verdicts first, and to keep new ones; None keeps none.
-        name: What results call it.
+        name: What results call it; two of a kind in one run need two names.
         language: Language of samples that name none, such as `ru`; None is English.
         prompts: Prompts for the parts that are not given, by the stem of the shipped file:
             `extract_statements` and `verify_statements`.
         settings: What the parts that are not given ask a judge with.
     """
 
+    usual_name: ClassVar[str] = "faithfulness"
     shapes = ("extractor", "verifier")
     requires = FaithfulnessResult.requires
     result_model = VerifiedFaithfulnessResult
@@ -176,7 +177,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         extractor: Extractor | None = None,
         verifier: Verifier | None = None,
         cache: StatementCache | None = None,
-        name: str = "faithfulness",
+        name: str | None = None,
         language: str | None = None,
         prompts: Mapping[str, Prompt] | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -185,12 +186,12 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             "extractor": extractor,
             "verifier": verifier,
             "cache": cache,
-            "name": name,
+            "name": name or self.usual_name,
             "language": language,
             "prompts": dict(prompts or {}),
             "settings": dict(settings or {}),
         }
-        self.name = name
+        self.name = self._given["name"]
         self.language = language
         self.cache = cache
         self.settings = self._given["settings"]
