@@ -15,7 +15,7 @@ from rag_evals.catalog import GRADERS, RUBRICS
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Sample, TextReply, Usage, facts_for
 from rag_evals.errors import GradingError
 from rag_evals.grading import Grader
-from rag_evals.judge.clients.openai_sdk import _completion
+from rag_evals.judge.clients.sdks import _completion
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
 from rag_evals.judge.wire.direct import AsyncDirectJudge, packed, read_reply, request_body, usable
 from rag_evals.response_models import ChecklistResult

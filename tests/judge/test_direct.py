@@ -24,7 +24,7 @@ from rag_evals.errors import ConfigurationError, GradingError, JudgeUnreachableE
 from rag_evals.judge.clients.build import async_judge_for
 from rag_evals.judge.wire.direct import DirectPost
 from rag_evals.judge.wire.failures import translate
-from rag_evals.judge.wire.http import async_http_client, trusted_certificates
+from rag_evals.judge.wire.sending import async_http_client, trusted_certificates
 from rag_evals.testing import HttpError, Raw, Reply, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import statement
 

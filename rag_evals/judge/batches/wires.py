@@ -22,8 +22,7 @@ from rag_evals.judge.batches.api import (
     batch_host,
     identified,
 )
-from rag_evals.judge.clients.openai_sdk import client_for_files
-from rag_evals.judge.clients.own_sdks import OwnSdk, no_key, own_sdk, sdk_for_files
+from rag_evals.judge.clients.sdks import OwnSdk, client_for_files, no_key, own_sdk, sdk_for_files
 from rag_evals.judge.clients.strings import OPENAI_HOSTS, Endpoint, read_endpoint
 
 _METADATA = "rag_evals"

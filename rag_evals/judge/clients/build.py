@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 
 from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.decisions import AsyncDecisionJudge, DecisionJudge
-from rag_evals.judge.clients.openai_sdk import build_openai
-from rag_evals.judge.clients.own_sdks import (
+from rag_evals.judge.clients.sdks import (
+    build_openai,
     build_own_sdk,
     no_key,
     own_sdk,

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rag_evals.errors import ConfigurationError, UnknownNameError
@@ -120,9 +120,6 @@ _NO_ADDRESS = re.compile(
 )
 
 
-_TWO_ADDRESSES = "two addresses follow the model; name one"
-
-
 class Endpoint(NamedTuple):
     """What a judge string names.
 
@@ -191,11 +188,7 @@ def read_endpoint(spec: str) -> Endpoint:
     provider = ALIASES.get(named.lower(), named)
     if provider not in PROVIDERS:
         raise UnknownNameError.of("provider", named, {*PROVIDERS, *ALIASES})
-    fault = _fault_of_model(model)
-    if address and _ADDRESS.search(address[0]):
-        fault = _TWO_ADDRESSES
-    if fault is not None:
-        raise ConfigurationError(f"judge {spec!r}: {fault}")
+    _check_parts(spec, model, address, "vllm/MODEL")
     if address and provider not in OPENAI_HOSTS:
         raise ConfigurationError(
             f"judge {spec!r}: provider {named!r} takes no address; for a server that speaks "
@@ -204,17 +197,19 @@ def read_endpoint(spec: str) -> Endpoint:
     return Endpoint(provider, model, address[0] if address else None)
 
 
-def _fault_of_model(model: str, example: str = "vllm/MODEL") -> str | None:
-    if _NO_ADDRESS.search(model):
-        return (
-            "an address begins with http:// or https://, as in "
-            f"'{example}@http://localhost:8000/v1'"
-        )
-    if model != model.strip():
-        return f"the model {model!r} has a space at its start or end"
-    if not model.isprintable():
-        return f"the model {model!r} holds a control character"
-    return None
+def _check_parts(spec: str, model: str, address: Sequence[str], example: str) -> None:
+    if address and _ADDRESS.search(address[0]):
+        fault = "two addresses follow the model; name one"
+    elif _NO_ADDRESS.search(model):
+        like = f"{example}@http://localhost:8000/v1"
+        fault = f"an address begins with http:// or https://, as in {like!r}"
+    elif model != model.strip():
+        fault = f"the model {model!r} has a space at its start or end"
+    elif not model.isprintable():
+        fault = f"the model {model!r} holds a control character"
+    else:
+        return
+    raise ConfigurationError(f"judge {spec!r}: {fault}")
 
 
 def _decision_endpoint(spec: str, wire: str, after: str) -> Endpoint:
@@ -226,11 +221,7 @@ def _decision_endpoint(spec: str, wire: str, after: str) -> Endpoint:
     if not slash or (address and provider not in OPENAI_HOSTS):
         # A model's own name may have a slash, as names on a hub have.
         provider, model = hosts[0], path
-    fault = _fault_of_model(model, f"{wire}:MODEL")
-    if address and _ADDRESS.search(address[0]):
-        fault = _TWO_ADDRESSES
-    if fault is not None:
-        raise ConfigurationError(f"judge {spec!r}: {fault}")
+    _check_parts(spec, model, address, f"{wire}:MODEL")
     if not model:
         raise ConfigurationError(
             f"judge {spec!r} names no model; expected '{wire}:{hosts[0]}/MODEL' or "

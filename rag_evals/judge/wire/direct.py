@@ -24,7 +24,9 @@ from rag_evals.judge.wire.ask import (
     wrong_replies,
 )
 from rag_evals.judge.wire.exchange import Exchange, text_reply
-from rag_evals.judge.wire.http import (
+from rag_evals.judge.wire.replies import missing_message, no_reply
+from rag_evals.judge.wire.schema import prepared, strict_response_format
+from rag_evals.judge.wire.sending import (
     MAX_REDIRECTS,
     MAX_REPLY_BYTES,
     redirected_post,
@@ -32,8 +34,6 @@ from rag_evals.judge.wire.http import (
     too_long,
     trusted_certificates,
 )
-from rag_evals.judge.wire.replies import missing_message, no_reply
-from rag_evals.judge.wire.schema import prepared, strict_response_format
 from rag_evals.judge.wire.settings import CallSettings
 
 if TYPE_CHECKING:
@@ -462,25 +462,19 @@ class DirectPost:
         import httpx2  # noqa: PLC0415 - as above
         import openai  # noqa: PLC0415 - as above
 
-        request = self._request
-        inner: Exception
-        if isinstance(error, aiohttp.ClientConnectorError):
-            inner = httpx2.ConnectError(str(error))
-        elif isinstance(error, aiohttp.SocketTimeoutError):
-            inner = httpx2.ReadTimeout(str(error))
-        elif isinstance(error, aiohttp.ClientConnectionError):
-            inner = httpx2.ConnectTimeout(str(error))
-        elif isinstance(error, TimeoutError):
-            inner = httpx2.PoolTimeout(str(error))
-        elif isinstance(error, aiohttp.ClientPayloadError):
-            inner = httpx2.ReadError(str(error))
-        else:
-            inner = error
+        names: tuple[tuple[type[Exception], type[Exception]], ...] = (
+            (aiohttp.ClientConnectorError, httpx2.ConnectError),
+            (aiohttp.SocketTimeoutError, httpx2.ReadTimeout),
+            (aiohttp.ClientConnectionError, httpx2.ConnectTimeout),
+            (TimeoutError, httpx2.PoolTimeout),
+            (aiohttp.ClientPayloadError, httpx2.ReadError),
+        )
+        inner = next((named(str(error)) for kind, named in names if isinstance(error, kind)), error)
         if inner is not error:
             inner.__cause__ = error
         timed_out = isinstance(inner, httpx2.TimeoutException)
         kind: Any = openai.APITimeoutError if timed_out else openai.APIConnectionError
-        raised: Exception = kind(request=request)
+        raised: Exception = kind(request=self._request)
         raised.__cause__ = inner
         return raised
 
