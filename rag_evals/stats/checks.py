@@ -6,7 +6,12 @@ Each function returns nothing and raises when the answer is "not these", before 
 import math
 from collections.abc import Sequence, Sized
 
-from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
+from rag_evals.errors import (
+    ConfigurationError,
+    InvalidScoresError,
+    TooFewLabelsError,
+    UnpairedScoresError,
+)
 
 
 def require_fraction(name: str, value: float) -> None:
@@ -63,4 +68,19 @@ def require_aligned(first_name: str, first: Sized, second_name: str, second: Siz
         raise UnpairedScoresError(
             f"{len(first)} {first_name}, {len(second)} {second_name}; "
             "both lists need one entry for each sample, in the same order"
+        )
+
+
+def require_both_labels(labels: Sequence[bool]) -> None:
+    """Refuse labels of which all are alike: nothing tells the two kinds apart.
+
+    Raises:
+        InvalidScoresError: There are none.
+        TooFewLabelsError: With the one that occurs.
+    """
+    if not labels:
+        raise InvalidScoresError("labels is empty; at least one labelled row is needed")
+    if all(labels) or not any(labels):
+        raise TooFewLabelsError(
+            f"all {len(labels)} labels are {bool(labels[0])!r}; both labels are needed"
         )

@@ -16,11 +16,6 @@ _STANDARD_NORMAL = NormalDist()
 _TINY = 1e-300
 
 
-def normal_cdf(value: float) -> float:
-    """Probability that a standard normal variable is at most `value`."""
-    return _STANDARD_NORMAL.cdf(value)
-
-
 def normal_quantile(probability: float) -> float:
     """Value below which a standard normal variable falls with `probability` (0 to 1, open)."""
     require_fraction("probability", probability)

@@ -30,6 +30,7 @@ from rag_evals.stats.intervals import (
     no_spread_interval,
 )
 
+PairedVerdict = Literal["better", "worse", "not distinguishable"]
 TestName = Literal[
     "exact sign-flip", "Monte Carlo sign-flip", "cluster-robust t", "limit for equal values"
 ]
@@ -37,6 +38,14 @@ TestName = Literal[
 # All 2**28 sign patterns are counted exactly from two sorted halves of 2**14 sums.
 _EXACT_UNITS = 28
 _RESAMPLED_ROWS = 2_000
+
+_FEWEST_ROWS = 20
+_FEWEST_MOVED = 10
+# Below, chance alone may make a free judge look useful.
+_WORTH = 1.1
+_POWER = 0.8
+_ROUNDS = 20
+_MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +223,6 @@ def holm_adjusted(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-_FEWEST_ROWS = 20
-_FEWEST_MOVED = 10
-
-
 @dataclass(frozen=True, slots=True)
 class SampledDifference:
     """A mean difference over all rows, of which a sample was graded by the dear judge.
@@ -297,13 +302,8 @@ def _best_power(
     mean, guess = math.fsum(differences) / few, math.fsum(guessed) / few
     pairs = zip(differences, guessed, strict=True)
     covariance = math.fsum((one - mean) * (two - guess) for one, two in pairs) / (few - 1)
-    spread = _spread([*guessed, *others])
+    spread = mean_error([*guessed, *others]).standard_error ** 2 * (few + many)
     return 0.0 if spread == 0 else min(1.0, max(0.0, covariance / ((1 + few / many) * spread)))
-
-
-def _spread(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def _error(
@@ -329,15 +329,6 @@ def _error(
     # One more than the mean takes, for the power that the same rows chose.
     freedom = max(1.0, of_sample.degrees_of_freedom - 1)
     return MeanError(rest + power * other, of_all.standard_error, freedom, of_sample.units, few)
-
-
-# Below, chance alone may make a free judge look useful.
-_WORTH = 1.1
-_POWER = 0.8
-_ROUNDS = 20
-_MOST_ROWS = 1_000_000
-
-PairedVerdict = Literal["better", "worse", "not distinguishable"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag_evals.errors import InvalidScoresError, TooFewLabelsError
+from rag_evals.errors import TooFewLabelsError
 from rag_evals.stats.agreement import Confusion
 from rag_evals.stats.checks import (
     require_aligned,
+    require_both_labels,
     require_fraction,
     require_positive,
     require_scores,
@@ -101,7 +102,7 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> Threshold
     Raises:
         TooFewLabelsError: One of the two labels is absent.
     """
-    _require_both_labels(labels)
+    require_both_labels(labels)
     return max(
         threshold_curve(labels, scores),
         key=lambda point: (point.confusion.balanced_accuracy or 0.0, point.threshold),
@@ -125,7 +126,7 @@ def auroc_interval(
         TooFewLabelsError: One label occurs less than twice.
     """
     require_fraction("confidence", confidence)
-    _require_both_labels(labels)
+    require_both_labels(labels)
     positives, negatives = _split(labels, scores)
     fewest = min(len(positives), len(negatives))
     if fewest < 2:
@@ -191,12 +192,3 @@ def _split(labels: Sequence[bool], scores: Sequence[float]) -> tuple[list[float]
 def _share_below(score: float, ordered: Sequence[float]) -> float:
     """Share of `ordered` below the score, ties counted half."""
     return (bisect_left(ordered, score) + bisect_right(ordered, score)) / (2 * len(ordered))
-
-
-def _require_both_labels(labels: Sequence[bool]) -> None:
-    if not labels:
-        raise InvalidScoresError("labels is empty; at least one labelled row is needed")
-    if all(labels) or not any(labels):
-        raise TooFewLabelsError(
-            f"all {len(labels)} labels are {bool(labels[0])!r}; both labels are needed"
-        )

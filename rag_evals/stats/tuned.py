@@ -17,8 +17,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
-from rag_evals.stats.checks import require_aligned, require_fraction, require_scores
+from rag_evals.errors import TooFewLabelsError, WeakJudgeError
+from rag_evals.stats.checks import (
+    require_aligned,
+    require_both_labels,
+    require_fraction,
+    require_scores,
+)
 from rag_evals.stats.distributions import beta_cdf, beta_quantile, student_t_quantile
 from rag_evals.stats.intervals import cluster_rows
 
@@ -30,6 +35,11 @@ _SUREST = 1e-6
 _ROUNDS = 100
 _HALVINGS = 40
 _CLOSE = 1e-10
+
+Side = Literal["supported", "unsupported"]
+"""What a judge decides there without asking another."""
+
+_MOST_LIMITS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +105,12 @@ def fit_platt(labels: Sequence[bool], supports: Sequence[float]) -> PlattMap:
     The targets are drawn in by one label of each kind, so that no map says 0 or 1.
 
     Args:
-        labels: As for `fit_support_map`.
+        labels: As for `fit_support_map`, like the errors.
         supports: As for `fit_support_map`.
-
-    Raises:
-        TooFewLabelsError: As for `fit_support_map`, like the rest.
-        WeakJudgeError: The best slope is not above 0.
     """
-    _require_both(labels, supports)
+    require_aligned("labels", labels, "supports", supports)
+    require_both_labels(labels)
+    require_scores("supports", supports)
     positives = sum(bool(label) for label in labels)
     negatives = len(labels) - positives
     for_true, for_false = (positives + 1) / (positives + 2), 1 / (negatives + 2)
@@ -123,13 +131,11 @@ def fit_isotonic(labels: Sequence[bool], supports: Sequence[float]) -> IsotonicM
     """Fit the rising curve nearest to the labels by pooling adjacent violators (Ayer et al. 1955).
 
     Args:
-        labels: As for `fit_support_map`.
-        supports: As for `fit_support_map`.
-
-    Raises:
-        TooFewLabelsError: As for `fit_support_map`, like the rest.
+        labels: As for `fit_platt`, whose checks hold here too.
+        supports: As for `fit_platt`.
     """
-    _require_both(labels, supports)
+    require_aligned("labels", labels, "supports", supports)
+    require_both_labels(labels)
     pairs = sorted(zip(supports, labels, strict=True), key=lambda pair: pair[0])
     pools: list[_Pool] = []
     for support, group in groupby(pairs, key=lambda pair: pair[0]):
@@ -158,17 +164,6 @@ class _Pool:
     def share(self) -> float:
         """True labels among all of the pool."""
         return self.true / self.rows
-
-
-def _require_both(labels: Sequence[bool], supports: Sequence[float]) -> None:
-    require_aligned("labels", labels, "supports", supports)
-    if not labels:
-        raise InvalidScoresError("labels is empty; at least one labelled statement is needed")
-    require_scores("supports", supports)
-    if all(labels) or not any(labels):
-        raise TooFewLabelsError(
-            f"all {len(labels)} labels are {bool(labels[0])!r}; both labels are needed"
-        )
 
 
 def _newton(points: Sequence[tuple[float, float]], start: float) -> tuple[float, float]:
@@ -229,12 +224,6 @@ def _probability(odds: float) -> float:
     if odds >= 0:
         return 1 / (1 + math.exp(-odds))
     return math.exp(odds) / (1 + math.exp(odds))
-
-
-Side = Literal["supported", "unsupported"]
-"""What a judge decides there without asking another."""
-
-_MOST_LIMITS = 60
 
 
 @dataclass(frozen=True, slots=True)
