@@ -14,12 +14,9 @@ from rag_evals.verify.guarding import guard_sync as guard_sync
 from rag_evals.verify.judge_string import EMBEDDED as EMBEDDED
 from rag_evals.verify.judge_string import EMBEDDED_GRADERS as EMBEDDED_GRADERS
 from rag_evals.verify.judge_string import KINDS as KINDS
-from rag_evals.verify.judge_string import JudgeSpec as JudgeSpec
 from rag_evals.verify.judge_string import from_string as from_string
-from rag_evals.verify.judge_string import names_classifier as names_classifier
 from rag_evals.verify.judge_string import read_judge as read_judge
 from rag_evals.verify.judge_string import verifier_from_string as verifier_from_string
-from rag_evals.verify.judge_string import with_options as with_options
 from rag_evals.verify.llm import LLMVerifier as LLMVerifier
 from rag_evals.verify.tuned import TunedVerifier as TunedVerifier
 from rag_evals.verify.tuning_file import AgreementFigures as AgreementFigures

@@ -172,38 +172,6 @@ def verifier_from_string(spec: str) -> Verifier:
     return LLMVerifier(endpoint=endpoint)
 
 
-def with_options(spec: str, options: Mapping[str, str | int | None]) -> str:
-    """Add options to the classifiers in a judge string.
-
-    Args:
-        spec: As for `read_judge`.
-        options: `device` and `batch_size`; None leaves one out.
-
-    Raises:
-        ConfigurationError: There is an option, and no classifier that could take it.
-    """
-    given = "&".join(f"{name}={value}" for name, value in options.items() if value is not None)
-    if not given:
-        return spec
-    parts = [part.strip() for part in spec.split(">")]
-    if not names_classifier(spec):
-        raise ConfigurationError(
-            f"{given!r} is for classifiers, and {spec!r} names none; use a judge such as "
-            "'hf:vectara/hallucination_evaluation_model'"
-        )
-    return ">".join(
-        f"{part}{'&' if '?' in part else '?'}{given}"
-        if part.startswith(CLASSIFIER_PREFIX)
-        else part
-        for part in parts
-    )
-
-
-def names_classifier(spec: str) -> bool:
-    """Say whether a judge string names a classifier, alone or in a cascade."""
-    return any(part.strip().startswith(CLASSIFIER_PREFIX) for part in spec.split(">"))
-
-
 def _verifier(part: str) -> Verifier | None:
     """Make the verifier of one stage; None where its prefix is of none."""
     prefix = next((one for one in KINDS if part.startswith(one)), None)

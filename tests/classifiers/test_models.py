@@ -269,12 +269,12 @@ def test_hhem_decides_what_a_judge_extracted(scripted: Start, tmp_path: Path) ->
 
 
 def test_from_the_command_line(tmp_path: Path) -> None:
-    """`--judge hf:FOLDER --device cpu --batch-size 2` grades without a key."""
+    """`--judge hf:FOLDER?device=cpu&batch_size=2` grades without a key."""
     data = tmp_path / "answers.jsonl"
     data.write_text(json.dumps(EIFFEL) + "\n", encoding="utf-8")
     name = f"hf:{pair(tmp_path / 'model', 'bert')}"
-    options = ["--device", "cpu", "--batch-size", "2", "--quiet"]
-    ended = CliRunner().invoke(app, ["grade", str(data), "--judge", name, *options])
+    judge = f"{name}?device=cpu&batch_size=2"
+    ended = CliRunner().invoke(app, ["grade", str(data), "--judge", judge, "--quiet"])
 
     assert ended.exit_code == 0, ended.output
     assert "over 1 scored of 1" in ended.output

@@ -62,15 +62,14 @@ def test_a_cascade_says_who_decided(data: str, scripted: Start) -> None:
     assert "decided by embedded " in ended.output
 
 
-def test_device_and_batch_size_reach_the_classifier() -> None:
-    """Of the judge, of the verifier and of HHEM alike."""
-    names = ["faithfulness_two_step", "faithfulness_hhem"]
-    chosen = Chosen("hf:a/b", names, verifier="hf:c/d", device="auto", batch_size=3)
-    graders, judge = chosen.graders_and_judge()
-    verifiers: list[Any] = [grader.verifier for grader in graders]  # type: ignore[attr-defined]  # both have one
+def test_the_options_of_a_classifier_are_in_its_string() -> None:
+    """`hf:MODEL?device=...&batch_size=...` after `--verifier` reaches the classifier."""
+    chosen = Chosen("hf:a/b", ["faithfulness_two_step"], verifier="hf:c/d?device=auto&batch_size=3")
+    (grader,), judge = chosen.graders_and_judge()
+    verifier: Any = grader.verifier  # type: ignore[attr-defined]  # this kind has one
 
-    assert judge == "hf:a/b?device=auto&batch_size=3"
-    assert [(v.device, v.batch_size) for v in verifiers] == [("auto", 3)] * 2
+    assert judge == "hf:a/b"
+    assert (verifier.name, verifier.device, verifier.batch_size) == ("hf:c/d", "auto", 3)
 
 
 def test_options_keep_the_language(data: str, scripted: Start) -> None:
@@ -114,17 +113,7 @@ def test_a_wrong_verifier_is_found_before_anything_is_sent(
     assert judge.requests == []
 
 
-@pytest.mark.parametrize(
-    ("grader", "options", "message"),
-    [
-        ("faithfulness", {"verifier": "embedded"}, "is for --grader faithfulness_two_step"),
-        ("faithfulness", {"device": "cpu"}, "are for classifiers, and none is used"),
-        ("faithfulness_two_step", {"batch_size": 2}, "are for classifiers, and none is used"),
-    ],
-)
-def test_an_option_that_nobody_takes_is_refused(
-    grader: str, options: dict[str, Any], message: str
-) -> None:
+def test_a_verifier_that_nobody_takes_is_refused() -> None:
     """Nothing is silently ignored."""
-    with pytest.raises(ConfigurationError, match=message):
-        Chosen("embedded", [grader], **options).graders_and_judge()
+    with pytest.raises(ConfigurationError, match="is for --grader faithfulness_two_step"):
+        Chosen("embedded", ["faithfulness"], verifier="embedded").graders_and_judge()

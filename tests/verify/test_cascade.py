@@ -19,7 +19,6 @@ from rag_evals.verify import (
     from_string,
     read_judge,
     verifier_from_string,
-    with_options,
 )
 from tests.conftest import PlainVerifier
 
@@ -205,19 +204,17 @@ def test_strings_name_verifiers() -> None:
     assert chained.verifier.name == "embedded>hf:a/b>openai/m"
     assert read_judge("embedded>hf:a/b").endpoint is None
     own = verifier_from_string("embedded>openai/m")
-    assert not getattr(own, "asks_judge", None)
+    assert not own.traits.asks_judge
 
 
 def test_classifier_options_stand_in_the_string() -> None:
     """`?device=...&batch_size=...` reaches the classifier and nobody else."""
-    spec = with_options("embedded>hf:a/b", {"device": "cuda:0", "batch_size": 4})
-    cascade = from_string(spec)
+    cascade = from_string("embedded>hf:a/b?device=cuda:0&batch_size=4")
 
     assert isinstance(cascade, CascadeVerifier)
     assert isinstance(cascade.then, ClassifierVerifier)
     assert (cascade.then.device, cascade.then.batch_size) == ("cuda:0", 4)
-    assert with_options("openai/m", {"device": None}) == "openai/m"
-    labelled = from_string(with_options("hf:a/b?entailment=LABEL_0", {"device": "auto"}))
+    labelled = from_string("hf:a/b?entailment=LABEL_0&device=auto")
     assert isinstance(labelled, ClassifierVerifier)
     assert labelled.label_map == {"LABEL_0": "entailment"}
 
@@ -239,12 +236,6 @@ def test_a_wrong_string_says_what_would_be_right(spec: str, message: str) -> Non
     """Checked before anything runs."""
     with pytest.raises(ConfigurationError, match=message.replace("?", r"\?")):
         from_string(spec)
-
-
-def test_options_need_a_classifier() -> None:
-    """`--device` with a judge that has none is a mistake."""
-    with pytest.raises(ConfigurationError, match="is for classifiers, and 'openai/m' names none"):
-        with_options("openai/m", {"device": "cpu"})
 
 
 def test_a_model_is_refused_where_none_is_asked() -> None:

@@ -53,7 +53,7 @@ _KEYS = frozenset({"data", "out", *OF_A_RUN, *_OF_GROUPS}) - _NOT_IN_FILES
 
 RARE = frozenset(
     {
-        *("prompts", "verifier", "device", "batch_size", "preset", "sheet", "encoding"),
+        *("prompts", "verifier", "preset", "sheet", "encoding"),
         *("delimiter", "error", "at", "count", "row_under", "tuned", "max_error", "labels"),
         *("require_tuned", "settings", "repeat", "timeout", "rpm", "tpm", "max_wait"),
         *("max_failures", "reasks", "cache"),

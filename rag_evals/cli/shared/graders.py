@@ -1,7 +1,7 @@
 """Which graders and which judge does a command mean? The options that choose and tune them."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -14,19 +14,17 @@ from rag_evals.analysis import tune_cascade
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
 from rag_evals.cli.shared.language import graders, judges, languages
 from rag_evals.cli.shared.options import RowFile
-from rag_evals.core import Verifier, fingerprint
+from rag_evals.core import fingerprint
 from rag_evals.errors import ConfigurationError, RagEvalsError
 from rag_evals.grading import Grader, default_judge
 from rag_evals.prompt import search_folders
 from rag_evals.run import Plan
-from rag_evals.score_faithfulness_two_step import HHEMGrader, TwoStepGrader
+from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.text import one_line
 from rag_evals.verify import (
     Tuning,
-    names_classifier,
     read_tunings,
     verifier_from_string,
-    with_options,
 )
 
 _TUNED = "Tuned by labels"
@@ -93,62 +91,27 @@ class Chosen:
             autocompletion=judges,
         ),
     ] = None
-    device: Annotated[
-        str | None,
-        typer.Option(metavar="cpu|cuda:N|mps|auto", help="Device of classifiers. Default: cpu."),
-    ] = None
-    batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Pairs a classifier reads at a time. Default: 10.")
-    ] = None
 
     def graders_and_judge(self) -> tuple[list[Grader[Any]], str]:
-        """Find the graders and the judge, with the options of classifiers given to theirs.
+        """Find the graders and the judge.
 
         Raises:
-            ConfigurationError: A grader, a file or a folder that cannot be used, or an option that
-                nothing takes.
+            ConfigurationError: A grader, a file or a folder that cannot be used, or a verifier that
+                no grader takes.
         """
         found = _chosen_graders(self.grader or [], self.prompt, self.prompts or [], self.language)
-        judge = self.judge or default_judge()
-        options = {
-            name: value
-            for name, value in (("device", self.device), ("batch_size", self.batch_size))
-            if value
-        }
-        used = names_classifier(judge)
-        if used:
-            judge = with_options(judge, options)
-        for place, grader in enumerate(found):
-            if isinstance(grader, TwoStepGrader) and self.verifier is not None:
-                used = used or names_classifier(self.verifier)
-                found[place] = grader.with_parts(verifier=_verifier(self.verifier, options))
-            elif isinstance(grader, HHEMGrader) and options:
-                used = True
-                found[place] = grader.with_options(device=self.device, batch_size=self.batch_size)
-        _check_taken(found, self.verifier, options, used=used)
-        return found, judge
-
-
-def _verifier(spec: str, options: Mapping[str, Any]) -> Verifier:
-    return verifier_from_string(with_options(spec, options) if names_classifier(spec) else spec)
-
-
-def _check_taken(
-    graders: Sequence[Grader[Any]],
-    verifier: str | None,
-    options: Mapping[str, Any],
-    *,
-    used: bool,
-) -> None:
-    if verifier is not None and not any(isinstance(one, TwoStepGrader) for one in graders):
-        raise ConfigurationError(
-            f"--verifier {verifier!r} is for --grader faithfulness_two_step; no other takes one"
-        )
-    if options and not used:
-        raise ConfigurationError(
-            "--device and --batch-size are for classifiers, and none is used; name one, such as "
-            "--judge hf:MODEL or --grader faithfulness_hhem"
-        )
+        if self.verifier is not None:
+            if not any(isinstance(one, TwoStepGrader) for one in found):
+                raise ConfigurationError(
+                    f"--verifier {self.verifier!r} is for --grader faithfulness_two_step; no other "
+                    "takes one"
+                )
+            verifier = verifier_from_string(self.verifier)
+            found = [
+                one.with_parts(verifier=verifier) if isinstance(one, TwoStepGrader) else one
+                for one in found
+            ]
+        return found, self.judge or default_judge()
 
 
 def _chosen_graders(

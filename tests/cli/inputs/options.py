@@ -76,8 +76,6 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
         ("--fail-under", "-0.1", 2, "'--fail-under'"),
         ("--fail-under", "1.1", 2, "'--fail-under'"),
         ("--fail-under", "x", 2, "'--fail-under'"),
-        ("--batch-size", "0", 2, "'--batch-size'"),
-        ("--batch-size", "5", 2, "--batch-size are for classifiers"),
     ],
     ("report", "run"): [
         ("--bands", "", 2, "is not NAME=LIMIT"),
@@ -166,7 +164,6 @@ CHOICES: list[tuple[str, tuple[str, ...], int, str]] = [
     ("an unknown group", ("grade", "d.jsonl", "--by", "тема"), 2, "no column 'тема' to group by"),
     ("a language that is none", ("grade", "d.jsonl", "--language", "по-русски!"), 2, "is no code"),
     ("a verifier for nobody", ("grade", "d.jsonl", "--verifier", "embedded"), 2, "--verifier"),
-    ("a device for nobody", ("grade", "d.jsonl", "--device", "cuda:999"), 2, "--device"),
     ("an attack without judge", ("judge", "attack", "--quiet"), 2, "embedded"),
     (
         "attacks that are none",
