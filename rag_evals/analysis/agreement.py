@@ -7,8 +7,14 @@ from typing import Any, Literal, Unpack
 
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.comparison import interval_words
-from rag_evals.analysis.labels import read_labels
-from rag_evals.analysis.matching import Matched, Unit, count_foreign, match_labels, why_nothing_fits
+from rag_evals.analysis.labels import (
+    Matched,
+    Unit,
+    count_foreign,
+    match_labels,
+    read_labels,
+    why_nothing_fits,
+)
 from rag_evals.core import require_known
 from rag_evals.dataset import DataFile
 from rag_evals.errors import DataError

@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.comparison import interval_words
-from rag_evals.analysis.labels import read_labels
-from rag_evals.analysis.matching import Matched, Unit, match_labels
+from rag_evals.analysis.labels import Matched, Unit, match_labels, read_labels
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
 from rag_evals.run import Run, load_run
 from rag_evals.stats import (

@@ -9,17 +9,24 @@ One row of a file is one label or several:
 - `statements`, a list of `{"text": ..., "label": ...}`: labels of all statements of the row.
 
 A label is true or false, 1 or 0, yes or no, or for a row a number between.
+
+Each label is paired with a verdict. A label of a report names the finding by its place. Labels of a
+data set have their own texts: each statement of the judge is matched to the labelled text that
+shares most words with it, and a labelled text counts as supported when all its matches are. A
+labelled text that is a part of a longer statement takes the verdict of that statement.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from rag_evals.core import MISSING, fault_of
+from rag_evals.core import MISSING, About, Finding, fault_of
 from rag_evals.dataset import ColumnMap, read_rows
-from rag_evals.errors import DataError
+from rag_evals.errors import DataError, UnknownNameError
 from rag_evals.run import Record, Run, findings_in
+from rag_evals.text import words_of
 
 _WORDS = {
     "true": 1.0, "yes": 1.0, "1": 1.0, "supported": 1.0, "faithful": 1.0,
@@ -197,3 +204,294 @@ def _value(raw: object, where: str, *, fraction: bool) -> float:
 def has_verdicts(record: Record) -> bool:
     """Say whether an outcome has anything that people can agree with or not."""
     return any(finding.verdict is not None for finding in findings_in(record))
+
+
+K = TypeVar("K", str, int)
+# Below this share of common words, two texts are two claims.
+_MIN_OVERLAP = 0.6
+_NOUNS: Mapping[About, str] = {
+    "statement": "statements",
+    "reference": "statements",
+    "citation": "citations",
+    "chunk": "chunks",
+    "answer": "verdicts",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One thing that both people and the judge decided: a statement or a row.
+
+    Attributes:
+        sample_id: The row; statements of one row are a cluster.
+        labels: What each person says, by name, 0 to 1.
+        judged: What the judge says, 0 to 1.
+        ranking: What ranks a row more finely, 0 to 1; None where nothing does.
+        support: The lowest support of what was decided, 0 to 1; None where nothing has one.
+        decided_by: Name of the verifier that decided all of it; None where several did.
+        parts: How many verdicts that is.
+    """
+
+    sample_id: str
+    labels: dict[Hashable, float]
+    judged: float
+    ranking: float | None = None
+    support: float | None = None
+    decided_by: str | None = None
+    parts: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        sample_id: str,
+        labels: dict[Hashable, float],
+        judged: float,
+        verdicts: Sequence[Finding],
+        ranking: float | None = None,
+    ) -> "Unit":
+        """Make one of the verdicts that it is about."""
+        supports = [one.support for one in verdicts if one.support is not None]
+        deciders = {one.decided_by for one in verdicts}
+        return cls(
+            sample_id,
+            labels,
+            judged,
+            ranking,
+            min(supports) if len(supports) == len(verdicts) > 0 else None,
+            deciders.pop() if len(deciders) == 1 else None,
+            len(verdicts),
+        )
+
+    @property
+    def label(self) -> float | None:
+        """What most people say, for yes and no; the mean for other numbers; None for a tie."""
+        values = list(self.labels.values())
+        if any(0 < value < 1 for value in values):
+            return sum(values) / len(values)
+        share = sum(values) / len(values)
+        return None if share == 0.5 else float(share > 0.5)
+
+
+@dataclass(slots=True)
+class Matched:
+    """The labels of one grader's outcomes.
+
+    Attributes:
+        grader: Its name.
+        statements: Statements with label and verdict.
+        rows: Rows with label and score; a row whose statements are all labelled is among them.
+        scored_rows: Rows with the share of statements that people support and the judge's score.
+        unmatched: Statement labels that fit no verdict of the judge.
+        unscored: Labelled rows without a score, by id.
+        other_verdicts: Verdicts without a label: row and verdict.
+        noun: What its verdicts are about, in words and in the plural.
+    """
+
+    grader: str
+    statements: list[Unit] = field(default_factory=list)
+    rows: list[Unit] = field(default_factory=list)
+    scored_rows: list[Unit] = field(default_factory=list)
+    unmatched: int = 0
+    unscored: list[str] = field(default_factory=list)
+    other_verdicts: list[tuple[str, bool]] = field(default_factory=list)
+    noun: str = "statements"
+
+
+def match_labels(run: Run, labels: Iterable[Label], grader: str | None = None) -> list[Matched]:
+    """Pair labels with verdicts, for each grader that has any label.
+
+    Args:
+        run: The judge's outcomes.
+        labels: What people say; those of other rows are left out.
+        grader: The only grader to take; None takes all.
+
+    Raises:
+        UnknownNameError: The run has no such grader.
+    """
+    if grader is not None and grader not in run.graders:
+        raise UnknownNameError.of("grader", grader, run.graders)
+    by_row: dict[str, list[Label]] = {}
+    for label in labels:
+        by_row.setdefault(label.sample_id, []).append(label)
+    matched = []
+    for name in run.graders if grader is None else [grader]:
+        of_grader = Matched(name)
+        for record in run.of_grader(name):
+            fitting = [
+                label
+                for label in by_row.get(record["sample_id"], [])
+                if label.grader in (None, name)
+            ]
+            # Texts without a grader's name are of the answer, where a run asks about more.
+            alone = grader is not None or len(run.graders) == 1
+            _match_row(of_grader, record, fitting, of_reference=alone)
+        if of_grader.statements or of_grader.rows or of_grader.unscored or of_grader.unmatched:
+            matched.append(of_grader)
+    return matched
+
+
+def count_foreign(run: Run, labels: Sequence[Label]) -> int:
+    """Count the labels of rows that a run does not have."""
+    there = {record["sample_id"] for record in run.records}
+    return sum(label.sample_id not in there for label in labels)
+
+
+def why_nothing_fits(labels: Sequence[Label], foreign: int, matched: Sequence[Matched]) -> str:
+    """Say in one line why no label is of any verdict."""
+    if foreign == len(labels):
+        return (
+            f"none of the {len(labels)} labels is of a row of this run; "
+            f"the first is of {labels[0].sample_id!r}"
+        )
+    unscored = sum(len(of_grader.unscored) for of_grader in matched)
+    return (
+        f"no label fits a verdict: {foreign} are of other rows, {unscored} labelled rows have no "
+        "score, the rest are of statements that the judge did not find"
+    )
+
+
+def _match_row(
+    matched: Matched, record: Record, labels: Sequence[Label], *, of_reference: bool
+) -> None:
+    sample_id, score = record["sample_id"], record["score"]
+    if score is None:
+        if labels:
+            matched.unscored.append(sample_id)
+        return
+    found = findings_in(record)
+    kinds = {one.about for one in found if _is_statement(one)}
+    of_statements = [
+        label
+        for label in labels
+        if label.statement is not None
+        or (not label.of_row and _is_about(label, kinds, of_reference=of_reference))
+    ]
+    fitting = _fitting(found, of_statements)
+    units = [
+        _unit(sample_id, given, [found[place] for place in places]) for given, places in fitting
+    ]
+    used = {place for _, places in fitting for place in places}
+    matched.statements += units
+    matched.unmatched += len(of_statements) - sum(len(unit.labels) for unit in units)
+    matched.noun = next((_NOUNS[one.about] for one in found), matched.noun)
+    verdicts = {n: one.verdict for n, one in enumerate(found) if one.verdict is not None}
+    matched.other_verdicts += [
+        (sample_id, verdict) for place, verdict in verdicts.items() if place not in used
+    ]
+    row_labels = _named(label for label in labels if label.of_row)
+    # What is left out counts nowhere, unless a data set says that these are all its statements.
+    fit = {label for given, _ in fitting for label in given}
+    counted = [label for label in of_statements if label.complete or label in fit]
+    shares = _shares(counted, len(verdicts))
+    if shares:
+        matched.scored_rows.append(Unit(sample_id, shares, score))
+    if not row_labels:
+        row_labels = {who: float(share == 1) for who, share in shares.items()}
+    if row_labels:
+        decided = [found[place] for place in verdicts]
+        ranking = record.get("ranking_score")
+        matched.rows.append(Unit.of(sample_id, row_labels, score, decided, ranking))
+
+
+def _unit(sample_id: str, given: Sequence[Label], verdicts: Sequence[Finding]) -> Unit:
+    return Unit.of(sample_id, _named(given), float(all(one.verdict for one in verdicts)), verdicts)
+
+
+def _is_statement(finding: Finding) -> bool:
+    """Say whether a text alone can name it: never a chunk, a citation or the answer as a whole."""
+    return finding.about in ("statement", "reference") and finding.verdict is not None
+
+
+def _is_about(label: Label, kinds: Collection[About], *, of_reference: bool) -> bool:
+    """Say whether the text of a label can be one of a result's statements, of these kinds."""
+    if "reference" in kinds and label.grader is None and not of_reference:
+        return False
+    return bool(kinds)
+
+
+def _named(labels: Iterable[Label]) -> dict[Hashable, float]:
+    return {label.annotator: label.value for label in labels}
+
+
+def _shares(labels: Sequence[Label], verdicts: int) -> dict[Hashable, float]:
+    """Return the share of statements that are right, for each person who labelled all of a row."""
+    by_person: dict[Hashable, dict[Hashable, Label]] = {}
+    for label in labels:
+        place = label.text if label.statement is None else label.statement
+        by_person.setdefault(label.annotator, {})[place] = label
+    return {
+        who: sum(label.value for label in given.values()) / len(given)
+        for who, given in by_person.items()
+        if len(given) >= verdicts > 0 or all(label.complete for label in given.values())
+    }
+
+
+def _fitting(
+    found: Sequence[Finding], labels: Sequence[Label]
+) -> list[tuple[list[Label], list[int]]]:
+    """Return the labels that fit a verdict, those of one thing together, and the places of it."""
+    groups: dict[Hashable, list[Label]] = {}
+    texts: list[str] = []
+    for label in labels:
+        place = _place(label, found)
+        if place is None and label.text:
+            groups.setdefault(label.text, []).append(label)
+            texts.append(label.text)
+        elif place is not None:
+            groups.setdefault(place, []).append(label)
+    assigned = _assign(found, list(dict.fromkeys(texts)))
+    pairs = (
+        (given, [key] if isinstance(key, int) else assigned.get(str(key), []))
+        for key, given in groups.items()
+    )
+    return [(given, places) for given, places in pairs if places]
+
+
+def _place(label: Label, found: Sequence[Finding]) -> int | None:
+    """Take the finding's place as the label gives it, if the result still has that text there."""
+    place = label.statement
+    if place is None or not 0 <= place < len(found) or found[place].verdict is None:
+        return None
+    return place if not label.text or label.text == found[place].text else None
+
+
+def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[int]]:
+    """Give each statement of the judge to the labelled text that it shares most words with.
+
+    A labelled text that nothing went to is a part of a longer statement, and takes its verdict.
+    """
+    labelled = {text: Counter(words_of(text)) for text in texts}
+    judged = {
+        place: Counter(words_of(finding.text))
+        for place, finding in enumerate(found)
+        if _is_statement(finding)
+    }
+    assigned: dict[str, list[int]] = {}
+    for place, own in judged.items():
+        text = _nearest(own, labelled)
+        if text is not None:
+            assigned.setdefault(text, []).append(place)
+    for text, own in labelled.items():
+        whole = None if text in assigned else _nearest(own, judged)
+        if whole is not None:
+            assigned[text] = [whole]
+    return assigned
+
+
+def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
+    """Return the key of the text that shares most words, or None where none shares enough."""
+    share, key = max(
+        ((_overlap(own, other), key) for key, other in others.items()),
+        key=lambda pair: pair[0],
+        default=(0.0, None),
+    )
+    return key if share >= _MIN_OVERLAP else None
+
+
+def _overlap(one: Counter[str], other: Counter[str]) -> float:
+    """Common words by the shorter text: a part of a sentence finds it. Length breaks ties."""
+    shorter = min(one.total(), other.total())
+    if not shorter:
+        return 0.0
+    common = (one & other).total()
+    return common / shorter - 1e-6 * abs(one.total() - other.total())

@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rag_evals.analysis.comparing import RunInput
-from rag_evals.analysis.labels import read_labels
-from rag_evals.analysis.matching import Matched, Unit, count_foreign, match_labels, why_nothing_fits
+from rag_evals.analysis.labels import (
+    Matched,
+    Unit,
+    count_foreign,
+    match_labels,
+    read_labels,
+    why_nothing_fits,
+)
 from rag_evals.core import Sample, require_fraction
 from rag_evals.dataset import ColumnMap, Columns, Data, data_from
 from rag_evals.errors import (
