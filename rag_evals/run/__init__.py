@@ -30,7 +30,6 @@ NAMES = {
         "open_session",
     ),
     "engine.table_grader": ("TableGrader",),
-    "plan.asked": ("plan_draw",),
     "plan.estimate": ("estimate",),
     "plan.gate": (
         "DEFAULT_MIN_SCORED",
@@ -65,7 +64,8 @@ NAMES = {
         "Report",
         "reporting",
     ),
-    "plan.sampled": (
+    "plan.sampling": (
+        "plan_draw",
         "SampledMean",
         "guesses",
     ),

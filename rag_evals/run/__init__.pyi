@@ -18,7 +18,6 @@ from rag_evals.run.engine.session import GradingSession as GradingSession
 from rag_evals.run.engine.session import SessionOpener as SessionOpener
 from rag_evals.run.engine.session import open_session as open_session
 from rag_evals.run.engine.table_grader import TableGrader as TableGrader
-from rag_evals.run.plan.asked import plan_draw as plan_draw
 from rag_evals.run.plan.estimate import estimate as estimate
 from rag_evals.run.plan.gate import DEFAULT_MIN_SCORED as DEFAULT_MIN_SCORED
 from rag_evals.run.plan.gate import Gate as Gate
@@ -45,8 +44,9 @@ from rag_evals.run.plan.plan import make_plan as make_plan
 from rag_evals.run.plan.progress import Progress as Progress
 from rag_evals.run.plan.progress import Report as Report
 from rag_evals.run.plan.progress import reporting as reporting
-from rag_evals.run.plan.sampled import SampledMean as SampledMean
-from rag_evals.run.plan.sampled import guesses as guesses
+from rag_evals.run.plan.sampling import SampledMean as SampledMean
+from rag_evals.run.plan.sampling import guesses as guesses
+from rag_evals.run.plan.sampling import plan_draw as plan_draw
 from rag_evals.run.read.export import band_label as band_label
 from rag_evals.run.read.export import safe_cell as safe_cell
 from rag_evals.run.read.merging import merge as merge

@@ -16,11 +16,10 @@ from rag_evals.errors import RunInterruptedError
 from rag_evals.judge import Client
 from rag_evals.run.engine.loop import runner_of
 from rag_evals.run.engine.session import LoopThread
-from rag_evals.run.plan.asked import plan_draw
 from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle, refuse_sampling
 from rag_evals.run.plan.plan import Graders, Plan, folders_of, make_plan
 from rag_evals.run.plan.progress import Report
-from rag_evals.run.plan.sampled import choose_designs, free_folder
+from rag_evals.run.plan.sampling import choose_designs, free_folder, plan_draw
 from rag_evals.run.read.run import Run
 from rag_evals.run.record.outcome import Outcome
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.errors import ConfigurationError
-from rag_evals.run.plan.draw import DrawnRows
 from rag_evals.run.plan.options import DEFAULT_ERROR, require_counts, require_gate, require_share
+from rag_evals.run.plan.sampling import DrawnRows
 from rag_evals.run.record.outcome import reason_of, score_of
 from rag_evals.run.record.summary import Design, GraderSummary, Summary, reason_words
 from rag_evals.stats import GateTest, GateVerdict, Interval, SequentialGate, gate_test

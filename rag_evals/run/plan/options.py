@@ -225,27 +225,27 @@ def _read_dollars(budget: Any) -> float:
     return dollars
 
 
+def _accept(_: str, __: object) -> None:
+    """Leave the check to the reader of the value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """What one option of a run is, in Python, on the command line and in the config file.
 
     Attributes:
+        help: What it does, in one sentence.
         default: Its value where it is not given; None may be given then.
         check: Raises `ConfigurationError` for a value that cannot work; takes name and value.
-        help: What it does, in one sentence.
         in_session: Whether it means something where rows come one by one.
         asks: Whether it only means something where an endpoint is asked.
     """
 
-    default: object
-    check: Callable[[str, Any], object]
     help: str
+    default: object = None
+    check: Callable[[str, Any], object] = _accept
     in_session: bool = True
     asks: bool = False
-
-
-def _accept(_: str, __: object) -> None:
-    """Leave the check to the reader of the value."""
 
 
 def _check_model(name: str, value: object) -> None:
@@ -274,129 +274,119 @@ class RunOptions(TypedDict, total=False):
     model: Annotated[
         str | None,
         Option(
-            None,
-            _check_model,
             "Model to ask; by default the grader's, else the client's own.",
+            check=_check_model,
             asks=True,
         ),
     ]
     columns: Annotated[
         Columns,
         Option(
-            None,
-            _accept,
             "Where the fields are: field and column, path or function, as in "
-            "`{'answer': 'response'}`; by default the usual names.",
+            "`{'answer': 'response'}`; by default the usual names."
         ),
     ]
     concurrency: Annotated[
-        int, Option(DEFAULT_CONCURRENCY, require_whole, "Gradings at a time, at most 4096.")
+        int,
+        Option(
+            "Gradings at a time, at most 4096.", default=DEFAULT_CONCURRENCY, check=require_whole
+        ),
     ]
     progress: Annotated[
         Report | bool | None,
         Option(
-            None,
-            _accept,
             "A function that is given `Progress`; True or False; None shows it on a terminal and "
             "in a notebook.",
             in_session=False,
         ),
     ]
     limit: Annotated[
-        int | None, Option(None, require_whole, "Grade the first rows only.", in_session=False)
+        int | None, Option("Grade the first rows only.", check=require_whole, in_session=False)
     ]
     sampling: Annotated[
         Sampling | None,
         Option(
-            None,
-            _check_sampling,
             "Grade fewer rows, as `Sampling` says; None grades all.",
+            check=_check_sampling,
             in_session=False,
         ),
     ]
     timeout: Annotated[
         float,
-        Option(DEFAULT_TIMEOUT_SECONDS, _check_above_zero, "Seconds for all calls of one row."),
+        Option(
+            "Seconds for all calls of one row.",
+            default=DEFAULT_TIMEOUT_SECONDS,
+            check=_check_above_zero,
+        ),
     ]
     rpm: Annotated[
         float | None,
         Option(
-            None,
-            _check_above_zero,
             "Requests a minute, at most; by default what the endpoint's headers say.",
+            check=_check_above_zero,
             asks=True,
         ),
     ]
     tpm: Annotated[
         float | None,
         Option(
-            None,
-            _check_above_zero,
             "Tokens a minute, at most; by default what the endpoint's headers say.",
+            check=_check_above_zero,
             asks=True,
         ),
     ]
     max_wait: Annotated[
         float,
         Option(
-            DEFAULT_MAX_WAIT_SECONDS,
-            _check_above_zero,
             "Seconds that the endpoint may ask to wait, for one wait.",
+            default=DEFAULT_MAX_WAIT_SECONDS,
+            check=_check_above_zero,
         ),
     ]
     max_failures: Annotated[
         int | str,
         Option(
-            DEFAULT_MAX_FAILURES,
-            _check_failures,
             "More failures end the run: a number, or a share such as 50% that counts once 20 "
             "gradings have ended, and at the end.",
+            default=DEFAULT_MAX_FAILURES,
+            check=_check_failures,
             in_session=False,
         ),
     ]
     reasks: Annotated[
-        int, Option(DEFAULT_REASKS, _accept, "How often an invalid reply is asked again.")
+        int, Option("How often an invalid reply is asked again.", default=DEFAULT_REASKS)
     ]
     repeat: Annotated[
         int,
         Option(
-            1,
-            require_whole,
             "How often each row is graded; shows how far verdicts differ.",
+            default=1,
+            check=require_whole,
         ),
     ]
     settings: Annotated[
         Mapping[str, Any] | None,
         Option(
-            None,
-            _accept,
             "What the judge is asked with, as in `{'temperature': 0, 'seed': 7}`, before those of "
-            "a grader; without any, the temperature is 0.",
+            "a grader; without any, the temperature is 0."
         ),
     ]
     tuned: Annotated[
         Tuned,
-        Option(
-            None,
-            _accept,
-            "Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier.",
-        ),
+        Option("Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier."),
     ]
     cache: Annotated[
         bool | str | Path | None,
         Option(
-            None,
-            _accept,
             "True keeps answers in the user's cache file, a path in that file, False nothing; "
-            "None keeps no answers, and verdicts where the environment asks for it.",
+            "None keeps no answers, and verdicts where the environment asks for it."
         ),
     ]
     restart: Annotated[
         bool,
         Option(
-            False,
-            _accept,
             "Start over; an earlier run in the folder is moved to before-1.",
+            default=False,
             in_session=False,
         ),
     ]

@@ -6,23 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rag_evals.core import Phrases, phrases
 from rag_evals.text import html_text
-
-
-class Stand(Protocol):
-    """What is read of `Progress`."""
-
-    @property
-    def done(self) -> int:
-        """Gradings that ended."""
-
-    @property
-    def total(self) -> int | None:
-        """Gradings in all, where that is known."""
-
 
 _SECONDS_BEFORE_FIRST = 0.2
 _SECONDS_BETWEEN = 0.2
@@ -42,7 +29,7 @@ class NotebookLine:
         self._handle: Any = None
         self._next = time.monotonic() + _SECONDS_BEFORE_FIRST
 
-    def __call__(self, progress: Stand) -> None:
+    def __call__(self, progress: "Progress") -> None:
         """Show where the run stands; a few times a second, and never for a short run."""
         if time.monotonic() < self._next:
             return

@@ -15,7 +15,7 @@ from rag_evals.errors import ConfigurationError, DataError, NotInRunError
 from rag_evals.grading import Grader
 from rag_evals.run.plan.gate import DEFAULT_MIN_SCORED, GateDecision, decide_gate
 from rag_evals.run.plan.options import DEFAULT_ERROR
-from rag_evals.run.plan.sampled import choose_designs, free_folder
+from rag_evals.run.plan.sampling import choose_designs, free_folder
 from rag_evals.run.read.export import Layout, Shape, frame_of, rows_of_run, write_run
 from rag_evals.run.read.plots import plot_records
 from rag_evals.run.record.collector import collector_paused

@@ -17,9 +17,8 @@ from rag_evals.run import (
     load_run,
     make_plan,
 )
-from rag_evals.run.plan.draw import EarlyStop, until_decided
 from rag_evals.run.plan.plan import random_order
-from rag_evals.run.plan.sampled import Budget, rows_for_budget, sample_of
+from rag_evals.run.plan.sampling import Budget, EarlyStop, rows_for_budget, sample_of, until_decided
 from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
 
