@@ -67,6 +67,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "RAG_EVALS_SIMILARITY_THRESHOLD",
         "RAG_EVALS_EMBEDDING_MODEL",
         "CI_COMMIT_SHA",
+        # Coverage is measured in the processes of pytest; in each command it would cost a second.
+        "COVERAGE_PROCESS_CONFIG",
         "GITHUB_ACTIONS",
         "GITHUB_SHA",
         "GITHUB_STEP_SUMMARY",

@@ -72,12 +72,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(command: list[str], folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder, with the package of that folder."""
     environment = {**os.environ, **settings, "PYTHONPATH": str(folder)}
-    environment.pop("COVERAGE_PROCESS_START", None)
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 
+@pytest.mark.slow
 def test_what_was_added_works_and_nothing_is_missing(copy: Path) -> None:
     """All of it is used from Python and the command line; its tests and its page pass."""
     options = ["-q", "-p", "no:cacheprovider", "-k", "dummy or added or missing"]
@@ -86,6 +86,7 @@ def test_what_was_added_works_and_nothing_is_missing(copy: Path) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [("lint-imports", "--no-logo"), ("ruff", "check", "."), ("ruff", "format", "--check", ".")],

@@ -117,16 +117,15 @@ def test_it_ends_at_once_while_a_request_stalls() -> None:
     import threading
     import time
 
-    judge = ScriptedJudge(Stall(60))
+    judge = ScriptedJudge(Stall(3600))
     with judge:
         thread = threading.Thread(target=lambda: _quietly(judge))
         thread.start()
         while not judge.requests:
             time.sleep(0.005)
-        began = time.monotonic()
     thread.join()
 
-    assert time.monotonic() - began < 30
+    assert not thread.is_alive()
 
 
 def _quietly(judge: ScriptedJudge) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -177,7 +178,13 @@ def test_no_cell_of_a_report_is_a_formula(command: Command, evil_run: str) -> No
 
 
 @pytest.mark.parametrize(
-    "words", [["graders"], ["--help"], ["prompts", "show", "score_faithfulness"], ["demo"]]
+    "words",
+    [
+        ["graders"],
+        ["--help"],
+        pytest.param(["prompts", "show", "score_faithfulness"], marks=pytest.mark.slow),
+        pytest.param(["demo"], marks=pytest.mark.slow),
+    ],
 )
 def test_a_reader_that_goes_early_is_no_failure(words: list[str]) -> None:
     """`| head` ends with 0, and nothing is said about the pipe."""
@@ -217,10 +224,15 @@ def test_a_gate_counts_though_nobody_reads() -> None:
     ("words", "code", "said"),
     [
         ("graders >/dev/full", 2, "Error: No space left on device\n"),
-        ("prompts show score_faithfulness >/dev/full", 2, "Error: No space left on device\n"),
+        pytest.param(
+            "prompts show score_faithfulness >/dev/full",
+            2,
+            "Error: No space left on device\n",
+            marks=pytest.mark.slow,
+        ),
         ("graders -q >&-", 0, ""),
         ("grade nothing.jsonl 2>/dev/full", 2, ""),
-        ("grade nothing.jsonl 2>&-", 2, ""),
+        pytest.param("grade nothing.jsonl 2>&-", 2, "", marks=pytest.mark.slow),
     ],
 )
 def test_a_full_disk_is_one_line(words: str, code: int, said: str) -> None:
@@ -239,20 +251,22 @@ def test_a_full_disk_is_one_line(words: str, code: int, said: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1251", "latin-1"])
-def test_a_screen_that_knows_few_letters_is_no_error(encoding: str) -> None:
+def test_a_screen_that_knows_few_letters_is_no_error(
+    command: Command, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
     """What it cannot show is replaced; JSON stays JSON."""
     row = {"id": "да 🗼 ½", "answer": "Это так. 🗼", "context": ["Нет."]}
     Path("d.jsonl").write_text(json.dumps(row))
     for more in ([], ["--json"]):
-        ended = subprocess.run(
-            [sys.executable, "-m", "rag_evals", "grade", "d.jsonl", "--out", "прогон", *more],
-            capture_output=True,
-            check=False,
-            env={"PATH": "", "PYTHONIOENCODING": encoding},
-        )
-        assert ended.returncode == 0, ended.stderr
-        assert b"Traceback" not in ended.stderr
-    assert json.loads(ended.stdout.decode(encoding))["folder"] == "прогон"
+        with monkeypatch.context() as patched:
+            out, error = (TextIOWrapper(BytesIO(), encoding) for _ in range(2))
+            patched.setattr(sys, "stdout", out)
+            patched.setattr(sys, "stderr", error)
+            assert command("grade", "d.jsonl", "--out", "прогон", *more).code == 0
+            out.flush()
+            error.flush()
+        assert b"Traceback" not in error.buffer.getvalue()
+    assert json.loads(out.buffer.getvalue().decode(encoding))["folder"] == "прогон"
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,7 @@ def test_the_rows_that_changed_most() -> None:
     assert largest_changes([0.5, 0.5, 0.5], [0.6, 0.0, 0.5], limit=1) == [1]
 
 
+@pytest.mark.slow
 def test_twenty_thousand_rows_are_quick() -> None:
     """Comparing two runs of 20,000 clustered rows takes seconds, on a slow machine too."""
     rng = random.Random(3)

@@ -232,7 +232,7 @@ def entries() -> Iterator[Entry]:
     """Yield the entries of this family."""
     check = ("prompts", "check", "p.jinja", "--grader", "faithfulness")
     for name, content, code, says in TEMPLATES:
-        yield Entry(f"template: {name}", check, code, says, {"p.jinja": content}, seconds=60)
+        yield Entry(f"template: {name}", check, code, says, {"p.jinja": content})
     for name, header, code, says in HEADERS:
         text = f"---\n{header}\n---\nJudge."
         yield Entry(f"front matter: {name}", check, code, says, {"p.jinja": text})

@@ -22,7 +22,6 @@ class Entry:
         says: Part of the one error line; with exit code 0, part of what is printed.
         files: What stands in the working folder before.
         environment: Variables that are set.
-        seconds: The most CPU time it may take.
     """
 
     name: str
@@ -31,7 +30,6 @@ class Entry:
     says: str
     files: Mapping[str, Content] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 30.0
 
 
 def graded(file: str, rows: Sequence[tuple[str, Content, int, str]]) -> Iterator[Entry]:

@@ -177,13 +177,13 @@ COMMAND = (
 def killed_when(words: list[str], happens: Callable[[], object]) -> None:
     """Begin a command, and kill it at a moment."""
     with subprocess.Popen(words) as process:
-        deadline = time.monotonic() + 120
-        while not happens() and time.monotonic() < deadline:
+        while not happens() and process.poll() is None:
             time.sleep(0.01)
         process.kill()
     assert process.returncode < 0
 
 
+@pytest.mark.slow
 def test_a_killed_command_goes_on(batched: Start) -> None:
     """SIGKILL while a batch is ordered, and while results are fetched: nothing is paid twice."""
     # Whoever lost a reply tries again half a second later, and is dead by then.
@@ -193,7 +193,7 @@ def test_a_killed_command_goes_on(batched: Start) -> None:
     killed_when(words, lambda: "create 0" in judge.desk.lost)
     killed_when(words, lambda: "content 1" in judge.desk.lost)
 
-    again = subprocess.run(words, check=False, capture_output=True, timeout=120)
+    again = subprocess.run(words, check=False, capture_output=True)
 
     assert again.returncode == 0, again.stderr
     assert (len(judge.desk.batches), len(judge.requests)) == (2, 12)
