@@ -1,9 +1,12 @@
 """Is one run better than another? Pairs their rows by sample id, and tests the difference."""
 
+import math
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
+from itertools import repeat
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -48,7 +51,7 @@ RunInput = str | Path | Run
 
 _CHANGES_KEPT = 20
 _RESAMPLES = 10_000
-_Compare = Callable[[Sequence[str], Sequence[str], "_Pair"], PairedComparison]
+_Compare = Callable[[Sequence[int], Sequence[str], "_Pair"], PairedComparison]
 _Names = list[tuple[str, str]]
 _SETTINGS = ("judge", "address", "columns", "limit", "settings")
 
@@ -176,7 +179,7 @@ def _columns(name: str | None, *runs: Run) -> dict[str, str | None]:
 
 
 def _paired(
-    rows: Sequence[str],
+    rows: Sequence[int],
     others: Sequence[str],
     pair: "_Pair",
     *,
@@ -187,7 +190,7 @@ def _paired(
     compared = compare_paired(
         pair.scores(0, rows),
         pair.scores(1, rows),
-        clusters=pair.clusters_of(rows),
+        clusters=pair.clusters_of(map(pair.name, rows)),
         confidence=confidence,
         resamples=resamples,
         seed=seed,
@@ -199,8 +202,64 @@ def _paired(
     return compared.over_all_rows(pair.sampled(rows, others, confidence))
 
 
+class _Rows:
+    """The rows of one grader in both runs, side by side: ids and scores, never whole outcomes.
+
+    Attributes:
+        ids: Ids of the rows of the first run, then of those that only the second has.
+        scores: For each run the score of each row; NaN for none.
+        whys: For each run, by place, why a row that it has lacks a score.
+        common: How many rows the first run has.
+        missing: Places of rows of the first run that the second lacks.
+    """
+
+    def __init__(self, first: Run, second: Run, grader: str, count: Mapping[str, float]) -> None:
+        self.ids: list[str] = []
+        self.scores = (array("d"), array("d"))
+        self.whys: tuple[dict[int, str], dict[int, str]] = ({}, {})
+        for record in first.of_grader(grader):
+            self.ids.append(record["sample_id"])
+            self._add(0, record, len(self.scores[0]), count)
+        self.common = len(self.ids)
+        self.scores[1].extend(repeat(math.nan, self.common))
+        self.missing = self._match(second.of_grader(grader), count)
+
+    def _match(self, records: Iterable[Record], count: Mapping[str, float]) -> "array[int]":
+        has = bytearray(self.common)
+        places: dict[str, int] | None = None
+        for expected, record in enumerate(records):
+            name = record["sample_id"]
+            place: int | None = expected
+            if expected >= self.common or self.ids[expected] != name:
+                # Runs of the same data have the same order; only others need a table.
+                places = places or {known: at for at, known in enumerate(self.ids[: self.common])}
+                place = places.get(name)
+            if place is None:
+                place = len(self.ids)
+                self.ids.append(name)
+                self.scores[0].append(math.nan)
+            else:
+                has[place] = 1
+            self._add(1, record, place, count)
+        return array("q", (place for place in range(self.common) if not has[place]))
+
+    def _add(self, run: int, record: Record, place: int, count: Mapping[str, float]) -> None:
+        score = score_of(record, count)
+        if place == len(self.scores[run]):
+            self.scores[run].append(math.nan)
+        if score is None:
+            self.whys[run][place] = reason_of(record) or ""
+        else:
+            self.scores[run][place] = score
+
+    def scored(self) -> "array[int]":
+        """Return the places of the rows that both runs have scored."""
+        pairs = enumerate(zip(*self.scores, strict=True))
+        return array("q", (at for at, both in pairs if not any(map(math.isnan, both))))
+
+
 class _Pair:
-    """One grader's outcomes in both runs."""
+    """One grader's outcomes in both runs; rows are places in the table of both."""
 
     def __init__(
         self,
@@ -211,41 +270,56 @@ class _Pair:
         clusters: Mapping[str, str | None],
     ) -> None:
         self.grader = grader
-        self._runs: tuple[dict[str, Record], dict[str, Record]] = (
-            {record["sample_id"]: record for record in first.of_grader(grader)},
-            {record["sample_id"]: record for record in second.of_grader(grader)},
-        )
-        self._scores = tuple(
-            {row: score_of(record, count) for row, record in run.items()} for run in self._runs
-        )
+        self._table = _Rows(first, second, grader, count)
         self._whole = (first, second)
         self._count = count
         self._guessed = guessed_differences(grader, first, second, count)
         self._clusters = clusters
-        one, other = self._scores
-        self.same = self._runs[0] == self._runs[1]
-        self._common = [row for row in one if row in other]
-        self.rows = [row for row in self._common if one[row] is not None and other[row] is not None]
-        graded = set(self._common)
+        self.rows: Sequence[int] = self._table.scored()
+        self.same = self._is_same()
+        common = self._table.common
+        missing = set(self._table.missing)
+        graded = {
+            self._table.ids[place]
+            for place in (range(common) if self._guessed else ())
+            if place not in missing
+        }
         self.others = [row for row in self._guessed if row not in graded]
 
-    def scores(self, run: int, rows: Sequence[str]) -> list[float]:
-        return [score for row in rows if (score := self._scores[run][row]) is not None]
+    def _is_same(self) -> bool:
+        first, second = self._whole
+        if first is second or first.has_same_log(second):
+            return True
+        one, other = self._table.scores
+        if len(self._table.missing) or len(one) > self._table.common:
+            return False
+        if any(a != b and not math.isnan(a + b) for a, b in zip(one, other, strict=True)):
+            return False
+        both = zip(first.of_grader(self.grader), second.of_grader(self.grader), strict=True)
+        return all(old == new for old, new in both)
 
-    def clusters_of(self, rows: Sequence[str]) -> list[str | None] | None:
-        return [self._clusters.get(row) for row in rows] if self._clusters else None
+    def name(self, row: int) -> str:
+        """Return the id of a row."""
+        return self._table.ids[row]
+
+    def scores(self, run: int, rows: Sequence[int]) -> list[float]:
+        scores = self._table.scores[run]
+        return [scores[row] for row in rows]
+
+    def clusters_of(self, names: Iterable[str]) -> list[str | None] | None:
+        return [self._clusters.get(name) for name in names] if self._clusters else None
 
     def sampled(
-        self, rows: Sequence[str], others: Sequence[str], confidence: float
+        self, rows: Sequence[int], others: Sequence[str], confidence: float
     ) -> SampledDifference | None:
         """Say what free judges of all rows add, where dear ones graded a sample of them."""
-        both = [row for row in rows if row in self._guessed]
+        both = [row for row in rows if self._guessed and self.name(row) in self._guessed]
         old, new = self.scores(0, both), self.scores(1, both)
         return sampled_difference(
             [after - before for before, after in zip(old, new, strict=True)],
-            [self._guessed[row] for row in both],
+            [self._guessed[self.name(row)] for row in both],
             [self._guessed[row] for row in others],
-            clusters=self.clusters_of(both),
+            clusters=self.clusters_of(map(self.name, both)),
             other_clusters=self.clusters_of(others),
             confidence=confidence,
         )
@@ -260,31 +334,28 @@ class _Pair:
                 return over_all
         rows = self.rows
         return mean_interval(
-            self.scores(run, rows), clusters=self.clusters_of(rows), confidence=confidence
+            self.scores(run, rows),
+            clusters=self.clusters_of(map(self.name, rows)),
+            confidence=confidence,
         )
 
     def coverage(self) -> PairCoverage:
-        one, other = self._scores
-        missing = Counter(map(self._why, dict.fromkeys([*one, *other])))
-        scored = missing.pop(None, 0)
-        reasons = {why: number for why, number in missing.items() if why is not None}
-        return PairCoverage(self.grader, scored + sum(reasons.values()), scored, reasons, self.same)
+        table, one, other = self._table, *self._table.whys
+        missing = set(table.missing)
+        places = {*one, *other, *missing, *range(table.common, len(table.ids))}
+        reasons = Counter(self._why(place, missing) for place in sorted(places))
+        rows = len(self.rows) + reasons.total()
+        return PairCoverage(self.grader, rows, len(self.rows), dict(reasons), self.same)
 
-    def _why(self, row: str) -> str | None:
-        one, other = self._scores
-        if row not in other:
+    def _why(self, place: int, missing: Container[int]) -> str:
+        one, other = (whys.get(place) for whys in self._table.whys)
+        if place in missing:
             return "only in the baseline"
-        if row not in one:
+        if place >= self._table.common:
             return "only in the candidate"
-        reasons = [
-            None if scores[row] is not None else reason_of(run[row])
-            for scores, run in zip(self._scores, self._runs, strict=True)
-        ]
-        if reasons[0] is not None and reasons[0] == reasons[1]:
-            return f"{reasons[0]} in both"
-        if reasons[1] is not None:
-            return f"{reasons[1]} in the candidate"
-        return None if reasons[0] is None else f"{reasons[0]} in the baseline"
+        if one is not None and one == other:
+            return f"{one} in both"
+        return f"{other} in the candidate" if other is not None else f"{one} in the baseline"
 
     def compared(
         self,
@@ -293,7 +364,7 @@ class _Pair:
         threshold: float,
         groups: tuple[GroupComparison, ...],
     ) -> GraderComparison:
-        one, other = self._runs
+        table = self._table
         old, new = self.scores(0, self.rows), self.scores(1, self.rows)
         old_passed = [score >= threshold for score in old]
         new_passed = [score >= threshold for score in new]
@@ -307,12 +378,12 @@ class _Pair:
             passes=mcnemar_exact(old_passed, new_passed),
             passed=(sum(old_passed), sum(new_passed)),
             changed=tuple(
-                ChangedRow(self.rows[place], old[place], new[place])
+                ChangedRow(self.name(self.rows[place]), old[place], new[place])
                 for place in largest_changes(old, new, limit=_CHANGES_KEPT)
             ),
             scored_once=tuple(self._scored_once()),
-            only_baseline=tuple(row for row in one if row not in other),
-            only_candidate=tuple(row for row in other if row not in one),
+            only_baseline=tuple(map(self.name, table.missing)),
+            only_candidate=tuple(table.ids[table.common :]),
             groups=groups,
         )
 
@@ -324,20 +395,18 @@ class _Pair:
             (1 - margin) / 2,
             error=error,
             fail_error=fail_error,
-            clusters=self.clusters_of(self.rows),
+            clusters=self.clusters_of(map(self.name, self.rows)),
         )
         # What a run says about itself is no sample of anything.
         return of_differences(replace(test, verdict="passed") if self.same else test)
 
-    def _scored_once(self) -> list[ScoredOnce]:
-        found = []
-        for row in self._common:
-            has_score = [scores[row] is not None for scores in self._scores]
-            if has_score[0] != has_score[1]:
-                which = "baseline" if has_score[0] else "candidate"
-                why = reason_of(self._runs[1 if has_score[0] else 0][row])
-                found.append(ScoredOnce(row, which, why or ""))
-        return found
+    def _scored_once(self) -> Iterator[ScoredOnce]:
+        one, other = self._table.whys
+        missing = set(self._table.missing)
+        for place in sorted(one.keys() ^ other.keys()):
+            if place < self._table.common and place not in missing:
+                which, why = ("candidate", one) if place in one else ("baseline", other)
+                yield ScoredOnce(self.name(place), which, why[place])
 
 
 def _by_group(
@@ -345,12 +414,12 @@ def _by_group(
 ) -> tuple[GroupComparison, ...]:
     if not groups:
         return ()
-    members: dict[str | None, list[str]] = {}
+    members: dict[str | None, list[int]] = {}
     for row in pair.rows:
-        members.setdefault(groups.get(row), []).append(row)
+        members.setdefault(groups.get(pair.name(row)), []).append(row)
     others: dict[str | None, list[str]] = {}
-    for row in pair.others:
-        others.setdefault(groups.get(row), []).append(row)
+    for name in pair.others:
+        others.setdefault(groups.get(name), []).append(name)
     compared = [paired(rows, others.get(group, ()), pair) for group, rows in members.items()]
     adjusted = holm_adjusted([each.significance.p_value for each in compared])
     return tuple(

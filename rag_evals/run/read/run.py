@@ -1,5 +1,6 @@
 """What did a run find? Fresh from `evaluate` or read from its folder, it answers the same."""
 
+import filecmp
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from rag_evals.run.plan.sampling import choose_designs, free_folder
 from rag_evals.run.read.export import Layout, Shape, frame_of, rows_of_run, write_run
 from rag_evals.run.read.plots import plot_records
 from rag_evals.run.record.collector import collector_paused
+from rag_evals.run.record.index import RESULTS
 from rag_evals.run.record.outcome import Outcome, read_outcome, type_name
 from rag_evals.run.record.reading import FolderRecords, MemoryRecords, Record, RunRecords
 from rag_evals.run.record.samples import StoredSample, column_value
@@ -277,6 +279,12 @@ class Run(ScoreNumbers):
         found = [outcome for outcome in self.outcomes if outcome.grader == grader.name]
         # The name says which grader it was, and so which result it returned.
         return cast("list[Outcome[R]]", found)
+
+    def has_same_log(self, other: "Run") -> bool:
+        """Say whether both runs are kept in folders whose results are equal byte for byte."""
+        logs = [run.folder / RESULTS for run in (self, other) if run.folder is not None]
+        there = len(logs) > 1 and all(log.is_file() for log in logs)
+        return there and filecmp.cmp(*logs, shallow=False)
 
     def of_grader(self, grader: str) -> Sequence[Record]:
         """Return the records of one grader, in the order of the data."""
