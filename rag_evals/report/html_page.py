@@ -55,6 +55,8 @@ from rag_evals.stats import DEFAULT_BANDS, Band
 from rag_evals.text import split_sentences
 
 SAMPLES_IN_BLOCK = 100
+MOST_ROWS = 20_000
+"""A page shows so many outcomes at most: more of them do not fit into a browser's memory."""
 # Above 6, gzip takes three times as long for two parts in a hundred.
 _LEVEL = 6
 
@@ -72,8 +74,8 @@ def report_html(
     Args:
         run: A run folder, or a run in memory; the latter has no questions, answers and chunks.
         view: Groups, clusters and bands; None takes the defaults.
-        only: The (sample id, grader) pairs to show as rows; None shows all. The numbers on top are
-            those of the whole run.
+        only: The (sample id, grader) pairs to show as rows; None shows those to look at first, at
+            most `MOST_ROWS`. The numbers on top are those of the whole run.
         labelling: Whether the page opens for labelling.
 
     Raises:
@@ -84,6 +86,7 @@ def report_html(
     settings = {"sides": [_name(stored, view.say)], "labelling": labelling, "key": _key(stored)}
     return _rendered(
         _PageData([stored], _settings(view) | settings, view.say, only),
+        left_out="" if only is not None else _left_out([stored], view.say),
         title=view.say("page.title", run=_name(stored, view.say)),
         cards=cards,
         facts=[_facts(stored, view.say)],
@@ -113,6 +116,7 @@ def comparison_html(
     }
     return _rendered(
         _PageData(runs, _settings(view) | settings, view.say),
+        left_out=_left_out(runs, say),
         title=say("compare.title", baseline=comparison.baseline, candidate=comparison.candidate),
         comparison=comparison,
         verdicts=[
@@ -226,6 +230,9 @@ class _PageData:
         self._chunks: list[list[list[str]]] = []
         self._places: dict[str, list[tuple[StoredSample, int]]] = {}
         graders = list(dict.fromkeys(name for run in runs for name in run.graders))
+        if keep is None and max(len(run.records) for run in runs) > MOST_ROWS:
+            chosen = (run.lowest_records(MOST_ROWS // len(runs)) for run in runs)
+            keep = [(one["sample_id"], one["grader"]) for records in chosen for one in records]
         kept = None if keep is None else set(keep)
         sides: dict[tuple[str, str], list[list[Any] | None]] = {}
         for number, run in enumerate(runs):
@@ -287,6 +294,12 @@ class _PageData:
             ]
         )
         return len(self._samples) - 1
+
+
+def _left_out(runs: Sequence[Run], say: Phrases) -> str:
+    """Say how many outcomes a page does not show; empty where it shows all."""
+    total = max(len(run.records) for run in runs)
+    return "" if total <= MOST_ROWS else say("page.left_out", shown=MOST_ROWS, total=total)
 
 
 def _rendered(page_data: _PageData, view: View, **values: Any) -> str:

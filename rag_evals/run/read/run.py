@@ -282,9 +282,10 @@ class Run(ScoreNumbers):
 
     def has_same_log(self, other: "Run") -> bool:
         """Say whether both runs are kept in folders whose results are equal byte for byte."""
-        logs = [run.folder / RESULTS for run in (self, other) if run.folder is not None]
-        there = len(logs) > 1 and all(log.is_file() for log in logs)
-        return there and filecmp.cmp(*logs, shallow=False)
+        if self.folder is None or other.folder is None:
+            return False
+        one, two = self.folder / RESULTS, other.folder / RESULTS
+        return one.is_file() and two.is_file() and filecmp.cmp(one, two, shallow=False)
 
     def of_grader(self, grader: str) -> Sequence[Record]:
         """Return the records of one grader, in the order of the data."""
@@ -537,7 +538,11 @@ class Run(ScoreNumbers):
         Args:
             most: How many, at most.
         """
-        return [self._outcome(record) for record in self._kept.lowest(most)]
+        return [self._outcome(record) for record in self.lowest_records(most)]
+
+    def lowest_records(self, most: int) -> Sequence[Record]:
+        """Return the records of `lowest`."""
+        return self._kept.lowest(most)
 
     def _numbers(self) -> GraderSummary:
         found = self.summary().graders

@@ -33,7 +33,7 @@ POSITIONS = "positions"
 """Note: the hash of the data in which every line's `index` is the place of its row."""
 LOCK = ".lock"
 _VERSION = 1
-_COMMIT_ROWS = 2_000
+_COMMIT_ROWS = 200
 _FETCHED = 1_000
 _USAGE = tuple(field.name for field in fields(Usage))
 
