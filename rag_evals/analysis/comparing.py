@@ -50,6 +50,8 @@ RunInput = str | Path | Run
 """A run folder, or a run in memory."""
 
 _CHANGES_KEPT = 20
+# What the identity of a run has in place of a hash where its rows came from no file.
+_NO_FILE = "rows"
 _RESAMPLES = 10_000
 _Compare = Callable[[Sequence[int], Sequence[str], "_Pair"], PairedComparison]
 _Names = list[tuple[str, str]]
@@ -644,21 +646,22 @@ def _graders(first: Run, second: Run) -> Iterator[Phrase]:
 
 
 def _data(first: Run, second: Run) -> Iterator[Phrase]:
-    common = [sample_id for sample_id in first.samples if sample_id in second.samples]
+    data = [run.identity.get("data") for run in (first, second)]
+    if data[0] == data[1] and data[0] not in (None, _NO_FILE):
+        return
+    common, changed = 0, dict.fromkeys(("question", "answer", "chunks"), 0)
+    for sample_id, old in first.samples.items():
+        if (new := second.samples.get(sample_id)) is not None:
+            common += 1
+            for name in changed:
+                changed[name] += getattr(old, name) != getattr(new, name)
     if not common:
-        if first.identity.get("data") != second.identity.get("data"):
+        if data[0] != data[1]:
             yield Phrase("differs.data")
         return
-    changed = {
-        name: sum(
-            getattr(first.samples[row], name) != getattr(second.samples[row], name)
-            for row in common
-        )
-        for name in ("question", "answer", "chunks")
-    }
     if any(changed.values()):
         told: dict[str, Phrase | str] = {
             name: Phrase.of(f"differs.another_{name}", count=str(count)) if count else ""
             for name, count in changed.items()
         }
-        yield Phrase.of("differs.rows", rows=str(len(common)), **told)
+        yield Phrase.of("differs.rows", rows=str(common), **told)
