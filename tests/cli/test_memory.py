@@ -13,8 +13,9 @@ from rag_evals import Grader, Result, Sample, load_run, stream
 from rag_evals.core import Flow
 from tests.conftest import Command
 
-ROWS = 1300
-FIRST = 300
+ROWS = 1351
+FIRST = 350
+COMMIT_ROWS = 100
 MOST_BYTES_A_ROW = 20
 HELD: list[int] = []
 
@@ -55,8 +56,12 @@ watch = Watch()
 
 
 @pytest.fixture
-def grown() -> Iterator[Callable[[], float]]:
-    """Write the rows; return how many bytes a row the last run added to what Python holds."""
+def grown(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], float]]:
+    """Write the rows; return how many bytes a row the last run added to what Python holds.
+
+    It is looked at twice when about 50 lines wait for the index.
+    """
+    monkeypatch.setattr("rag_evals.run.record.index._COMMIT_ROWS", COMMIT_ROWS)
     rows = ({"id": f"row-{n}", "answer": f"House {n}. " * 9} for n in range(ROWS))
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     HELD.clear()

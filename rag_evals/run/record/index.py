@@ -188,12 +188,22 @@ class RunIndex:
             DataError: A line of the log is broken.
         """
         try:
-            index = cls(folder, _opened(folder / INDEX))
-            index._catch_up(hash_file)
+            return cls._current(folder, _opened(folder / INDEX), hash_file)
         except sqlite3.DatabaseError:
             remove_index(folder)
-            index = cls(folder, _opened(folder / INDEX))
+            return cls._current(folder, _opened(folder / INDEX), hash_file)
+
+    @classmethod
+    def _current(
+        cls, folder: Path, database: sqlite3.Connection, hash_file: Callable[[Path, int], str]
+    ) -> Self:
+        index = cls(folder, database)
+        try:
             index._catch_up(hash_file)
+        except BaseException:
+            # A transaction left open lets the next reader wait five seconds, and fail.
+            database.close()
+            raise
         return index
 
     @classmethod
@@ -215,9 +225,7 @@ class RunIndex:
                 with sqlite3.connect(f"file:{folder / INDEX}?mode=ro", uri=True) as shared:
                     shared.backup(private)
                 shared.close()
-            index = cls(folder, _prepared(private))
-            index._catch_up(hash_beginning)
-            return index
+            return cls._current(folder, _prepared(private), hash_beginning)
 
     def close(self) -> None:
         """Write what is not written yet, and close the file."""

@@ -1,7 +1,9 @@
 """Files of JSON lines: a torn line is cut off before anything is added, and each fault is named."""
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +134,20 @@ def test_an_outcome_with_a_wrong_field_is_named(changes: dict[str, Any]) -> None
     else:
         with pytest.raises(DataError, match="row .*, grader 'faithfulness': the result is no"):
             _ = load_run(OUT).outcomes
+
+
+def test_a_broken_line_leaves_no_lock_on_the_index() -> None:
+    """Whoever reads next need not wait for a transaction that nobody will end."""
+    evaluate(rows(3), out=OUT)
+    path = OUT / "results.jsonl"
+    first, _, last = path.read_text().splitlines()
+    path.write_text(f"{first}\n{{}}\n{last}\n")
+    for read in READERS:
+        with pytest.raises(DataError) as caught:
+            read()
+        with closing(sqlite3.connect(OUT / "index.sqlite", timeout=0)) as database:
+            database.execute("BEGIN IMMEDIATE")
+        assert "line 2" in str(caught.value)
 
 
 @pytest.mark.parametrize(
