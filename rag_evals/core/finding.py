@@ -103,7 +103,7 @@ def findings_of(result: BaseModel) -> tuple[Finding, ...]:
     for one in found:
         if not isinstance(one, Finding):
             raise ConfigurationError(
-                f"{model.__name__}.findings holds {one!r}; expected rag_evals.Finding values"
+                f"{model.__name__}.findings holds {one!r}; expected rag_evals.core.Finding values"
             )
     return found  # type: ignore[return-value]  # each was looked at
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from rag_evals import ChunkPrecisionResult, ContextRecallResult
 from rag_evals.analysis import PeopleAgreement, agreement, read_labels
 from rag_evals.errors import DataError
 from rag_evals.run import Run
-from rag_evals.score_precision import GradedChunk
-from rag_evals.score_recall import ReferenceStatement
+from rag_evals.score_precision import ChunkPrecisionResult, GradedChunk
+from rag_evals.score_recall import ContextRecallResult, ReferenceStatement
 from tests.analysis.runs import faithfulness, graded, scores_run, statements_run
 
 TOWER = {"a": [("It stands in Paris.", True), ("It opened in 1923.", True)]}

@@ -20,8 +20,8 @@ from rag_evals import (
     open_session,
     stream,
     tune,
-    tune_cascade,
 )
+from rag_evals.analysis import tune_cascade
 from rag_evals.core import Claim, Flow, Meter, Verdict, Verifier, VerifierTraits
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS
 from rag_evals.errors import (

@@ -10,7 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rag_evals import Progress, stream
+from rag_evals import stream
+from rag_evals.run import Progress
 
 
 def resident_mb() -> float:

@@ -56,7 +56,8 @@ def resident_mb(process: int | str = "self") -> float:
 
 def graded_by_python(path: Path, count: int) -> None:
     """Stream the outcomes, and print the memory ten times."""
-    from rag_evals import Progress, stream
+    from rag_evals import stream
+    from rag_evals.run import Progress
 
     def report(progress: Progress) -> None:
         if progress.done % max(count // 10, 1) == 0:

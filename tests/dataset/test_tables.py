@@ -17,10 +17,11 @@ import polars
 import pyarrow
 import pytest
 
-from rag_evals import Progress, evaluate, load_run
+from rag_evals import evaluate, load_run
 from rag_evals.dataset import DataFile, read_rows
 from rag_evals.dataset.readers import locate
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError, RagEvalsError
+from rag_evals.run import Progress
 from tests.dataset.tables import FILES, FRAMES, ROWS, delimited, excel, lines, written
 
 SCORES = [1.0, 0.5, 0.0]

@@ -10,13 +10,12 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from rag_evals import AbstentionResult, AnswerRelevanceResult
 from rag_evals.analysis import agreement, compare
 from rag_evals.errors import DataError
 from rag_evals.report import comparison_html, report_html
 from rag_evals.run import Run
-from rag_evals.score_abstention import AbstentionLabel
-from rag_evals.score_relevance import AspectEvaluation
+from rag_evals.score_abstention import AbstentionLabel, AbstentionResult
+from rag_evals.score_relevance import AnswerRelevanceResult, AspectEvaluation
 from tests.analysis.runs import graded, record, scores_run, statements_run
 from tests.report.browser import Browser
 from tests.report.pages import stored, write_page

@@ -9,21 +9,14 @@ from pydantic import BaseModel
 
 from rag_evals import (
     AnswerRelevance,
-    AnswerRelevanceResult,
     AuditedFaithfulness,
-    AuditedFaithfulnessResult,
-    AuditedStatement,
     ChunkPrecision,
-    ChunkPrecisionResult,
     CitationFaithfulness,
-    CitationFaithfulnessResult,
     ColumnMap,
-    ContextRecallResult,
     Faithfulness,
     FaithfulnessResult,
     HHEMFaithfulness,
     Outcome,
-    Progress,
     Result,
     Run,
     Sample,
@@ -35,9 +28,13 @@ from rag_evals import (
 )
 from rag_evals.cache import SemanticCache, StatementCache
 from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.response_models import AuditedFaithfulnessResult, AuditedStatement
 from rag_evals.response_models.rubrics import PassFailResult
-from rag_evals.score_precision import GradedChunk
-from rag_evals.score_recall import ReferenceStatement
+from rag_evals.run import Progress
+from rag_evals.score_citations import CitationFaithfulnessResult
+from rag_evals.score_precision import ChunkPrecisionResult, GradedChunk
+from rag_evals.score_recall import ContextRecallResult, ReferenceStatement
+from rag_evals.score_relevance import AnswerRelevanceResult
 from rag_evals.testing import HttpError, Reply, ScriptedJudge
 from rag_evals.verify import CascadeVerifier, LLMVerifier
 

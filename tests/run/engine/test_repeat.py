@@ -11,7 +11,6 @@ import pytest
 from rag_evals import (
     FaithfulnessResult,
     Outcome,
-    RepeatedResult,
     astream,
     evaluate,
     load_run,
@@ -20,6 +19,7 @@ from rag_evals import (
     tune,
 )
 from rag_evals.errors import ConfigurationError
+from rag_evals.grading import RepeatedResult
 from rag_evals.stats import majority
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import EIFFEL, Command

@@ -11,7 +11,7 @@ import instructor
 import openai
 import pytest
 
-from rag_evals import ColumnMap, Faithfulness, Progress, Sample, aevaluate, base, evaluate
+from rag_evals import ColumnMap, Faithfulness, Sample, aevaluate, base, evaluate
 from rag_evals.core import Flow
 from rag_evals.errors import (
     ConfigurationError,
@@ -22,7 +22,7 @@ from rag_evals.errors import (
 )
 from rag_evals.grading.grader import Grader
 from rag_evals.response_models.statements import FaithfulnessResult
-from rag_evals.run import execute, make_plan
+from rag_evals.run import Progress, execute, make_plan
 from rag_evals.testing import HttpError, JudgeRequest, Reply, Script, ScriptedJudge
 from tests.conftest import EIFFEL, statement
 
