@@ -29,6 +29,26 @@ def backticked(row: str) -> list[str]:
     return [re.sub(r"\bx(?=\.)|(?<=_)x\b", "dummy", one) for one in re.findall("`(.+?)`", touched)]
 
 
+def test_the_page_stays_short_and_names_what_is_there() -> None:
+    """It is read at one sitting: the table on two screens, and no path of a file that is gone."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("| I want to |")[2].splitlines()
+    named = re.findall(r"`([\w/.-]+(?:/|\.(?:py|jinja|js|css|json|jsonl|tsv|md|yml)))`", page)
+    of_a_run = ("results.jsonl", "samples.jsonl", "manifest.json")
+    of_an_example = re.compile(r"(?:^|[_/])x\.")
+    gone = [
+        place
+        for place in named
+        if place not in of_a_run
+        and not of_an_example.search(place)
+        and not any((folder / place).exists() for folder in (ROOT, ROOT / "rag_evals"))
+    ]
+
+    assert gone == []
+    assert len([line for line in table if line.startswith("| ")]) <= 45
+    assert len(page.split()) <= 1800
+
+
 def is_command(text: str) -> bool:
     """Say whether something in backticks is to be run."""
     return "python " in text
