@@ -309,6 +309,7 @@ def test_failures_run_first_again_and_a_further_try_replaces_the_earlier(
     assert "faithfulness: 0.50 over 1 scored of 1" in out
 
 
+@pytest.mark.slow
 def test_processes_of_xdist_share_one_table(
     project: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,7 @@ def test_an_error_on_the_page_is_in_the_code(quoted: str) -> None:
 
 def test_every_failure_of_an_endpoint_is_on_the_page() -> None:
     """Each error that a reply can become has a line that says what to do."""
-    path = ROOT / "rag_evals" / "judge" / "failures.py"
+    path = ROOT / "rag_evals" / "judge" / "wire" / "failures.py"
     quoted = [re.compile(".*".join(map(re.escape, one.split(GAP))), re.DOTALL) for one in QUOTED]
     missing = []
     for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

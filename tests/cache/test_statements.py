@@ -284,6 +284,7 @@ def test_two_caches_share_one_file(tmp_path: Path) -> None:
     assert reader.look_up("g", [key("statement 7")]) != [None]
 
 
+@pytest.mark.slow
 def test_processes_share_one_file(tmp_path: Path) -> None:
     """Four processes write the same and other verdicts at once; none is lost, none fails."""
     path = tmp_path / "shared.sqlite3"

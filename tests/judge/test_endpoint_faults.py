@@ -422,6 +422,7 @@ for again in (lambda: asyncio.run(once()), lambda: evaluate([row] * 3, client=cl
 """
 
 
+@pytest.mark.slow
 def test_an_async_client_from_another_loop(scripted: Start) -> None:
     """The connections of an ended loop cannot be used: the error says that, and what to do."""
     scripted(GOOD)

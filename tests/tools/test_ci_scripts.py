@@ -124,6 +124,7 @@ def block(language: str, mark: str) -> str:
     return str(found)
 
 
+@pytest.mark.slow
 def test_the_recipe_for_make_runs() -> None:
     """`make baseline`, then `make gate`: what is missed ends it."""
     Path("Makefile").write_text(block("make", "gate:"), encoding="utf-8")
@@ -135,6 +136,7 @@ def test_the_recipe_for_make_runs() -> None:
     assert "gate missed: fail-under 0.7" in gate.stderr
 
 
+@pytest.mark.slow
 def test_the_recipe_for_gitlab_runs() -> None:
     """Its commands, where there is no earlier build; only pip is left out."""
     script = yaml.safe_load(block("yaml", "artifacts:\n    when"))["answers"]["script"]

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 # Watches what a kernel sends while a cell runs, as a front end does.
@@ -46,6 +48,7 @@ def test_the_notebook_of_the_docs_shows_what_it_prints() -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_progress_and_takes_it_away() -> None:
     """A bar appears by itself when a run takes a while; at the end it is empty."""
     ended = run_python("-c", WATCH)
