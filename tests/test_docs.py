@@ -38,6 +38,9 @@ from tests.sources import ROOT, SOURCES
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
+LONG_PAGES = {"docs/command-line.md", "docs/guides/pytest.md", "docs/guides/from-deepeval.md"}
+"""They run dozens of commands, or pytest as a process of its own, several times."""
+
 OWNER_SNIPPETS = [
     "Faithfulness.grade(question=question, answer=answer, context=context, client=client)",
     "original_prompt = Faithfulness.prompt",
@@ -254,7 +257,13 @@ def _run_pytest(arguments: list[str]) -> str:
     return ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def _page_cases() -> Iterator[Any]:
+    for page in PAGES:
+        name = page.relative_to(ROOT).as_posix()
+        yield pytest.param(page, id=name, marks=[pytest.mark.slow] * (name in LONG_PAGES))
+
+
+@pytest.mark.parametrize("page", list(_page_cases()))
 def test_a_page_runs_from_top_to_bottom(
     page: Path, workplace: Path, eval_example: EvalExample
 ) -> None:

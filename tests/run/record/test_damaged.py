@@ -115,7 +115,9 @@ def whole() -> Path:
     return Path("whole")
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 4))]
+)
 def test_no_damage_is_a_traceback(whole: Path, part: int) -> None:
     """Each change of a file meets each command; an error says which file, in one line."""
     rng = random.Random(part)
