@@ -30,7 +30,8 @@ from rag_evals import (
 )
 from rag_evals.analysis import JudgeQuality, PeopleAgreement
 from rag_evals.cache import StatementCache
-from rag_evals.core import Finding, Quote, written_out
+from rag_evals.core import Finding, Quote
+from rag_evals.core.hashes import written_out
 from rag_evals.dataset import DataFile
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.response_models import AuditedFaithfulnessResult, AuditedStatement

@@ -28,7 +28,7 @@ from rag_evals.analysis.comparison import (
     verdict_words,
 )
 from rag_evals.analysis.correction import Correction, Corrections, correct
-from rag_evals.analysis.labels import Label, has_verdicts, read_labels
+from rag_evals.analysis.labels import has_verdicts
 from rag_evals.analysis.tuning import tune, tune_cascade
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "Corrections",
     "GraderComparison",
     "JudgeQuality",
-    "Label",
     "LevelAgreement",
     "PairCoverage",
     "PeopleAgreement",
@@ -59,7 +58,6 @@ __all__ = [
     "paired_runs",
     "parse_pairs",
     "read_attacks",
-    "read_labels",
     "shipped_attacks",
     "tune",
     "tune_cascade",

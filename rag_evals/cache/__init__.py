@@ -17,7 +17,7 @@ NAMES = {
         "remove",
         "size_of",
     ),
-    "embed": ("Embed", "Embedder", "embedder_from_string"),
+    "embed": ("Embedder",),
     "semantic": ("SemanticCache",),
     "statements": ("StatementCache", "cached"),
 }

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rag_evals.core import Phrase, fault_of
+from rag_evals.dataset.columns import Row
 from rag_evals.dataset.opened import (
     COMPRESSED,
     DataFile,
@@ -24,7 +25,6 @@ from rag_evals.dataset.opened import (
     open_bytes,
     required_module,
 )
-from rag_evals.dataset.row import Row
 from rag_evals.dataset.tables import read_arrow, read_excel, read_parquet
 from rag_evals.dataset.text_files import read_csv, read_json, read_jsonl, read_tsv
 from rag_evals.errors import ConfigurationError, DataError

@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
+from rag_evals.dataset.columns import Cells, Row, SheetCells, check_columns, check_header
 from rag_evals.dataset.opened import Opened, required_module
-from rag_evals.dataset.row import Cells, Row, SheetCells, check_columns, check_header
 from rag_evals.errors import DataError
 
 # A million rows must take little memory.

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic_core import from_json
 
 from rag_evals.core import Phrase
+from rag_evals.dataset.columns import Row, check_header
 from rag_evals.dataset.opened import Opened
-from rag_evals.dataset.row import Row, check_header
 from rag_evals.errors import ConfigurationError, DataError
 
 # What the fast parser allows; deeper values would exhaust the stack where they are written again.

@@ -1,5 +1,4 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.embedded.claims import NoClaim as NoClaim
 from rag_evals.embedded.claims import PreparedStatement as PreparedStatement
 from rag_evals.embedded.claims import claims_of as claims_of
 from rag_evals.embedded.claims import prepare_answer as prepare_answer

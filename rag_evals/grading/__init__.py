@@ -3,9 +3,9 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "drivers": ("NamedJudge", "drive_async"),
+    "drivers": ("drive_async",),
     "extract": ("Extractor", "SentenceExtractor", "StatementExtractor", "claiming_sentences"),
-    "grader": ("GradeOptions", "Grader", "default_judge", "require_fields", "resolve"),
+    "grader": ("Grader", "default_judge", "require_fields", "resolve"),
     "repeat": ("Repeated", "RepeatedResult"),
     "two_step": ("VerifiedFaithfulness", "VerifiedFaithfulnessResult", "VerifiedStatement"),
 }

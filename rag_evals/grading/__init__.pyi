@@ -1,11 +1,9 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.grading.drivers import NamedJudge as NamedJudge
 from rag_evals.grading.drivers import drive_async as drive_async
 from rag_evals.grading.extract import Extractor as Extractor
 from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor
 from rag_evals.grading.extract import StatementExtractor as StatementExtractor
 from rag_evals.grading.extract import claiming_sentences as claiming_sentences
-from rag_evals.grading.grader import GradeOptions as GradeOptions
 from rag_evals.grading.grader import Grader as Grader
 from rag_evals.grading.grader import default_judge as default_judge
 from rag_evals.grading.grader import require_fields as require_fields

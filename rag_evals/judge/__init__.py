@@ -35,14 +35,7 @@ NAMES = {
     "pace.faults": ("DEFAULT_MAX_WAIT_SECONDS",),
     "pace.retry": ("seconds_before_poll",),
     "session": ("JudgePipeline", "SessionSettings", "batch_session", "judge_session"),
-    "wire.ask": (
-        "DEFAULT_OPTIONS",
-        "DEFAULT_REASKS",
-        "AskOptions",
-        "AsyncJudge",
-        "Judge",
-        "model_in",
-    ),
+    "wire.ask": ("DEFAULT_REASKS", "AskOptions", "AsyncJudge", "Judge", "model_in"),
     "wire.settings": ("client_settings", "wanted_settings"),
 }
 """Every name of this room that others may use, by the file that has it."""

@@ -35,7 +35,6 @@ from rag_evals.judge.session import JudgePipeline as JudgePipeline
 from rag_evals.judge.session import SessionSettings as SessionSettings
 from rag_evals.judge.session import batch_session as batch_session
 from rag_evals.judge.session import judge_session as judge_session
-from rag_evals.judge.wire.ask import DEFAULT_OPTIONS as DEFAULT_OPTIONS
 from rag_evals.judge.wire.ask import DEFAULT_REASKS as DEFAULT_REASKS
 from rag_evals.judge.wire.ask import AskOptions as AskOptions
 from rag_evals.judge.wire.ask import AsyncJudge as AsyncJudge

@@ -29,10 +29,7 @@ NAMES = {
         "sentences_of",
         "shown_examples",
     ),
-    "template": (
-        "VARIABLES",
-        "Prompt",
-    ),
+    "template": ("Prompt",),
 }
 """Every name of this room that others may use, by the file that has it."""
 

@@ -17,7 +17,6 @@ from rag_evals.prompt.rendering import read_criteria as read_criteria
 from rag_evals.prompt.rendering import read_example as read_example
 from rag_evals.prompt.rendering import sentences_of as sentences_of
 from rag_evals.prompt.rendering import shown_examples as shown_examples
-from rag_evals.prompt.template import VARIABLES as VARIABLES
 from rag_evals.prompt.template import Prompt as Prompt
 
 __all__: list[str]

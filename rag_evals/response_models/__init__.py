@@ -8,7 +8,6 @@ NAMES = {
         "AuditedClaim",
         "AuditedFaithfulnessResult",
         "AuditedStatement",
-        "AuditedVerdict",
         "CanaryVerdict",
         "ClaimedQuote",
         "CountsAgainst",

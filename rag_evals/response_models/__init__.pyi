@@ -2,7 +2,6 @@
 from rag_evals.response_models.audited import AuditedClaim as AuditedClaim
 from rag_evals.response_models.audited import AuditedFaithfulnessResult as AuditedFaithfulnessResult
 from rag_evals.response_models.audited import AuditedStatement as AuditedStatement
-from rag_evals.response_models.audited import AuditedVerdict as AuditedVerdict
 from rag_evals.response_models.audited import AuditReply as AuditReply
 from rag_evals.response_models.audited import CanaryVerdict as CanaryVerdict
 from rag_evals.response_models.audited import ClaimedQuote as ClaimedQuote

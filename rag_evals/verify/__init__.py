@@ -6,14 +6,7 @@ NAMES = {
     "cascade": ("CascadeVerifier", "described_stages", "with_tunings"),
     "classifier": ("ClassifierVerifier", "HHEM"),
     "decisions": ("DecisionVerifier",),
-    "guarding": (
-        "Guarded",
-        "GuardedSentence",
-        "MinSupport",
-        "guard",
-        "guard_stream",
-        "guard_sync",
-    ),
+    "guarding": ("guard", "guard_stream", "guard_sync"),
     "judge_string": (
         "EMBEDDED",
         "EMBEDDED_GRADERS",
@@ -25,7 +18,7 @@ NAMES = {
     "llm": ("LLMVerifier",),
     "tuned": ("TunedVerifier",),
     "tuning_file": ("AgreementFigures", "Promise", "Tuned", "Tuning", "read_tunings"),
-    "yes_no": ("YesNoVerifier", "yes_probability"),
+    "yes_no": ("YesNoVerifier",),
 }
 """Every name of this room that others may use, by the file that has it."""
 

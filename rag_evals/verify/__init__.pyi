@@ -5,9 +5,6 @@ from rag_evals.verify.cascade import with_tunings as with_tunings
 from rag_evals.verify.classifier import HHEM as HHEM
 from rag_evals.verify.classifier import ClassifierVerifier as ClassifierVerifier
 from rag_evals.verify.decisions import DecisionVerifier as DecisionVerifier
-from rag_evals.verify.guarding import Guarded as Guarded
-from rag_evals.verify.guarding import GuardedSentence as GuardedSentence
-from rag_evals.verify.guarding import MinSupport as MinSupport
 from rag_evals.verify.guarding import guard as guard
 from rag_evals.verify.guarding import guard_stream as guard_stream
 from rag_evals.verify.guarding import guard_sync as guard_sync
@@ -25,6 +22,5 @@ from rag_evals.verify.tuning_file import Tuned as Tuned
 from rag_evals.verify.tuning_file import Tuning as Tuning
 from rag_evals.verify.tuning_file import read_tunings as read_tunings
 from rag_evals.verify.yes_no import YesNoVerifier as YesNoVerifier
-from rag_evals.verify.yes_no import yes_probability as yes_probability
 
 __all__: list[str]

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from rag_evals.analysis import PeopleAgreement, agreement, read_labels
+from rag_evals.analysis import PeopleAgreement, agreement
+from rag_evals.analysis.labels import read_labels
 from rag_evals.errors import DataError
 from rag_evals.run import Run
 from rag_evals.score_precision import ChunkPrecisionResult, GradedChunk

@@ -4,7 +4,8 @@ import pytest
 
 from rag_evals.core import Chunk
 from rag_evals.errors import PromptError
-from rag_evals.prompt import VARIABLES, Prompt
+from rag_evals.prompt import Prompt
+from rag_evals.prompt.template import VARIABLES
 
 VALUES = dict.fromkeys(VARIABLES) | {
     "question": "xy",

@@ -7,7 +7,7 @@ import pytest
 
 from rag_evals import Faithfulness, guard, guard_stream, guard_sync
 from rag_evals.errors import ConfigurationError, DataError, RagEvalsError
-from rag_evals.verify import GuardedSentence, MinSupport
+from rag_evals.verify.guarding import GuardedSentence, MinSupport
 
 CONTEXT = ["The Eiffel Tower stands in Paris.", "It was completed in 1889. It is 330 m high."]
 ANSWER = (

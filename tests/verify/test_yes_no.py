@@ -19,7 +19,8 @@ from rag_evals.errors import (
 )
 from rag_evals.grading.drivers import drive
 from rag_evals.testing import EmptyBody, HttpError, JudgeRequest, Raw, Reply, Script, ScriptedJudge
-from rag_evals.verify import YesNoVerifier, read_judge, verifier_from_string, yes_probability
+from rag_evals.verify import YesNoVerifier, read_judge, verifier_from_string
+from rag_evals.verify.yes_no import yes_probability
 from tests.conftest import EIFFEL
 
 Start = Callable[[Script], ScriptedJudge]
