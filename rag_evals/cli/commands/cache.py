@@ -26,8 +26,7 @@ _SECONDS = {"h": 3600, "d": 86400, "w": 604800}
 
 def cache(
     clear: Annotated[
-        bool,
-        typer.Option("--clear", help="Delete the cache; the next run asks everything again."),
+        bool, typer.Option("--clear", help="Delete the cache; the next run asks everything again.")
     ] = False,
     older_than: Annotated[
         str | None,

@@ -10,7 +10,6 @@ from typer.core import TyperCommand
 from rag_evals.analysis import Comparison, paired_runs, parse_pairs
 from rag_evals.analysis import compare as compare_runs
 from rag_evals.cli.shared.gates import (
-    GATE_PANEL,
     Counts,
     GateError,
     MinScored,
@@ -19,6 +18,7 @@ from rag_evals.cli.shared.gates import (
     exit_as_decided,
     exit_when_missed,
     exit_while_pending,
+    gate_option,
     parsed_counts,
 )
 from rag_evals.cli.shared.language import graders as offered_graders
@@ -80,23 +80,21 @@ def compare(
     threshold: Threshold = 1.0,
     fail_if_worse: Annotated[
         float | None,
-        typer.Option(
+        gate_option(
             _FAIL_IF_WORSE,
             metavar="[MARGIN]",
             min=0,
             max=1,
             help="Exit with 1 when the candidate is worse by more than this, its whole interval "
             "below. Without a number: 0.",
-            rich_help_panel=GATE_PANEL,
         ),
     ] = None,
     gate: Annotated[
         float | None,
-        typer.Option(
+        gate_option(
             metavar="MARGIN",
             help="Show that the candidate loses at most this: passed, failed (1), or not decided "
             "(4) and how many rows would do.",
-            rich_help_panel=GATE_PANEL,
         ),
     ] = None,
     error: GateError = None,

@@ -158,12 +158,7 @@ def _check_dry_run(dry_run: bool, gates: Gates, outputs: Outputs, options: RunOp
 
 
 def _carry_out(
-    plan: Plan,
-    folder: Path,
-    view: View,
-    batches: AskedBatches | None,
-    *,
-    progress: bool,
+    plan: Plan, folder: Path, view: View, batches: AskedBatches | None, *, progress: bool
 ) -> tuple[Run, TooManyFailuresError | None]:
     """Grade; a run with too many failures is shown like any other before the command fails."""
     too_many: TooManyFailuresError | None = None

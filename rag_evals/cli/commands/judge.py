@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, Unpack
 
 import typer
-from pydantic_core import to_json
 from rich.table import Table
 
 from rag_evals import analysis
@@ -30,6 +29,7 @@ from rag_evals.cli.shared.options import (
     RunFolder,
     Threshold,
     flat,
+    print_result,
 )
 from rag_evals.cli.shared.runs import offer_next, opened_run
 from rag_evals.errors import ConfigurationError, DataError
@@ -80,11 +80,8 @@ def label(
     view = View(language=reader_language(language))
     page = report_html(stored, view=view, only=chosen, labelling=True)
     path = write_private(out or run / "label.html", page)
-    if json_output:
-        numbers = {"file": str(path), "rows": len(chosen)}
-        echo_json(json.dumps(numbers, ensure_ascii=False))
-    else:
-        echo(view.say("terminal.to_label", count=len(chosen), path=path))
+    told = view.say("terminal.to_label", count=len(chosen), path=path)
+    print_result({"file": str(path), "rows": len(chosen)}, told, json_output=json_output)
     following = ("judge", "agreement", run, "labels.jsonl")
     offer_next(*following, quiet=quiet, json_output=json_output, language=view.language)
 
@@ -118,10 +115,7 @@ def agreement(
         column=label_column,
         threshold=threshold,
     )
-    if json_output:
-        echo_json(to_json(measured).decode())
-    else:
-        echo(measured)
+    print_result(measured, measured, json_output=json_output)
     offer_next("judge", "correct", run, *(labels or []), quiet=quiet, json_output=json_output)
 
 
@@ -151,10 +145,7 @@ def correct(
         column=label_column,
         threshold=threshold,
     )
-    if json_output:
-        echo_json(to_json(found).decode())
-    else:
-        echo(found)
+    print_result(found, found, json_output=json_output)
 
 
 @judge.command(cls=GradingCommand)
@@ -198,10 +189,7 @@ def calibrate(
         threshold=threshold,
         **options,
     )
-    if json_output:
-        echo_json(to_json(measured.agreement).decode())
-    else:
-        echo(measured)
+    print_result(measured.agreement, measured, json_output=json_output)
 
 
 @judge.command()
@@ -245,10 +233,7 @@ def tune(
         column=label_column,
         max_error=max_error,
     )
-    if json_output:
-        echo_json(to_json(tuning).decode())
-    else:
-        echo(tuning)
+    print_result(tuning, tuning, json_output=json_output)
     if out is not None:
         tuning.write(out)
         echo(f"written: {out}", err=True)
@@ -260,8 +245,7 @@ def tune(
 def attack(
     chosen: Chosen,
     attacks: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Your own attacks. Default: ours."),
+        Path | None, typer.Option(metavar="FILE", help="Your own attacks. Default: ours.")
     ] = None,
     json_output: JsonForTable = False,
     quiet: Quiet = False,
@@ -285,10 +269,7 @@ def attack(
         raise ConfigurationError(f"grader {grader.name!r} asks no judge with a prompt of its own")
     options["progress"] = not quiet
     report = analysis.attack(
-        grader,
-        asked,
-        attacks=None if attacks is None else read_attacks(attacks),
-        **options,
+        grader, asked, attacks=None if attacks is None else read_attacks(attacks), **options
     )
     if json_output:
         echo_json(json.dumps(_numbers(report), ensure_ascii=False))

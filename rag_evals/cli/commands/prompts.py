@@ -13,7 +13,7 @@ from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders
 from rag_evals.cli.shared.language import prompts as offered_prompts
-from rag_evals.cli.shared.options import Json, Quiet
+from rag_evals.cli.shared.options import Json, Quiet, print_result
 from rag_evals.cli.shared.runs import offer_next
 from rag_evals.core import JudgeCall, Message, Sample
 from rag_evals.dataset import ColumnMap, read_rows
@@ -36,11 +36,6 @@ prompts = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
-
-SearchWords = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="WORD", help="Only those in which every word occurs."),
-]
 
 Entry = Mapping[str, str | bool | Sequence[str]]
 """What is listed: its cells, by the title of their column; the name comes first."""
@@ -84,7 +79,7 @@ def show(
       rag-evals prompts show quotes
       rag-evals prompts show score_faithfulness
     """
-    if words and len(words) == 1 and _names_prompt(words[0]):
+    if words and len(words) == 1 and ("/" in words[0] or words[0] in shipped_names()):
         source = shipped_source(words[0])
         if json_output:
             echo_json(json.dumps({"prompt": words[0], "text": source}, ensure_ascii=False))
@@ -103,10 +98,6 @@ def show(
     usual = Faithfulness.prompt_name
     name = usual if usual in shown else shown[0]
     offer_next("prompts", "copy", name, "my_prompts", quiet=quiet, json_output=json_output)
-
-
-def _names_prompt(word: str) -> bool:
-    return "/" in word or word in shipped_names()
 
 
 @prompts.command()
@@ -131,10 +122,7 @@ def copy(
         target.write_text(source, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{str(target)!r} cannot be written: {error.strerror}") from error
-    if json_output:
-        echo_json(json.dumps({"file": str(target)}, ensure_ascii=False))
-    else:
-        echo(target)
+    print_result({"file": str(target)}, target, json_output=json_output)
     offer_next("prompts", "check", target, quiet=quiet, json_output=json_output)
 
 
@@ -148,8 +136,7 @@ def check(
         ),
     ],
     grader: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Response model of a file that names none."),
+        str | None, typer.Option(metavar="NAME", help="Response model of a file that names none.")
     ] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Preview its first row. Default: our own.")
@@ -198,11 +185,8 @@ def _show_difference(
     before: list[str], after: list[str], names: tuple[str, str], *, json_output: bool
 ) -> None:
     lines = list(difflib.unified_diff(before, after, *names, lineterm=""))
-    if json_output:
-        echo_json(json.dumps({"changed": bool(lines), "diff": lines}, ensure_ascii=False))
-        return
-    for line in lines or ["nothing changes for the judge"]:
-        echo(line)
+    text = "\n".join(lines or ["nothing changes for the judge"])
+    print_result({"changed": bool(lines), "diff": lines}, text, json_output=json_output)
 
 
 def _show_facts(
@@ -308,7 +292,10 @@ def _described(grader: JudgedGrader[Any, Any], sample: Sample) -> list[str]:
 
 
 def graders(
-    words: SearchWords = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="WORD", help="Only those in which every word occurs."),
+    ] = None,
     json_output: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -1,6 +1,5 @@
 """`rag-evals report`, `export` and `merge`: a run as a page, as a table, and of its parts."""
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +14,7 @@ from rag_evals.cli.shared.options import (
     Quiet,
     ReaderLanguage,
     RunFolder,
+    print_result,
 )
 from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
 from rag_evals.core import phrases
@@ -92,12 +92,8 @@ def report(
         echo(view.say("terminal.report", path=path))
         offer_next("judge", "label", run, quiet=quiet, language=view.language)
         return
-    make = {
-        Format.MD: report_markdown,
-        Format.JSON: report_json,
-        Format.CSV: report_csv,
-    }[output_format]
-    text = make(stored, view=view)
+    makers = {Format.MD: report_markdown, Format.JSON: report_json, Format.CSV: report_csv}
+    text = makers[output_format](stored, view=view)
     if out is not None:
         echo(view.say("terminal.report", path=write_private(out, text)))
     elif output_format is Format.JSON:
@@ -138,8 +134,7 @@ class TableShape(StrEnum):
 def export(
     run: RunFolder,
     to: Annotated[
-        Path,
-        typer.Option("--to", metavar="FILE", help="A .xlsx, .csv, .parquet or .jsonl file."),
+        Path, typer.Option("--to", metavar="FILE", help="A .xlsx, .csv, .parquet or .jsonl file.")
     ],
     shape: Annotated[
         TableShape, typer.Option(help="One row a sample (wide) or a finding (long).")
@@ -168,10 +163,8 @@ def export(
     written = opened_run(run).write(
         to, shape.value, language=read_in, decimal=decimal, delimiter=delimiter
     )
-    if json_output:
-        echo_json(json.dumps({"file": str(written)}, ensure_ascii=False))
-    else:
-        echo(phrases(read_in)("terminal.table", path=written))
+    told = phrases(read_in)("terminal.table", path=written)
+    print_result({"file": str(written)}, told, json_output=json_output)
 
 
 def merge(

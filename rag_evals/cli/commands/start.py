@@ -1,6 +1,5 @@
 """`rag-evals demo` and `init`: grade the shipped rows, or set up a folder for rows of your own."""
 
-import json
 from collections.abc import Mapping
 from importlib import resources
 from importlib.metadata import version
@@ -12,11 +11,10 @@ import typer
 
 from rag_evals.cli.shared.config import CONFIG_FILE
 from rag_evals.cli.shared.language import reader_language
-from rag_evals.cli.shared.options import Json, Quiet, ReaderLanguage
+from rag_evals.cli.shared.options import Json, Quiet, ReaderLanguage, print_result
 from rag_evals.cli.shared.runs import offer_next
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt import shipped_source
-from rag_evals.report.screen import echo, echo_json
 from rag_evals.report.terminal import show_json, show_run
 from rag_evals.run import execute, make_plan
 
@@ -114,10 +112,8 @@ def init(
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    if json_output:
-        echo_json(json.dumps({"files": list(map(str, files))}, ensure_ascii=False))
-    else:
-        echo("\n".join(map(str, files)))
+    names = list(map(str, files))
+    print_result({"files": names}, "\n".join(names), json_output=json_output)
     offer_next("grade", quiet=quiet, json_output=json_output)
 
 

@@ -29,10 +29,7 @@ CONFIG_FILE = "rag-evals.toml"
 _PROJECT_FILE = "pyproject.toml"
 _TABLE = "[tool.rag-evals]"
 
-_IN_PYTHON: Mapping[str, str] = {
-    "graders": "grader",
-    "columns": "column",
-}
+_IN_PYTHON: Mapping[str, str] = {"graders": "grader", "columns": "column"}
 """What Python calls an option, and what the command line does, which repeats the option."""
 
 _TYPES: Mapping[Any, tuple[Any, str]] = {

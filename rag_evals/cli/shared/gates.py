@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,36 +39,30 @@ from rag_evals.run import (
     require_gate,
 )
 
-GATE_PANEL = "Gate: exit with 1 when it is missed"
-_DRAW_PANEL = "Not every row: grade fewer of them"
+gate_option = partial(typer.Option, rich_help_panel="Gate: exit with 1 when it is missed")
+_draw_option = partial(typer.Option, rich_help_panel="Not every row: grade fewer of them")
 
 GateError = Annotated[
     float | None,
-    typer.Option(
-        "--error",
-        help="Chance that --gate says passed or failed wrongly. Default: 0.05.",
-        rich_help_panel=GATE_PANEL,
-    ),
+    gate_option("--error", help="Chance that --gate says passed or failed wrongly. Default: 0.05."),
 ]
 
 MinScored = Annotated[
     str | None,
-    typer.Option(
+    gate_option(
         metavar="SHARE",
         help="Least share of rows with a score, as in 0.9 or 90%; failed rows have none. "
         "Default with any gate: 0.9.",
-        rich_help_panel=GATE_PANEL,
     ),
 ]
 
 Counts = Annotated[
     list[str] | None,
-    typer.Option(
+    gate_option(
         "--count",
         metavar="REASON=VALUE",
         help="Count rows that are not scorable for this reason as a number, as in "
         "empty_context=0; may be repeated.",
-        rich_help_panel=GATE_PANEL,
     ),
 ]
 
@@ -79,25 +73,20 @@ class Gates:
 
     gate: Annotated[
         float | None,
-        typer.Option(
+        gate_option(
             metavar="MEAN",
             help="Show that the mean of each grader is above this: passed, failed (1), or not "
             "decided (4) and how many rows would do.",
-            rich_help_panel=GATE_PANEL,
         ),
     ] = None
     error: GateError = None
     fail_under: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, help="Least mean score of each grader.", rich_help_panel=GATE_PANEL
-        ),
+        float | None, gate_option(min=0, max=1, help="Least mean score of each grader.")
     ] = None
     at: Annotated[
         GateAt | None,
-        typer.Option(
-            help="What --fail-under looks at: the mean (default) or the lower end of its interval.",
-            rich_help_panel=GATE_PANEL,
+        gate_option(
+            help="What --fail-under looks at: the mean (default) or the lower end of its interval."
         ),
     ] = None
     min_scored: MinScored = None
@@ -148,28 +137,25 @@ class Draws:
 
     stop_early: Annotated[
         bool,
-        typer.Option(
+        _draw_option(
             "--stop-early",
             help="Grade rows in random order, and stop when --gate is decided for all rows.",
-            rich_help_panel=_DRAW_PANEL,
         ),
     ] = False
     sample: Annotated[
         int | None,
-        typer.Option(
+        _draw_option(
             metavar="ROWS",
             help="Let the judge grade a random sample, and the embedded one every row; the mean "
             "is that of all rows.",
-            rich_help_panel=_DRAW_PANEL,
         ),
     ] = None
     budget: Annotated[
         str | None,
-        typer.Option(
+        _draw_option(
             metavar="MONEY",
             help="The same, with as many rows as this pays for by list price, as in 5usd; when it "
             "is spent, nothing more is asked.",
-            rich_help_panel=_DRAW_PANEL,
         ),
     ] = None
 

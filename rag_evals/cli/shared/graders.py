@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -21,13 +22,9 @@ from rag_evals.prompt import search_folders
 from rag_evals.run import Plan
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.text import one_line
-from rag_evals.verify import (
-    Tuning,
-    read_tunings,
-    verifier_from_string,
-)
+from rag_evals.verify import Tuning, read_tunings, verifier_from_string
 
-_TUNED = "Tuned by labels"
+_tuned_option = partial(typer.Option, rich_help_panel="Tuned by labels")
 
 PromptFolders = Annotated[
     list[Path] | None,
@@ -38,9 +35,7 @@ PromptFolders = Annotated[
 LanguageCode = Annotated[
     str | None,
     typer.Option(
-        metavar="CODE",
-        help="Language of rows without one, such as ru.",
-        autocompletion=languages,
+        metavar="CODE", help="Language of rows without one, such as ru.", autocompletion=languages
     ),
 ]
 
@@ -132,12 +127,13 @@ def _chosen_graders(
         ConfigurationError: A grader, a file or a folder that cannot be used.
     """
     places = search_folders(folders)
+    # No shipped grader has a colon in its name.
     if prompt is None:
         graders = [
-            _own_grader(name) if _is_own(name) else grader_named(name, places)
+            _own_grader(name) if ":" in name else grader_named(name, places)
             for name in names or ["faithfulness"]
         ]
-    elif any(map(_is_own, names)):
+    elif any(":" in name for name in names):
         raise typer.BadParameter(
             f"--prompt makes a grader of a file, and {names[0]!r} is one already; leave one out"
         )
@@ -154,11 +150,6 @@ def _chosen_graders(
     if language is None:
         return graders
     return [grader.with_language(language) for grader in graders]
-
-
-def _is_own(name: str) -> bool:
-    """Say whether `--grader` names a Python object; no shipped grader has a colon in its name."""
-    return ":" in name
 
 
 def _own_grader(spec: str) -> Grader[Any]:
@@ -237,14 +228,11 @@ def _source_hash(module: ModuleType, grader: Grader[Any]) -> str | None:
     files = [
         Path(file)
         for name in sorted(names)
-        if not name.startswith("rag_evals.") and (file := getattr(_loaded(name), "__file__", None))
+        if not name.startswith("rag_evals.")
+        and (file := getattr(sys.modules.get(name), "__file__", None))
     ]
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()]
     return fingerprint(*texts) if texts else None
-
-
-def _loaded(name: str) -> ModuleType | None:
-    return sys.modules.get(name)
 
 
 @dataclass(frozen=True)
@@ -253,36 +241,31 @@ class TunedBy:
 
     tuned: Annotated[
         list[Path] | None,
-        typer.Option(
+        _tuned_option(
             metavar="FILE",
             help="What rag-evals judge tune wrote for a judge or a stage of a cascade; may be "
             "repeated.",
-            rich_help_panel=_TUNED,
         ),
     ] = None
     max_error: Annotated[
         float | None,
-        typer.Option(
+        _tuned_option(
             metavar="SHARE",
             help="Most wrong verdicts where a stage of a cascade decides alone, as in 0.05.",
-            rich_help_panel=_TUNED,
         ),
     ] = None
     labels: Annotated[
         list[Path] | None,
-        typer.Option(
+        _tuned_option(
             metavar="FILE",
             help="Labels that --max-error is kept by: labelled rows, or labels of rows of the "
             "data; may be repeated.",
-            rich_help_panel=_TUNED,
         ),
     ] = None
     require_tuned: Annotated[
         bool,
-        typer.Option(
-            "--require-tuned",
-            help="Refuse to grade with a verifier that no labels tuned.",
-            rich_help_panel=_TUNED,
+        _tuned_option(
+            "--require-tuned", help="Refuse to grade with a verifier that no labels tuned."
         ),
     ] = False
 

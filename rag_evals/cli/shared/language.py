@@ -9,7 +9,7 @@ with it.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from rag_evals.catalog import GRADERS
 from rag_evals.core import LANGUAGE_VARIABLE, LANGUAGES
@@ -44,7 +44,9 @@ def graders(typed: str) -> Offered:
 
 def prompts(typed: str) -> Offered:
     """Offer the shipped prompts, those in other languages as CODE/NAME."""
-    return _beginning(typed, _prompts())
+    names = [f"{code}/{name}" for code in shipped_languages() for name in shipped_names(code)]
+    names = [*shipped_names(), *names]
+    return _beginning(typed, ((n, Prompt.shipped(n).header.description or "") for n in names))
 
 
 def presets(typed: str) -> Offered:
@@ -54,25 +56,13 @@ def presets(typed: str) -> Offered:
 
 def languages(typed: str) -> Offered:
     """Offer the languages that there are prompts in."""
-    return _beginning(typed, ((code, "prompts in it are shipped") for code in _languages()))
+    return _beginning(
+        typed, ((code, "prompts in it are shipped") for code in ("en", *shipped_languages()))
+    )
 
 
 def _beginning(typed: str, offered: Iterable[tuple[str, str]]) -> Offered:
     return [(value, text) for value, text in offered if value.startswith(typed)]
-
-
-def _languages() -> list[str]:
-    return ["en", *shipped_languages()]
-
-
-def _prompts() -> Iterator[tuple[str, str]]:
-    for name in (*shipped_names(), *_in_other_languages()):
-        yield name, Prompt.shipped(name).header.description or ""
-
-
-def _in_other_languages() -> Iterator[str]:
-    for code in shipped_languages():
-        yield from (f"{code}/{name}" for name in shipped_names(code))
 
 
 def reader_language(asked: str | None = None) -> str:

@@ -4,26 +4,26 @@ A command takes a group of options as one object: `@flat` replaces a parameter w
 dataclass by the fields of that class, and `**options: Unpack[RunOptions]` by options of the table.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
+from pydantic_core import to_json
 
 from rag_evals.cli.shared.language import graders, presets
 from rag_evals.core import parse_settings
 from rag_evals.dataset import ColumnMap, DataFile
-from rag_evals.report.screen import echo
+from rag_evals.report.screen import echo, echo_json
 from rag_evals.run import OPTIONS, RunOptions
 
-LIMITS = "Limits"
-"""The panel of the options that bound a run."""
-
-_FILE = "Reading the data"
+_limit_option = partial(typer.Option, rich_help_panel="Limits")
+_file_option = partial(typer.Option, rich_help_panel="Reading the data")
 
 
 class Language(StrEnum):
@@ -101,23 +101,18 @@ class RowFile:
     ] = None
     preset: Annotated[
         str | None,
-        typer.Option(
+        _file_option(
             metavar="NAME",
             help="Tool whose column names count, such as deepeval. Default: recognised.",
             autocompletion=presets,
-            rich_help_panel=_FILE,
         ),
     ] = None
-    sheet: Annotated[
-        str | None, typer.Option(help="Sheet of an Excel file.", rich_help_panel=_FILE)
-    ] = None
+    sheet: Annotated[str | None, _file_option(help="Sheet of an Excel file.")] = None
     encoding: Annotated[
-        str | None,
-        typer.Option(help="Of a CSV file, such as cp1251. Default: found.", rich_help_panel=_FILE),
+        str | None, _file_option(help="Of a CSV file, such as cp1251. Default: found.")
     ] = None
     delimiter: Annotated[
-        str | None,
-        typer.Option(help="Between the cells of CSV. Default: found.", rich_help_panel=_FILE),
+        str | None, _file_option(help="Between the cells of CSV. Default: found.")
     ] = None
 
     def file(self, data: str) -> DataFile:
@@ -143,15 +138,9 @@ _SPELLED: Mapping[str, tuple[Any, Any]] = {
             "reasoning_effort; may be repeated.",
         ),
     ),
-    "cache": (
-        bool,
-        typer.Option("--cache/--no-cache", help="Use stored replies.", rich_help_panel=LIMITS),
-    ),
+    "cache": (bool, _limit_option("--cache/--no-cache", help="Use stored replies.")),
     "restart": (bool, typer.Option("--restart", help=OPTIONS["restart"].help)),
-    "max_failures": (
-        str,
-        typer.Option(metavar="N|N%", help=OPTIONS["max_failures"].help, rich_help_panel=LIMITS),
-    ),
+    "max_failures": (str, _limit_option(metavar="N|N%", help=OPTIONS["max_failures"].help)),
 }
 """Options of the table that the command line spells in its own way."""
 
@@ -224,7 +213,7 @@ def _from_table(name: str) -> Parameter:
     option = OPTIONS[name]
     kind, form = _SPELLED.get(name) or (
         get_args(RunOptions.__annotations__[name])[0],
-        typer.Option(help=option.help, rich_help_panel=LIMITS),
+        _limit_option(help=option.help),
     )
     return _keyword(name, Annotated[kind, form], _DEFAULTS.get(name, option.default))
 
@@ -243,3 +232,13 @@ _HELP_ALL = _keyword(
     ],
     False,
 )
+
+
+def print_result(numbers: object, text: object, *, json_output: bool) -> None:
+    """Print a result: its numbers as JSON, or its text."""
+    if not json_output:
+        echo(text)
+    elif isinstance(numbers, Mapping):
+        echo_json(json.dumps(numbers, ensure_ascii=False))
+    else:
+        echo_json(to_json(numbers).decode())

@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ from rag_evals.report import (
 from rag_evals.report.screen import cell, echo, show_table
 from rag_evals.run import Plan, Run, load_run, parse_share, run_until_signal
 
-_PANEL = "For a build"
+_build_option = partial(typer.Option, rich_help_panel="For a build")
 _ANYTHING_WRONG = 1.0
 _ON_GITHUB = "GITHUB_ACTIONS"
 _SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -89,19 +90,14 @@ class Outputs:
     ] = False
     junit: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a JUnit file, with a test case for each row.",
-            rich_help_panel=_PANEL,
-        ),
+        _build_option(metavar="FILE", help="Write a JUnit file, with a test case for each row."),
     ] = None
     row_under: Annotated[
         str | None,
-        typer.Option(
+        _build_option(
             metavar="SCORE",
             help="Rows that score less are failures in the JUnit file, and warnings on GitHub. "
             "Default: 1, whatever has anything against it.",
-            rich_help_panel=_PANEL,
         ),
     ] = None
     json_output: JsonForTable = False
