@@ -176,7 +176,7 @@ def test_a_bar_divides_answer_and_context() -> None:
     assert row.values == {"answer": "It is.", "context": ["It is."]}
 '''
 
-_PROVIDER = """    "dummy": OpenAIHost("DUMMY_BASE_URL", "DUMMY_API_KEY", None, NO_KEY),
+_PROVIDER = """    "dummy": Host("DUMMY_BASE_URL", "DUMMY_API_KEY", None, NO_KEY),
 """
 
 _PROVIDER_TEST = '''
@@ -255,7 +255,7 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
         "tests/cli/test_report.py": at_the_end(_OPTION_TEST),
     },
     "support another way to build a client": {
-        "judge/clients/strings.py": after("OPENAI_HOSTS: dict[str, OpenAIHost] = {\n", _PROVIDER),
+        "judge/clients/strings.py": after("OPENAI_HOSTS: dict[str, Host] = {\n", _PROVIDER),
         "docs/providers/index.md": at_the_end(
             "\n`dummy/MODEL` asks the address in `DUMMY_BASE_URL`.\n"
         ),

@@ -6,18 +6,18 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "batches.api": (
+    "batches": (
         "ENDED",
+        "Attempt",
         "BatchApi",
         "BatchHost",
         "BatchResult",
         "BatchState",
         "batch_host",
         "batch_price_share",
+        "open_batch_api",
         "read_result",
     ),
-    "batches.replay": ("Attempt",),
-    "batches.wires": ("open_batch_api",),
     "clients.build": (
         "address_of",
         "async_judge_for",

@@ -4,7 +4,7 @@ Every call passes the same stages; those that a run does not have are None.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from rag_evals.core import JudgeCall, JudgeReply, Meter
 from rag_evals.errors import JudgeUnavailableError, PendingError
-from rag_evals.judge.batches.replay import ArrivedReplies, batch_replay
+from rag_evals.judge.batches import ArrivedReplies, BatchReplay
 from rag_evals.judge.clients.build import client_judge, own_async_judge
 from rag_evals.judge.clients.user_clients import Client
 from rag_evals.judge.pace.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
@@ -71,8 +71,8 @@ class JudgePipeline:
         row_seconds: For all calls of one row together; read where there is a limiter.
         own_client: A client of the user's: calls are made again where it repeats nothing, and its
             errors teach the limiter. None where the transport does both.
-        note_pending: Takes note of requests without a reply yet, of a run by batches. There the
-            host comes before the store: what a row has paid for is no reply of the store.
+        replay: Of a run by batches, asks the host. It comes before the store: what a row has paid
+            for is no reply of the store.
     """
 
     host: JudgeHost | InstructorJudge
@@ -80,7 +80,7 @@ class JudgePipeline:
     limiter: RequestLimiter | None = None
     row_seconds: float = DEFAULT_TIMEOUT_SECONDS
     own_client: object | None = None
-    note_pending: Callable[[PendingError], None] | None = None
+    replay: BatchReplay | None = None
 
     @property
     def identity(self) -> str | None:
@@ -99,15 +99,15 @@ class JudgePipeline:
             GradingError: No valid reply; the subclass says why.
             PendingError: A batch has not brought it yet; the request is noted.
         """
-        if self.note_pending is None and (found := self._stored(call, meter)) is not None:
+        if self.replay is None and (found := self._stored(call, meter)) is not None:
             return found
         try:
             reply = await self._asked(call, meter)
         except PendingError as missing:
             if (found := self._stored(call, meter)) is not None:
                 return found
-            if self.note_pending is not None:
-                self.note_pending(missing)
+            if self.replay is not None:
+                self.replay.answers.note(missing)
             raise
         if self.store is not None:
             self.store.keep(call, reply)
@@ -152,6 +152,8 @@ class JudgePipeline:
         if isinstance(self.host, InstructorJudge):
             # One that is past its row's time holds neither the run nor its end.
             return asyncio.wrap_future(call_in_thread(partial(self.host.ask, call, meter)))
+        if self.replay is not None:
+            return self.replay.ask(self.host, call, meter)
         return self.host.ask(call, meter)
 
 
@@ -206,8 +208,9 @@ async def batch_session(
     Raises:
         ConfigurationError: The judge takes no batches.
     """
-    async with batch_replay(spec, model, options, answers) as host:
-        yield JudgePipeline(host, store, note_pending=answers.note)
+    replay = BatchReplay(spec, answers)
+    async with replay.own_judge(model, options) as host:
+        yield JudgePipeline(host, store, replay=replay)
 
 
 def estimated_tokens(call: JudgeCall[Any]) -> int:

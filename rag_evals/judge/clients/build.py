@@ -13,12 +13,7 @@ from weakref import WeakKeyDictionary
 
 from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.decisions import AsyncDecisionJudge, DecisionJudge
-from rag_evals.judge.clients.sdks import (
-    build_openai,
-    build_own_sdk,
-    no_key,
-    own_sdk,
-)
+from rag_evals.judge.clients.sdks import build_openai, build_own_sdk, no_key
 from rag_evals.judge.clients.strings import CHAT, OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.clients.user_clients import (
     Client,
@@ -195,8 +190,7 @@ def address_of(client: Client) -> str:
     """
     # Without a client of a string's own: it takes seconds to load, and a key.
     if isinstance(client, str):
-        endpoint = read_endpoint(client)
-        address = endpoint.address or own_sdk(endpoint).address
+        address = read_endpoint(client).address or ""
     else:
         address = str(getattr(getattr(client, "client", None), "base_url", None) or "")
     parts = urlsplit(address)
@@ -252,14 +246,12 @@ def _async_judge(
 def _settings_at(
     endpoint: Endpoint, built: BuiltClient, model: str | None, options: AskOptions
 ) -> AskSettings:
-    is_openai = endpoint.provider in OPENAI_HOSTS
-    named = endpoint if is_openai else own_sdk(endpoint)
     check_taken(built.client, options.settings, model or endpoint.model)
     return replace(
         _settings(built.client, model, options),
         default_model=endpoint.model,
         strict=built.strict,
-        address_name=named.address_name,
+        address_name=endpoint.address_name,
     )
 
 
@@ -285,20 +277,16 @@ def _needs_schema_only(client: Any) -> bool:
 
 def _cache_key(endpoint: Endpoint) -> tuple[str, ...]:
     """Name a client by all that shapes it."""
-    if endpoint.provider in OPENAI_HOSTS:
-        return (endpoint.provider, endpoint.model, endpoint.address or "", endpoint.key or "")
-    own = own_sdk(endpoint)
-    return (endpoint.provider, endpoint.model, own.address, own.key or "")
+    return (endpoint.provider, endpoint.model, endpoint.address or "", endpoint.key or "")
 
 
 def _build(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
-    check_address(endpoint)
-    host = OPENAI_HOSTS.get(endpoint.provider)
-    if host is None:
+    _check_endpoint(endpoint)
+    if endpoint.provider not in OPENAI_HOSTS:
         return BuiltClient(build_own_sdk(endpoint, use), strict=False)
     if endpoint.key is None:
         local = " (any text for a local server that checks none)"
-        raise no_key(host.key_variable + local * (endpoint.provider == "openai"))
+        raise no_key(endpoint.key_name + local * (endpoint.provider == "openai"))
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
     try:
@@ -336,10 +324,11 @@ def check_endpoint(client: object) -> None:
             environment.
 
     Raises:
-        ConfigurationError: It says which of the two is wrong, and never shows a key.
+        ConfigurationError: It says which of the two is wrong, and never shows a key; also where
+            the address is missing.
     """
     if isinstance(client, str):
-        check_address(read_endpoint(client))
+        _check_endpoint(read_endpoint(client))
         return
     sdk: Any = getattr(client, "client", None)
     url, key = getattr(sdk, "base_url", None), getattr(sdk, "api_key", None)
@@ -351,24 +340,15 @@ def check_endpoint(client: object) -> None:
     )
 
 
-def check_address(endpoint: Endpoint) -> None:
-    """Check the address and the key of an endpoint.
-
-    Raises:
-        ConfigurationError: As for `check_endpoint`; also where the address is missing.
-    """
-    host = OPENAI_HOSTS.get(endpoint.provider)
-    if host is None:
-        own = own_sdk(endpoint)
-        _check(own.address or None, own.address_name, own.key, own.key_name)
-        return
-    if endpoint.address is None:
+def _check_endpoint(endpoint: Endpoint) -> None:
+    is_openai = endpoint.provider in OPENAI_HOSTS
+    if is_openai and endpoint.address is None:
         raise ConfigurationError(
-            f"no address for {endpoint.provider!r}: set {host.address_variable}, or name it in the "
+            f"no address for {endpoint.provider!r}: set {endpoint.address_name}, or name it in the "
             f"judge, as in '{endpoint.provider}/{endpoint.model}@https://HOST'"
         )
-    _check(endpoint.address, endpoint.address_name, endpoint.key, host.key_variable)
-    for name in _SENT_BY_THE_LIBRARY:
+    _check(endpoint.address, endpoint.address_name, endpoint.key, endpoint.key_name)
+    for name in _SENT_BY_THE_LIBRARY if is_openai else ():
         _check(None, "", os.environ.get(name), name)
 
 

@@ -10,12 +10,11 @@ SDKs'; retries are ours, because only we know the whole run.
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -37,8 +36,7 @@ from rag_evals.judge.wire.sending import Answering, ClientUse, async_http_client
 _FILE_SECONDS = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """A client of an SDK, and how it is used.
 
     Attributes:
@@ -46,56 +44,17 @@ class Made:
         send: Sends one request; awaited for an async client.
         provider: Whose wire it is; a name of instructor's.
         mode: How a reply is asked for; a name of instructor's.
+        asks: Where the client asks a model; only of one that takes another transport.
     """
 
     sdk: Any
     send: Callable[[dict[str, Any]], Any]
     provider: str
     mode: str = "TOOLS"
-
-
-Make = Callable[[str, ClientUse], Made]
-
-
-@dataclass(frozen=True, slots=True)
-class OwnSdk:
-    """What a provider with an SDK of its own needs.
-
-    Attributes:
-        module: What is imported.
-        package: What `pip install` takes.
-        make: Makes the client, given the model and how it is used.
-        keys: Environment variables that may hold the key; empty where the SDK looks for it.
-        addresses: Environment variables that may name another address.
-        asks: Where its client asks a model; only for those whose client takes another transport.
-    """
-
-    module: str
-    package: str
-    make: Make
-    keys: tuple[str, ...] = ()
-    addresses: tuple[str, ...] = ()
     asks: str = ""
 
-    @property
-    def key(self) -> str | None:
-        """The key that the environment holds."""
-        return os.environ.get(self.key_name) or None
 
-    @property
-    def key_name(self) -> str:
-        """Which variable holds the key: the first that is set."""
-        return _first_set(self.keys)
-
-    @property
-    def address(self) -> str:
-        """The address that the environment names; empty where it is the SDK's own."""
-        return os.environ.get(self.address_name, "")
-
-    @property
-    def address_name(self) -> str:
-        """What a user changes to have another address."""
-        return _first_set(self.addresses) or "the one that its library has"
+Make = Callable[[Endpoint, ClientUse], Made]
 
 
 def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
@@ -111,8 +70,8 @@ def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
 
     if use.answer is not None:
         sdk = made.sdk.with_options(http_client=_answering_http(made.sdk, use.answer))
-        made = replace(made, sdk=sdk)
-        create: Any = attrgetter(OWN_SDKS[endpoint.provider].asks)(sdk)
+        made = made._replace(sdk=sdk)
+        create: Any = attrgetter(made.asks)(sdk)
     else:
         create = use.repeating(made.send)
     provider, mode = Provider(made.provider), instructor.Mode[made.mode]
@@ -121,55 +80,22 @@ def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
     return kind(client=made.sdk, create=patched, mode=mode, provider=provider)
 
 
-def sdk_for_files(endpoint: Endpoint) -> Any:
-    """Make a provider's own client for what is no chat: files and batches."""
-    return _made(endpoint, ClientUse(asynchronous=False, seconds=_FILE_SECONDS)).sdk
-
-
 def _made(endpoint: Endpoint, use: ClientUse) -> Made:
-    own = OWN_SDKS[endpoint.provider]
-    check_own_sdk(endpoint.provider)
+    module, package, make = OWN_SDKS[endpoint.provider]
+    # Looked for, not loaded: that takes seconds.
+    if not _is_installed(module):
+        raise MissingExtraError(
+            f"provider {endpoint.provider!r} needs its own library; run: pip install {package}"
+        )
+    if endpoint.key_name and endpoint.key is None:
+        raise no_key(" or ".join(endpoint.host.key_variables.split()))
     try:
-        return own.make(endpoint.model, use)
+        return make(endpoint, use)
     except RagEvalsError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever an SDK raises, it makes no client
-        said = " ".join(redact(str(error), own.key).split())
+        said = " ".join(redact(str(error), endpoint.key).split())
         raise ConfigurationError(f"provider {endpoint.provider!r}: {said[:300]}") from None
-
-
-def _first_set(names: tuple[str, ...]) -> str:
-    """Return the first variable that is set, else the first; empty where there is none."""
-    return next((name for name in names if os.environ.get(name)), next(iter(names), ""))
-
-
-def own_sdk(endpoint: Endpoint) -> OwnSdk:
-    """Return what a provider with an SDK of its own needs."""
-    own = OWN_SDKS[endpoint.provider]
-    if endpoint.provider != "litellm":
-        return own
-    first, slash, _ = endpoint.model.partition("/")
-    behind = (first if slash else "openai").upper().replace("-", "_")
-    names = (f"{behind}_API_BASE", f"{behind}_BASE_URL")
-    # The order in which it reads them: for OpenAI another one than for all others.
-    return replace(own, addresses=names[::-1] if behind == "OPENAI" else names)
-
-
-def check_own_sdk(provider: str) -> None:
-    """Check that a provider's SDK is installed, and that there is a key.
-
-    Raises:
-        MissingExtraError: The SDK is not installed.
-        ConfigurationError: There is no key.
-    """
-    own = OWN_SDKS[provider]
-    # Looked for, not loaded: that takes seconds.
-    if not _is_installed(own.module):
-        raise MissingExtraError(
-            f"provider {provider!r} needs its own library; run: pip install {own.package}"
-        )
-    if own.keys and own.key is None:
-        raise no_key(" or ".join(own.keys))
 
 
 def no_key(where: str) -> ConfigurationError:
@@ -189,34 +115,32 @@ def _is_installed(module: str) -> bool:
 def _generated(library: str, name: str, path: str, provider: str) -> Make:
     """Return what makes a client of a library that Stainless generated: all are made alike."""
 
-    def make(_: str, use: ClientUse) -> Made:
+    def make(_: Endpoint, use: ClientUse) -> Made:
         kind = getattr(import_module(library), f"Async{name}" if use.asynchronous else name)
         sdk = kind(max_retries=0, timeout=use.seconds)
-        return Made(sdk, _timed(attrgetter(path)(sdk), "timeout", use), provider)
+        return Made(sdk, _timed(attrgetter(path)(sdk), "timeout", use), provider, asks=path)
 
     return make
 
 
-def _mistral(_: str, use: ClientUse) -> Made:
+def _mistral(endpoint: Endpoint, use: ClientUse) -> Made:
     try:
         from mistralai.client import Mistral  # noqa: PLC0415 - only where it is asked
     except ImportError:
         from mistralai import Mistral  # noqa: PLC0415 - the first version has it here
 
-    own = OWN_SDKS["mistral"]
-    sdk = Mistral(api_key=own.key, server_url=own.address or None)
+    sdk = Mistral(api_key=endpoint.key, server_url=endpoint.address)
     chat = sdk.chat.complete_async if use.asynchronous else sdk.chat.complete
     return Made(sdk, _timed(chat, "timeout_ms", use, unit=1000), "mistral")
 
 
-def _cohere(_: str, use: ClientUse) -> Made:
+def _cohere(endpoint: Endpoint, use: ClientUse) -> Made:
     import cohere  # noqa: PLC0415 - only where it is asked
 
-    own = OWN_SDKS["cohere"]
     kind = cohere.AsyncClientV2 if use.asynchronous else cohere.ClientV2
     sdk = kind(
-        api_key=own.key,
-        base_url=own.address or None,
+        api_key=endpoint.key,
+        base_url=endpoint.address,
         timeout=use.seconds,
         # Else it tells every user that asking for JSON by schema is an experiment.
         log_warning_experimental_features=False,
@@ -233,30 +157,20 @@ def _cohere(_: str, use: ClientUse) -> Made:
     return Made(sdk, send, "cohere", "JSON_SCHEMA")
 
 
-def _google(_: str, use: ClientUse) -> Made:
+def _genai(endpoint: Endpoint, use: ClientUse) -> Made:
     from google import genai  # noqa: PLC0415 - only where it is asked
-
-    own = OWN_SDKS["google"]
-    return _genai(genai.Client(api_key=own.key, vertexai=False), use)
-
-
-def _vertex(_: str, use: ClientUse) -> Made:
-    from google import genai  # noqa: PLC0415 - only where it is asked
+    from google.genai import types  # noqa: PLC0415 - as above
 
     key, project = os.environ.get("GOOGLE_API_KEY"), os.environ.get("GOOGLE_CLOUD_PROJECT")
-    if project:
+    if endpoint.provider != "vertexai":
+        sdk = genai.Client(api_key=endpoint.key, vertexai=False)
+    elif project:
         location = os.environ.get("GOOGLE_CLOUD_LOCATION") or "us-central1"
         sdk = genai.Client(vertexai=True, project=project, location=location)
     elif key:
         sdk = genai.Client(vertexai=True, api_key=key)
     else:
         raise no_key("GOOGLE_CLOUD_PROJECT and log in with gcloud, or set GOOGLE_API_KEY")
-    return _genai(sdk, use)
-
-
-def _genai(sdk: Any, use: ClientUse) -> Made:
-    from google.genai import types  # noqa: PLC0415 - loaded by now
-
     models = sdk.aio.models if use.asynchronous else sdk.models
 
     def send(body: dict[str, Any]) -> Any:
@@ -270,7 +184,7 @@ def _genai(sdk: Any, use: ClientUse) -> Made:
     return Made(sdk, send, "genai")
 
 
-def _bedrock(model: str, use: ClientUse) -> Made:
+def _bedrock(endpoint: Endpoint, use: ClientUse) -> Made:
     import boto3  # noqa: PLC0415 - only where it is asked
     from botocore.config import Config  # noqa: PLC0415 - as above
 
@@ -300,16 +214,17 @@ def _bedrock(model: str, use: ClientUse) -> Made:
         return await asyncio.wrap_future(call_in_thread(lambda: sdk.converse(**body)))
 
     # As instructor has it: what other models do with tools is unknown.
-    mode = "TOOLS" if "anthropic" in model or "claude" in model else "MD_JSON"
+    takes_tools = "anthropic" in endpoint.model or "claude" in endpoint.model
+    mode = "TOOLS" if takes_tools else "MD_JSON"
     return Made(sdk, send_async if use.asynchronous else send, "bedrock", mode)
 
 
-def _litellm(model: str, use: ClientUse) -> Made:
+def _litellm(endpoint: Endpoint, use: ClientUse) -> Made:
     # Else the import itself asks the network for a list of prices.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm  # noqa: PLC0415 - only where it is asked
 
-    missing = litellm.validate_environment(model)
+    missing = litellm.validate_environment(endpoint.model)
     if not missing["keys_in_environment"] and missing["missing_keys"]:
         raise no_key(" and ".join(missing["missing_keys"]))
     # Else it prints advice on every error.
@@ -334,48 +249,26 @@ def _timed(
     return send
 
 
-_GENAI = ("google.genai", "google-genai jsonref")
-_GEMINI = OwnSdk(
-    *_GENAI, _google, ("GOOGLE_API_KEY", "GEMINI_API_KEY"), ("GOOGLE_GEMINI_BASE_URL",)
-)
-OWN_SDKS: dict[str, OwnSdk] = {
-    "anthropic": OwnSdk(
+_GEMINI = ("google.genai", "google-genai jsonref", _genai)
+OWN_SDKS: dict[str, tuple[str, str, Make]] = {
+    "anthropic": (
         "anthropic",
         "anthropic",
         _generated("anthropic", "Anthropic", "messages.create", "anthropic"),
-        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-        ("ANTHROPIC_BASE_URL",),
-        asks="messages.create",
     ),
-    "bedrock": OwnSdk("boto3", "boto3", _bedrock, (), ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",)),
-    "cohere": OwnSdk(
-        "cohere", "cohere", _cohere, ("CO_API_KEY", "COHERE_API_KEY"), ("CO_API_URL",)
-    ),
+    "bedrock": ("boto3", "boto3", _bedrock),
+    "cohere": ("cohere", "cohere", _cohere),
     "google": _GEMINI,
     "gemini": _GEMINI,
     "generative-ai": _GEMINI,
-    "groq": OwnSdk(
-        "groq",
-        "groq",
-        _generated("groq", "Groq", "chat.completions.create", "groq"),
-        ("GROQ_API_KEY",),
-        ("GROQ_BASE_URL",),
-        asks="chat.completions.create",
-    ),
+    "groq": ("groq", "groq", _generated("groq", "Groq", "chat.completions.create", "groq")),
     # Which key it needs depends on the model; it says so itself.
-    "litellm": OwnSdk("litellm", "litellm", _litellm),
-    "mistral": OwnSdk(
-        "mistralai", "mistralai", _mistral, ("MISTRAL_API_KEY",), ("MISTRAL_BASE_URL",)
-    ),
-    "vertexai": OwnSdk(*_GENAI, _vertex, (), ("GOOGLE_VERTEX_BASE_URL",)),
-    "writer": OwnSdk(
-        "writerai",
-        "writer-sdk",
-        _generated("writerai", "Writer", "chat.chat", "writer"),
-        ("WRITER_API_KEY",),
-    ),
+    "litellm": ("litellm", "litellm", _litellm),
+    "mistral": ("mistralai", "mistralai", _mistral),
+    "vertexai": _GEMINI,
+    "writer": ("writerai", "writer-sdk", _generated("writerai", "Writer", "chat.chat", "writer")),
 }
-"""Providers that are asked with an SDK of their own."""
+"""Providers with an SDK of their own: what is imported, what `pip install` takes, the maker."""
 
 
 # Libraries that need not be installed have no types here.
@@ -454,7 +347,15 @@ def _ask_responses(sdk: Any, model: str, use: ClientUse, body: dict[str, Any]) -
 
 
 def client_for_files(endpoint: Endpoint) -> Any:
-    """Make the SDK's client for what is no chat: files and batches; its endpoint has a key."""
+    """Make the SDK's client for what is no chat: files and batches.
+
+    Raises:
+        ConfigurationError: There is no key.
+    """
+    if endpoint.provider not in OPENAI_HOSTS:
+        return _made(endpoint, ClientUse(asynchronous=False, seconds=_FILE_SECONDS)).sdk
+    if endpoint.key is None:
+        raise no_key(endpoint.key_name)
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
     where = _where(endpoint)

@@ -8,20 +8,21 @@ from typing import NamedTuple
 from rag_evals.errors import ConfigurationError, UnknownNameError
 
 
-class OpenAIHost(NamedTuple):
-    """Where servers of one kind, which speak OpenAI's language, are asked.
+class Host(NamedTuple):
+    """Where a provider is asked; of several variables, with spaces between, the first set counts.
 
     Attributes:
-        address_variable: Environment variable with the address.
-        key_variable: Environment variable with the key.
-        default_address: Where neither the string nor the variable says; None where one is needed.
+        address_variables: Of the environment, with the address.
+        key_variables: Of the environment, with the key; empty where its SDK looks for it.
+        default_address: Where neither the string nor a variable says; None where its SDK knows
+            one, or the user has to say it.
         default_key: Stands in where the variable has none; None where a key is needed.
-        mode: How a reply is asked for; a name of instructor's.
+        mode: How a reply is asked for where OpenAI's language is spoken; a name of instructor's.
     """
 
-    address_variable: str
-    key_variable: str
-    default_address: str | None
+    address_variables: str
+    key_variables: str
+    default_address: str | None = None
     default_key: str | None = None
     mode: str = "JSON_SCHEMA"
 
@@ -33,25 +34,21 @@ _DATABRICKS_PATH = "/serving-endpoints"
 _OLLAMA = f"http://localhost:{_OLLAMA_PORT}/v1"
 
 
-def _hosted(name: str, address: str, *, mode: str = "TOOLS") -> OpenAIHost:
+def _hosted(name: str, address: str, *, mode: str = "TOOLS") -> Host:
     """Describe a host; whether it takes schemas depends on its models, which all take tools."""
-    return OpenAIHost(f"{name}_BASE_URL", f"{name}_API_KEY", address, mode=mode)
+    return Host(f"{name}_BASE_URL", f"{name}_API_KEY", address, mode=mode)
 
 
-OPENAI_HOSTS: dict[str, OpenAIHost] = {
-    "openai": OpenAIHost("OPENAI_BASE_URL", "OPENAI_API_KEY", "https://api.openai.com/v1"),
-    "azure_openai": OpenAIHost("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", None),
-    "openai-responses": OpenAIHost(
-        "OPENAI_BASE_URL",
-        "OPENAI_API_KEY",
-        "https://api.openai.com/v1",
-        mode="RESPONSES_TOOLS",
-    ),
-    "vllm": OpenAIHost("VLLM_BASE_URL", "VLLM_API_KEY", "http://localhost:8000/v1", NO_KEY),
-    "ollama": OpenAIHost("OLLAMA_HOST", "OLLAMA_API_KEY", _OLLAMA, NO_KEY),
+_OPENAI = _hosted("OPENAI", "https://api.openai.com/v1", mode="JSON_SCHEMA")
+OPENAI_HOSTS: dict[str, Host] = {
+    "openai": _OPENAI,
+    "azure_openai": Host("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"),
+    "openai-responses": _OPENAI._replace(mode="RESPONSES_TOOLS"),
+    "vllm": Host("VLLM_BASE_URL", "VLLM_API_KEY", "http://localhost:8000/v1", NO_KEY),
+    "ollama": Host("OLLAMA_HOST", "OLLAMA_API_KEY", _OLLAMA, NO_KEY),
     "anyscale": _hosted("ANYSCALE", "https://api.endpoints.anyscale.com/v1"),
     "cerebras": _hosted("CEREBRAS", "https://api.cerebras.ai/v1"),
-    "databricks": OpenAIHost("DATABRICKS_HOST", "DATABRICKS_TOKEN", None, mode="TOOLS"),
+    "databricks": Host("DATABRICKS_HOST", "DATABRICKS_TOKEN", mode="TOOLS"),
     "deepseek": _hosted("DEEPSEEK", "https://api.deepseek.com"),
     "fireworks": _hosted("FIREWORKS", "https://api.fireworks.ai/inference/v1"),
     "openrouter": _hosted("OPENROUTER", "https://openrouter.ai/api/v1"),
@@ -64,13 +61,23 @@ OPENAI_HOSTS: dict[str, OpenAIHost] = {
 }
 """Providers that are asked in OpenAI's language: we make their clients, at any address."""
 
-_NO_CHAT = frozenset({"typesafe"})
-
-PROVIDERS = (
-    *(name for name in OPENAI_HOSTS if name not in _NO_CHAT),
-    *("anthropic", "bedrock", "cohere", "gemini", "generative-ai", "google", "groq", "litellm"),
-    *("mistral", "vertexai", "writer"),
-)
+_GEMINI = Host("GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY GEMINI_API_KEY")
+_OWN_HOSTS: dict[str, Host] = {
+    "anthropic": Host("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN"),
+    "bedrock": Host("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", ""),
+    "cohere": Host("CO_API_URL", "CO_API_KEY COHERE_API_KEY"),
+    "gemini": _GEMINI,
+    "generative-ai": _GEMINI,
+    "google": _GEMINI,
+    "groq": Host("GROQ_BASE_URL", "GROQ_API_KEY"),
+    # Which address and key it takes depends on the model.
+    "litellm": Host("", ""),
+    "mistral": Host("MISTRAL_BASE_URL", "MISTRAL_API_KEY"),
+    "vertexai": Host("GOOGLE_VERTEX_BASE_URL", ""),
+    "writer": Host("", "WRITER_API_KEY"),
+}
+# The wire of the one that is left out writes no text.
+PROVIDERS = (*(name for name in OPENAI_HOSTS if name != "typesafe"), *_OWN_HOSTS)
 """Names of all providers: OpenAI's language, and those with an SDK of their own (`sdks.py`)."""
 
 ALIASES: Mapping[str, str] = {
@@ -136,36 +143,57 @@ class Endpoint(NamedTuple):
     wire: str = CHAT
 
     @property
+    def host(self) -> Host:
+        """What is known of its provider."""
+        host = OPENAI_HOSTS.get(self.provider) or _OWN_HOSTS[self.provider]
+        if self.provider != "litellm":
+            return host
+        first, slash, _ = self.model.partition("/")
+        behind = (first if slash else "openai").upper().replace("-", "_")
+        names = (f"{behind}_API_BASE", f"{behind}_BASE_URL")
+        # The order in which it reads them: for OpenAI another one than for all others.
+        return Host(" ".join(names[::-1] if behind == "OPENAI" else names), "")
+
+    @property
     def address(self) -> str | None:
-        """Where an OpenAI-like server is asked; None where nobody says, or for other providers."""
-        host = OPENAI_HOSTS.get(self.provider)
-        if host is None:
-            return None
-        given = os.environ.get(host.address_variable) if self.url is None else self.url
+        """Where it is asked; None where nobody says, or only its own SDK knows."""
+        host = self.host
+        given = self.url
+        if given is None:
+            given = os.environ.get(_first_set(host.address_variables))
         if given and self.provider == "ollama":
             return _ollama_address(given)
         if given and self.provider == "databricks":
             return f"{given.rstrip('/').removesuffix(_DATABRICKS_PATH)}{_DATABRICKS_PATH}"
+        if self.provider not in OPENAI_HOSTS:
+            return given or None
         # Set and empty is no address, and said so; it does not mean the default.
         return host.default_address if given is None else given
 
     @property
     def address_name(self) -> str:
         """What a user changes to have another address."""
-        host = OPENAI_HOSTS.get(self.provider)
-        if self.url is not None or host is None:
+        if self.url is not None:
             return "the address in the judge"
-        return host.address_variable
+        return _first_set(self.host.address_variables) or "the one that its library has"
+
+    @property
+    def key_name(self) -> str:
+        """Which variable holds the key; empty where its SDK looks for it."""
+        return _first_set(self.host.key_variables)
 
     @property
     def key(self) -> str | None:
-        """The key of an OpenAI-like server; None where one is needed and none is set."""
-        host = OPENAI_HOSTS.get(self.provider)
-        if host is None:
-            return None
+        """The key; None where one is needed and none is set, or its SDK looks for it."""
         # A server that the string names may check no key.
-        stand_in = host.default_key if self.url is None else NO_KEY
-        return os.environ.get(host.key_variable) or stand_in
+        stand_in = self.host.default_key if self.url is None else NO_KEY
+        return os.environ.get(self.key_name) or stand_in
+
+
+def _first_set(variables: str) -> str:
+    """Return the first variable that is set, else the first; empty where there is none."""
+    names = variables.split()
+    return next((name for name in names if os.environ.get(name)), next(iter(names), ""))
 
 
 def read_endpoint(spec: str) -> Endpoint:

@@ -1,0 +1,701 @@
+"""How is an endpoint asked that replies in files, hours later? Send a batch, fetch it, replay it.
+
+OpenAI, and with it Azure, Groq, and hosts that speak alike: a file is uploaded, a batch made of it,
+its results fetched. Anthropic: all requests in one message; there are no files, and no names. There
+a batch whose order got no reply is found among those made since, by its number of requests. While
+such a one goes on, nobody can tell whose it is, so all that may be it are waited for; the names in
+their results tell. Everything is safe to repeat: a request is sent once, and where its reply was
+lost, what was made of it is looked for, so that nothing is paid for twice.
+
+A flow runs against the replies that are there. The first request without one ends it with a
+`PendingError`; once its reply has come, the flow runs again from its beginning, and gets further.
+So what is asked, what is wrong with a reply, and how it is asked again are those of every call.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import islice
+from json import JSONDecodeError
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from pydantic_core import from_json
+
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, fingerprint
+from rag_evals.errors import (
+    ConfigurationError,
+    JudgeUnavailableError,
+    PendingError,
+    RagEvalsError,
+    UnknownBatchError,
+)
+from rag_evals.judge.clients.build import endpoint_of, own_async_judge
+from rag_evals.judge.clients.sdks import client_for_files
+from rag_evals.judge.clients.strings import CHAT, OPENAI_HOSTS, read_endpoint
+from rag_evals.judge.pace import retry
+from rag_evals.judge.pace.faults import read_fault
+from rag_evals.judge.pace.limits import RequestLimiter
+from rag_evals.judge.pace.retry import Tries, try_again
+from rag_evals.judge.wire.ask import AskOptions, AsyncJudge, JudgeHost
+from rag_evals.judge.wire.direct import (
+    AsyncDirectJudge,
+    ChatReply,
+    read_reply,
+    status_error,
+    usable,
+)
+from rag_evals.judge.wire.failures import address_name, translate
+from rag_evals.judge.wire.replies import no_reply
+from rag_evals.judge.wire.sending import Answered, ClientUse
+
+T = TypeVar("T")
+# So many of the newest files or batches are looked through for one that was made.
+_NEWEST = 1000
+_SHOWN_CHARS = 80
+_NO_REPLY = "the batch has no reply to it"
+_FAULTS_SHOWN = 3
+_OK = 200
+_NOT_FOUND = 404
+# An error of Anthropic has a word where others have a status: its page "Errors".
+_ANTHROPIC_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """Where a batch stands.
+
+    Attributes:
+        name: What the provider calls it.
+        status: The provider's word, such as `in_progress` or one of `ENDED`.
+        ended: Requests that were worked off; None where the provider does not say.
+        replied: Requests that have a reply; None where the provider does not say.
+        results: Names of the files with results; empty while it goes on.
+        message: Why it failed; empty where it did not.
+    """
+
+    name: str
+    status: str
+    ended: int | None = None
+    replied: int | None = None
+    results: tuple[str, ...] = ()
+    message: str = ""
+
+
+class BatchResult(NamedTuple):
+    """What a file of results says of one request.
+
+    Attributes:
+        key: Its `custom_id`.
+        reply: The body that came with status 200, as JSON; None for an error.
+        status: The status of HTTP of an error; None where the request was not worked off.
+        fault: The body of an error, or why the request was not worked off.
+    """
+
+    key: str
+    reply: str | None
+    status: int | None
+    fault: str
+
+
+def read_result(line: bytes | str) -> BatchResult | None:
+    """Read one line of a file of results; None where it is none."""
+    try:
+        found = from_json(line)
+        key = found["custom_id"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    if not isinstance(key, str):
+        return None
+    if isinstance(result := found.get("result"), dict):
+        return _of_anthropic(key, result)
+    response = found.get("response")
+    response = response if isinstance(response, dict) else {}
+    status, body = response.get("status_code"), response.get("body")
+    if status == _OK and body is not None:
+        return BatchResult(key, _text(body), None, "")
+    error = found.get("error")
+    if isinstance(status, int):
+        return BatchResult(key, None, status, _text({"error": error} if body is None else body))
+    return BatchResult(key, None, None, _words(error))
+
+
+def _of_anthropic(key: str, result: Mapping[str, Any]) -> BatchResult:
+    kind = result.get("type")
+    if kind == "succeeded" and isinstance(result.get("message"), dict):
+        return BatchResult(key, _text(result["message"]), None, "")
+    error = result.get("error")
+    inner = error.get("error") if isinstance(error, dict) else None
+    if kind != "errored" or not isinstance(inner, dict):
+        return BatchResult(key, None, None, f"{_NO_REPLY}: it is {kind}")
+    status = _ANTHROPIC_STATUS.get(str(inner.get("type")), 500)
+    return BatchResult(key, None, status, _text(error))
+
+
+def _words(error: Any) -> str:
+    words = error.get("message") if isinstance(error, dict) else error
+    return str(words or _NO_REPLY)
+
+
+def _text(found: Any) -> str:
+    return json.dumps(found, ensure_ascii=False)
+
+
+_MEGABYTE = 10**6
+
+
+class BatchHost(NamedTuple):
+    """What a provider says of its batches.
+
+    Attributes:
+        price_share: What a batch costs, as a share of the list price.
+        max_requests: Requests of one batch, at most.
+        max_bytes: Size of one batch, at most.
+        url: Where each line is sent; empty on the wire of Anthropic, which has no lines.
+        is_local: A program of the user's works off the files, and there is nothing to upload to.
+    """
+
+    price_share: float = 0.5
+    max_requests: int = 50_000
+    max_bytes: int = 200 * _MEGABYTE
+    url: str = "/v1/chat/completions"
+    is_local: bool = False
+
+    def line(self, key: str, body: Mapping[str, Any]) -> bytes:
+        """Write the request of a batch that has the name `key` in the results."""
+        asked: dict[str, Any] = {"custom_id": key}
+        if self.url:
+            asked |= {"method": "POST", "url": self.url, "body": body}
+        else:
+            asked["params"] = body
+        # As text, whatever the letters: bytes are what a provider limits.
+        return json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+BATCH_HOSTS: Mapping[str, BatchHost] = {
+    "openai": BatchHost(),
+    "azure_openai": BatchHost(url="/chat/completions"),
+    "groq": BatchHost(max_bytes=100 * _MEGABYTE),
+    "anthropic": BatchHost(max_requests=100_000, max_bytes=256 * _MEGABYTE, url=""),
+    "vllm": BatchHost(1.0, is_local=True),
+}
+"""Providers that take batches."""
+
+
+def batch_host(spec: str) -> BatchHost:
+    """Return what the host of a judge string says of batches.
+
+    Raises:
+        ConfigurationError: It takes none.
+    """
+    endpoint = read_endpoint(spec)
+    found = BATCH_HOSTS.get(endpoint.provider)
+    if endpoint.wire != CHAT:
+        raise ConfigurationError(
+            f"judge {spec!r} takes no batches here: a decision model is asked at once, one request "
+            "at a time; leave out --batch, or name a chat model, such as 'openai/gpt-4o-mini'"
+        )
+    if found is None:
+        named = ", ".join(f"'{name}/MODEL'" for name in BATCH_HOSTS)
+        raise ConfigurationError(
+            f"judge {spec!r} takes no batches here; those of {named} do, and any host with "
+            "OpenAI's batch interface does as 'openai/MODEL@https://HOST/v1'"
+        )
+    return found
+
+
+def batch_price_share(spec: str) -> float:
+    """Return what a batch costs, as a share of the list price: 0.5 is half of it."""
+    found = BATCH_HOSTS.get(read_endpoint(spec).provider)
+    return 1.0 if found is None else found.price_share
+
+
+class BatchApi(ABC):
+    """The batches of one endpoint; `spec` is a judge string, such as `openai/gpt-4o-mini`."""
+
+    def __init__(self, spec: str) -> None:
+        self.host = batch_host(spec)
+        self._endpoint = read_endpoint(spec)
+        self._sdk = client_for_files(self._endpoint)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._sdk.close()
+
+    def upload(self, path: Path, name: str, *, again: bool) -> str:
+        """Upload a file of requests, once.
+
+        Args:
+            path: The file.
+            name: What it is called there; no other file has it.
+            again: It may be there already.
+
+        Returns:
+            The provider's name of it.
+        """
+        return self._certainly(
+            lambda: self._upload(path, name), lambda: self._find_file(name), again=again
+        )
+
+    def create(self, path: Path, file_id: str, name: str, *, again: bool) -> BatchState:
+        """Make a batch of an uploaded file, once; arguments as for `upload`."""
+        return self._certainly(
+            lambda: self._create(path, file_id, name),
+            lambda: self._find_batch(path, file_id),
+            again=again,
+        )
+
+    def state(self, batch: str) -> BatchState:
+        """Ask where a batch stands.
+
+        Raises:
+            UnknownBatchError: There is no such batch for this key.
+        """
+        unknown = (
+            f"the endpoint has no batch {batch!r}: it was made with another key or at another "
+            f"address ({self._endpoint.address_name}), or was deleted there"
+        )
+        with self._translated(unknown):
+            return _again(lambda: self._retrieve(batch))
+
+    def lines(self, batch: str, file: str) -> Iterator[bytes]:
+        """Fetch the lines of a file of results.
+
+        Raises:
+            UnknownBatchError: The file is not there any more.
+        """
+        with self._translated(_gone(batch, file)):
+            yield from _again(lambda: _begun(self._lines(batch, file)))
+
+    @abstractmethod
+    def _upload(self, path: Path, name: str) -> str: ...
+
+    @abstractmethod
+    def _find_file(self, name: str) -> str | None: ...
+
+    @abstractmethod
+    def _create(self, path: Path, file_id: str, name: str) -> BatchState: ...
+
+    @abstractmethod
+    def _find_batch(self, path: Path, file_id: str) -> BatchState | None: ...
+
+    @abstractmethod
+    def _retrieve(self, batch: str) -> BatchState: ...
+
+    @abstractmethod
+    def _lines(self, batch: str, file: str) -> Iterator[bytes]: ...
+
+    def _cut(self, response: Any) -> Iterator[bytes]:
+        """Cut what comes into lines; only a line feed ends one, whatever letters a reply has."""
+        # Before anything is read: the request has been answered, and need not be sent again.
+        yield b""
+        rest = b""
+        for piece in response.iter_bytes():
+            *lines, rest = (rest + piece).split(b"\n")
+            yield from lines
+        if rest:
+            yield rest
+
+    def _certainly(self, send: Callable[[], T], find: Callable[[], T | None], *, again: bool) -> T:
+        """Send what must be sent once; where its reply was lost, find what was made of it."""
+        is_repeated = again
+
+        def send_or_find() -> T:
+            nonlocal is_repeated
+            if is_repeated and (found := find()) is not None:
+                return found
+            is_repeated = True
+            return send()
+
+        with self._translated():
+            return _again(send_or_find)
+
+    @contextmanager
+    def _translated(self, unknown: str = "") -> Iterator[None]:
+        """Raise what the library raises as one of our errors; `unknown` is what a 404 means."""
+        named = address_name.set(self._endpoint.address_name)
+        try:
+            yield
+        except RagEvalsError:
+            raise
+        # Also what the library below it raises, in the middle of a file.
+        except Exception as error:  # noqa: BLE001 - whatever it is, a user reads one line
+            if unknown and read_fault(error).status == _NOT_FOUND:
+                raise UnknownBatchError(unknown) from None
+            raise translate(error, attempts=1, key=self._endpoint.key) from None
+        finally:
+            address_name.reset(named)
+
+
+def _gone(batch: str, file: str) -> str:
+    return (
+        f"the endpoint has the results of batch {batch!r} no more (file {file!r}): they were "
+        "deleted there, or are too old"
+    )
+
+
+def _again(work: Callable[[], T]) -> T:
+    """Send a request, and again where that may help."""
+
+    def read() -> T:
+        try:
+            return work()
+        except JSONDecodeError as error:
+            raise no_reply(error.doc) from None
+
+    return try_again(read, Tries(None).after_request)
+
+
+def _begun(lines: Iterator[bytes]) -> Iterator[bytes]:
+    next(lines, b"")
+    return lines
+
+
+def _identified(found: Any) -> Any:
+    """Return a file or a batch that an endpoint told of; a page of a proxy is none."""
+    if not getattr(found, "id", None):
+        said = " ".join(str(found).split())[:_SHOWN_CHARS]
+        error = JudgeUnavailableError(f"the endpoint answered with no file and no batch: {said!r}")
+        error.status = _OK
+        raise error
+    return found
+
+
+class _OpenAIBatches(BatchApi):
+    def _upload(self, path: Path, name: str) -> str:
+        with path.open("rb") as file:
+            made = self._sdk.files.create(file=(_file_name(name), file), purpose="batch")
+        return str(_identified(made).id)
+
+    def _find_file(self, name: str) -> str | None:
+        files = self._newest(self._sdk.files, purpose="batch")
+        return next((f.id for f in files if f.filename == _file_name(name)), None)
+
+    def _create(self, path: Path, file_id: str, name: str) -> BatchState:
+        made = self._sdk.batches.create(
+            input_file_id=file_id,
+            endpoint=self.host.url,
+            completion_window="24h",
+            metadata={"rag_evals": name},
+        )
+        return _state(made)
+
+    def _find_batch(self, path: Path, file_id: str) -> BatchState | None:
+        # Not every host keeps metadata; the file is of this batch alone.
+        batches = self._newest(self._sdk.batches, limit=100)
+        return next((_state(b) for b in batches if b.input_file_id == file_id), None)
+
+    def _retrieve(self, batch: str) -> BatchState:
+        return _state(self._sdk.batches.retrieve(batch))
+
+    def _lines(self, batch: str, file: str) -> Iterator[bytes]:
+        with self._sdk.files.with_streaming_response.content(file) as response:
+            yield from self._cut(response)
+
+    def _newest(self, things: Any, **asked: Any) -> Iterator[Any]:
+        # What Groq's library returns is one page, and it takes no arguments.
+        has_pages = self._endpoint.provider in OPENAI_HOSTS
+        return islice(things.list(**asked) if has_pages else things.list().data or (), _NEWEST)
+
+
+def _file_name(name: str) -> str:
+    return f"{name}.jsonl"
+
+
+def _state(batch: Any) -> BatchState:
+    counts = _identified(batch).request_counts
+    # Some hosts write it in capitals.
+    status = str(batch.status).lower()
+    files = (batch.output_file_id, batch.error_file_id)
+    return BatchState(
+        batch.id,
+        status,
+        None if counts is None else counts.completed + counts.failed,
+        None if counts is None else counts.completed,
+        tuple(file for file in files if file) if status in ENDED else (),
+        _first_words(getattr(batch.errors, "data", None) or ()),
+    )
+
+
+def _first_words(faults: Any) -> str:
+    """Join what is wrong with a file; it may be the same in each of its lines."""
+    words = list(dict.fromkeys(str(getattr(fault, "message", fault)) for fault in faults))
+    more = f" (and {len(words) - _FAULTS_SHOWN} more)" if len(words) > _FAULTS_SHOWN else ""
+    return "; ".join(words[:_FAULTS_SHOWN]) + more
+
+
+_BETWEEN = " "
+
+
+class _AnthropicBatches(BatchApi):
+    @property
+    def _batches(self) -> Any:
+        return self._sdk.messages.batches
+
+    def _upload(self, path: Path, name: str) -> str:
+        """Send nothing, and return the newest batch: what is made is newer."""
+        return str(next((batch.id for batch in self._batches.list(limit=1)), "none"))
+
+    def _find_file(self, name: str) -> str | None:
+        """Find none: there are no files."""
+
+    def _create(self, path: Path, file_id: str, name: str) -> BatchState:
+        from anthropic.types.messages import (  # noqa: PLC0415 - an optional library
+            MessageBatch,
+        )
+
+        # As bytes: as objects they are many times as large.
+        content = b'{"requests":[' + b",".join(path.read_bytes().splitlines()) + b"]}"
+        made = self._sdk.post(
+            "/v1/messages/batches",
+            cast_to=MessageBatch,
+            content=content,
+            options={"headers": {"Content-Type": "application/json"}},
+        )
+        return _message_state(made)
+
+    def _find_batch(self, path: Path, file_id: str) -> BatchState | None:
+        with path.open("rb") as file:
+            count = sum(1 for _ in file)
+        found = []
+        for batch in islice(self._batches.list(limit=100), _NEWEST):
+            if batch.id == file_id:
+                break
+            if _count(batch) == count:
+                found.append(batch.id)
+        return self._retrieve(_BETWEEN.join(found)) if found else None
+
+    def _retrieve(self, batch: str) -> BatchState:
+        states = [_message_state(self._batches.retrieve(name)) for name in batch.split(_BETWEEN)]
+        if len(states) == 1:
+            return states[0]
+        waits = [state for state in states if not state.results]
+        return BatchState(
+            batch,
+            waits[0].status if waits else states[0].status,
+            # Of which one is unknown yet.
+            None,
+            None,
+            () if waits else tuple(state.name for state in states),
+        )
+
+    def _lines(self, batch: str, file: str) -> Iterator[bytes]:
+        if self._batches.retrieve(file).results_url is None:
+            # They are kept for 29 days.
+            raise UnknownBatchError(_gone(batch, file))
+        with self._batches.with_streaming_response.results(file) as response:
+            yield from self._cut(response)
+
+
+def _count(batch: Any) -> int:
+    counts = batch.request_counts
+    return int(
+        counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
+    )
+
+
+def _message_state(batch: Any) -> BatchState:
+    counts = _identified(batch).request_counts
+    status = "completed" if batch.processing_status == "ended" else batch.processing_status
+    return BatchState(
+        batch.id,
+        status,
+        counts.succeeded + counts.errored,
+        counts.succeeded,
+        (batch.id,) if status == "completed" else (),
+    )
+
+
+def open_batch_api(spec: str) -> BatchApi:
+    """Return the batches of an endpoint; whoever asks for them closes them.
+
+    Raises:
+        ConfigurationError: It takes none, or there is no key.
+    """
+    return _OpenAIBatches(spec) if batch_host(spec).url else _AnthropicBatches(spec)
+
+
+_KEY_VERSION = 1
+_SECONDS = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of sending a request for the last time.
+
+    Attributes:
+        number: How often it was sent so far, from 1.
+        reply: The body that came with status 200; None where none did.
+        status: The status of HTTP of an error; None where the request was not worked off.
+        fault: The body of an error, or why the request was not worked off.
+    """
+
+    number: int
+    reply: str | None = None
+    status: int | None = None
+    fault: str = ""
+
+    def read(self) -> ChatReply:
+        """Return the reply.
+
+        Raises:
+            Exception: What a client would have raised.
+        """
+        return usable(read_reply(self.body().encode()))
+
+    def body(self) -> str:
+        """Return the body of the reply.
+
+        Raises:
+            Exception: As above.
+        """
+        if self.reply is not None:
+            return self.reply
+        if self.status is not None:
+            raise status_error(self.status, self.fault.encode())
+        raise JudgeUnavailableError(f"no reply after {self.number} batches: {self.fault}")
+
+    def answered(self) -> Answered:
+        """Return the reply, or the error, as the network would have brought it.
+
+        Raises:
+            JudgeUnavailableError: There is neither.
+        """
+        if self.status is not None:
+            return Answered(self.status, self.fault.encode())
+        return Answered(_OK, self.body().encode())
+
+
+class ArrivedReplies(Protocol):
+    """What has come so far."""
+
+    def attempt(self, key: str) -> Attempt | None:
+        """Return what came of a request; None for one that waits, or was never sent."""
+        ...
+
+    def is_paid_here(self, key: str) -> bool:
+        """Say whether the grading that runs is the one that a request was sent for."""
+        ...
+
+    def note(self, missing: PendingError) -> None:
+        """Take note of a request that has no reply yet."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReplay:
+    """Asks a judge of which only replies that have come are known.
+
+    Attributes:
+        spec: The judge string.
+        answers: What has come.
+    """
+
+    spec: str
+    answers: ArrivedReplies
+
+    async def ask(self, judge: AsyncJudge, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Read the replies to a call of a judge of `own_judge`.
+
+        Raises:
+            PendingError: One has not come; it has the request.
+            GradingError: No valid reply, as of any judge.
+        """
+        requests = _Requests(self.spec, self.answers, call.sample_index)
+        used = Meter()
+        token = _asked_now.set(requests)
+        try:
+            if isinstance(judge, AsyncDirectJudge):
+                judge = judge.posting(requests.post)
+            return await judge.ask(call, used)
+        finally:
+            _asked_now.reset(token)
+            # Equal calls of several rows are sent once: one of the rows has paid.
+            mine = requests.first is None or self.answers.is_paid_here(requests.first)
+            counted = used.total if mine else Usage(cache_hits=1)
+            meter.add(
+                counted, endpoint=call.endpoint, model=call.model, answered_by=used.answered_by
+            )
+
+    def own_judge(
+        self, model: str | None, options: AskOptions
+    ) -> AbstractAsyncContextManager[JudgeHost]:
+        """Make a judge whose requests find the replies that have come; see `own_async_judge`.
+
+        Raises:
+            ConfigurationError: The judge takes no batches.
+        """
+        batch_host(self.spec)
+        use = ClientUse(
+            asynchronous=True, seconds=_SECONDS, limiter=RequestLimiter(1), answer=_answer
+        )
+        return own_async_judge(self.spec, model, options, use)
+
+
+class _Requests:
+    """The requests of one call, in a run over what has come."""
+
+    def __init__(self, spec: str, answers: ArrivedReplies, sample_index: int) -> None:
+        self._spec = spec
+        self._answers = answers
+        self._sample_index = sample_index
+        self.first: str | None = None
+
+    async def post(self, **body: Any) -> ChatReply:
+        """Answer a request of ours."""
+        return self._arrived(body | body.pop("extra_body", {}), Attempt.read).read()
+
+    async def answer(self, content: bytes) -> Answered:
+        """Answer a request of a provider's own library."""
+        return self._arrived(from_json(content), Attempt.body).answered()
+
+    def _arrived(self, body: dict[str, Any], read: Callable[[Attempt], object]) -> Attempt:
+        """Return what came of a request for good.
+
+        Raises:
+            PendingError: Nothing yet, or a fault that may pass.
+        """
+        key = fingerprint(_KEY_VERSION, endpoint_of(self._spec), body, self._sample_index)
+        self.first = self.first or key
+        found = self._answers.attempt(key)
+        if found is None:
+            raise _pending(self._spec, key, body)
+        try:
+            read(found)
+        except Exception as error:  # noqa: BLE001 - whatever a client would have raised
+            passes = isinstance(error, JudgeUnavailableError) or retry.may_pass(
+                error, read_fault(error)
+            )
+            if passes and found.number <= retry.WAITS.retries:
+                raise _pending(self._spec, key, body) from None
+        return found
+
+
+_asked_now: ContextVar[_Requests] = ContextVar("asked_now")
+
+
+async def _answer(content: bytes) -> Answered:
+    return await _asked_now.get().answer(content)
+
+
+def _pending(spec: str, key: str, body: dict[str, Any]) -> PendingError:
+    error = PendingError("the reply has not come yet")
+    # A copy: re-asks go on with the same list of messages.
+    error.endpoint, error.key, error.body = spec, key, dict(body)
+    return error

@@ -1,1 +1,0 @@
-"""How are requests sent as a batch, and read when their replies have come?"""
