@@ -29,7 +29,7 @@ from rag_evals.judge.clients.user_clients import as_instructor as as_instructor
 from rag_evals.judge.clients.user_clients import is_async as is_async
 from rag_evals.judge.pace.deadline import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOUT_SECONDS
 from rag_evals.judge.pace.deadline import check_timeout as check_timeout
-from rag_evals.judge.pace.faults import DEFAULT_MAX_WAIT_SECONDS as DEFAULT_MAX_WAIT_SECONDS
+from rag_evals.judge.pace.retry import DEFAULT_MAX_WAIT_SECONDS as DEFAULT_MAX_WAIT_SECONDS
 from rag_evals.judge.pace.retry import seconds_before_poll as seconds_before_poll
 from rag_evals.judge.session import JudgePipeline as JudgePipeline
 from rag_evals.judge.session import SessionSettings as SessionSettings

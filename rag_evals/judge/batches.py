@@ -37,9 +37,8 @@ from rag_evals.judge.clients.build import endpoint_of, own_async_judge
 from rag_evals.judge.clients.sdks import client_for_files
 from rag_evals.judge.clients.strings import CHAT, OPENAI_HOSTS, read_endpoint
 from rag_evals.judge.pace import retry
-from rag_evals.judge.pace.faults import read_fault
 from rag_evals.judge.pace.limits import RequestLimiter
-from rag_evals.judge.pace.retry import Tries, try_again
+from rag_evals.judge.pace.retry import Tries, read_fault, try_again
 from rag_evals.judge.wire.ask import AskOptions, AsyncJudge, JudgeHost
 from rag_evals.judge.wire.direct import (
     AsyncDirectJudge,
@@ -48,8 +47,8 @@ from rag_evals.judge.wire.direct import (
     status_error,
     usable,
 )
+from rag_evals.judge.wire.exchange import no_reply
 from rag_evals.judge.wire.failures import address_name, translate
-from rag_evals.judge.wire.replies import no_reply
 from rag_evals.judge.wire.sending import Answered, ClientUse
 
 T = TypeVar("T")

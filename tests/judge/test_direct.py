@@ -24,7 +24,7 @@ from rag_evals.errors import ConfigurationError, GradingError, JudgeUnreachableE
 from rag_evals.judge.clients.build import async_judge_for
 from rag_evals.judge.wire.direct import DirectPost
 from rag_evals.judge.wire.failures import translate
-from rag_evals.judge.wire.sending import async_http_client, trusted_certificates
+from rag_evals.judge.wire.sending import http_client, trusted_certificates
 from rag_evals.testing import HttpError, Raw, Reply, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import statement
 
@@ -162,7 +162,7 @@ def test_time_outs_are_those_of_the_sdk(place: Any, ends: str) -> None:
 
     async def said(url: str) -> list[str]:
         timeout = openai.Timeout(0.1, connect=0.1)
-        http: Any = async_http_client(timeout)
+        http: Any = http_client(timeout, asynchronous=True)
         sdk = openai.AsyncOpenAI(
             base_url=url, api_key="k", max_retries=0, timeout=timeout, http_client=http
         )

@@ -19,7 +19,7 @@ import openai
 import pytest
 
 from rag_evals import Faithfulness, errors, evaluate
-from rag_evals.judge.wire.replies import one_object
+from rag_evals.judge.wire.exchange import one_object
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Script, ScriptedJudge, Stall
 from tests.conftest import EIFFEL, Command
 from tests.judge.faults import ADDRESSES, FAULTS, GOOD, KEYS, ROWS, TEXT, Fault, message

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.judge.pace.faults import parse_duration, retry_after_seconds
 from rag_evals.judge.pace.limits import RateBudget, RequestLimiter
-from rag_evals.judge.pace.retry import Waits
+from rag_evals.judge.pace.retry import Waits, parse_duration, retry_after_seconds
 
 
 class Clock:

@@ -7,10 +7,9 @@ import pytest
 
 from rag_evals import errors
 from rag_evals.core import Usage
-from rag_evals.judge.pace.faults import read_fault
-from rag_evals.judge.wire.exchange import usage_of
+from rag_evals.judge.pace.retry import read_fault
+from rag_evals.judge.wire.exchange import early_stop, usage_of
 from rag_evals.judge.wire.failures import translate
-from rag_evals.judge.wire.replies import early_stop
 
 _USAGE: dict[str, Any] = {
     "OpenAI": Made(usage=Made(prompt_tokens=10, completion_tokens=2)),

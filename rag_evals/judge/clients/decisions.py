@@ -21,9 +21,8 @@ from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.strings import CHAT, DECISION_HOSTS, NO_KEY, Endpoint, read_endpoint
 from rag_evals.judge.pace.deadline import call_within, row_time
 from rag_evals.judge.wire.ask import AskOptions, AskSettings, exchanged
-from rag_evals.judge.wire.exchange import Exchange
+from rag_evals.judge.wire.exchange import Exchange, no_reply
 from rag_evals.judge.wire.failures import redact
-from rag_evals.judge.wire.replies import no_reply
 from rag_evals.judge.wire.sending import (
     limit_headers,
     repeating,

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from rag_evals.judge.pace import retry
-from rag_evals.judge.pace.faults import (
+from rag_evals.judge.pace.retry import (
     DEFAULT_MAX_WAIT_SECONDS,
     parse_duration,
     read_number,

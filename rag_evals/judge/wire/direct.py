@@ -23,8 +23,7 @@ from rag_evals.judge.wire.ask import (
     settings_for,
     wrong_replies,
 )
-from rag_evals.judge.wire.exchange import Exchange, text_reply
-from rag_evals.judge.wire.replies import missing_message, no_reply
+from rag_evals.judge.wire.exchange import Exchange, missing_message, no_reply, text_reply
 from rag_evals.judge.wire.schema import prepared, strict_response_format
 from rag_evals.judge.wire.sending import (
     MAX_REDIRECTS,
@@ -77,8 +76,8 @@ def request_body(
         call: What is asked.
         mode: `JSON_SCHEMA` or `TOOLS`.
         strict: Send the strict form of the schema, for hosts known to take it.
-        model: Who is asked.
-        settings: Such as `temperature`, in the words of the wire.
+        model: As the host calls it.
+        settings: In the words of the wire.
     """
     messages = [dict(message) for message in call.messages]
     body = {"messages": messages, **settings, "model": model}
@@ -154,16 +153,7 @@ def answer_in(reply: ChatReply, mode: str) -> str:
 
 
 def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]:
-    """Word what follows a reply that is not what was asked for: the reply itself, and its fault.
-
-    Args:
-        mode: As for `request_body`.
-        reply: What came.
-        fault: What is wrong with it; its words are sent.
-
-    Returns:
-        Messages to put behind those of the request.
-    """
+    """Word the messages that follow a reply that is not what was asked for, and say its fault."""
     message = reply.choices[0].message
     said = _said(message)
     if mode != TOOLS:
@@ -228,13 +218,7 @@ Post = Callable[..., Awaitable[ChatReply]]
 
 
 class AsyncDirectJudge(AsyncInstructorJudge):
-    """Asks without instructor an endpoint whose wire we know.
-
-    Args:
-        client: The instructor client that would ask otherwise; it knows address, mode and key.
-        settings: How it is used.
-        post: Sends a request.
-    """
+    """Asks without instructor; the client that would ask otherwise knows address, mode and key."""
 
     def __init__(self, client: "AsyncInstructor", settings: AskSettings, post: Post) -> None:
         super().__init__(client, settings)
@@ -306,13 +290,7 @@ _NOT_REPEATED = frozenset(
 
 
 class Posted(NamedTuple):
-    """A reply to a request that was posted.
-
-    Attributes:
-        status: Of HTTP, from 200 to 299.
-        headers: As they came.
-        content: The body.
-    """
+    """A reply to a request that was posted; its status is from 200 to 299."""
 
     status: int
     headers: Iterable[tuple[bytes, bytes]]
@@ -375,6 +353,7 @@ class DirectPost:
             return await self._post_by_the_sdk(content)
         session = self._session or await self._open()
         import aiohttp  # noqa: PLC0415 - loaded by now
+        from yarl import URL  # noqa: PLC0415 - comes with aiohttp
 
         try:
             url = self._url
@@ -383,11 +362,11 @@ class DirectPost:
                     other = redirected_post(str(url), response.status, response.raw_headers)
                     if other is None:
                         return self._checked(response, await _read_body(response))
-                url = other
+                url = URL(other, encoded=True)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raised = self._as_sdk(error)
             raise raised from raised.__cause__
-        raise redirects_in_a_circle(str(url))
+        raise redirects_in_a_circle(url)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -485,14 +464,7 @@ def status_error(
     headers: Iterable[tuple[bytes, bytes]] = (),
     request: "httpx2.Request | None" = None,
 ) -> Exception:
-    """Make the exception in which the SDK reports a status of HTTP that is no success.
-
-    Args:
-        status: Such as 429.
-        content: The body that came with it.
-        headers: What else came with it.
-        request: What was sent; None where nobody knows it any more.
-    """
+    """Make the exception in which the SDK reports a status of HTTP that is no success."""
     import httpx2  # noqa: PLC0415 - loaded by now
     import openai  # noqa: PLC0415 - as above
 

@@ -21,7 +21,7 @@ from rag_evals.errors import (
     JudgeUnreachableError,
     RagEvalsError,
 )
-from rag_evals.judge.pace.faults import SdkFault, beneath_litellm, distrusts, read_fault
+from rag_evals.judge.pace.retry import SdkFault, beneath_litellm, distrusts, read_fault
 
 _MAX_MESSAGE_CHARS = 300
 _NO_SERVER = frozenset(

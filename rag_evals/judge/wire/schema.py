@@ -20,8 +20,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
 from rag_evals.core import facts_for
-from rag_evals.judge.wire.exchange import current_exchange
-from rag_evals.judge.wire.replies import one_object
+from rag_evals.judge.wire.exchange import current_exchange, one_object
 
 
 class Parsed:

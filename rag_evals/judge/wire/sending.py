@@ -3,32 +3,31 @@
 And what may an endpoint do to our own clients? A few redirects on its host, a bounded reply.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from rag_evals.judge.pace.deadline import row_clock_stopped
-from rag_evals.judge.pace.faults import DEFAULT_MAX_WAIT_SECONDS, read_fault
-from rag_evals.judge.pace.retry import Tries, try_again, try_again_async
-from rag_evals.judge.wire.exchange import current_exchange
-
-if TYPE_CHECKING:
-    from rag_evals.judge.pace.limits import RequestLimiter
-
 import os
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_evals.errors import JudgeOutputError, JudgeRejectedError
+from rag_evals.judge.pace.deadline import row_clock_stopped
+from rag_evals.judge.pace.retry import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    Tries,
+    read_fault,
+    try_again,
+    try_again_async,
+)
+from rag_evals.judge.wire.exchange import current_exchange
 from rag_evals.judge.wire.failures import address_name
 
 if TYPE_CHECKING:
     import ssl
 
-    import httpx2
     import openai
+
+    from rag_evals.judge.pace.limits import RequestLimiter
 
 # What an SDK takes and returns has no type here: it need not be installed.
 Send = Callable[[dict[str, Any]], Any]
@@ -64,12 +63,7 @@ class ClientUse:
 
 
 class Answered(NamedTuple):
-    """A reply that comes from elsewhere than the network.
-
-    Attributes:
-        status: Of HTTP.
-        content: The body.
-    """
+    """Status and body of a reply that comes from elsewhere than the network."""
 
     status: int
     content: bytes
@@ -80,11 +74,7 @@ Answering = Callable[[bytes], Awaitable[Answered]]
 
 
 def repeating(send: Send) -> Callable[..., Any]:
-    """Return a function that sends a request, and sends it again where that may help.
-
-    Args:
-        send: Sends one request, given its keyword arguments.
-    """
+    """Return a function that sends a request, and sends it again where that may help."""
 
     def create(**body: Any) -> Any:
         def send_once() -> Any:
@@ -102,7 +92,7 @@ def repeating_async(
     """Return a function that awaits a request; as `repeating` otherwise.
 
     Args:
-        send: As for `repeating`.
+        send: Sends one request.
         limiter: What each request passes and each failure teaches; None for a single grading.
         teaches: `send` tells the limiter of each reply; else this function does.
     """
@@ -170,16 +160,11 @@ _REDIRECTS = _KEEP_THE_BODY | {301, 302, 303}
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def http_client(timeout: "openai.Timeout") -> "httpx2.Client":
-    """Make the sync HTTP client of one of our SDK clients."""
-    client: httpx2.Client = _sync_class()(timeout=timeout, verify=trusted_certificates())
-    return client
-
-
-def async_http_client(timeout: "openai.Timeout") -> "httpx2.AsyncClient":
-    """Make the async HTTP client of one of our SDK clients, on aiohttp."""
-    client: httpx2.AsyncClient = _async_class()(timeout=timeout, verify=trusted_certificates())
-    return client
+# Of httpx2, or of OpenAI's SDK over aiohttp.
+def http_client(timeout: "openai.Timeout", *, asynchronous: bool) -> Any:
+    """Make the HTTP client of one of our SDK clients; an async one travels on aiohttp."""
+    kind = _async_class() if asynchronous else _sync_class()
+    return kind(timeout=timeout, verify=trusted_certificates())
 
 
 def trusted_certificates() -> "ssl.SSLContext":
@@ -224,7 +209,7 @@ def _sync_class() -> Any:
                     if not ((stream and target is None) or response.is_closed):
                         response.close()
                 request = target
-            raise _circle(request)
+            raise redirects_in_a_circle(request.url)
 
     return GuardedHttpClient
 
@@ -257,7 +242,7 @@ def _async_class() -> Any:
                     if not ((stream and target is None) or response.is_closed):
                         await response.aclose()
                 request = target
-            raise _circle(request)
+            raise redirects_in_a_circle(request.url)
 
     return AsyncGuardedHttpClient
 
@@ -311,11 +296,13 @@ def redirected_post(url: str, status: int, headers: Iterable[tuple[bytes, bytes]
     return str(_redirected(request, response).url)
 
 
-def redirects_in_a_circle(url: str) -> JudgeRejectedError:
+# A URL of httpx2, or of aiohttp.
+def redirects_in_a_circle(url: Any) -> JudgeRejectedError:
     """Say that too many redirects were followed; `url` is where the next one leads."""
-    import httpx2  # noqa: PLC0415 - as above
-
-    return _circle(httpx2.Request("POST", url))
+    return JudgeRejectedError(
+        f"the endpoint {_origin(url)} redirects in a circle: {MAX_REDIRECTS} redirects "
+        f"were followed, the next leads to {url.path}"
+    )
 
 
 def _origin(url: Any) -> str:
@@ -329,13 +316,6 @@ def _is_upgrade(here: Any, there: Any) -> bool:
         here.host == there.host
         and (here.scheme, here.port) == ("http", None)
         and (there.scheme, there.port) == ("https", None)
-    )
-
-
-def _circle(request: Any) -> JudgeRejectedError:
-    return JudgeRejectedError(
-        f"the endpoint {_origin(request.url)} redirects in a circle: {MAX_REDIRECTS} redirects "
-        f"were followed, the next leads to {request.url.path}"
     )
 
 
