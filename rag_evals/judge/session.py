@@ -165,11 +165,7 @@ async def judge_session(
 ) -> AsyncIterator[JudgePipeline]:
     """Make the judge of one run; a client made for it is closed behind it.
 
-    Args:
-        client: An instructor client, sync or async, or a string.
-        model: Model to ask; None takes the grader's, else the client's own.
-        settings: Limits and time-outs.
-        store: Replies of earlier runs.
+    Where `model` is None, the grader's is asked, else the client's own.
     """
     limiter = RequestLimiter(
         settings.concurrency,
@@ -195,14 +191,7 @@ async def batch_session(
     answers: ArrivedReplies,
     store: ReplyStore | None = None,
 ) -> AsyncIterator[JudgePipeline]:
-    """Make the judge of a run by batches; its client is closed behind it.
-
-    Args:
-        spec: A judge string.
-        model: As for `judge_session`.
-        options: Settings of its calls, and how often it is asked again.
-        answers: What has come; it takes note of what has not.
-        store: As for `judge_session`.
+    """Make the judge of a run by batches, as `judge_session`; `answers` notes what has not come.
 
     Raises:
         ConfigurationError: The judge takes no batches.

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,8 +96,10 @@ def test_a_client_of_google_is_wrapped(way: str) -> None:
     """`genai.Client()` itself is both kinds of client: the call says which is used."""
     from google import genai
 
-    with ScriptedJudge(GOOD, dialect="gemini") as judge:
-        sdk = genai.Client(api_key=KEY, http_options={"base_url": judge.base_url})
+    with (
+        ScriptedJudge(GOOD, dialect="gemini") as judge,
+        closing(genai.Client(api_key=KEY, http_options={"base_url": judge.base_url})) as sdk,
+    ):
         asked = {"client": sdk, "model": "m", "settings": {"seed": 1}}
         if way == "grade":
             Faithfulness.grade(**ROW, **asked)
@@ -118,8 +121,10 @@ def test_an_own_client_of_anthropic_takes_settings() -> None:
     """Its newer libraries have no word for a temperature; the endpoint says whether it is taken."""
     from anthropic import Anthropic
 
-    with ScriptedJudge(GOOD, dialect="anthropic") as judge:
-        sdk = Anthropic(api_key=KEY, base_url=judge.base_url)
+    with (
+        ScriptedJudge(GOOD, dialect="anthropic") as judge,
+        Anthropic(api_key=KEY, base_url=judge.base_url) as sdk,
+    ):
         Faithfulness.grade(**ROW, client=sdk, model="m")
         own = instructor.from_anthropic(sdk, model="m", max_tokens=500, extra_body={"top_k": 3})
         Faithfulness.grade(**ROW, client=own, settings={"top_p": 0.5})

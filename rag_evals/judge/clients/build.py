@@ -37,8 +37,6 @@ from rag_evals.judge.wire.settings import check_taken, own_model, settings_of
 if TYPE_CHECKING:
     import asyncio
 
-    from rag_evals.judge.pace.limits import RequestLimiter
-
 STRICT_HOSTS = frozenset({"api.openai.com"})
 """Hosts known to take strict schemas; any other gets the plain form, which all understand."""
 
@@ -49,12 +47,9 @@ _ASYNC = replace(_SYNC, asynchronous=True)
 
 @dataclass(frozen=True, slots=True)
 class BuiltClient:
-    """A client that we made.
+    """A client that we made, of instructor's, and whether its host takes strict schemas.
 
-    Attributes:
-        client: One of instructor's.
-        strict: Its host takes strict schemas.
-        post: Sends a request past instructor; None where only instructor knows the wire.
+    `post` sends a request past instructor; None where only instructor knows the wire.
     """
 
     client: Any
@@ -92,9 +87,7 @@ def judge_for(
             if built is None:
                 built = _sync_clients[key] = _build(endpoint, _SYNC)
         if endpoint.wire != CHAT:
-            return DecisionJudge(
-                built.client, endpoint, model, options, reply_seconds=_REPLY_SECONDS
-            )
+            return DecisionJudge(built.client, endpoint, model, options, _SYNC)
         build_reply_types(built.client)
         return InstructorJudge(built.client, _settings_at(endpoint, built, model, options))
     judge = client_judge(client, model, options)
@@ -125,7 +118,7 @@ async def async_judge_for(
         built = kept.get(key)
         if built is None:
             built = kept[key] = _build(endpoint, _ASYNC)
-        return _async_judge(endpoint, built, model, options)
+        return _async_judge(endpoint, built, model, options, _ASYNC)
     judge = client_judge(client, model, options)
     if isinstance(judge, AsyncInstructorJudge):
         return judge
@@ -213,17 +206,13 @@ async def own_async_judge(
 ) -> AsyncIterator[AsyncInstructorJudge | AsyncDecisionJudge]:
     """Make a judge for one run, and close its client behind it.
 
-    Args:
-        spec: Such as `"openai/gpt-4o-mini"`.
-        model: As for `judge_for`.
-        options: As for `judge_for`.
-        use: How its client is used; one try may take less.
+    Its arguments are those of `judge_for`; one try may take less than `use` says.
     """
     endpoint = read_endpoint(spec)
     use = replace(use, seconds=min(use.seconds, _REPLY_SECONDS))
     built = _build(endpoint, use)
     try:
-        yield _async_judge(endpoint, built, model, options, use.limiter)
+        yield _async_judge(endpoint, built, model, options, use)
     finally:
         await close_client(built.client)
 
@@ -233,10 +222,10 @@ def _async_judge(
     built: BuiltClient,
     model: str | None,
     options: AskOptions,
-    limiter: "RequestLimiter | None" = None,
+    use: ClientUse,
 ) -> AsyncInstructorJudge | AsyncDecisionJudge:
     if endpoint.wire != CHAT:
-        return AsyncDecisionJudge(built.client, endpoint, model, options, limiter=limiter)
+        return AsyncDecisionJudge(built.client, endpoint, model, options, use)
     settings = _settings_at(endpoint, built, model, options)
     if built.post is None:
         return AsyncInstructorJudge(built.client, settings)
@@ -263,16 +252,12 @@ def _settings(client: Any, model: str | None, options: AskOptions) -> AskSetting
         )
     return AskSettings(
         model,
-        schema_only=_needs_schema_only(client),
+        # Handlers that use nothing of a model but schema and validation.
+        schema_only=client.provider.value == "openai"
+        and client.mode.name in ("TOOLS", "JSON_SCHEMA"),
         reasks=options.reasks,
         given=options.settings,
     )
-
-
-def _needs_schema_only(client: Any) -> bool:
-    """Say whether a client's handlers use nothing of a model but schema and validation."""
-    names = (str(client.provider.value), client.mode.name)
-    return names in {("openai", "TOOLS"), ("openai", "JSON_SCHEMA")}
 
 
 def _cache_key(endpoint: Endpoint) -> tuple[str, ...]:

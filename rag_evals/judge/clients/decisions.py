@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, Field, ValidationInfo, model_validator
 from pydantic_core import to_json
@@ -23,16 +23,8 @@ from rag_evals.judge.pace.deadline import call_within, row_time
 from rag_evals.judge.wire.ask import AskOptions, AskSettings, exchanged
 from rag_evals.judge.wire.exchange import Exchange, no_reply
 from rag_evals.judge.wire.failures import redact
-from rag_evals.judge.wire.sending import (
-    limit_headers,
-    repeating,
-    repeating_async,
-    seconds_for_one_try,
-)
+from rag_evals.judge.wire.sending import CONNECT_SECONDS, ClientUse, limit_headers
 from rag_evals.text import shortened
-
-if TYPE_CHECKING:
-    from rag_evals.judge.pace.limits import RequestLimiter
 
 # What OpenAI publishes; a host that publishes nothing is treated the same.
 _MOST_QUESTIONS = 400
@@ -152,6 +144,7 @@ class _DecisionJudge:
         endpoint: Who is asked, on which wire.
         model: Model to ask; None takes the endpoint's.
         options: How often what is wrong is asked again.
+        use: Time-out and limiter of its requests.
 
     Raises:
         ConfigurationError: There are settings, and a decision model takes none.
@@ -160,7 +153,12 @@ class _DecisionJudge:
     models_without_temperature: Sequence[str] = ()
 
     def __init__(
-        self, client: Any, endpoint: Endpoint, model: str | None, options: AskOptions
+        self,
+        client: Any,
+        endpoint: Endpoint,
+        model: str | None,
+        options: AskOptions,
+        use: ClientUse,
     ) -> None:
         if options.settings:
             raise ConfigurationError(
@@ -172,6 +170,8 @@ class _DecisionJudge:
         self._wire = endpoint.wire
         self._model = model or endpoint.model
         self._settings = AskSettings(reasks=options.reasks, address_name=endpoint.address_name)
+        send = _send_async if use.asynchronous else _send
+        self._create = use.repeating(partial(send, self.sdk, self._wire, use), teaches=True)
 
     @property
     def identity(self) -> str:
@@ -214,11 +214,7 @@ class _DecisionJudge:
 
 
 class DecisionJudge(_DecisionJudge):
-    """Asks a decision model at once; one try takes at most `reply_seconds`."""
-
-    def __init__(self, *asked: Any, reply_seconds: float) -> None:
-        super().__init__(*asked)
-        self._create = repeating(partial(_send, self.sdk, self._wire, reply_seconds))
+    """Asks a decision model at once."""
 
     def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask all questions of a call.
@@ -237,12 +233,7 @@ class DecisionJudge(_DecisionJudge):
 
 
 class AsyncDecisionJudge(_DecisionJudge):
-    """Asks a decision model when awaited; `limiter` paces requests, None for a single grading."""
-
-    def __init__(self, *asked: Any, limiter: "RequestLimiter | None" = None) -> None:
-        super().__init__(*asked)
-        send = partial(_send_async, self.sdk, self._wire, limiter)
-        self._create = repeating_async(send, limiter, teaches=True)
+    """Asks a decision model when awaited."""
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask all questions of a call; as `DecisionJudge`."""
@@ -258,24 +249,21 @@ class AsyncDecisionJudge(_DecisionJudge):
 
 
 # The SDK's own types say nothing of a path that it does not know.
-def _send(sdk: Any, path: str, reply_seconds: float, body: dict[str, Any]) -> Any:
+def _send(sdk: Any, path: str, use: ClientUse, body: dict[str, Any]) -> Any:
     from httpx2 import Response, Timeout  # noqa: PLC0415 - loaded with the client
 
-    one_try = Timeout(seconds_for_one_try(reply_seconds), connect=5.0)
-    options = {"timeout": one_try}
+    options = {"timeout": Timeout(use.one_try(), connect=CONNECT_SECONDS)}
     sent = sdk.post(f"/{path}", cast_to=Response, content=to_json(body), options=options)
     return _read_reply(sent.content)
 
 
-async def _send_async(
-    sdk: Any, path: str, limiter: "RequestLimiter | None", body: dict[str, Any]
-) -> Any:
+async def _send_async(sdk: Any, path: str, use: ClientUse, body: dict[str, Any]) -> Any:
     from httpx2 import Response  # noqa: PLC0415 - loaded with the client
 
     response = await sdk.post(f"/{path}", cast_to=Response, content=to_json(body))
-    if limiter is not None:
+    if use.limiter is not None:
         headers = {name.lower(): value for name, value in response.headers.items()}
-        limiter.after_response(response.status_code, limit_headers(headers))
+        use.limiter.after_response(response.status_code, limit_headers(headers))
     return _read_reply(response.content)
 
 

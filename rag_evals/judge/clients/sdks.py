@@ -21,17 +21,9 @@ from pydantic import ValidationError
 from rag_evals.errors import ConfigurationError, MissingExtraError, RagEvalsError
 from rag_evals.judge.clients.strings import OPENAI_HOSTS, Endpoint
 from rag_evals.judge.pace.deadline import call_in_thread
-from rag_evals.judge.wire.direct import (
-    CHAT_PATH,
-    CONNECT_SECONDS,
-    DirectPost,
-    Post,
-    packed,
-    read_reply,
-    usable,
-)
+from rag_evals.judge.wire.direct import CHAT_PATH, DirectPost, Post, packed, read_reply, usable
 from rag_evals.judge.wire.failures import redact
-from rag_evals.judge.wire.sending import Answering, ClientUse, http_client
+from rag_evals.judge.wire.sending import CONNECT_SECONDS, Answering, ClientUse, http_client
 
 _FILE_SECONDS = 600.0
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
@@ -74,27 +74,14 @@ def is_async(client: object) -> bool:
     )
 
 
-class _Wrapping(NamedTuple):
-    """How clients of one library are wrapped.
-
-    Attributes:
-        function: Of instructor.
-        mode: How the reply is asked for: by schema where the library can, else by tool call.
-        classes: Names of the clients, the async ones as well.
-    """
-
-    function: str
-    mode: str
-    classes: tuple[str, ...]
-
-
+# By library: the function of instructor that wraps its clients, how the reply is asked for (by
+# schema where the library can, else by tool call), and the names of the clients.
 _WRAPPINGS = {
-    "openai": _Wrapping(
-        "from_openai", "JSON_SCHEMA", ("OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI")
-    ),
-    "anthropic": _Wrapping("from_anthropic", "TOOLS", ("Anthropic", "AsyncAnthropic")),
-    "google": _Wrapping("from_genai", "TOOLS", ("Client",)),
+    "openai": ("from_openai", "JSON_SCHEMA", "OpenAI AsyncOpenAI AzureOpenAI AsyncAzureOpenAI"),
+    "anthropic": ("from_anthropic", "TOOLS", "Anthropic AsyncAnthropic"),
+    "google": ("from_genai", "TOOLS", "Client"),
 }
+_NO_WRAPPING = ("", "", "")
 
 # By client and kind: what was learned of a model is kept with the wrapped client.
 _wrapped: "WeakKeyDictionary[Any, dict[bool, Any]]" = WeakKeyDictionary()
@@ -107,9 +94,9 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
         client: What a user passed; anything else is returned as it is.
         asynchronous: Which kind to make of a client that is both, as Google's is.
     """
-    wrapping = _WRAPPINGS.get(type(client).__module__.partition(".")[0])
-    name = type(client).__name__
-    if wrapping is None or name not in wrapping.classes:
+    library, name = type(client).__module__.partition(".")[0], type(client).__name__
+    function, mode, classes = _WRAPPINGS.get(library, _NO_WRAPPING)
+    if name not in classes.split():
         return client
     # The class says which kind it is, where it can.
     is_both = name == "Client"
@@ -118,15 +105,11 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
     if kind not in made:
         import instructor  # noqa: PLC0415 - loads its runtime
 
-        mode = instructor.Mode[wrapping.mode]
         options = {"use_async": asynchronous} if is_both else {}
-        made[kind] = getattr(instructor, wrapping.function)(client, mode=mode, **options)
+        wrap = getattr(instructor, function)
+        made[kind] = wrap(client, mode=instructor.Mode[mode], **options)
     return made[kind]
 
-
-_CHAT = ("openai.types.chat", "ChatCompletion")
-_RESPONSES = ("openai.types.responses", "Response")
-_MESSAGES = ("anthropic.types", "Message")
 
 _lock = threading.Lock()
 _built: set[type[BaseModel]] = set()
@@ -135,17 +118,17 @@ _built: set[type[BaseModel]] = set()
 def build_reply_types(client: Any) -> None:
     """Build the classes of a sync client's replies, once; threads wait for the first that asks.
 
-    Args:
-        client: An instructor client. Nothing is done for an SDK that is neither openai nor
-            anthropic: their classes are built with their modules.
+    Those of SDKs other than openai and anthropic are built with their modules.
     """
     sdk = type(getattr(client, "client", None)).__module__.partition(".")[0]
     if sdk == "anthropic":
-        module, name = _MESSAGES
-    elif sdk == "openai":
-        module, name = _RESPONSES if "RESPONSES" in client.mode.name else _CHAT
-    else:
+        module, name = "anthropic.types", "Message"
+    elif sdk != "openai":
         return
+    elif "RESPONSES" in client.mode.name:
+        module, name = "openai.types.responses", "Response"
+    else:
+        module, name = "openai.types.chat", "ChatCompletion"
     reply = getattr(import_module(module), name)
     with _lock:
         _build_class(reply)

@@ -43,9 +43,7 @@ _row_time: "ContextVar[RowTime | None]" = ContextVar("row_time", default=None)
 class RowTime:
     """Limits the awaited calls inside to the row's remaining time, and counts the time they take.
 
-    Args:
-        meter: The row's; it knows what earlier calls took.
-        seconds: For all calls of the row together.
+    All calls of the row together have `seconds`; its meter knows what earlier ones took.
     """
 
     def __init__(self, meter: "Meter", seconds: float) -> None:

@@ -220,12 +220,7 @@ def exchanged(
 ) -> Iterator[Exchange]:
     """Make one call: what came of it is counted, and what failed is raised as one of our errors.
 
-    Args:
-        call: What is asked.
-        meter: Counts it.
-        client: An instructor client.
-        settings: How it is used.
-        enveloped: Failures of the endpoint come in an exception of instructor's.
+    `enveloped` says that failures of the endpoint come in an exception of instructor's.
     """
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
@@ -323,13 +318,7 @@ def _reply(returned: Any, exchange: Exchange) -> JudgeReply:
 def _reasking(
     times: int, may_ask_again: Callable[[BaseException], bool], *, asynchronous: bool
 ) -> Any:
-    """Make instructor's controller of one call's re-asks, which no two calls may share.
-
-    Args:
-        times: How often an invalid reply is asked again.
-        may_ask_again: Given the error; False ends it: what came was no reply to correct.
-        asynchronous: For an async client.
-    """
+    """Make instructor's controller of one call's re-asks, which no two calls may share."""
     from tenacity import (  # noqa: PLC0415 - only a client of instructor's takes one
         AsyncRetrying,
         Retrying,

@@ -26,6 +26,7 @@ from rag_evals.judge.wire.ask import (
 from rag_evals.judge.wire.exchange import Exchange, missing_message, no_reply, text_reply
 from rag_evals.judge.wire.schema import prepared, strict_response_format
 from rag_evals.judge.wire.sending import (
+    CONNECT_SECONDS,
     MAX_REDIRECTS,
     MAX_REPLY_BYTES,
     redirected_post,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TOOLS = "TOOLS"
 CHAT_PATH = "/chat/completions"
-CONNECT_SECONDS = 5.0
 
 # In the order in which instructor writes them again.
 _OF_A_TOOL_CALL = ("id", "function", "type")

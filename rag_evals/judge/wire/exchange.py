@@ -186,11 +186,7 @@ _THOUGHTS = ("usage_metadata", "thoughts_token_count")
 
 
 def usage_of(completion: object) -> Usage:
-    """Read the tokens of one reply.
-
-    Args:
-        completion: The provider's reply, an object or a dictionary, with or without token counts.
-    """
+    """Read the tokens of a provider's reply, an object or a dictionary."""
     sent, received = _first(completion, _SENT), _first(completion, _RECEIVED)
     thoughts = _count(completion, _THOUGHTS) or 0
     # LiteLLM repeats Anthropic's counts beside an OpenAI-like sum that holds them.
@@ -222,11 +218,7 @@ def _count(source: Any, path: tuple[str, ...]) -> int | None:
 
 
 def text_reply(completion: Any) -> TextReply:
-    """Read the text of one reply, and the tokens that could have stood in it.
-
-    Args:
-        completion: A chat completion of OpenAI's kind, with or without `logprobs`.
-    """
+    """Read the text of a chat completion, and the tokens that could have stood in it."""
     choice = completion.choices[0]
     logprobs = getattr(choice, "logprobs", None)
     return TextReply(

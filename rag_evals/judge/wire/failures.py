@@ -50,7 +50,7 @@ def translate(error: BaseException, *, attempts: int, key: str | None = None) ->
     Args:
         error: What instructor raised; its cause is what matters.
         attempts: Replies received before it gave up.
-        key: The client's own key, so that it cannot occur in the message.
+        key: The client's own, which the message will not hold.
     """
     cause = _cause(error)
     names = {kind.__name__ for kind in type(cause).__mro__}

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
@@ -110,11 +110,7 @@ def _alone(node: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> Any:
 
     OpenAI refuses these: "$ref cannot have keywords {'description'}".
 
-    Args:
-        node: A part of the schema.
-        named: Its definitions.
-        within: Those that are being written out: in a definition that holds itself, the reference
-            stays and the words go.
+    In a definition that holds itself, which `within` names, the reference stays and the words go.
     """
     if isinstance(node, list):
         return [_alone(element, named, within) for element in node]
@@ -158,16 +154,8 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,7})\.\d{1,7}", re.ASCII)
 _TRUTHS = {"true": True, "false": False}
 
 
-class _Mend(NamedTuple):
-    """A value to put in place of another.
-
-    Attributes:
-        path: Keys and indexes that lead to it.
-        value: What it says.
-    """
-
-    path: tuple[int | str, ...]
-    value: int | float | bool
+# Keys and indexes that lead to a value, and what to put there.
+_Mend = tuple[tuple[int | str, ...], int | float | bool]
 
 
 def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> M:
@@ -196,12 +184,12 @@ def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
 
 
 def _mends(error: ValidationError) -> list[_Mend]:
-    found = []
+    found: list[_Mend] = []
     for fault in error.errors(include_url=False, include_context=False):
         read = _READERS.get(fault["type"])
         value = None if read is None else read(fault["input"])
         if value is not None:
-            found.append(_Mend(fault["loc"], value))
+            found.append((fault["loc"], value))
     return found
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 # What an SDK takes and returns has no type here: it need not be installed.
 Send = Callable[[dict[str, Any]], Any]
-AsyncSend = Callable[[dict[str, Any]], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +52,20 @@ class ClientUse:
 
     def one_try(self) -> float:
         """Return the time-out of a request; no sync one is longer than its row has left."""
-        return self.seconds if self.asynchronous else seconds_for_one_try(self.seconds)
+        if self.asynchronous:
+            return self.seconds
+        left = _seconds_left()
+        return min(self.seconds, max(1.0, DEFAULT_MAX_WAIT_SECONDS if left is None else left))
 
     def repeating(self, send: Send, *, teaches: bool = False) -> Callable[..., Any]:
-        """Return what sends a request, again where that may help; as `repeating_async`."""
+        """Return what sends a request, again where that may help.
+
+        Args:
+            send: Sends one request; awaited where the client is.
+            teaches: `send` tells the limiter of each reply; else the function returned does.
+        """
         if self.asynchronous:
-            return repeating_async(send, self.limiter, teaches=teaches)
+            return _repeating_async(send, self.limiter, teaches=teaches)
         return repeating(send)
 
 
@@ -86,17 +93,9 @@ def repeating(send: Send) -> Callable[..., Any]:
     return create
 
 
-def repeating_async(
-    send: AsyncSend, limiter: "RequestLimiter | None", *, teaches: bool = False
+def _repeating_async(
+    send: Send, limiter: "RequestLimiter | None", *, teaches: bool
 ) -> Callable[..., Awaitable[Any]]:
-    """Return a function that awaits a request; as `repeating` otherwise.
-
-    Args:
-        send: Sends one request.
-        limiter: What each request passes and each failure teaches; None for a single grading.
-        teaches: `send` tells the limiter of each reply; else this function does.
-    """
-
     async def create(**body: Any) -> Any:
         async def send_once() -> Any:
             is_retry = _count_request()
@@ -134,12 +133,6 @@ def limit_headers(headers: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def seconds_for_one_try(reply_seconds: float) -> float:
-    """Return the time-out of a sync request: no longer than its row has left."""
-    left = _seconds_left()
-    return min(reply_seconds, max(1.0, DEFAULT_MAX_WAIT_SECONDS if left is None else left))
-
-
 def _seconds_left() -> float | None:
     exchange = current_exchange.get()
     return None if exchange is None else exchange.seconds_left
@@ -150,6 +143,7 @@ def _count_request() -> bool:
     return exchange is not None and exchange.count_request()
 
 
+CONNECT_SECONDS = 5.0
 MAX_REPLY_BYTES = 16_000_000
 # Vectors are numbers in words: a batch of them is far longer than any judgement.
 _MAX_VECTOR_BYTES = 256_000_000

@@ -54,10 +54,7 @@ def wanted_settings(
 ) -> dict[str, Any]:
     """Put settings together: those that a call names, those of a run, and a temperature of 0.
 
-    Args:
-        call: Of the call, from its grader or prompt file.
-        given: For all calls, from `grade` or `evaluate`; they come before the call's.
-        own: What the client is made with.
+    Those `given` for all calls come before the call's; `own` is what the client is made with.
     """
     settings = {**call, **given}
     # Some models take one of the two only.
@@ -74,14 +71,7 @@ def described(settings: Mapping[str, Any]) -> str:
 
 
 class CallSettings:
-    """The settings of one call; entered for each try, it takes note of what is refused.
-
-    Args:
-        client: Who is asked.
-        model: Which model of theirs; None where the client knows.
-        call: Settings of the call itself.
-        given: Settings of all calls.
-    """
+    """The settings of one call; entered for each try, it takes note of what is refused."""
 
     def __init__(
         self, client: Any, model: str | None, call: Mapping[str, Any], given: Mapping[str, Any]
@@ -161,37 +151,29 @@ class CallSettings:
 def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = None) -> None:
     """Refuse a setting that the client's provider does not have.
 
-    Args:
-        client: Who is asked.
-        settings: What the user chose.
-        model: Which model of theirs; None where nobody says.
-
     Raises:
         ConfigurationError: It names the provider and the setting.
     """
     provider = provider_of(client)
+    # That is a function, and no client is kept.
+    is_litellm = provider == "openai" and getattr(client, "client", client) is None
     for name in settings:
         if name in _NOT_TAKEN.get(provider, ()):
             raise ConfigurationError(
                 f"provider {provider!r} takes no setting {name!r}; leave it out for this judge"
             )
-        if is_litellm(client) and model is not None and not litellm_takes(model, name):
+        if is_litellm and model is not None and not _litellm_takes(model, name):
             raise ConfigurationError(
                 f"LiteLLM passes no setting {name!r} to {model!r}; leave it out for this judge"
             )
 
 
-def litellm_takes(model: str, setting: str) -> bool:
+def _litellm_takes(model: str, setting: str) -> bool:
     """Say whether LiteLLM passes a setting on to a model; True where it does not know the model."""
     # Who asks through it has loaded it; a function of the user's own is asked in the same way.
     litellm = sys.modules.get("litellm")
     known = None if litellm is None else litellm.get_supported_openai_params(model)
     return known is None or setting in known
-
-
-def is_litellm(client: Any) -> bool:
-    """Say whether a client asks through LiteLLM: that is a function, and no client is kept."""
-    return getattr(client, "client", client) is None and provider_of(client) == "openai"
 
 
 def models_without_temperature(client: Any) -> list[str]:
@@ -242,22 +224,14 @@ def settings_of(client: Any) -> str:
     transport = getattr(sdk, "_client", None)
     arguments = client_settings(client)
     arguments.pop("model", None)
-    headers = [
-        _public(source)
-        for source in (
-            getattr(transport, "headers", None),
-            getattr(sdk, "_custom_headers", None),
-            arguments.pop("extra_headers", None),
-        )
-    ]
-    query = [
-        _public(source)
-        for source in (
-            getattr(transport, "params", None),
-            getattr(sdk, "_custom_query", None),
-            arguments.pop("extra_query", None),
-        )
-    ]
+    headers, query = (
+        [
+            _public(getattr(transport, below, None)),
+            _public(getattr(sdk, f"_custom_{name}", None)),
+            _public(arguments.pop(f"extra_{name}", None)),
+        ]
+        for name, below in (("headers", "headers"), ("query", "params"))
+    )
     mode = getattr(getattr(client, "mode", None), "name", "")
     return fingerprint(mode, _public(arguments), headers, query)
 
