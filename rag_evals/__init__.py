@@ -65,14 +65,7 @@ def lazy_names(
     """Make the door of a room from its one table: names load when they are first used (PEP 562).
 
     What type checkers read, `__init__.pyi` beside the door, is written from the same table by
-    `python -m tools.generate`.
-
-    Args:
-        door: The package, as `__name__`.
-        names: Names that others may use, by the file or folder of the package that has them.
-
-    Returns:
-        `__getattr__`, `__dir__` and `__all__` of the package.
+    `python -m tools.generate`. Returns `__getattr__`, `__dir__` and `__all__` of the package.
     """
     homes = {name: f"{door}.{inner}" for inner, own in names.items() for name in own}
 

@@ -168,26 +168,13 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     def with_language(self, language: str) -> Self:
         """Return the same grader for samples that do not name their language.
 
-        Shipped prompts are sent in that language where there is a version of them.
-
-        Args:
-            language: Code such as `ru` or `pt-BR`.
-
-        Raises:
-            ConfigurationError: It is no language code.
+        Shipped prompts are sent in that language (`ru`, `pt-BR`) where there is a version of them.
         """
         check_language(language)
         return self._copy_with(language=language)
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
-        """Return the same grader with other settings of the judge, such as `temperature=0.3`.
-
-        Args:
-            settings: Those to change; the others stay.
-
-        Raises:
-            ConfigurationError: One is unknown or out of its range.
-        """
+        """Return the same grader with some of the judge's settings changed: `temperature=0.3`."""
         return self._copy_with(settings={**self.settings, **check_settings(settings)})
 
     def without_hardening(self) -> Self:
@@ -314,8 +301,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
             options: Examples, criteria, settings and more; see `PromptOptions`.
 
         Raises:
-            PromptError: The prompt does not parse, an example does not fit the response model, or
-                criteria are missing or are not shown.
+            PromptError: As for `JudgedGrader`.
         """
         super().__init__(prompt, response_model, response_model, **options)
         self._verified = verified
@@ -333,12 +319,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
         return form if self.language is None else form.with_language(self.language)
 
     def with_cache(self, cache: StatementCache) -> Self:
-        """Return this grader with a cache for its form that asks a verifier.
-
-        Raises:
-            ConfigurationError: It has no such form; the answers of a judge have a cache of their
-                own.
-        """
+        """Return this grader with a cache for its form that asks a verifier; others have none."""
         if self._verified is None:
             return super().with_cache(cache)
         form = partial(_verified_with_cache, self._verified, cache)

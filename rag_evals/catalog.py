@@ -71,17 +71,10 @@ _MAKERS: dict[str, Callable[..., JudgedGrader[Any, Any]]] = {
 
 
 def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any]:
-    """Return a shipped grader, or one of the user's folders.
+    """Return a shipped grader, or one of the user's folders (None: those of `RAG_EVALS_PROMPTS`).
 
     A file there with the name of a shipped prompt (`score_faithfulness.jinja`) replaces that
     prompt; one with any other name (`polite.jinja`) is a grader of that name (`polite`).
-
-    Args:
-        name: As `--grader` takes it.
-        folders: Folders of prompt files; None takes those of `RAG_EVALS_PROMPTS`.
-
-    Raises:
-        UnknownNameError: There is none of that name; the message suggests the nearest.
     """
     places = search_folders() if folders is None else list(folders)
     shipped = GRADERS.get(name)
@@ -118,10 +111,6 @@ def grader_from_file(
         fallback: Grader whose response model to take when the front matter names none.
         folders: Where else to find what it extends; None takes those of `RAG_EVALS_PROMPTS`.
         name: What results call the grader; None takes the front matter's, else the file's.
-
-    Raises:
-        PromptError: The file cannot be used, or no response model is named.
-        UnknownNameError: The response model or the fallback does not exist.
     """
     prompt = Prompt.from_file(path, folders)
     model = prompt.header.response_model or fallback

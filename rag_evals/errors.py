@@ -118,21 +118,13 @@ class DuplicateIdError(DataError):
 
 
 class TooManyFailuresError(RagEvalsError):
-    """More gradings failed than the run allows.
-
-    Attributes:
-        run: The run with all outcomes so far, as `evaluate` would have returned it.
-    """
+    """More gradings failed than the run allows; `run` has all outcomes so far."""
 
     run: Any = None
 
 
 class RunInterruptedError(RagEvalsError):
-    """SIGINT or SIGTERM ended a run; its outcomes so far are kept.
-
-    Attributes:
-        signal_number: Which of the two.
-    """
+    """SIGINT or SIGTERM (`signal_number`) ended a run; its outcomes so far are kept."""
 
     signal_number: int = 0
 
@@ -152,11 +144,7 @@ class PendingError(RagEvalsError):
 
 
 class NotScorableError(RagEvalsError):
-    """This sample has nothing to grade, so it has no score.
-
-    Attributes:
-        reason: Why, as one fixed word that summaries count.
-    """
+    """This sample has nothing to grade, so it has no score; summaries count the `reason`."""
 
     def __init__(self, reason: NotScorableReason) -> None:
         super().__init__(reason)

@@ -170,9 +170,6 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
             first_number: The number that cites the first chunk, 0 or 1.
             marks: A regular expression for marks that are not the usual ones; its groups hold the
                 numbers, as in `r"\(doc(\d+)\)"`. Only what it matches is a mark then.
-
-        Raises:
-            ConfigurationError: Another number, or a pattern that cannot name a source.
         """
         if first_number not in (None, 0, 1):
             raise ConfigurationError(f"first_number is {first_number!r}; expected 0 or 1")

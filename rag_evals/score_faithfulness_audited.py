@@ -56,14 +56,7 @@ _MADE_UP = {
 
 @dataclass(frozen=True, slots=True)
 class _Planted:
-    """A sample whose answer has one false sentence more.
-
-    Attributes:
-        sample: What the judge is sent.
-        sentences: Those of its answer, in order.
-        sentence: The false sentence.
-        sentence_id: Its place among the sentences of the answer that is sent, from 0.
-    """
+    """A sample whose answer has one false sentence more, at the place `sentence_id` from 0."""
 
     sample: Sample
     sentences: tuple[str, ...]
@@ -119,9 +112,6 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
             canary: Add a false sentence to the answer; a judge that supports it fails the row.
             counts_against: `"unsupported"` (ours and ragas' reading: every statement that is not
                 supported lowers the score) or `"contradicted"` (deepeval's: only these do).
-
-        Raises:
-            ConfigurationError: A value that does not exist.
         """
         known = get_args(CountsAgainst)
         if samples is not None and samples < 1:
@@ -282,10 +272,6 @@ def _plant(sample: Sample, sentences: Sequence[str]) -> _Planted:
     """Add a false sentence to an answer, at a place that the judge cannot foresee.
 
     The same sample always gets the same sentence in the same place, so that a cached reply fits.
-
-    Args:
-        sample: What is graded.
-        sentences: The sentences of its answer, in order.
     """
     number = int(sample.content_hash(), 16)
     language = "ru" if has_russian(sample.answer or "") else "en"
@@ -298,11 +284,7 @@ def _plant(sample: Sample, sentences: Sequence[str]) -> _Planted:
 
 
 def _said_of_canary(judged: Sequence[_Judged], planted: _Planted) -> CanaryVerdict:
-    """Return the judge's word on the canary.
-
-    Raises:
-        CanaryError: It is supported, in whole or in part.
-    """
+    """Return the judge's word on the canary; CanaryError where it supports any part of it."""
     for one in judged:
         if one.verdict == "supported":
             raise CanaryError(

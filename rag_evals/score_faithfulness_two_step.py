@@ -73,14 +73,7 @@ class HHEMGrader(VerifiedFaithfulness):
         model: str | None = None,
         threshold: float | None = None,
     ) -> Self:
-        """Return the same grader with other options of HHEM; None keeps the present one.
-
-        Args:
-            device: As for `ClassifierVerifier`.
-            batch_size: As for `ClassifierVerifier`.
-            model: A copy of the model elsewhere, or its folder.
-            threshold: Support from which a statement counts as supported, 0 to 1.
-        """
+        """Return the same grader with other options of HHEM; None keeps the present one."""
         given = {
             "device": device,
             "batch_size": batch_size,

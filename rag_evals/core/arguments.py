@@ -11,16 +11,7 @@ from rag_evals.errors import ConfigurationError, UnknownArgumentError, UnknownNa
 
 
 def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse keywords that a function which takes any does not know.
-
-    Args:
-        function: Its name, or that of a class.
-        given: The keywords of a call.
-        known: What it takes.
-
-    Raises:
-        UnknownArgumentError: For the first, with the nearest one.
-    """
+    """Refuse keywords that a function or class does not know, and name the nearest one."""
     for name in given:
         if name not in known:
             near = next(iter(difflib.get_close_matches(name, known, n=1)), None)
@@ -28,32 +19,14 @@ def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> 
 
 
 def require_fraction(name: str, value: object, *, otherwise: str = "") -> float:
-    """Refuse a value that is not a number from 0 to 1, such as text, True or NaN.
-
-    Args:
-        name: What the caller calls it; it opens the message.
-        value: What was given.
-        otherwise: What would be right as well, for the end of the message.
-
-    Raises:
-        ConfigurationError: With the value.
-    """
+    """Return a number from 0 to 1; refuse text, True and NaN. `otherwise` ends the message."""
     if not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1:
         return float(value)
     raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to 1{otherwise}")
 
 
 def require_whole(name: str, value: object, *, least: int = 1) -> int:
-    """Refuse a value that is not a whole number, such as text, True or 3.0, or is too small.
-
-    Args:
-        name: What the caller calls it; it opens the message.
-        value: What was given.
-        least: The smallest that is right.
-
-    Raises:
-        ConfigurationError: With the value.
-    """
+    """Return a whole number that is at least `least`; refuse text, True and 3.0."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ConfigurationError(f"{name} is {value!r}; expected a whole number, at least {least}")
     if int(value) < least:
@@ -65,7 +38,7 @@ class JudgeSettings(TypedDict, total=False):
     """What a judge model is asked with.
 
     Attributes:
-        temperature: 0 to 2, and 0 where nobody says; None leaves it to the model.
+        temperature: 0 to 2, and 0 by default; None leaves it to the model.
         max_tokens: The most tokens of a reply.
         seed: The same seed gives the same reply, where the provider keeps that promise.
         top_p: The share of likely tokens to choose from, 0 to 1.
@@ -88,11 +61,7 @@ _MOST = {"temperature": 2, "top_p": 1}
 
 
 def check_settings(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Check the settings of a judge, and return them in a dictionary of their own.
-
-    Raises:
-        ConfigurationError: One is unknown, or its value is none that it could have.
-    """
+    """Check the settings of a judge, and return them in a dictionary of their own."""
     if given is not None and not isinstance(given, Mapping):
         raise ConfigurationError(
             f"settings is {given!r}; expected a dictionary, such as {{'temperature': 0}}"
@@ -101,12 +70,7 @@ def check_settings(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def parse_settings(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Read settings as the command line has them, such as `temperature=0`.
-
-    Raises:
-        ConfigurationError: One is not NAME=VALUE, unknown, given twice with different values, or
-            out of its range.
-    """
+    """Read settings as the command line has them, such as `temperature=0`; twice is an error."""
     settings: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -150,16 +114,10 @@ def _checked(name: str, value: Any) -> Any:
 def number_in_variable(
     name: str, default: float, fits: Callable[[float], bool], wanted: str
 ) -> float:
-    """Read a number from an environment variable.
-
-    Args:
-        name: Of the variable.
-        default: What holds where it is not set, or empty.
-        fits: Says whether a number can be used; NaN, which stands for what is no number, must not.
-        wanted: What would be right, for the message.
+    """Read a number from an environment variable; `default` where it is not set, or empty.
 
     Raises:
-        ConfigurationError: It is no number, or none that can be used.
+        ConfigurationError: It is no number, or does not fit; `fits` must refuse NaN.
     """
     written = os.environ.get(name)
     if not written:

@@ -15,11 +15,7 @@ _PRIVATE = 0o600
 
 
 def fault_of(path: Path) -> str | None:
-    """Say why a path cannot be read as a file; None for an ordinary file.
-
-    Args:
-        path: Of a data file, a prompt or labels.
-    """
+    """Say why a path cannot be read as a file; None for an ordinary file."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -35,10 +31,7 @@ def fault_of(path: Path) -> str | None:
 
 @contextmanager
 def private_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing that only its owner can read: it holds a user's data.
-
-    Args:
-        path: Its folder is made where there is none.
+    """Open a file for writing that only its owner can read, in a folder that is made where missing.
 
     Raises:
         ConfigurationError: The file cannot be written.

@@ -28,14 +28,7 @@ _STATEMENTS = ("statement", "claim", "sentence")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words of a chunk: `chunk.text[start:end] == text`, in code points.
-
-    Attributes:
-        chunk_id: Place in the context, from 0.
-        start: Where the quote begins in the chunk; None where only the words are known.
-        end: Where it ends, not part of it; None as above.
-        text: The words as they stand in the chunk.
-    """
+    """Words of a chunk: `chunk.text[start:end] == text`, in code points; None where unknown."""
 
     chunk_id: int
     start: int | None
@@ -90,10 +83,10 @@ class Finding:
 
 
 def findings_of(result: BaseModel) -> tuple[Finding, ...]:
-    """Return what a result found: its own property `findings`, else what its fields show.
+    """Return a result's own property `findings`, else what its fields show.
 
     Raises:
-        ConfigurationError: The property holds something else than findings.
+        ConfigurationError: The property has values that are not findings.
     """
     model = type(result)
     if not hasattr(model, "findings") or "findings" in model.model_fields:
@@ -109,11 +102,7 @@ def findings_of(result: BaseModel) -> tuple[Finding, ...]:
 
 
 def read_findings(stored: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
-    """Read findings back from parsed JSON.
-
-    Raises:
-        ValueError: They are none.
-    """
+    """Read findings back from parsed JSON; ValueError where they are none."""
     found: tuple[Finding, ...] = _reader().validate_python(stored)
     return found
 
@@ -262,11 +251,7 @@ def findings_lines(findings: Iterable[Finding]) -> list[str]:
 
 
 def _findings_html(findings: Sequence[Finding]) -> str:
-    """Write findings as coloured lines; of many, those that count against the score come first.
-
-    Args:
-        findings: All of them, in order.
-    """
+    """Write findings as coloured lines; of many, those that count against the score come first."""
     places = sorted(range(len(findings)), key=lambda place: not findings[place].counts_against)
     shown = [findings[place] for place in sorted(places[:MOST_ITEMS])]
     say = notebook_phrases()
@@ -278,28 +263,14 @@ def _findings_html(findings: Sequence[Finding]) -> str:
 
 
 def more_said(what: str, total: int, shown: int, say: Phrases) -> str:
-    """Say how many are not shown; nothing where all are.
-
-    Args:
-        what: Which phrase of notebooks says it.
-        total: All of them.
-        shown: Those that are shown.
-        say: In which language.
-    """
+    """Say with the phrase `more_{what}` how many are not shown; nothing where all are."""
     return say(f"notebook.more_{what}", count=say.whole(total - shown)) if total > shown else ""
 
 
 def result_html(
     name: str, rest: str, findings: Sequence[Finding], warnings: Sequence[str] = ()
 ) -> str:
-    """Write a result: what it is, its findings, its warnings.
-
-    Args:
-        name: Of its class, or of a row.
-        rest: The score, and what was counted.
-        findings: All of them.
-        warnings: Oddities, in words.
-    """
+    """Write a result: its class or row, the score with counts, its findings and warnings."""
     say = notebook_phrases()
     shown = "".join(html_note(say("notebook.warning", text=one)) for one in warnings[:MOST_ITEMS])
     more = html_note(more_said("warnings", len(warnings), MOST_ITEMS, say))

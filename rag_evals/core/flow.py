@@ -17,15 +17,11 @@ _MOST_BEFORE = 3
 class Claim:
     """One claim of an answer, and where its words get their meaning from.
 
-    Two claims are equal when all four fields are: "It was completed in 1889." behind one question
-    is another claim than behind another.
-
     Attributes:
         text: What is decided.
         sentence: The sentence of the answer that it comes from, word for word; None for a claim
             that comes from no answer.
-        before: What the answer says before it, as far as it leans on that; None where there is
-            nothing.
+        before: What the answer says before it, as far as the claim depends on that, or None.
         question: What was asked; None where nothing was.
     """
 
@@ -56,14 +52,9 @@ class Claim:
 
 
 def text_before(claims: Sequence[Claim]) -> str | None:
-    """Return what the next claim of an answer may lean on.
+    """Return the text that the next claim of an answer may depend on; None where there is none.
 
-    Args:
-        claims: All claims before it, in the order of the answer.
-
-    Returns:
-        The texts from the last claim that stands alone on, at most three; None where there are
-        none.
+    It reaches back to the last claim that stands alone, at most three claims.
     """
     texts: list[str] = []
     for claim in reversed(claims[-_MOST_BEFORE:]):
@@ -195,12 +186,7 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class JudgeReply:
-    """A validated reply.
-
-    Attributes:
-        parsed: An instance of the call's reply model.
-        usage: What the reply cost, re-asks included.
-    """
+    """A reply, parsed as the call's reply model, and what it cost with its re-asks."""
 
     parsed: BaseModel
     usage: Usage = field(default_factory=Usage)
@@ -230,11 +216,7 @@ class JudgeCall(Generic[M]):
     endpoint: str | None = None
 
     def read(self, reply: object) -> M:
-        """Take the reply to this call, typed.
-
-        Raises:
-            TypeError: The driver handed over the reply to another call.
-        """
+        """Take the reply to this call, typed; TypeError for the reply to another call."""
         if isinstance(reply, JudgeReply) and isinstance(reply.parsed, self.reply_model):
             return reply.parsed
         raise TypeError(f"expected a reply of {self.reply_model.__name__}, got {reply!r}")
@@ -264,21 +246,13 @@ class VerifyCall:
     chunks: Sequence[str]
 
     def run(self) -> VerifyReply:
-        """Do the work; slow, so drivers do it in a thread.
-
-        Raises:
-            VerifierError: The verdicts are not one for each claim, or cannot be.
-        """
+        """Decide in this thread, which takes long, and check the verdicts (`VerifierError`)."""
         verdicts = self.verifier.verify(self.claims, self.chunks)
         check_verdicts(self.claims, self.chunks, verdicts)
         return VerifyReply(verdicts)
 
     def read(self, reply: object) -> list[Verdict]:
-        """Take the reply to this call, typed.
-
-        Raises:
-            TypeError: The driver handed over the reply to another call.
-        """
+        """Take the reply to this call, typed; TypeError for the reply to another call."""
         if isinstance(reply, VerifyReply):
             return reply.verdicts
         raise TypeError(f"expected verdicts, got {reply!r}")
@@ -296,8 +270,8 @@ class LocalCall(Generic[T]):
     """Work on this machine that is not verifying, such as looking into a cache file.
 
     Attributes:
-        work: Is given the identity of the judge that the driver asks (None where it has none, or
-            does not know), and returns the reply.
+        work: Gets the identity of the judge that the driver asks (None where it has none, or does
+            not know), and returns the reply.
         reply_when_skipped: The reply of a driver that only estimates and does no work.
     """
 
@@ -309,11 +283,7 @@ class LocalCall(Generic[T]):
         return LocalReply(self.work(judge))
 
     def read(self, reply: object) -> T:
-        """Take the reply to this call, typed.
-
-        Raises:
-            TypeError: The driver handed over the reply to another call.
-        """
+        """Take the reply to this call, typed; TypeError for the reply to another call."""
         if isinstance(reply, LocalReply):
             # What `work` returned went through the driver untyped.
             return reply.value  # type: ignore[return-value]
@@ -323,12 +293,7 @@ class LocalCall(Generic[T]):
 def check_verdicts(
     claims: Sequence[Claim], chunks: Sequence[str], verdicts: Sequence[Verdict]
 ) -> None:
-    """Refuse verdicts that do not match the claims one to one, or are impossible.
-
-    Raises:
-        VerifierError: There are fewer or more, a support is no number from 0 to 1, or a chunk id
-            does not exist.
-    """
+    """Refuse verdicts that are impossible, or not one for each claim (`VerifierError`)."""
     if len(verdicts) != len(claims):
         raise VerifierError(
             f"the verifier returned {len(verdicts)} verdicts for {len(claims)} statements; "
@@ -359,9 +324,9 @@ class Meter:
     """Adds up the usage of one grading, also of calls that failed in the end.
 
     Attributes:
-        by_judge: What was used so far, by endpoint and model as calls name them; None stands for
-            the judge that grades, and for the model that it asks by itself.
-        answered_by: Models that replies say they are from, each once; empty where none says so.
+        by_judge: Usage by endpoint and model as calls name them; None is the judge that grades,
+            and the model that it asks by itself.
+        answered_by: Models that replies say they are from, each once.
         waited_seconds: How long replies were waited for so far, the run's gate left out.
         row_seconds: For all calls of the grading together; None where somebody else, such as the
             session of a run, sees to that.
@@ -425,13 +390,9 @@ _watchers: list[Watcher] = []
 
 
 def watch(watcher: Watcher) -> Callable[[], None]:
-    """Let a function watch all work of this process from now on.
+    """Enter a watcher's context for each piece of work of this process from now on.
 
-    Args:
-        watcher: Called with each piece of work; what it returns is entered, and left at the end.
-
-    Returns:
-        A function that ends it.
+    Returns a function that ends it.
     """
     _watchers.append(watcher)
 

@@ -12,10 +12,8 @@ from pydantic_core import to_json
 def fingerprint(*parts: Any) -> str:
     """Return 64 hex digits that name some values: equal values, equal digits.
 
-    Args:
-        parts: Anything that JSON has, nested. What JSON has not (a path, a date) counts by its
-            text; the keys of a mapping count in any order, and its items without a plain key do
-            not count.
+    Parts are anything that JSON has, nested. What JSON has not (a path, a date) counts by its text;
+    the keys of a mapping count in any order, and its items without a plain key do not count.
 
     Raises:
         ValueError: A part refers to itself.
@@ -30,31 +28,21 @@ def fingerprint(*parts: Any) -> str:
 
 
 def parts_fingerprint(thing: object, names: Iterable[str]) -> str:
-    """Return 64 hex digits for the parts of a thing that shape what it returns.
+    """Return 64 hex digits for the attributes of a thing that shape what it returns.
 
-    Args:
-        thing: A grader, a verifier or an extractor.
-        names: Its attributes. A part counts by its own `fingerprint()` where it has one, a response
-            model by its schema, a dataclass by all its fields; a set counts in any order.
+    A part counts by its own `fingerprint()` where it has one, a response model by its schema, a
+    dataclass by all its fields; a set counts in any order.
     """
     return fingerprint({name: _plain(getattr(thing, name)) for name in names})
 
 
 def fingerprint_of_texts(*parts: Any) -> str:
-    """Return what `fingerprint` does, in a third of the time.
-
-    Args:
-        parts: Texts without lone surrogates, None, and lists and empty mappings of these.
-    """
+    """Return what `fingerprint` does of texts, None and lists of these, in a third of the time."""
     return hashlib.sha256(to_json(parts)).hexdigest()
 
 
 def written_out(value: object) -> str:
-    """Write a dataclass with all its fields, which its own `repr` may cut.
-
-    Args:
-        value: The dataclass; those inside it and inside its tuples are written out too.
-    """
+    """Write a dataclass with all its fields, which its own `repr` may cut, those inside it too."""
     if isinstance(value, tuple) and type(value) is tuple:
         inner = ", ".join(map(written_out, value))
         return f"({inner},)" if len(value) == 1 else f"({inner})"

@@ -120,9 +120,6 @@ def check_each_once(
         missing: What to say of those that the reply lacks.
         repeated: What to say of those that it has twice.
         wish: What the judge shall do instead; empty where the faults say it.
-
-    Raises:
-        ValueError: Things that are missing, do not exist, or come twice; the judge is told which.
     """
     counts = Counter(given)
     for faulty, fault in (
@@ -171,9 +168,6 @@ class JudgeModel(BaseModel):
 
             A class with `extra` in its configuration, or with a validator before its fields, may
             take more.
-
-            Raises:
-                UnknownArgumentError: With the name that was meant; a `TypeError` too.
             """
             known = _keywords(type(self))
             if known is not None:
@@ -270,11 +264,7 @@ class Result(JudgeModel):
     numbered_sentences: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Refuse fields whose names are taken.
-
-        Raises:
-            ConfigurationError: There is one; the message says how to rename it.
-        """
+        """Refuse fields whose names are taken."""
         super().__init_subclass__(**kwargs)
         declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
         for name in sorted(_RESERVED.keys() & declared):

@@ -17,15 +17,7 @@ _NAMES = ("content", "response", "output_text", "output", "answer", "result", "d
 
 
 def required_text(value: object, place: str) -> str:
-    """Return a text as it is.
-
-    Args:
-        value: What should be one.
-        place: What the caller calls it; it opens the message.
-
-    Raises:
-        DataError: It is none, or holds a lone surrogate.
-    """
+    """Return a text as it is; refuse anything else and a lone surrogate (`DataError`)."""
     if not isinstance(value, str):
         raise DataError(f"{place} is {shown(value)}; expected text")
     offset = lone_surrogate(value)
@@ -43,10 +35,6 @@ def text_of(value: object, place: str) -> str:
     Texts, messages (`AIMessage`, `ChatMessage`, a mapping with `content`, one with a list of
     parts), LlamaIndex's `Response`, OpenAI's `ChatCompletion` and `Response`, pydantic-ai's
     `AgentRunResult`, Haystack's `GeneratedAnswer`, and a list of one of them.
-
-    Args:
-        value: What should have one.
-        place: What the caller calls it; it opens the message.
 
     Raises:
         DataError: It has none, or more than one.
@@ -67,12 +55,7 @@ def shown(value: object) -> str:
 
 
 def field_of(thing: Any, name: str) -> Any:
-    """Return a field of a mapping or an object of any library; None where it has none.
-
-    Args:
-        thing: The mapping or object.
-        name: Key or attribute.
-    """
+    """Return a field of a mapping or an object of any library; None where it has none."""
     if isinstance(thing, Mapping):
         return thing.get(name)
     try:
@@ -163,9 +146,8 @@ class Chunk:
 def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
     """Number the chunks of a context from 0.
 
-    Args:
-        context: A string is one chunk, unless it holds a list that JSON or Python wrote; None is no
-            chunk; the replies of Chroma and Elasticsearch are read whole.
+    A string is one chunk, unless it holds a list that JSON or Python wrote; None is no chunk; the
+    replies of Chroma and Elasticsearch are read whole.
 
     Raises:
         DataError: An element has no text.
@@ -405,8 +387,7 @@ class Sample:
     def fingerprint(self) -> str:
         """Return 16 hex digits over all that a prompt may show: texts, language, metadata.
 
-        Raises:
-            DataError: The metadata of a chunk refers to itself, or is nested too deeply.
+        DataError where metadata refers to itself, or is nested too deeply.
         """
         more = [self.language, [dict(chunk.metadata) for chunk in self.context]]
         if not any(chunk.metadata for chunk in self.context):

@@ -33,9 +33,8 @@ class VerifierTraits:
         cache_mode: How it looks for verdicts before it decides; None where none are stored.
         answer_support: Returns how surely all statements of an answer hold, from their supports,
             all 0 to 1; None where nothing is known of that.
-        warn: Returns why verdicts on these texts are not to be trusted, one line for each reason.
-        check: Finds out before the first call whether it can work, and raises a
-            `ConfigurationError` where it cannot.
+        warn: Returns why verdicts on these texts are not to be trusted, a line for each reason.
+        check: Finds out before the first call whether it can work; else a `ConfigurationError`.
     """
 
     asks_judge: bool = False
@@ -64,14 +63,7 @@ class VerifierTraits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedTexts:
-    """What a verifier reads of one row.
-
-    Attributes:
-        question: What was asked; None where nothing was.
-        answer: The whole answer.
-        chunks: Texts of the context.
-        language: Two-letter code of the answer's language; None where it is not known.
-    """
+    """What a verifier reads of one row; `language` is the answer's two-letter code, if known."""
 
     question: str | None
     answer: str

@@ -1,4 +1,4 @@
-"""What does a reader see, in which language? Every phrase stands in a table, one for each language.
+"""What does a reader see, in which language?
 
 The tables are `_data/phrases/en.json` and `ru.json`: sections of phrases by name. A phrase that
 counts something has a form for each plural of its language.
@@ -33,8 +33,7 @@ class Phrase(NamedTuple):
 
     Attributes:
         key: Section and name, as for `Phrases`.
-        values: What it is said of, by name; `grader` is a grader's name, which has words of its own
-            in each language.
+        values: What goes into its braces, by name; a `grader` is named in the reader's language.
     """
 
     key: str
@@ -65,23 +64,14 @@ class Phrase(NamedTuple):
 
 
 class Phrases:
-    """All that is shown in one language.
-
-    Attributes:
-        language: Its code.
-    """
+    """All that is shown in one language, whose code is `language`."""
 
     def __init__(self, language: str, table: Mapping[str, Mapping[str, Any]]) -> None:
         self.language = language
         self._table = table
 
     def __call__(self, key: str, /, **values: Any) -> str:
-        """Say one phrase.
-
-        Args:
-            key: Section and name, such as `summary.line`.
-            values: What stands in its braces; `count` also chooses the plural.
-        """
+        """Say one phrase, such as `summary.line`; the value `count` also chooses the plural."""
         section, _, name = key.partition(".")
         phrase = self._table[section][name]
         if not isinstance(phrase, str):
@@ -153,14 +143,7 @@ class Phrases:
 
 @cache
 def phrases(language: str = "en") -> Phrases:
-    """Return what is shown to a reader of a language.
-
-    Args:
-        language: `en` or `ru`.
-
-    Raises:
-        ConfigurationError: There is no table for it.
-    """
+    """Return what is shown to a reader of a language, `en` or `ru`."""
     if language not in LANGUAGES:
         raise ConfigurationError(
             f"language {language!r} cannot be shown; there are {', '.join(LANGUAGES)}"

@@ -1,4 +1,4 @@
-"""What is one row, and which of its columns holds which field?
+"""One row, and which of its columns holds which field.
 
 A column is found by name, path, function or a tool's names; without these, by the usual ones.
 """
@@ -21,12 +21,7 @@ _WINDOW_ROWS = 256
 
 
 class Row(NamedTuple):
-    """One row of a file.
-
-    Attributes:
-        place: What messages call it, such as `line 7`.
-        values: Column to value.
-    """
+    """One row of a file: its place in messages, such as `line 7`, and its values by column."""
 
     place: str
     values: Mapping[str, Any]
@@ -91,22 +86,14 @@ def in_windows(numbered: Iterator[NumberedSample]) -> Iterator[NumberedSample]:
 
 
 def check_header(header: Sequence[str], where: str) -> None:
-    """Refuse the header of a file that names a column twice; cells without a name may be many.
-
-    Raises:
-        DataError: With `where` and the names.
-    """
+    """Refuse the header of a file that names a column twice; cells without a name may be many."""
     twice = sorted(name for name, times in Counter(header).items() if name and times > 1)
     if twice:
         raise DataError(f"{where}: the header names {', '.join(map(repr, twice))} twice")
 
 
 def check_columns(names: Sequence[object]) -> None:
-    """Refuse a table with two columns of one name.
-
-    Raises:
-        DataError: With the name.
-    """
+    """Refuse a table with two columns of one name."""
     name, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
     if times > 1:
         raise DataError(f"the table has two columns {name!r}; rename one")
@@ -133,8 +120,7 @@ class Preset:
     Attributes:
         name: What the command line and messages call it.
         fields: Columns or dotted paths for each field; the first that a row has counts.
-        marks: Sets of columns; a row that has all of one set is this tool's. None of them: the
-            preset is taken only where it is named.
+        marks: Sets of columns; a row that has all of one set is this tool's.
     """
 
     name: str
@@ -255,12 +241,7 @@ class ColumnMap:
 
     @classmethod
     def of(cls, columns: "Columns") -> "ColumnMap":
-        """Return a map unchanged, or make one from a preset's name or from field and source.
-
-        Raises:
-            ConfigurationError: An unknown field or preset, or a source that is neither name nor
-                function.
-        """
+        """Return a map unchanged, or make one from a preset's name or from field and source."""
         if columns is None or isinstance(columns, ColumnMap):
             return columns or cls()
         if isinstance(columns, str):
@@ -286,12 +267,7 @@ class ColumnMap:
 
     @classmethod
     def parse(cls, pairs: list[str], preset: str | None = None) -> "ColumnMap":
-        """Read `FIELD=SOURCE` pairs, as the command line has them.
-
-        Raises:
-            DataError: No equals sign, an unknown field, or a field named twice.
-            ConfigurationError: There is no such preset.
-        """
+        """Read `FIELD=SOURCE` pairs, as the command line has them."""
         sources: dict[str, ColumnSource] = {}
         for pair in pairs:
             name, equals, source = pair.partition("=")
@@ -308,9 +284,7 @@ class ColumnMap:
     def sample(self, row: Mapping[str, Any], required: frozenset[str] = frozenset()) -> Sample:
         """Make a sample from a row.
 
-        Args:
-            row: One row of the data.
-            required: Fields that must have a column; the column's value may still be empty.
+        A required field must have a column, whose value may be empty.
 
         Raises:
             MissingColumnError: A required or a named column is not in the row.

@@ -21,12 +21,7 @@ _MAX_LINE_MB = 256
 
 
 def required_module(name: str, extra: str, purpose: str) -> Any:
-    """Import a library of an extra.
-
-    Args:
-        name: Of the library, as it is imported.
-        extra: Of ours that installs it.
-        purpose: What it is needed for, in words that follow "to".
+    """Import a library that one of our extras installs; `purpose` follows "needed to".
 
     Raises:
         MissingExtraError: It is not installed.
@@ -120,11 +115,7 @@ class Opened:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, unpacked where its name says that it is packed.
-
-    Raises:
-        ConfigurationError: The package that unpacks it is not installed.
-    """
+    """Open a file, unpacked where its name says that it is packed."""
     # typeshed has no common type for these; all are binary files.
     opened: Any
     if path.suffix == ".gz":
@@ -138,11 +129,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def max_line_bytes() -> int:
-    """Return how much is read in one piece: 256 MB, or what `RAG_EVALS_MAX_LINE_MB` says.
-
-    Raises:
-        ConfigurationError: The variable is no whole number from 1.
-    """
+    """Return how much is read in one piece: 256 MB, or what `RAG_EVALS_MAX_LINE_MB` says."""
     written = os.environ.get(_MAX_LINE_VARIABLE) or str(_MAX_LINE_MB)
     if not (written.isdecimal() and 0 < len(written) < 10 and int(written)):
         raise ConfigurationError(

@@ -56,7 +56,7 @@ def read_rows(
 
     Args:
         file: Of one of the kinds in `READERS`, with `.gz` or `.zst` behind it when packed.
-        notes: Is given what the reader found out and a user should know, such as an encoding.
+        notes: Gets what the reader found out and a user should know, such as an encoding.
         wanted: For each row 1, or 0 for one that is passed over; None takes all.
 
     Raises:
@@ -112,13 +112,7 @@ def _reader_for(path: Path) -> Callable[[Opened], Iterator[Row]]:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The files behind a path.
-
-    Attributes:
-        name: What messages and folders call them all.
-        files: One or more, in the order they are read.
-        options: How they are read.
-    """
+    """The files behind a path, in the order they are read; messages and folders use the `name`."""
 
     name: Path
     files: Sequence[Path]
@@ -127,11 +121,7 @@ class Located:
     def rows(
         self, notes: list[Phrase] | None = None, wanted: Iterator[int] | None = None
     ) -> Iterator[Row]:
-        """Read all files; `notes` and `wanted` as for `read_rows`.
-
-        Raises:
-            DataError: As `read_rows` does.
-        """
+        """Read all files; `notes` and `wanted` as for `read_rows`."""
         for file in self.files:
             for row in read_rows(replace(self.options, path=file), notes, wanted):
                 several = len(self.files) > 1

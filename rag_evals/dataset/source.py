@@ -71,11 +71,7 @@ class KeptCheck:
 
     @classmethod
     def from_json(cls, text: bytes) -> "KeptCheck":
-        """Read it.
-
-        Raises:
-            ValueError: It is none.
-        """
+        """Read it; ValueError where it is none."""
         return _adapter().validate_json(text)
 
 
@@ -105,10 +101,7 @@ class FileData:
         self.kept_check: KeptCheck | None = None
 
     def check(self, kept: Iterable[KeptCheck] = ()) -> CheckedFile:
-        """Read every row, before any of them is paid for; not where these very bytes were checked.
-
-        Args:
-            kept: Checks of earlier runs.
+        """Read every row before any is paid for, unless an earlier check had these very bytes.
 
         Raises:
             DataError: The first row that cannot be graded, with its line.
@@ -195,11 +188,7 @@ class FileData:
         return check is not None and _content_of(self._located.files) == check.content
 
     def require_unchanged(self) -> None:
-        """Compare the last reading with the check that came before it.
-
-        Raises:
-            DataError: The file changed between them, or while it was read.
-        """
+        """Raise `DataError` where the file changed since its check, or while it was read."""
         first, last = self._readings[0], self._readings[-1]
         if self.has_same_content() if self._read_partly else first == last:
             return
@@ -303,11 +292,7 @@ class RowData:
         return NumberedSample(index, sample_id, sample, others, fingerprint)
 
     def require_columns(self) -> None:
-        """Read the first row of a table, whose columns are those of all rows.
-
-        Raises:
-            MissingColumnError: A field that the graders need has no column.
-        """
+        """Read the first row of a table, which has the columns of all (`MissingColumnError`)."""
         rows = iter(self._rows)
         first = next(rows, None)
         if rows is self._rows and first is not None:

@@ -33,11 +33,10 @@ def rows_of(data: Any) -> Iterable[Any] | None:
     Args:
         data: A frame of pandas or polars; a Hugging Face data set; a pyarrow table, batch or data
             set; anything with `__arrow_c_stream__`, `__arrow_c_array__` or `__dataframe__`; or a
-        mapping from column to values.
+            mapping from column to values.
 
     Raises:
         DataError: A `DatasetDict`, of which one split has to be chosen; a single column; one row.
-        ConfigurationError: pyarrow is needed and not installed.
     """
     kind = _kind(data)
     if kind in ("datasets.DatasetDict", "datasets.IterableDatasetDict"):
@@ -70,9 +69,8 @@ def rows_of(data: Any) -> Iterable[Any] | None:
 def row_of(row: Any) -> Mapping[str, Any] | None:
     """Return the fields of one row by name; None for what is no row.
 
-    Args:
-        row: A mapping, a pandas `Series`, a pair of `iterrows`, or an object of a pydantic,
-            dataclass, attrs or namedtuple class.
+    A row is a mapping, a pandas `Series`, a pair of `iterrows`, or an object of a pydantic,
+    dataclass, attrs or namedtuple class.
     """
     if isinstance(row, Mapping):
         return row

@@ -19,14 +19,7 @@ from rag_evals.stats.intervals import Interval, effective_rows, mean_interval
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts of each pair of label and verdict; positive means True.
-
-    Attributes:
-        true_positives: Label and verdict are True.
-        false_positives: The verdict is True, the label is not.
-        false_negatives: The label is True, the verdict is not.
-        true_negatives: Neither is True.
-    """
+    """Counts of each pair of label and verdict, label first: True and True are `true_positives`."""
 
     true_positives: int
     false_positives: int
@@ -63,7 +56,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A judge measured against people's labels.
+    """A judge measured against people's labels; kappa goes from -1 to 1, all others from 0 to 1.
 
     Attributes:
         confusion: The counts.
@@ -74,7 +67,7 @@ class Agreement:
         specificity: Of the False labels, the share found; None without False labels.
         precision: Of the True verdicts, the share confirmed; None without True verdicts.
         balanced_accuracy: Mean of sensitivity and specificity; None if one label is absent.
-        kappa: Cohen's kappa, -1 to 1; None when people and judge use one and the same word only.
+        kappa: Cohen's kappa; None when people and judge use one and the same word only.
     """
 
     confusion: Confusion
@@ -89,12 +82,7 @@ class Agreement:
 
 
 def count_confusion(labels: Sequence[bool], verdicts: Sequence[bool]) -> Confusion:
-    """Count how often label and verdict meet.
-
-    Args:
-        labels: What people say, one per row.
-        verdicts: What the judge says, aligned.
-    """
+    """Count how often label and verdict meet."""
     require_aligned("labels", labels, "verdicts", verdicts)
     pairs = Counter(zip(map(bool, labels), map(bool, verdicts), strict=True))
     return Confusion(pairs[True, True], pairs[False, True], pairs[True, False], pairs[False, False])
@@ -160,15 +148,7 @@ def balanced_accuracy_interval(
     resamples: int = 4_000,
     seed: int = 0,
 ) -> Interval | None:
-    """Estimate balanced accuracy, the mean of sensitivity and specificity.
-
-    Args:
-        labels: As in `measure_agreement`, like the rest.
-        verdicts: What the judge says, aligned.
-        clusters: The answer of each statement.
-        confidence: Coverage of the interval, as a fraction.
-        resamples: Draws of the two rates.
-        seed: Same seed, same interval.
+    """Estimate the mean of sensitivity and specificity; arguments are those of `measure_agreement`.
 
     Returns:
         0 to 1, where 0.5 is a coin; None if one of the two labels is absent.
@@ -221,15 +201,8 @@ def kappa_interval(
     """Estimate agreement beyond what habits would give (Cohen 1960), by a smoothed bootstrap.
 
     The plain bootstrap gives no width after full agreement and covers 24 % then; the Bayesian one
-    (Rubin 1981) with one row spread over all cells (Perks 1947) does not fail there.
-
-    Args:
-        labels: As in `measure_agreement`, like the rest.
-        verdicts: What the judge says, aligned.
-        clusters: The answer of each statement; they shrink the counts by the design effect.
-        confidence: Coverage of the interval, as a fraction.
-        resamples: Draws of the table.
-        seed: Same seed, same interval.
+    (Rubin 1981) with one row spread over all cells (Perks 1947) does not fail there. Arguments are
+    those of `measure_agreement`; clusters shrink the counts by the design effect.
 
     Returns:
         1 for full agreement, 0 for chance, below 0 for worse; None when both use one and the same
@@ -280,20 +253,17 @@ def krippendorff_interval(
 ) -> Interval | None:
     """Estimate agreement of people on categories: Krippendorff's alpha (2011), resampling items.
 
-    Any number of people, and not everyone labels everything (interval: Zapf et al. 2016).
-
     Args:
-        ratings: One list per labelled item with the category each person gave it, in any order and
-            number; None where a person gave none.
-        confidence: Coverage of the interval, as a fraction; too low below some 30 items, and
-            without width after full agreement.
+        ratings: One list per labelled item with the category that each person gave it, in any
+            order and number; None where a person gave none.
+        confidence: Coverage of the interval (Zapf et al. 2016), as a fraction; too low below
+            some 30 items, and without width after full agreement.
         resamples: Bootstrap draws.
         seed: Same seed, same interval.
 
     Returns:
-        1 for full agreement, 0 for chance, below 0 for worse, with its percentile interval; None
-        when no item has two labels or only one category occurs, because then chance cannot be told
-        from agreement.
+        1 for full agreement, 0 for chance, below 0 for worse; None when no item has two labels or
+        only one category occurs, because then chance cannot be told from agreement.
     """
     require_fraction("confidence", confidence)
     require_positive("resamples", resamples)

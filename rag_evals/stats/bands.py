@@ -1,8 +1,4 @@
-"""Is this score high, good, medium or low, and how do groups of rows compare?
-
-A band has a lower limit that belongs to it and reaches up to the next band. Names and limits are
-the user's to choose; `DEFAULT_BANDS` has English and Russian labels.
-"""
+"""Is this score high, good, medium or low, and how do groups of rows compare?"""
 
 from bisect import bisect_right
 from collections import Counter
@@ -20,7 +16,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A named range of scores.
+    """A named range of scores that reaches up to the next band.
 
     Attributes:
         name: Stable word for code and files, for example "good".
@@ -80,14 +76,11 @@ DEFAULT_BANDS: tuple[Band, ...] = (
 def build_bands(
     limits: Mapping[str, float], *, labels: Mapping[str, Mapping[str, str]] | None = None
 ) -> tuple[Band, ...]:
-    """Make bands from names and lower limits.
+    """Make bands, from highest to lowest.
 
     Args:
         limits: Lower limit of each band, 0 to 1, in any order; one of them must be 0.
         labels: For each band name, what to show by language code. None shows the names.
-
-    Returns:
-        The bands from highest to lowest.
 
     Raises:
         ConfigurationError: A limit is outside 0..1 or given twice, or none is 0.
@@ -116,12 +109,7 @@ def build_bands(
 
 
 def band_of(score: float, *, bands: Sequence[Band] = DEFAULT_BANDS) -> Band:
-    """Find the band of a score.
-
-    Args:
-        score: 0 to 1.
-        bands: From highest to lowest, as `build_bands` gives them.
-    """
+    """Find the band of a score from 0 to 1."""
     require_scores("score", [score])
     return next(band for band in bands if score >= band.lower - _ROUNDING)
 
@@ -129,12 +117,7 @@ def band_of(score: float, *, bands: Sequence[Band] = DEFAULT_BANDS) -> Band:
 def count_bands(
     scores: Iterable[float], *, bands: Sequence[Band] = DEFAULT_BANDS
 ) -> dict[str, int]:
-    """Count the scores in each band, empty bands included, from highest to lowest.
-
-    Args:
-        scores: Numbers from 0 to 1; leave out rows without a score.
-        bands: From highest to lowest, as `build_bands` gives them.
-    """
+    """Count scores from 0 to 1 in each band, empty bands included, from highest to lowest."""
     limits = [band.lower - _ROUNDING for band in reversed(bands)]
     counts = [0] * len(bands)
     for score in scores:
@@ -178,7 +161,7 @@ def summarize_groups(
 
     Args:
         scores: Numbers from 0 to 1, one per row; None where the row has no score.
-        groups: The group of each row, aligned with `scores`; rows with None are one group.
+        groups: The group of each row, aligned; rows with None are one group.
         reasons: Why a row has no score, aligned; None counts such rows as "unscored".
         clusters: As in `mean_interval`, aligned.
         bands: From highest to lowest.

@@ -66,9 +66,7 @@ def gate_test(
     fail_error: float | None = None,
     clusters: Sequence[Hashable | None] | None = None,
 ) -> GateTest:
-    """Test whether the mean over all rows like these reaches a gate.
-
-    The answer holds however often it is asked, as after each hundred rows more.
+    """Test whether the mean over all rows like these reaches a gate, however often it is asked.
 
     Args:
         scores: Numbers from 0 to 1, one per row, in any order.
@@ -167,7 +165,6 @@ class _Independent:
         )
 
     def bound(self, error: float) -> float:
-        """Largest mean that the wealth rules out, as far as bisection finds it."""
         return _bound(self.log_wealth, error)
 
 
@@ -292,8 +289,7 @@ def drawn_bounds(
         error: Chance that the mean is below the first bound, and above the second.
 
     Returns:
-        Bounds within 0..1, valid whenever the draw stopped; both the mean itself when all rows
-        were drawn.
+        Bounds within 0..1, valid whenever the draw stopped; the mean itself when all were drawn.
     """
     known = [score for score in scores if score is not None]
     if not known:
@@ -319,13 +315,8 @@ def drawn_interval(
 ) -> Interval | None:
     """Estimate the mean of a data set of which some rows were drawn, whenever the draw stopped.
 
-    Args:
-        scores: As for `drawn_bounds`.
-        population: Rows of the data.
-        confidence: Coverage of the interval, as a fraction; never less.
-
     Returns:
-        None without a score.
+        None without a score; its confidence is never less than stated.
     """
     require_fraction("confidence", confidence)
     known = [score for score in scores if score is not None]

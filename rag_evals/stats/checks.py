@@ -1,7 +1,4 @@
-"""Which numbers may enter a statistic?
-
-Each function returns nothing and raises when the answer is "not these", before any work is done.
-"""
+"""Which numbers may enter a statistic? Each function refuses the others before any work is done."""
 
 import math
 from collections.abc import Sequence, Sized
@@ -15,11 +12,7 @@ from rag_evals.errors import (
 
 
 def require_fraction(name: str, value: float) -> None:
-    """Refuse a coverage or probability that is not strictly between 0 and 1.
-
-    Raises:
-        ConfigurationError: It is 0, 1 or outside, for example a percentage.
-    """
+    """Refuse a coverage or probability that is not between 0 and 1, such as a percentage."""
     if not 0 < value < 1:
         raise ConfigurationError(
             f"{name}={value!r} is not between 0 and 1; 95 % is written {name}=0.95"
@@ -27,11 +20,7 @@ def require_fraction(name: str, value: float) -> None:
 
 
 def require_positive(name: str, value: int) -> None:
-    """Refuse a count below one.
-
-    Raises:
-        ConfigurationError: The count is 0 or negative.
-    """
+    """Refuse a count below one."""
     if value < 1:
         raise ConfigurationError(f"{name}={value!r} is too small; it must be at least 1")
 
@@ -39,12 +28,7 @@ def require_positive(name: str, value: int) -> None:
 def require_scores(
     name: str, values: Sequence[float], *, bounds: tuple[float, float] | None = (0.0, 1.0)
 ) -> None:
-    """Refuse an empty list, and any value that is not finite or out of bounds.
-
-    Args:
-        name: What the caller calls the list; it opens the message.
-        values: The numbers.
-        bounds: Smallest and largest value allowed; None allows every finite number.
+    """Refuse an empty list, and any value that is not finite or out of bounds (None: no bounds).
 
     Raises:
         InvalidScoresError: With the position and the value of the first offender.
@@ -59,11 +43,7 @@ def require_scores(
 
 
 def require_aligned(first_name: str, first: Sized, second_name: str, second: Sized) -> None:
-    """Refuse two lists of different length; the longer is never cut silently.
-
-    Raises:
-        UnpairedScoresError: With both lengths.
-    """
+    """Refuse two lists of different length; the longer is never cut silently."""
     if len(first) != len(second):
         raise UnpairedScoresError(
             f"{len(first)} {first_name}, {len(second)} {second_name}; "
@@ -72,12 +52,7 @@ def require_aligned(first_name: str, first: Sized, second_name: str, second: Siz
 
 
 def require_both_labels(labels: Sequence[bool]) -> None:
-    """Refuse labels of which all are alike: nothing tells the two kinds apart.
-
-    Raises:
-        InvalidScoresError: There are none.
-        TooFewLabelsError: With the one that occurs.
-    """
+    """Refuse labels of which all are alike: nothing tells the two kinds apart."""
     if not labels:
         raise InvalidScoresError("labels is empty; at least one labelled row is needed")
     if all(labels) or not any(labels):

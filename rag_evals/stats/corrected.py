@@ -86,14 +86,11 @@ def prediction_powered_mean(
 
     Args:
         labels: What people say about a random sample of the rows, 0 to 1 (bool or graded).
-        judged: What the judge says about those rows, 0 to 1, aligned with `labels`.
+        judged: What the judge says about those rows, 0 to 1, aligned.
         unlabelled: What the judge says about all other rows, 0 to 1.
         label_clusters: The document of each labelled row, aligned; None means independent rows.
         unlabelled_clusters: The document of each other row, aligned with `unlabelled`.
         confidence: Coverage of the interval, as a fraction.
-
-    Returns:
-        The corrected mean with the labels alone beside it.
 
     Raises:
         TooFewLabelsError: There are fewer than 20 labels or two clusters of them.
@@ -270,9 +267,6 @@ def rogan_gladen_rate(
         confidence: Coverage of the interval, as a fraction.
         resamples: Draws of error rates and judged rate together.
         seed: Same seed, same interval.
-
-    Returns:
-        The corrected rate; its interval comes from drawing both samples anew, smoothed.
 
     Raises:
         TooFewLabelsError: There are fewer than 20 labels, or fewer than 5 of one kind.

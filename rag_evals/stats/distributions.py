@@ -23,16 +23,7 @@ def normal_quantile(probability: float) -> float:
 
 
 def beta_cdf(value: float, a: float, b: float) -> float:
-    """Evaluate the regularised incomplete beta function I_value(a, b).
-
-    Args:
-        value: Upper end of the integral, clipped to 0..1.
-        a: First shape, above 0.
-        b: Second shape, above 0.
-
-    Returns:
-        Probability, 0 to 1, that a Beta(a, b) variable is at most `value`.
-    """
+    """Return the chance, 0 to 1, that a Beta(a, b) variable is at most `value`."""
     if value <= 0:
         return 0.0
     if value >= 1:
@@ -81,12 +72,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 
 
 def student_t_cdf(value: float, degrees_of_freedom: float) -> float:
-    """Probability that a Student t variable is at most `value`.
-
-    Args:
-        value: Any finite number.
-        degrees_of_freedom: Above 0; need not be whole.
-    """
+    """Probability that a Student t variable is at most `value`."""
     squared = value * value
     total = degrees_of_freedom + squared
     # Each side is exact where the other would subtract nearly equal numbers.
@@ -98,12 +84,7 @@ def student_t_cdf(value: float, degrees_of_freedom: float) -> float:
 
 
 def student_t_quantile(probability: float, degrees_of_freedom: float) -> float:
-    """Value below which a Student t variable falls with `probability`.
-
-    Args:
-        probability: Strictly between 0 and 1.
-        degrees_of_freedom: Above 0; need not be whole.
-    """
+    """Value below which a Student t variable falls with `probability` (0 to 1, open)."""
     require_fraction("probability", probability)
     if probability == 0.5:
         return 0.0
@@ -157,15 +138,7 @@ def _solve(
 
 
 def fair_binomial_p(successes: int, trials: int) -> float:
-    """Two-sided p-value of `successes` in `trials` tosses of a fair coin, exact.
-
-    Args:
-        successes: 0 to `trials`.
-        trials: 0 or more; with none there is no evidence and the p-value is 1.
-
-    Returns:
-        Probability, above 0 and at most 1, of a split at least as uneven.
-    """
+    """Two-sided exact p-value of `successes` in `trials` tosses of a fair coin; 1 without any."""
     fewer = min(successes, trials - successes)
     if 2 * fewer == trials:
         return 1.0
@@ -174,12 +147,7 @@ def fair_binomial_p(successes: int, trials: int) -> float:
 
 
 def quantile(ordered: Sequence[float], probability: float) -> float:
-    """Read a quantile from sorted values, interpolating as numpy and R (type 7) do.
-
-    Args:
-        ordered: At least one number, ascending.
-        probability: 0 to 1.
-    """
+    """Read a quantile from sorted values, interpolating as numpy and R (type 7) do."""
     place = probability * (len(ordered) - 1)
     below = min(int(place), len(ordered) - 2) if len(ordered) > 1 else 0
     above = min(below + 1, len(ordered) - 1)

@@ -55,9 +55,6 @@ def wilson_interval(successes: int, trials: int, *, confidence: float = 0.95) ->
         successes: 0 to `trials`.
         trials: Independent rows, at least 1.
         confidence: Coverage of the interval, as a fraction; reached on average over rates.
-
-    Returns:
-        The rate, 0 to 1, and an interval that stays inside 0..1.
     """
     _require_counts(successes, trials)
     require_fraction("confidence", confidence)
@@ -118,13 +115,7 @@ def effective_wilson_interval(
 
     A Wilson interval with the number of yes/no rows that would have this standard error, and a
     Student quantile, as survey statisticians do (Korn and Graubard 1998; Franco et al. 2019).
-
-    Args:
-        estimate: Mean, 0 to 1.
-        standard_error: Of that mean, 0 or more.
-        degrees_of_freedom: Behind the standard error.
-        units: Independent units; used where the standard error is 0 or the mean is 0 or 1.
-        confidence: Coverage of the interval, as a fraction.
+    `units` are the independent ones, used where the standard error is 0 or the mean is 0 or 1.
     """
     variance = estimate * (1 - estimate)
     if standard_error < 1e-12 and variance > 0:
@@ -147,12 +138,6 @@ def no_spread_interval(
     n equal values are likely only when at least `share = (tail) ** (1 / n)` of the population has
     that value; the rest may lie at either bound. At a bound this is Clopper-Pearson's limit (the
     "rule of three").
-
-    Args:
-        estimate: The one value seen, within `bounds`.
-        units: Independent units, at least 1.
-        bounds: Smallest and largest possible value.
-        confidence: Coverage of the interval, as a fraction.
     """
     share = ((1 - confidence) / 2) ** (1 / units)
     # Rounding may not carry an end past the estimate.
@@ -162,11 +147,7 @@ def no_spread_interval(
 
 
 def wilson_limits(rate: float, rows: float, quantile: float) -> tuple[float, float]:
-    """Solve Wilson's quadratic for a rate over `rows` rows, whole or effective.
-
-    Returns:
-        Lower and upper end, within 0..1 and with `rate` between them.
-    """
+    """Solve Wilson's quadratic for a rate over `rows` rows, whole or effective, within 0..1."""
     # Written without division by `rows`, which may be as small as 1e-9.
     squared = quantile * quantile
     centre = (rate * rows + squared / 2) / (rows + squared)
@@ -197,15 +178,7 @@ class MeanError:
 def mean_error(
     values: Sequence[float], *, clusters: Sequence[Hashable | None] | None = None
 ) -> MeanError:
-    """Estimate the standard error of a mean, robust to clusters of rows.
-
-    Args:
-        values: Finite numbers, one per row.
-        clusters: The cluster of each row, aligned with `values`. None, for the list or for one
-            row, means that the row is independent of all others.
-
-    Returns:
-        The mean with its CR2 standard error and Bell-McCaffrey degrees of freedom.
+    """Estimate the CR2 standard error of a mean, robust to clusters as in `mean_interval`.
 
     Raises:
         InvalidScoresError: There are fewer than two clusters, so no spread can be seen.
@@ -234,15 +207,9 @@ def effective_rows(
 ) -> float:
     """Count the independent yes/no rows that would tell as much as these clustered ones.
 
-    The rows divided by Kish's design effect (1965), as Rao and Scott (1992) do for tables.
-
-    Args:
-        matches: One per row, at least one.
-        clusters: As in `mean_error`.
-
-    Returns:
-        From 1 to the number of rows; the number of clusters where all rows are equal, because then
-        nothing says how alike the rows of a cluster are.
+    The rows divided by Kish's design effect (1965), as Rao and Scott (1992) do for tables: from 1
+    to the number of rows. The number of clusters where all rows are equal, because then nothing
+    says how alike the rows of a cluster are.
     """
     units = len(cluster_totals(matches, clusters=clusters))
     if units == len(matches) or units < 2 or all(matches) or not any(matches):
@@ -257,15 +224,7 @@ def effective_rows(
 def cluster_totals(
     values: Sequence[float], *, clusters: Sequence[Hashable | None] | None
 ) -> list[tuple[float, int]]:
-    """Sum the values of each cluster.
-
-    Args:
-        values: One number per row.
-        clusters: As in `mean_error`.
-
-    Returns:
-        One (sum, number of rows) for each cluster, in order of first appearance.
-    """
+    """Return the sum and the number of rows of each cluster, in order of first appearance."""
     if clusters is None:
         return [(value, 1) for value in values]
     groups = cluster_rows(len(values), clusters=clusters)
@@ -273,12 +232,7 @@ def cluster_totals(
 
 
 def cluster_rows(rows: int, *, clusters: Sequence[Hashable | None] | None) -> list[list[int]]:
-    """List the row numbers of each cluster, in order of first appearance.
-
-    Args:
-        rows: Number of rows.
-        clusters: As in `mean_error`.
-    """
+    """List the row numbers of each cluster, in order of first appearance."""
     if clusters is None:
         return [[row] for row in range(rows)]
     require_aligned("rows", range(rows), "clusters", clusters)

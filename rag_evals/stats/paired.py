@@ -50,13 +50,7 @@ _MOST_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SignificanceTest:
-    """A p-value and where it comes from.
-
-    Attributes:
-        p_value: Above 0 and at most 1, two-sided.
-        test: Which test gave it.
-        resamples: Random sign patterns that were drawn; None when none were.
-    """
+    """A two-sided p-value, above 0 and at most 1, and where it comes from."""
 
     p_value: float
     test: TestName
@@ -65,13 +59,7 @@ class SignificanceTest:
 
 @dataclass(frozen=True, slots=True)
 class PassFailTest:
-    """McNemar's test of two pass/fail lists on the same samples.
-
-    Attributes:
-        only_baseline: Samples that only the baseline passed.
-        only_candidate: Samples that only the candidate passed.
-        p_value: Exact, two-sided, above 0 and at most 1.
-    """
+    """McNemar's test: samples that only one of the two passed, and the exact two-sided p-value."""
 
     only_baseline: int
     only_candidate: int
@@ -97,9 +85,6 @@ def sign_flip_test(
             independent samples.
         resamples: Random sign patterns; the smallest p-value is 1 / (resamples + 1).
         seed: Same seed, same p-value.
-
-    Returns:
-        Two-sided p-value, with the name of the test that was used.
     """
     require_scores("differences", differences, bounds=None)
     require_positive("resamples", resamples)
@@ -118,11 +103,7 @@ def sign_flip_test(
 
 
 def t_test(error: MeanError) -> SignificanceTest:
-    """Test that a mean is 0.
-
-    Args:
-        error: The mean with its standard error, above 0.
-    """
+    """Test that a mean with a standard error above 0 is 0."""
     distance = abs(error.mean) / error.standard_error
     p_value = 2 * student_t_cdf(-distance, error.degrees_of_freedom)
     return SignificanceTest(max(p_value, math.ulp(0.0)), "cluster-robust t")
@@ -186,15 +167,7 @@ def _random_sums(totals: list[float], resamples: int, rng: random.Random) -> Ite
 def mcnemar_exact(
     baseline_passed: Sequence[bool], candidate_passed: Sequence[bool]
 ) -> PassFailTest:
-    """Compare two pass/fail lists by McNemar's test (1947), exact.
-
-    Args:
-        baseline_passed: One per sample.
-        candidate_passed: Same length and order.
-
-    Returns:
-        The samples on which they differ, and whether that split could be a coin's.
-    """
+    """Compare two aligned pass/fail lists by McNemar's test (1947), exact."""
     require_aligned("baseline results", baseline_passed, "candidate results", candidate_passed)
     if not baseline_passed:
         raise InvalidScoresError("baseline_passed is empty; at least one sample is needed")
@@ -205,14 +178,9 @@ def mcnemar_exact(
 
 
 def holm_adjusted(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values so that all may be read together (Holm 1979).
+    """Adjust p-values so that all may be read together (Holm 1979), in the same order.
 
-    Args:
-        p_values: 0 to 1, one per test, for example one per grader.
-
-    Returns:
-        Adjusted p-values in the same order; below 0.05 each, the chance of any false alarm is
-        below 5 %.
+    Below 0.05 each, the chance of any false alarm is below 5 %.
     """
     require_scores("p_values", p_values)
     adjusted = [0.0] * len(p_values)
@@ -225,7 +193,7 @@ def holm_adjusted(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class SampledDifference:
-    """A mean difference over all rows, of which a sample was graded by the dear judge.
+    """A mean difference over all rows, of which a sample was graded by the expensive judge.
 
     Attributes:
         difference: Candidate minus baseline over all rows, -1 to 1.
@@ -253,11 +221,10 @@ def sampled_difference(
     other_clusters: Sequence[Hashable | None] | None = None,
     confidence: float = 0.95,
 ) -> SampledDifference | None:
-    """Estimate a mean difference over all rows from a random sample of them.
+    """Estimate a mean difference over all rows from a random sample of them (PPI++).
 
     Args:
-        differences: Candidate minus baseline by the dear judge, -1 to 1, one for each row of the
-            sample.
+        differences: Candidate minus baseline by the expensive judge, -1 to 1, one per sampled row.
         guessed: The same by the free judge, aligned with `differences`.
         others: The same by the free judge for all other rows.
         clusters: The document of each row of the sample, aligned; None means independent rows.
@@ -346,8 +313,8 @@ class PairedComparison:
         losses: Samples where the candidate scores lower.
         detectable: Smallest true difference that as many samples would find in 80 of 100
             comparisons; None when no spread was seen that could tell.
-        sampled: What a free judge of all rows adds, where these are a sample of them: then
-            difference and significance are of all rows. Else None.
+        sampled: Set where these rows are a sample and a free judge graded all: difference and
+            significance are then of all rows.
     """
 
     difference: Interval
@@ -402,14 +369,7 @@ class PairedComparison:
         return math.ceil(need * self.samples / self.clusters)
 
     def is_worse(self, *, margin: float = 0.0) -> bool:
-        """Whether the candidate is worse by more than `margin`, the whole interval says.
-
-        Args:
-            margin: Loss that is acceptable, 0 to 1.
-
-        Raises:
-            ConfigurationError: The margin is outside 0..1.
-        """
+        """Whether the whole interval is below `-margin`, an acceptable loss from 0 to 1."""
         if not 0 <= margin <= 1:
             raise ConfigurationError(f"margin={margin!r} is outside 0..1; 2 % is written 0.02")
         return self.verdict == "worse" and self.difference.high < -margin
@@ -507,13 +467,7 @@ def _reach(freedom: float, confidence: float) -> float:
 def largest_changes(
     baseline: Sequence[float], candidate: Sequence[float], *, limit: int = 10
 ) -> list[int]:
-    """List the positions of the samples that changed most, largest change first.
-
-    Args:
-        baseline: Scores from 0 to 1, one per sample.
-        candidate: Same length and order.
-        limit: Most positions to return; samples without any change are left out.
-    """
+    """List the places of the samples that changed most, largest change first."""
     differences = _differences(baseline, candidate)
     changed = [place for place, change in enumerate(differences) if change]
     return sorted(changed, key=lambda place: -abs(differences[place]))[:limit]

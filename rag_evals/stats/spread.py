@@ -14,11 +14,7 @@ _FEW = 50_000
 
 
 def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
-    """Return how scores lie: median, standard deviation (n - 1), lowest, highest and count.
-
-    Args:
-        values: Scores from 0 to 1; what cannot be said of so few is None.
-    """
+    """Return median, deviation (n - 1), lowest, highest and count; None for too few values."""
     return {
         "median": median(values) if values else None,
         "std": standard_deviation(values) if len(values) > 1 else None,
@@ -29,11 +25,7 @@ def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
 
 
 def median(values: Sequence[float]) -> float:
-    """Return the middle value, or the mean of the two in the middle, as `statistics.median` does.
-
-    Args:
-        values: Scores from 0 to 1, at least one.
-    """
+    """Return what `statistics.median` does of scores from 0 to 1, in less memory."""
     if len(values) <= _FEW:
         return statistics.median(values)
     counts = Counter(map(_bin_of, values))
@@ -68,11 +60,7 @@ def _at_rank(values: Sequence[float], counts: Counter[int], rank: int) -> float:
 
 
 def majority(scores: Sequence[float]) -> float:
-    """Return the score that came most often; of several, the one nearest to the median.
-
-    Args:
-        scores: Of one row, 0 to 1, at least one.
-    """
+    """Return the score that came most often; of several, the one nearest to the median."""
     require_scores("repeats", scores)
     counted, middle = Counter(scores), median(scores)
     most = max(counted.values())
@@ -84,9 +72,5 @@ def majority(scores: Sequence[float]) -> float:
 
 
 def within_variance(scores: Sequence[float]) -> float | None:
-    """Return the variance of one row's scores (n - 1); None for fewer than two.
-
-    Args:
-        scores: Of one row, 0 to 1.
-    """
+    """Return the variance of one row's scores (n - 1); None for fewer than two."""
     return statistics.variance(scores) if len(scores) > 1 else None

@@ -1,7 +1,4 @@
-"""From which score on is a verdict positive, and are scores calibrated?
-
-The curve over thresholds, the area under the ROC curve, and the calibration error.
-"""
+"""From which score on is a verdict positive, and are scores calibrated?"""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -22,12 +19,7 @@ from rag_evals.stats.intervals import Interval, effective_wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPoint:
-    """What would happen with this threshold.
-
-    Attributes:
-        threshold: Scores from here up count as True.
-        confusion: The counts that follow.
-    """
+    """The counts that follow where scores from a threshold up count as True."""
 
     threshold: float
     confusion: Confusion
@@ -35,15 +27,7 @@ class ThresholdPoint:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationBin:
-    """Rows whose scores lie in one range.
-
-    Attributes:
-        low: Lower end of the range, which belongs to it.
-        high: Upper end, which belongs to the next range; in the last one, to this.
-        rows: Rows in the range.
-        mean_score: Mean score of those rows; None without rows.
-        true_rate: Share of those rows labelled True; None without rows.
-    """
+    """Rows whose scores lie from `low` to below `high`, or up to it in the last bin."""
 
     low: float
     high: float
@@ -54,26 +38,18 @@ class CalibrationBin:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Whether a score of 0.8 is right in 80 of 100 cases.
-
-    Attributes:
-        error: Expected calibration error, 0 (scores mean what they say) to 1.
-        bins: The ranges behind it, from low to high.
-    """
+    """Whether a score of 0.8 is right in 80 of 100 cases; the error is 0 to 1."""
 
     error: float
     bins: tuple[CalibrationBin, ...]
 
 
 def threshold_curve(labels: Sequence[bool], scores: Sequence[float]) -> list[ThresholdPoint]:
-    """Count the confusion at every threshold that changes a verdict.
+    """Count the confusion at each distinct score, from the lowest (everything True) to the highest.
 
     Args:
         labels: What people say, one per row.
         scores: What the judge says, finite numbers, aligned; higher means more likely True.
-
-    Returns:
-        One point per distinct score, from the lowest (everything True) to the highest.
     """
     positives, negatives = _split(labels, scores)
     points = []
@@ -95,10 +71,6 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> Threshold
 
     Its figures flatter the judge, because the same rows chose it: check it on other labels.
 
-    Args:
-        labels: What people say, one per row; both labels occur.
-        scores: What the judge says, finite numbers, aligned.
-
     Raises:
         TooFewLabelsError: One of the two labels is absent.
     """
@@ -118,9 +90,6 @@ def auroc_interval(
         labels: What people say, one per independent row; each label at least twice.
         scores: What the judge says, finite numbers, aligned; ties count half.
         confidence: Coverage of the interval, as a fraction.
-
-    Returns:
-        Area under the ROC curve: 1 for a perfect order, 0.5 for none.
 
     Raises:
         TooFewLabelsError: One label occurs less than twice.
@@ -150,14 +119,12 @@ def calibration_error(
 ) -> Calibration:
     """Measure the expected calibration error over equal ranges of scores (Naeini et al. 2015).
 
+    It is biased upwards when ranges hold few rows.
+
     Args:
         labels: What people say, one per row.
         scores: What the judge says, 0 to 1, aligned.
         bins: Ranges of equal width, at least 1.
-
-    Returns:
-        The error, and the rows of each range for a reliability diagram. It is biased upwards when
-        ranges hold few rows.
     """
     require_aligned("labels", labels, "scores", scores)
     require_scores("scores", scores)

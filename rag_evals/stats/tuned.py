@@ -44,12 +44,7 @@ _MOST_LIMITS = 60
 
 @dataclass(frozen=True, slots=True)
 class PlattMap:
-    """A logistic curve over the log-odds of the support (Platt 1999).
-
-    Attributes:
-        slope: Above 0; 1 leaves the log-odds as they are, less pulls them together.
-        intercept: What is added to them.
-    """
+    """A logistic curve over the log-odds of the support (Platt 1999), with a slope above 0."""
 
     slope: float
     intercept: float
@@ -61,12 +56,7 @@ class PlattMap:
 
 @dataclass(frozen=True, slots=True)
 class IsotonicMap:
-    """A rising curve through points, straight between them and level outside.
-
-    Attributes:
-        supports: Of the points, rising.
-        shares: What people support there, 0 to 1, rising, aligned.
-    """
+    """A rising curve through (support, share) points, straight between them and level outside."""
 
     supports: tuple[float, ...]
     shares: tuple[float, ...]
@@ -85,11 +75,7 @@ SupportMap = PlattMap | IsotonicMap
 
 
 def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
-    """Learn what supports mean: Platt's map, and an isotonic one from 500 labels on.
-
-    Args:
-        labels: What people say, one per statement; both labels occur.
-        supports: What the verifier says, 0 to 1, aligned.
+    """Learn what supports (0 to 1) mean: Platt's map, and an isotonic one from 500 labels on.
 
     Raises:
         TooFewLabelsError: One of the two labels is absent.
@@ -103,10 +89,6 @@ def fit_platt(labels: Sequence[bool], supports: Sequence[float]) -> PlattMap:
     """Fit Platt's map by Newton's method, as Lin, Lin and Weng (2007) do.
 
     The targets are drawn in by one label of each kind, so that no map says 0 or 1.
-
-    Args:
-        labels: As for `fit_support_map`, like the errors.
-        supports: As for `fit_support_map`.
     """
     require_aligned("labels", labels, "supports", supports)
     require_both_labels(labels)
@@ -128,12 +110,7 @@ def fit_platt(labels: Sequence[bool], supports: Sequence[float]) -> PlattMap:
 
 
 def fit_isotonic(labels: Sequence[bool], supports: Sequence[float]) -> IsotonicMap:
-    """Fit the rising curve nearest to the labels by pooling adjacent violators (Ayer et al. 1955).
-
-    Args:
-        labels: As for `fit_platt`, whose checks hold here too.
-        supports: As for `fit_platt`.
-    """
+    """Fit the rising curve nearest to the labels (pooling: Ayer et al. 1955)."""
     require_aligned("labels", labels, "supports", supports)
     require_both_labels(labels)
     pairs = sorted(zip(supports, labels, strict=True), key=lambda pair: pair[0])
@@ -295,15 +272,7 @@ def sure_side(
 
 
 def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> float:
-    """Measure how alike the values of one row are: the intraclass correlation, by ANOVA.
-
-    Args:
-        values: One per statement.
-        rows: The row of each, aligned; None stands alone.
-
-    Returns:
-        0 (no more alike than any two) to 1 (the same).
-    """
+    """Return how alike values of one row are, 0 to 1: the intraclass correlation, by ANOVA."""
     require_aligned("values", values, "rows", rows)
     groups = [
         [values[place] for place in group] for group in cluster_rows(len(rows), clusters=rows)
