@@ -178,7 +178,7 @@ def _stages(run: Run, grader: str) -> Sequence[Mapping[str, Any]]:
         raise ConfigurationError(
             f"the run does not say which verifier decided for {grader!r}: a judge graded whole "
             "answers, or an earlier rag_evals wrote it; tune a run of a judge such as 'embedded', "
-            "'hf:MODEL' or 'yes-no:PROVIDER/MODEL'"
+            "'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
         )
     return stages
 
@@ -229,7 +229,7 @@ def _check(chosen: _Chosen) -> None:
     if set(chosen.supports) <= {0.0, 1.0}:
         raise ConfigurationError(
             "every support in this run is 0 or 1, so that there is nothing to tune; a verifier "
-            "with probabilities is 'embedded', 'hf:MODEL' or 'yes-no:PROVIDER/MODEL'"
+            "with probabilities is 'embedded', 'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
         )
 
 
@@ -383,7 +383,7 @@ def _name_of(part: str) -> str:
     if verifier is None:
         raise ConfigurationError(
             f"{part!r} stands before another judge, and its support is only 0 or 1; a stage "
-            "before another is 'embedded', 'hf:MODEL' or 'yes-no:PROVIDER/MODEL'"
+            "before another is 'embedded', 'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
         )
     return verifier.name
 

@@ -38,7 +38,6 @@ NAMES = {
         "Meter",
         "Step",
         "StepReply",
-        "TextReply",
         "Usage",
         "Verdict",
         "VerifyCall",

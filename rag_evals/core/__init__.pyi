@@ -31,7 +31,6 @@ from rag_evals.core.flow import Message as Message
 from rag_evals.core.flow import Meter as Meter
 from rag_evals.core.flow import Step as Step
 from rag_evals.core.flow import StepReply as StepReply
-from rag_evals.core.flow import TextReply as TextReply
 from rag_evals.core.flow import Usage as Usage
 from rag_evals.core.flow import Verdict as Verdict
 from rag_evals.core.flow import VerifyCall as VerifyCall

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypedDict, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from rag_evals.errors import VerifierError
 from rag_evals.text import Leaning, leaning_of, stands_alone
@@ -114,20 +114,6 @@ class Verdict:
     is_sure: bool | None = None
 
 
-class TextReply(BaseModel):
-    """The reply to a call that asks for words and no schema; a `JudgeCall` names it as its model.
-
-    Log-probabilities are there when the call's settings ask for them (`logprobs`, `top_logprobs`)
-    and the endpoint has them.
-    """
-
-    text: str = Field(description="All that was written.")
-    alternatives: list[list[tuple[str, float]]] = Field(
-        default_factory=list,
-        description="For each token, the likeliest ones in its place: text and log-probability.",
-    )
-
-
 M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
 T = TypeVar("T")
@@ -179,8 +165,7 @@ class Usage:
 class Message(TypedDict):
     """One chat message, rendered: its text is sent byte for byte."""
 
-    # Checkers grade an assistant's turn; Granite Guardian has a role of its own for the context.
-    role: Literal["system", "user", "assistant", "context"]
+    role: Literal["system", "user", "assistant"]
     content: str
 
 

@@ -27,7 +27,7 @@ NAMES = {
         "judge_for",
         "model_of",
     ),
-    "clients.decisions": ("DecisionAnswer", "DecisionCall", "Question", "most_options"),
+    "clients.decisions": ("MOST_OPTIONS", "DecisionAnswer", "DecisionCall", "Question"),
     "clients.prices": ("Price", "price_of"),
     "clients.strings": ("PROVIDERS", "read_endpoint"),
     "clients.user_clients": ("Client", "as_instructor", "is_async"),

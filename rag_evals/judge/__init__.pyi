@@ -16,10 +16,10 @@ from rag_evals.judge.clients.build import embed_texts as embed_texts
 from rag_evals.judge.clients.build import endpoint_of as endpoint_of
 from rag_evals.judge.clients.build import judge_for as judge_for
 from rag_evals.judge.clients.build import model_of as model_of
+from rag_evals.judge.clients.decisions import MOST_OPTIONS as MOST_OPTIONS
 from rag_evals.judge.clients.decisions import DecisionAnswer as DecisionAnswer
 from rag_evals.judge.clients.decisions import DecisionCall as DecisionCall
 from rag_evals.judge.clients.decisions import Question as Question
-from rag_evals.judge.clients.decisions import most_options as most_options
 from rag_evals.judge.clients.prices import Price as Price
 from rag_evals.judge.clients.prices import price_of as price_of
 from rag_evals.judge.clients.strings import PROVIDERS as PROVIDERS

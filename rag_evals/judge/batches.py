@@ -35,7 +35,7 @@ from rag_evals.errors import (
 )
 from rag_evals.judge.clients.build import endpoint_of, own_async_judge
 from rag_evals.judge.clients.sdks import client_for_files
-from rag_evals.judge.clients.strings import CHAT, OPENAI_HOSTS, read_endpoint
+from rag_evals.judge.clients.strings import OPENAI_HOSTS, read_endpoint
 from rag_evals.judge.pace import retry
 from rag_evals.judge.pace.limits import RequestLimiter
 from rag_evals.judge.pace.retry import Tries, read_fault, try_again
@@ -205,7 +205,7 @@ def batch_host(spec: str) -> BatchHost:
     """
     endpoint = read_endpoint(spec)
     found = BATCH_HOSTS.get(endpoint.provider)
-    if endpoint.wire != CHAT:
+    if endpoint.decides:
         raise ConfigurationError(
             f"judge {spec!r} takes no batches here: a decision model is asked at once, one request "
             "at a time; leave out --batch, or name a chat model, such as 'openai/gpt-4o-mini'"

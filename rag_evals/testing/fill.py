@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from math import log
 from typing import Any
 from zlib import crc32
 
-from rag_evals.testing.wire import Answer, HttpError, JudgeRequest, Reply
+from rag_evals.testing.wire import Answer, HttpError, JudgeRequest
 
 _SENTENCE = re.compile(r"[^.!?…。！？]+(?:[.!?…](?=\S)[^.!?…。！？]*)*[.!?…。！？]*")
 _CRITERION = re.compile(r"^- ([^:\n]+): ", re.MULTILINE)
@@ -24,8 +23,6 @@ def fill_by_words(request: JudgeRequest) -> Answer:
     words where words can tell; anything else gets the first value allowed.
     """
     schema = request.schema
-    if not schema and request.body.get("logprobs"):
-        return _yes_or_no(request)
     if not schema:
         return HttpError(400, "the request asks for no schema")
     filled: dict[str, Any] = _fill(schema, schema)
@@ -33,15 +30,6 @@ def fill_by_words(request: JudgeRequest) -> Answer:
         if name in _FILLERS:
             filled[name] = _FILLERS[name](request)
     return filled
-
-
-def _yes_or_no(request: JudgeRequest) -> Answer:
-    """Say whether a document supports a claim; the share of the words is the probability."""
-    document, _, claim = request.data.removeprefix("Document: ").rpartition("\nClaim: ")
-    share = min(max(_share(claim, document), 0.01), 0.99)
-    likeliest = {"Yes": log(share), "No": log(1 - share)}
-    words = sorted(likeliest, key=lambda word: -likeliest[word])
-    return Reply(words[0], logprobs=[{word: likeliest[word] for word in words}])
 
 
 def _statements(request: JudgeRequest) -> list[dict[str, Any]]:

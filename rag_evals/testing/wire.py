@@ -31,8 +31,6 @@ class Reply:
         refusal: The model's words when it declines; then there is no content.
         prompt_tokens: What the usage record says was sent.
         completion_tokens: What the usage record says was generated.
-        logprobs: For each token of the reply, the likeliest ones in its place with their
-            log-probabilities, the one that was written first; sent when the request asks for them.
         model: Model that the reply says it is from; None repeats the name that was asked.
         system_fingerprint: Of the provider's system, as OpenAI sends it; None sends none.
     """
@@ -42,7 +40,6 @@ class Reply:
     refusal: str | None = None
     prompt_tokens: int = 100
     completion_tokens: int = 20
-    logprobs: Sequence[Mapping[str, float]] = ()
     model: str | None = None
     system_fingerprint: str | None = None
 
@@ -145,8 +142,6 @@ def _reply(reply: Reply, body: Body) -> Body:
     elif reply.refusal is None:
         message["content"] = text
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
-    if body.get("logprobs") and reply.logprobs:
-        choice["logprobs"] = {"content": [_logprobs(one) for one in reply.logprobs]}
     system = reply.system_fingerprint
     return {
         "id": f"chatcmpl-{number}",
@@ -161,12 +156,6 @@ def _reply(reply: Reply, body: Body) -> Body:
             "total_tokens": reply.prompt_tokens + reply.completion_tokens,
         },
     }
-
-
-def _logprobs(likeliest: Mapping[str, float]) -> Body:
-    """Describe one token; the first of the likeliest was written."""
-    tokens = [{"token": text, "logprob": value, "bytes": None} for text, value in likeliest.items()]
-    return {**tokens[0], "top_logprobs": tokens}
 
 
 def _error(error: HttpError) -> Body:

@@ -18,7 +18,6 @@ NAMES = {
     "llm": ("LLMVerifier",),
     "tuned": ("TunedVerifier",),
     "tuning_file": ("AgreementFigures", "Promise", "Tuned", "Tuning", "read_tunings"),
-    "yes_no": ("YesNoVerifier",),
 }
 """Every name of this room that others may use, by the file that has it."""
 

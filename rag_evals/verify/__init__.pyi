@@ -21,6 +21,5 @@ from rag_evals.verify.tuning_file import Promise as Promise
 from rag_evals.verify.tuning_file import Tuned as Tuned
 from rag_evals.verify.tuning_file import Tuning as Tuning
 from rag_evals.verify.tuning_file import read_tunings as read_tunings
-from rag_evals.verify.yes_no import YesNoVerifier as YesNoVerifier
 
 __all__: list[str]

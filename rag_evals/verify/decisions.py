@@ -20,7 +20,7 @@ from rag_evals.core import (
 )
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, JudgeRefusedError
-from rag_evals.judge import DecisionAnswer, DecisionCall, Question, most_options
+from rag_evals.judge import MOST_OPTIONS, DecisionAnswer, DecisionCall, Question, read_endpoint
 from rag_evals.prompt import escape_tags
 from rag_evals.text import has_russian
 
@@ -62,8 +62,7 @@ class DecisionVerifier:
     """Asks a decision model about all statements of a row in one request; support is its word.
 
     Args:
-        endpoint: Who is asked, such as `"decisions:openai/gpt-6-luna"` or
-            `"systemone:jev-latest"`.
+        endpoint: Who is asked, such as `"decisions:openai/gpt-6-luna"`.
         chunks: How chunk ids are found: `"choice"` asks once for each statement which chunk carries
             it, `"none"` does not ask, which is cheaper.
         threshold: Support from which a statement counts as supported, 0 to 1; None takes 0.5, and
@@ -87,7 +86,11 @@ class DecisionVerifier:
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        most_options(self.endpoint)
+        if not read_endpoint(self.endpoint).decides:
+            raise ConfigurationError(
+                f"{self.endpoint!r} names no decision model; expected 'decisions:' before it, as "
+                "in 'decisions:openai/gpt-6-luna'"
+            )
         if self.chunks not in get_args(ChunkQuestions):
             raise ConfigurationError(
                 f"chunks is {self.chunks!r}; expected one of {', '.join(get_args(ChunkQuestions))}"
@@ -160,7 +163,7 @@ class DecisionVerifier:
         if self.chunks == "none" or count == 1:
             return
         # One option is for none of them.
-        most = most_options(self.endpoint) - 1
+        most = MOST_OPTIONS - 1
         for first in range(0, count, most):
             shown = range(first, min(first + most, count))
             options = (*(f"chunk_{chunk}" for chunk in shown), _NO_CHUNK)

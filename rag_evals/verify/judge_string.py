@@ -1,6 +1,6 @@
 """Which verifier does a judge string name? Its prefix says so, in one table.
 
-`embedded`, `hf:MODEL`, `yes-no:PROVIDER/MODEL`, `decisions:PROVIDER/MODEL`, `A>B`, or none.
+`embedded`, `hf:MODEL`, `decisions:PROVIDER/MODEL`, `A>B`, or none.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,8 +22,8 @@ EMBEDDED = "embedded"
 EMBEDDED_GRADERS = ("faithfulness", "faithfulness_two_step", "faithfulness_hhem")
 """Names of the shipped graders that a verifier can grade for."""
 
-CLASSIFIER_PREFIX = "hf:"
-"""What stands before the name or the folder of a Hugging Face classifier."""
+CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"
+"""What stands before a Hugging Face classifier, a name or a folder; and before a decision model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,12 @@ class _Kind:
         what: What it is, in two words.
         example: A string that names one; empty where nothing follows the prefix.
         options: What may follow `?`, and how each value is read.
-        keeps_prefix: The class takes the string with its prefix.
     """
 
     make: str | Callable[[str], Verifier | None]
     what: str = ""
     example: str = ""
     options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
-    keeps_prefix: bool = False
 
 
 def _embedded(part: str) -> Verifier | None:
@@ -80,20 +78,15 @@ _CLASSIFIER: Mapping[str, Callable[[str], Any]] = {
 }
 # What an argument is called in a string, where that is not its own name.
 _ARGUMENTS = {"entailment": "label_map"}
-_YES_NO: Mapping[str, Callable[[str], Any]] = {"form": str, "threshold": float}
 _DECISION: Mapping[str, Callable[[str], Any]] = {"chunks": str, "threshold": float}
-
-
-def _decision_model(example: str) -> _Kind:
-    return _Kind("DecisionVerifier", "a decision model", example, _DECISION, keeps_prefix=True)
 
 
 KINDS: Mapping[str, _Kind] = {
     EMBEDDED: _Kind(_embedded),
     CLASSIFIER_PREFIX: _Kind("ClassifierVerifier", "a classifier", "hf:MODEL", _CLASSIFIER),
-    "yes-no:": _Kind("YesNoVerifier", "a yes/no checker", "yes-no:openai/MODEL", _YES_NO),
-    "decisions:": _decision_model("decisions:openai/MODEL"),
-    "systemone:": _decision_model("systemone:MODEL"),
+    DECISION_PREFIX: _Kind(
+        "DecisionVerifier", "a decision model", "decisions:openai/MODEL", _DECISION
+    ),
 }
 """Every kind of verifier by the prefix of its string; a string with none names an endpoint."""
 
@@ -121,9 +114,8 @@ def read_judge(spec: str) -> JudgeSpec:
             `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options;
             `?entailment=LABEL_0` says which label of the model means supported; `join`,
             `dtype`, `revision` and `local_files_only` are the arguments of `ClassifierVerifier`.
-            `yes-no:openai/MODEL` asks a checker that answers yes or no, with probabilities.
-            `decisions:openai/gpt-6-luna`, `decisions:MODEL@URL` and `systemone:jev-latest` ask a
-            decision model; `?chunks=none&threshold=0.7` are the arguments of `DecisionVerifier`.
+            `decisions:openai/gpt-6-luna` and `decisions:MODEL@URL` ask a decision model;
+            `?chunks=none&threshold=0.7` are the arguments of `DecisionVerifier`.
 
     Raises:
         ConfigurationError: A part is empty, an option or a provider is unknown, an endpoint stands
@@ -187,7 +179,8 @@ def _verifier(part: str) -> Verifier | None:
         return make() if part == prefix else None
     if model == prefix:
         raise ConfigurationError(f"judge {part!r} names no model; expected {kind.example!r}")
-    named = model if kind.keeps_prefix else model.removeprefix(prefix)
+    # A decision model's endpoint is read with its prefix.
+    named = model if prefix == DECISION_PREFIX else model.removeprefix(prefix)
     return make(named, **_options(query, kind))
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from rag_evals.base import ContextEvaluation
 from rag_evals.catalog import GRADERS, RUBRICS
-from rag_evals.core import JudgeCall, JudgeReply, Meter, Sample, TextReply, Usage, facts_for
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Sample, Usage, facts_for
 from rag_evals.errors import GradingError
 from rag_evals.grading import Grader
 from rag_evals.judge.clients.sdks import _completion
@@ -218,15 +218,3 @@ def test_it_sends_the_bytes_that_instructor_sends(name: str, mode: Any) -> None:
         assert ours == theirs, (first, second)
         assert len(ours.sent) == ours.used.calls
         assert (len(ours.sent) == 1) == (first in READ | ENDS), first
-
-
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-def test_a_single_token_is_asked_for_alike(mode: Any) -> None:
-    """A call without a schema, with settings of its host's own, is equal as well."""
-    message: Any = {"role": "user", "content": "Да \U0001f5fc?"}
-    own = {"logprobs": True, "max_tokens": 1, "extra_body": {"top_k": 3, "слово": "\U0001f5fc"}}
-    call = JudgeCall((message,), TextReply, settings=own)
-    settings = AskSettings(default_model="m", schema_only=True, reasks=2, given={"seed": 7})
-    for name, said in faults(mode.name, "{}").items():
-        theirs, ours = both_ways(call, mode, settings, [said])
-        assert ours == theirs, name

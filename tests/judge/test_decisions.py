@@ -1,4 +1,4 @@
-"""Decision models: two wires, every question answered exactly once, and every fault by its name."""
+"""Decision models: every question answered exactly once, and every fault by its name."""
 
 import json
 import re
@@ -15,7 +15,6 @@ from rag_evals.errors import (
     JudgeRejectedError,
     JudgeUnavailableError,
     JudgeUnreachableError,
-    UnknownNameError,
 )
 from rag_evals.judge import (
     AskOptions,
@@ -39,28 +38,26 @@ GOOD: dict[str, Any] = {
     "which": {"chunk_0": 0.7, "none": 0.3},
 }
 STATE = "The tower stands in Paris.\nIt does."
-WIRES = ("decisions", "systemone")
 
 
-def ask(judge: ScriptedJudge, wire: str, *, reasks: int = 0, meter: Meter | None = None) -> Any:
+def ask(judge: ScriptedJudge, *, reasks: int = 0, meter: Meter | None = None) -> Any:
     """Ask the three questions, and return the answers."""
-    spec = f"{wire}:m@{judge.base_url}"
+    spec = f"decisions:m@{judge.base_url}"
     call = DecisionCall.of(STATE, QUESTIONS, spec)
     asked = judge_for(spec, options=AskOptions(reasks=reasks))
     return call.read(asked.ask(call, meter or Meter(20))).answers
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_each_kind_of_question_is_answered(scripted: Start, wire: str) -> None:
+def test_each_kind_of_question_is_answered(scripted: Start) -> None:
     """A probability and an option come back, and what they cost; one request is made."""
     judge = scripted(GOOD)
     meter = Meter(20)
-    answers = ask(judge, wire, meter=meter)
+    answers = ask(judge, meter=meter)
 
     assert answers["true"].probability == 0.9
     assert (answers["which"].choice, answers["which"].probability) == ("chunk_0", 0.7)
     (request,) = judge.requests
-    assert request.path == f"/v1/{wire}"
+    assert request.path == "/v1/decisions"
     assert request.data == "The tower stands in Paris.\nIt does."
     assert [(one.name, one.kind) for one in request.questions] == [
         (one.name, one.kind) for one in QUESTIONS
@@ -70,17 +67,15 @@ def test_each_kind_of_question_is_answered(scripted: Start, wire: str) -> None:
     assert meter.total.completion_tokens == 0
 
 
-def test_the_bodies_are_those_of_the_two_wires(scripted: Start) -> None:
-    """OpenAI lists questions with their names, Jev keeps them by name and calls them otherwise."""
+def test_the_body_is_that_of_the_wire(scripted: Start) -> None:
+    """Questions are listed with their names."""
     judge = scripted(GOOD)
-    ask(judge, "decisions")
-    ask(judge, "systemone")
-    openai, jev = (request.body for request in judge.requests)
-    text = "The tower stands in Paris.\nIt does."
+    ask(judge)
+    (request,) = judge.requests
 
-    assert openai == {
+    assert request.body == {
         "model": "m",
-        "input": text,
+        "input": STATE,
         "questions": [
             {"type": "predicate", "name": "true", "instructions": "It stands in Paris."},
             {
@@ -90,18 +85,6 @@ def test_the_bodies_are_those_of_the_two_wires(scripted: Start) -> None:
                 "choices": [{"value": "chunk_0"}, {"value": "none"}],
             },
         ],
-    }
-    assert jev == {
-        "model": "m",
-        "state": text,
-        "questions": {
-            "true": {"type": "noul", "instructions": "It stands in Paris."},
-            "which": {
-                "type": "choice",
-                "instructions": "Which chunk says so?",
-                "criteria": {"chunk_0": None, "none": None},
-            },
-        },
     }
 
 
@@ -126,49 +109,41 @@ FAULTS: Mapping[str, tuple[Answer, str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("wire", WIRES)
-def test_an_answer_that_is_none_is_named(scripted: Start, wire: str, fault: str) -> None:
+def test_an_answer_that_is_none_is_named(scripted: Start, fault: str) -> None:
     """It fails with the question's name and what is wrong; it is never taken for a number."""
     answer, words = FAULTS[fault]
     with pytest.raises(JudgeOutputError, match=words):
-        ask(scripted(answer), wire)
+        ask(scripted(answer))
 
 
-RAW: Mapping[str, tuple[str, Any, str]] = {
-    "twice in a list": (
-        "decisions",
+RAW: Mapping[str, tuple[Any, str]] = {
+    "twice": (
         {"answers": [{"type": "predicate", "name": "true", "probability": 0.9}] * 2},
         "'true' came 2 times",
     ),
-    "twice in an object": (
-        "systemone",
-        '{"answers": {"true": {"type": "noul", "noul": 0.1}, "true": {"type": "noul", "noul": 1}}}',
-        "'true' came 2 times",
-    ),
     "without a name": (
-        "decisions",
         {"answers": [{"type": "predicate", "name": None, "probability": 0.9}]},
         "one to None, which was not asked",
     ),
-    "no object": ("systemone", {"answers": {"true": 0.9}}, "'true' is 0.9, which is no object"),
+    "no object": ({"answers": [0.9]}, "one to None, which was not asked"),
     "too large for a float": (
-        "systemone",
-        f'{{"answers": {{"true": {{"type": "noul", "noul": 1{"0" * 400}}}}}}}',
+        f'{{"answers": [{{"name": "true", "probability": 1{"0" * 400}}}]}}',
         "'true' has the probability 1000",
     ),
     "another type": (
-        "decisions",
         {"answers": [{"type": "choice", "name": "true", "choice": "x", "probability": 0.9}]},
         "'true' is of type 'choice'; expected a predicate",
     ),
     "a confidence above 1": (
-        "decisions",
         {"answers": [{"type": "choice", "name": "which", "choice": "none", "confidence": 7}]},
         "'which' has the probability 7",
     ),
+    "a list of options": (
+        {"answers": [{"name": "which", "choice": ["none"]}]},
+        "'which' chooses ['none'], which was no option",
+    ),
     "not a number": (
-        "systemone",
-        '{"answers": {"true": {"type": "noul", "noul": NaN}}}',
+        '{"answers": [{"name": "true", "probability": NaN}]}',
         "'true' has the probability nan",
     ),
 }
@@ -177,9 +152,9 @@ RAW: Mapping[str, tuple[str, Any, str]] = {
 @pytest.mark.parametrize("fault", RAW)
 def test_replies_of_another_shape_are_named(scripted: Start, fault: str) -> None:
     """What is twice, unnamed or of another kind is a fault of its question."""
-    wire, body, words = RAW[fault]
+    body, words = RAW[fault]
     judge = scripted(Raw(body))
-    spec = f"{wire}:m@{judge.base_url}"
+    spec = f"decisions:m@{judge.base_url}"
     asked = tuple(one for one in QUESTIONS if f"'{one.name}'" in words) or QUESTIONS[:1]
     call = DecisionCall.of(STATE, asked, spec)
     with pytest.raises(JudgeOutputError, match=re.escape(words)):
@@ -190,7 +165,7 @@ def test_only_what_is_wrong_is_asked_again(scripted: Start) -> None:
     """The second request has the one question whose answer was none, and is counted as such."""
     judge = scripted([without("which"), {"which": "none"}])
     meter = Meter(20)
-    answers = ask(judge, "decisions", reasks=3, meter=meter)
+    answers = ask(judge, reasks=3, meter=meter)
 
     assert answers["which"].choice == "none"
     assert answers["true"].probability == 0.9
@@ -198,11 +173,10 @@ def test_only_what_is_wrong_is_asked_again(scripted: Start) -> None:
     assert (meter.total.calls, meter.total.reasks) == (2, 1)
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_a_refusal_is_an_answer_of_its_own(scripted: Start, wire: str) -> None:
+def test_a_refusal_is_an_answer_of_its_own(scripted: Start) -> None:
     """One question is declined; the others count, and nothing is asked again."""
     judge = scripted({**GOOD, "true": None})
-    answers = ask(judge, wire, reasks=3)
+    answers = ask(judge, reasks=3)
 
     assert answers["true"].refusal == "scripted"
     assert answers["true"].probability is None
@@ -276,37 +250,33 @@ OUTAGES: Mapping[str, tuple[Script, type[GradingError], str]] = {
 
 
 @pytest.mark.parametrize("outage", OUTAGES)
-@pytest.mark.parametrize("wire", WIRES)
 def test_what_an_endpoint_does_is_named(
-    scripted: Start, wire: str, outage: str, monkeypatch: pytest.MonkeyPatch
+    scripted: Start, outage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors are told as for any judge."""
     script, kind, words = OUTAGES[outage]
     judge = scripted(script)
     with pytest.raises(kind, match=words):
-        ask(judge, wire)
+        ask(judge)
 
     # A page may be a proxy's that passes; the other requests would be answered in the same way.
     assert len(judge.requests) == (5 if outage in ("page", "brackets without end") else 1)
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_what_may_pass_is_sent_again(
-    scripted: Start, wire: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_may_pass_is_sent_again(scripted: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """A 429, a 500, an empty body and a broken connection each cost a retry, and no row."""
     wait = HttpError(429, headers={"retry-after-ms": "1"})
     judge = scripted([wait, HttpError(500), EmptyBody(), Reset(), GOOD])
     meter = Meter(20)
 
-    assert ask(judge, wire, meter=meter)["true"].probability == 0.9
+    assert ask(judge, meter=meter)["true"].probability == 0.9
     assert (meter.total.calls, meter.total.retries) == (1, 4)
 
 
 def test_a_row_has_its_time(scripted: Start) -> None:
     """A reply that does not come ends with the row's time."""
     with pytest.raises(JudgeUnavailableError, match="timeout"):
-        ask(scripted(Stall(5)), "decisions", meter=Meter(0.2))
+        ask(scripted(Stall(5)), meter=Meter(0.2))
 
 
 def test_many_questions_take_several_requests(scripted: Start) -> None:
@@ -327,20 +297,17 @@ STRINGS = {
     "decisions:gpt-6-luna": ("openai", "gpt-6-luna", "https://api.openai.com/v1"),
     "decisions:Qwen/Qwen3@http://h:30000/v1": ("openai", "Qwen/Qwen3", "http://h:30000/v1"),
     "decisions:vllm/m@http://h/v1": ("vllm", "m", "http://h/v1"),
-    "systemone:jev-latest": ("typesafe", "jev-latest", "https://api.typesafe.ai/v1"),
-    "systemone:fireworks/a/b": ("fireworks", "a/b", "https://api.fireworks.ai/inference/v1"),
-    "systemone:kev@http://localhost:8080/v1": ("typesafe", "kev", "http://localhost:8080/v1"),
 }
 
 
 @pytest.mark.parametrize("spec", STRINGS)
-def test_strings_name_wire_host_and_model(spec: str) -> None:
-    """The host is the wire's own where none is named."""
+def test_strings_name_host_and_model(spec: str) -> None:
+    """The host is OpenAI where none is named."""
     endpoint = read_endpoint(spec)
 
     assert endpoint[:2] == STRINGS[spec][:2]
     assert endpoint.address == STRINGS[spec][2]
-    assert endpoint.wire == spec.partition(":")[0]
+    assert endpoint.decides
     assert model_of(spec) == STRINGS[spec][1]
 
 
@@ -349,7 +316,7 @@ def test_strings_name_wire_host_and_model(spec: str) -> None:
     [
         ("decisions:", "names no model"),
         ("decisions:openai/", "names no model"),
-        ("systemone:groq/m", "no host 'groq' is known to serve /systemone; known are: typesafe"),
+        ("decisions:groq/m", "no host 'groq' is known to serve /decisions; known are: openai"),
         ("decisions:anthropic/m", "no host 'anthropic' is known to serve /decisions"),
         ("decisions:m@https://", "names no host"),
     ],
@@ -358,12 +325,6 @@ def test_a_string_that_names_no_host_is_refused(spec: str, words: str) -> None:
     """It says which hosts are known, and how to name another."""
     with pytest.raises(ConfigurationError, match=words):
         judge_for(spec)
-
-
-def test_a_host_of_decisions_only_is_no_chat_provider() -> None:
-    """Jev's makers serve no chat."""
-    with pytest.raises(UnknownNameError, match="no provider 'typesafe'"):
-        read_endpoint("typesafe/jev-latest")
 
 
 def test_settings_are_for_models_that_write(scripted: Start) -> None:
@@ -381,11 +342,9 @@ def test_no_server_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_prices_have_no_output() -> None:
-    """What is sent is paid; the two published prices are known."""
-    usage = Usage(1, prompt_tokens=1_000_000, completion_tokens=1000)
+    """What is sent is paid; the published price is known."""
+    price = price_of("gpt-6-luna")
 
-    for model, dollars, month in (("gpt-6-luna", 0.1, "2026-10"), ("jev-latest", 0.042, "2026-09")):
-        price = price_of(model)
-        assert price is not None
-        assert price.cost_usd(usage) == pytest.approx(dollars)
-        assert price.as_of == month
+    assert price is not None
+    assert price.cost_usd(Usage(1, prompt_tokens=1_000_000, completion_tokens=1000)) == 0.1
+    assert price.as_of == "2026-10"

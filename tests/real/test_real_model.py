@@ -14,12 +14,11 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from rag_evals import Faithfulness, TwoStepFaithfulness, base, errors, evaluate
+from rag_evals import base, errors, evaluate
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS
 from rag_evals.core import JudgeCall, Meter, Result
 from rag_evals.judge import AskOptions, judge_for
-from rag_evals.verify import YesNoVerifier
 from tests.conftest import EIFFEL
 
 llama: Any = pytest.importorskip("xllamacpp", reason="make test-real installs a model server")
@@ -118,29 +117,6 @@ def test_every_row_ends_in_a_named_outcome(address: str) -> None:
     assert len(run.outcomes) == 2
     for outcome in run.outcomes:
         assert outcome.error is None or outcome.error.type == "JudgeOutputError"
-
-
-def test_support_is_a_probability_where_the_server_gives_log_probabilities(address: str) -> None:
-    """A yes/no question costs one token; its support is a probability, or the row says why not.
-
-    A base model may think of neither word: that is a named failure, never a support of 0.
-    """
-    grader = TwoStepFaithfulness.with_parts(verifier=YesNoVerifier(f"openai/m@{address}"))
-    supports: list[float | None] = []
-    said = "neither 'yes' nor 'no' was among its likeliest tokens"
-    try:
-        supports = [one.support for one in grader.grade(**EIFFEL, timeout=300).statements]
-    except errors.JudgeOutputError as error:
-        supports = [0.5] if said in str(error) else []
-
-    assert supports
-    assert all(0 < (support or 0) < 1 for support in supports)
-
-
-def test_the_route_of_decision_models_is_there(address: str) -> None:
-    """llama.cpp serves `/v1/systemone`, and says of a model that writes that it decides nothing."""
-    with pytest.raises(errors.JudgeRejectedError, match="not a decision model"):
-        Faithfulness.grade(**EIFFEL, client=f"systemone:m@{address}", timeout=60)
 
 
 def _asked(address: str, body: dict[str, Any]) -> Any:

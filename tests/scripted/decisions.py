@@ -1,4 +1,4 @@
-"""How does a scripted judge play a decision model? On both wires, from numbers by name.
+"""How does a scripted judge play a decision model? From numbers by name.
 
 A script answers a request with `{name: value}`: a number for a predicate, an option's or a level's
 name for a choice or a score, or probabilities by option; None declines. A name that is left out is
@@ -13,15 +13,12 @@ from zlib import crc32
 
 from rag_evals.testing import Reply, Wire
 
-DECISION_PATHS = ("/decisions", "/systemone")
-"""How the paths end on which a decision model is asked."""
-
 _CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """One question as a decision model receives it, on either wire.
+    """One question as a decision model receives it.
 
     Attributes:
         name: Its name.
@@ -38,29 +35,24 @@ class AskedQuestion:
 
 def is_for_decisions(path: str) -> bool:
     """Say whether a request goes to a decision model."""
-    return path.endswith(DECISION_PATHS)
+    return path.endswith("/decisions")
 
 
 def state_of(body: Mapping[str, Any]) -> str:
     """Return what the questions of a request are about."""
-    return str(body.get("input", body.get("state", "")))
+    return str(body.get("input", ""))
 
 
 def questions_of(body: Mapping[str, Any]) -> list[AskedQuestion]:
-    """Read the questions of a request, on either wire."""
-    given = body.get("questions", [])
-    if isinstance(given, Mapping):
-        return [_read(name, one) for name, one in given.items()]
-    return [_read(one.get("name"), one) for one in given]
+    """Read the questions of a request."""
+    return [_read(one) for one in body.get("questions", [])]
 
 
-def _read(name: Any, one: Mapping[str, Any]) -> AskedQuestion:
-    kind = "predicate" if one["type"] == "noul" else str(one["type"])
+def _read(one: Mapping[str, Any]) -> AskedQuestion:
     options = [str(choice["value"]) for choice in one.get("choices", ())]
     options += [str(level["label"]) for level in one.get("levels", ())]
-    criteria = one.get("criteria") or ()
-    options += criteria if kind != "predicate" else ()
-    return AskedQuestion(str(name), kind, str(one.get("instructions", "")), tuple(options))
+    said = str(one.get("instructions", ""))
+    return AskedQuestion(str(one.get("name")), str(one["type"]), said, tuple(options))
 
 
 def tokens_of(body: Mapping[str, Any]) -> int:
@@ -71,13 +63,13 @@ def tokens_of(body: Mapping[str, Any]) -> int:
     return sum(map(len, texts)) // _CHARACTERS_PER_TOKEN
 
 
-def decision_wire(path: str, chat: Wire) -> Wire:
-    """Return the wire of a decision model on a path; texts and errors are sent as a chat's."""
+def decision_wire(chat: Wire) -> Wire:
+    """Return the wire of a decision model; texts and errors are sent as a chat's."""
 
     def reply(reply: Reply, body: Mapping[str, Any]) -> Mapping[str, Any]:
         if isinstance(reply.content, str):
             return chat.reply(reply, body)
-        return as_sent(path, reply.content, body, reply.prompt_tokens)
+        return as_sent(reply.content, body, reply.prompt_tokens)
 
     def messages(body: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         return [{"role": "user", "content": state_of(body)}]
@@ -85,23 +77,18 @@ def decision_wire(path: str, chat: Wire) -> Wire:
     return Wire(messages, chat.schema, reply, chat.error, chat.path)
 
 
-def as_sent(
-    path: str, values: Mapping[str, Any], body: Mapping[str, Any], tokens: int
-) -> Mapping[str, Any]:
-    """Wrap the answers of a script as the wire of a path sends them."""
+def as_sent(values: Mapping[str, Any], body: Mapping[str, Any], tokens: int) -> Mapping[str, Any]:
+    """Wrap the answers of a script as the wire sends them."""
     asked = {question.name: question for question in questions_of(body)}
-    shape = _as_decision if path.endswith("/decisions") else _as_systemone
-    answers: Any = {
-        name: shape(asked.get(name, AskedQuestion(name, "predicate", "")), value)
+    answers = [
+        {"name": name, **_answer(asked.get(name, AskedQuestion(name, "predicate", "")), value)}
         for name, value in values.items()
-    }
-    if path.endswith("/decisions"):
-        answers = [{"name": name, **answer} for name, answer in answers.items()]
+    ]
     usage = {"input_tokens": tokens, "output_tokens": 0, "total_tokens": tokens}
     return {"model": body.get("model", "scripted"), "answers": answers, "usage": usage}
 
 
-def _as_decision(question: AskedQuestion, value: Any) -> dict[str, Any]:
+def _answer(question: AskedQuestion, value: Any) -> dict[str, Any]:
     if value is None:
         return {"type": "refusal", "refusal": "scripted"}
     if question.kind == "predicate":
@@ -115,18 +102,6 @@ def _as_decision(question: AskedQuestion, value: Any) -> dict[str, Any]:
         for place, name in enumerate(question.options)
     ]
     return {"type": "score", "score": _mean(question, shares), "probabilities": listed}
-
-
-def _as_systemone(question: AskedQuestion, value: Any) -> dict[str, Any]:
-    if value is None:
-        return {"type": "refusal", "refusal": "scripted"}
-    if question.kind == "predicate":
-        return {"type": "noul", "noul": value}
-    shares = _shares(question, value)
-    if question.kind == "choice":
-        return {**_chosen(shares), "type": "choice", "probabilities": shares}
-    levels = {str(place): shares.get(name, 0.0) for place, name in enumerate(question.options)}
-    return {"type": "score", "score": _mean(question, shares), "probabilities": levels}
 
 
 def _shares(question: AskedQuestion, value: Any) -> dict[str, float]:

@@ -39,9 +39,8 @@ def fill_by_words(request: testing.JudgeRequest) -> Answer:
 class ScriptedJudge(testing.ScriptedJudge):
     """A judge on loopback that speaks as any provider, with batches, and a decision model.
 
-    `/v1/decisions` and `/v1/systemone` are answered with `{name: value}`: see
-    `tests.scripted.decisions`. `/v1/files` and `/v1/batches` take batches, whose lines are
-    requests to the same script.
+    `/v1/decisions` is answered with `{name: value}`: see `tests.scripted.decisions`. `/v1/files`
+    and `/v1/batches` take batches, whose lines are requests to the same script.
 
     Args:
         script: As for the package's scripted judge.
@@ -72,7 +71,7 @@ class ScriptedJudge(testing.ScriptedJudge):
 
     def wire(self, path: str) -> Wire:
         """Return the wire of the dialect, or of a decision model."""
-        return decision_wire(path, self._wire) if is_for_decisions(path) else self._wire
+        return decision_wire(self._wire) if is_for_decisions(path) else self._wire
 
     def route(
         self, method: str, path: str, headers: Mapping[str, str], content: bytes

@@ -103,17 +103,17 @@ def test_chunks_need_not_be_asked_about(scripted: Start) -> None:
 
 
 def test_more_chunks_than_options_take_several_choices(scripted: Start) -> None:
-    """A choice has at most 255 options; the likeliest chunk of all choices counts."""
+    """A choice has at most 208 options; the likeliest chunk of all choices counts."""
 
     def script(request: JudgeRequest) -> dict[str, Any]:
         first = {"chunk_3": 0.6, "none": 0.4}
-        return {"s0": 0.9, "c0_0": first, "c0_254": {"chunk_260": 0.9, "none": 0.1}}
+        return {"s0": 0.9, "c0_0": first, "c0_207": {"chunk_260": 0.9, "none": 0.1}}
 
     judge = scripted(script)
     chunks = [f"Passage {number}." for number in range(300)]
     result: Any = Faithfulness.grade(answer="The tower is old.", context=chunks, client=LUNA)
 
-    assert [len(one.options) for one in judge.requests[0].questions] == [0, 255, 47]
+    assert [len(one.options) for one in judge.requests[0].questions] == [0, 208, 94]
     assert result.statements[0].supporting_chunk_ids == [260]
 
 
@@ -274,7 +274,7 @@ def test_a_grader_with_two_steps_takes_one(scripted: Start) -> None:
         (f"{LUNA}?threshold=2", "threshold is 2.0"),
         (f"{LUNA}?form=x", "no option 'form' for a decision model"),
         ("decisions:nobody/m", "no host 'nobody'"),
-        ("systemone:m@localhost", "as in 'systemone:MODEL@http://localhost:8000/v1'"),
+        ("decisions:m@localhost", "as in 'decisions:MODEL@http://localhost:8000/v1'"),
     ],
 )
 def test_a_string_that_cannot_work_is_refused(spec: str, words: str) -> None:

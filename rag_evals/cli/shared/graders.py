@@ -49,8 +49,7 @@ class Chosen:
         typer.Option(
             metavar="embedded|PROVIDER/MODEL|hf:MODEL|A>B",
             help="The judge; embedded@strict or embedded@0.8 set its threshold, "
-            "yes-no:PROVIDER/MODEL asks a yes/no checker, "
-            "decisions:PROVIDER/MODEL a decision model. "
+            "decisions:PROVIDER/MODEL asks a decision model. "
             "Default: $RAG_EVALS_JUDGE, else embedded.",
             autocompletion=judges,
         ),

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.decisions import AsyncDecisionJudge, DecisionJudge
 from rag_evals.judge.clients.sdks import build_openai, build_own_sdk, no_key
-from rag_evals.judge.clients.strings import CHAT, OPENAI_HOSTS, Endpoint, read_endpoint
+from rag_evals.judge.clients.strings import OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.clients.user_clients import (
     Client,
     build_reply_types,
@@ -86,7 +86,7 @@ def judge_for(
             built = _sync_clients.get(key)
             if built is None:
                 built = _sync_clients[key] = _build(endpoint, _SYNC)
-        if endpoint.wire != CHAT:
+        if endpoint.decides:
             return DecisionJudge(built.client, endpoint, model, options, _SYNC)
         build_reply_types(built.client)
         return InstructorJudge(built.client, _settings_at(endpoint, built, model, options))
@@ -168,7 +168,7 @@ def endpoint_of(client: Client) -> str:
     """Name where a client's calls go, and how: both may change the answer to the same call."""
     if isinstance(client, str):
         endpoint = read_endpoint(client)
-        wire = "" if endpoint.wire == CHAT else f" {endpoint.wire}"
+        wire = " decisions" if endpoint.decides else ""
         return f"{endpoint.provider} {address_of(client)}{wire}"
     return f"{getattr(client, 'provider', '')} {address_of(client)} {settings_of(client)}"
 
@@ -224,7 +224,7 @@ def _async_judge(
     options: AskOptions,
     use: ClientUse,
 ) -> AsyncInstructorJudge | AsyncDecisionJudge:
-    if endpoint.wire != CHAT:
+    if endpoint.decides:
         return AsyncDecisionJudge(built.client, endpoint, model, options, use)
     settings = _settings_at(endpoint, built, model, options)
     if built.post is None:

@@ -1,8 +1,7 @@
-"""How is a decision model asked? On one of two wires, with every answer checked.
+"""How is a decision model asked? In OpenAI's shape, `POST /decisions`, with every answer checked.
 
-A decision model answers typed questions about a text with probabilities, and writes nothing. The
-wires are `/decisions` in OpenAI's shape and `/systemone` in Jev's. An answer that is wrong is asked
-for again, that question alone; one that stays wrong fails the call.
+A decision model answers typed questions about a text with probabilities, and writes nothing. An
+answer that is wrong is asked for again, that question alone; one that stays wrong fails the call.
 """
 
 import json
@@ -18,7 +17,7 @@ from pydantic_core import to_json
 
 from rag_evals.core import JudgeCall, JudgeReply, Message, Meter, check_each_once, facts_of
 from rag_evals.errors import ConfigurationError, JudgeOutputError
-from rag_evals.judge.clients.strings import CHAT, DECISION_HOSTS, NO_KEY, Endpoint, read_endpoint
+from rag_evals.judge.clients.strings import NO_KEY, Endpoint
 from rag_evals.judge.pace.deadline import call_within, row_time
 from rag_evals.judge.wire.ask import AskOptions, AskSettings, exchanged
 from rag_evals.judge.wire.exchange import Exchange, no_reply
@@ -28,11 +27,11 @@ from rag_evals.text import shortened
 
 # What OpenAI publishes; a host that publishes nothing is treated the same.
 _MOST_QUESTIONS = 400
-_MOST_OPTIONS = 255
-_MOST_OPTIONS_OF_HOST = {"fireworks": 208}
+MOST_OPTIONS = 208
+"""Options of one choice, at most: those of Fireworks; OpenAI takes 255."""
+
 _MOST_SHOWN = 200
-# What either wire calls a kind of question.
-_KINDS = {"predicate": "predicate", "noul": "predicate", "choice": "choice", "score": "score"}
+_PATH = "/decisions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +84,7 @@ class Decisions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class DecisionCall(JudgeCall[Decisions]):
-    """Questions to a decision model about one text.
-
-    Attributes:
-        questions: All are answered, each by its name.
-    """
+    """Questions to a decision model about one text."""
 
     questions: tuple[Question, ...] = ()
 
@@ -120,28 +115,12 @@ class DecisionCall(JudgeCall[Decisions]):
             yield DecisionCall.of(self.state, part, str(self.endpoint))
 
 
-def most_options(spec: str) -> int:
-    """Return how many options one choice may have at the host that a judge string names.
-
-    Raises:
-        ConfigurationError: It names no decision model.
-    """
-    endpoint = read_endpoint(spec)
-    if endpoint.wire == CHAT:
-        wires = " or ".join(f"'{wire}:'" for wire in DECISION_HOSTS)
-        raise ConfigurationError(
-            f"{spec!r} names no decision model; expected {wires} before it, as in "
-            "'decisions:openai/gpt-6-luna'"
-        )
-    return _MOST_OPTIONS_OF_HOST.get(endpoint.provider, _MOST_OPTIONS)
-
-
 class _DecisionJudge:
     """What the sync and the async judge share.
 
     Args:
         client: An instructor client of OpenAI's SDK for the endpoint's address.
-        endpoint: Who is asked, on which wire.
+        endpoint: Who is asked.
         model: Model to ask; None takes the endpoint's.
         options: How often what is wrong is asked again.
         use: Time-out and limiter of its requests.
@@ -167,16 +146,15 @@ class _DecisionJudge:
             )
         self.sdk = client.client
         self._client = client
-        self._wire = endpoint.wire
         self._model = model or endpoint.model
         self._settings = AskSettings(reasks=options.reasks, address_name=endpoint.address_name)
         send = _send_async if use.asynchronous else _send
-        self._create = use.repeating(partial(send, self.sdk, self._wire, use), teaches=True)
+        self._create = use.repeating(partial(send, self.sdk, use), teaches=True)
 
     @property
-    def identity(self) -> str:
-        """Which model of which endpoint answers on which wire."""
-        return f"{self.sdk.base_url}\n{self._model}\n{self._wire}"
+    def identity(self) -> str | None:
+        """Which model of which endpoint answers."""
+        return f"{self.sdk.base_url}\n{self._model}\ndecisions"
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
         """Refuse none: those of a grader belong to its calls of other judges."""
@@ -199,9 +177,10 @@ class _DecisionJudge:
         for part in call.in_requests():
             asked: Sequence[Question] = part.questions
             for attempt in range(self._settings.reasks + 1):
-                yield _body(self._wire, self._model, call.state, asked)
+                listed = [_as_sent(question) for question in asked]
+                yield {"model": self._model, "input": call.state, "questions": listed}
                 exchange.count_reply(replies[-1], again=attempt > 0)
-                found, wrong = _read_answers(self._wire, replies[-1], asked, key)
+                found, wrong = _read_answers(replies[-1], asked, key)
                 answers.update(found)
                 asked = [question for question in asked if question.name in wrong]
                 if not asked:
@@ -239,66 +218,44 @@ class AsyncDecisionJudge(_DecisionJudge):
         """Ask all questions of a call; as `DecisionJudge`."""
         with self._exchange(call, meter) as exchange:
             async with row_time(meter):
-                return await self._ask(exchange)
-
-    async def _ask(self, exchange: Exchange) -> JudgeReply:
-        found, replies = Decisions(), list[Any]()
-        for body in self._bodies(exchange, replies, found.answers):
-            replies.append(await self._create(**body))
-        return JudgeReply(found, exchange.usage)
+                found, replies = Decisions(), list[Any]()
+                for body in self._bodies(exchange, replies, found.answers):
+                    replies.append(await self._create(**body))
+                return JudgeReply(found, exchange.usage)
 
 
 # The SDK's own types say nothing of a path that it does not know.
-def _send(sdk: Any, path: str, use: ClientUse, body: dict[str, Any]) -> Any:
+def _send(sdk: Any, use: ClientUse, body: dict[str, Any]) -> Any:
     from httpx2 import Response, Timeout  # noqa: PLC0415 - loaded with the client
 
     options = {"timeout": Timeout(use.one_try(), connect=CONNECT_SECONDS)}
-    sent = sdk.post(f"/{path}", cast_to=Response, content=to_json(body), options=options)
+    sent = sdk.post(_PATH, cast_to=Response, content=to_json(body), options=options)
     return _read_reply(sent.content)
 
 
-async def _send_async(sdk: Any, path: str, use: ClientUse, body: dict[str, Any]) -> Any:
+async def _send_async(sdk: Any, use: ClientUse, body: dict[str, Any]) -> Any:
     from httpx2 import Response  # noqa: PLC0415 - loaded with the client
 
-    response = await sdk.post(f"/{path}", cast_to=Response, content=to_json(body))
+    response = await sdk.post(_PATH, cast_to=Response, content=to_json(body))
     if use.limiter is not None:
         headers = {name.lower(): value for name, value in response.headers.items()}
         use.limiter.after_response(response.status_code, limit_headers(headers))
     return _read_reply(response.content)
 
 
-def _body(wire: str, model: str, state: str, questions: Sequence[Question]) -> dict[str, Any]:
-    if wire == "decisions":
-        listed: list[dict[str, Any]] = []
-        for one in questions:
-            asked = {"type": one.kind, "name": one.name, "instructions": one.instructions}
-            choices = [{"value": option} for option in one.options]
-            listed.append({**asked, "choices": choices} if choices else asked)
-        return {"model": model, "input": state, "questions": listed}
-    named: dict[str, dict[str, Any]] = {}
-    for one in questions:
-        # A mapping of options to what they mean, which their names say already.
-        more = {"criteria": dict.fromkeys(one.options)} if one.options else {}
-        kind = "choice" if one.options else "noul"
-        named[one.name] = {"type": kind, "instructions": one.instructions, **more}
-    return {"model": model, "state": state, "questions": named}
+def _as_sent(question: Question) -> dict[str, Any]:
+    choices = [{"value": option} for option in question.options]
+    sent = {"type": question.kind, "name": question.name, "instructions": question.instructions}
+    return {**sent, "choices": choices} if choices else sent
 
 
-class _Object(dict[str, Any]):
-    """A JSON object with its pairs: a dictionary alone would hide the first of two equal keys."""
-
-    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self.pairs = pairs
-
-
-def _read_reply(content: bytes) -> Any:
+def _read_reply(content: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(content, object_pairs_hook=_Object)
+        found = json.loads(content)
     # Brackets within brackets, thousands deep, end a parser as surely as a broken text.
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, _Object) or not isinstance(found.get("answers"), dict | list):
+    if not isinstance(found, dict) or not isinstance(found.get("answers"), list):
         raise no_reply(content)
     return found
 
@@ -308,30 +265,25 @@ class _FaultError(ValueError):
 
 
 def _read_answers(
-    wire: str, reply: Any, questions: Sequence[Question], key: str | None
+    reply: Mapping[str, Any], questions: Sequence[Question], key: str | None
 ) -> tuple[dict[str, DecisionAnswer], dict[str, str]]:
     """Read a reply: each question exactly once, and nothing else; the key is taken out of it.
 
     Returns:
         Answers, and why a question has none, each by the question's name.
     """
-    given = reply["answers"]
-    found: list[tuple[Any, Any]]
-    if wire == "systemone":
-        found = list(given.pairs) if isinstance(given, _Object) else []
-    else:
-        listed = given if isinstance(given, list) else []
-        found = [(one.get("name") if isinstance(one, _Object) else None, one) for one in listed]
+    given = [one if isinstance(one, dict) else {} for one in reply["answers"]]
     asked = {question.name: question for question in questions}
-    foreign = [name for name, _ in found if not isinstance(name, str) or name not in asked]
+    names = [one.get("name") for one in given]
+    foreign = [name for name in names if not isinstance(name, str) or name not in asked]
     if foreign:
         # Nobody knows whose answer that is, so that all of them are in doubt.
         fault = f"came with one to {_shown(foreign[0])}, which was not asked"
         return {}, dict.fromkeys(asked, redact(fault, key))
     answers: dict[str, DecisionAnswer] = {}
     faults: dict[str, str] = {}
-    times = Counter(name for name, _ in found)
-    by_name = dict(found)
+    times = Counter(names)
+    by_name = dict(zip(names, given, strict=True))
     for name, question in asked.items():
         if times[name] != 1:
             faults[name] = f"came {times[name]} times" if times[name] else "is missing"
@@ -343,20 +295,18 @@ def _read_answers(
     return answers, faults
 
 
-def _read_answer(question: Question, given: Any, key: str | None) -> DecisionAnswer:
-    if not isinstance(given, _Object):
-        raise _FaultError(f"is {_shown(given)}, which is no object")
+def _read_answer(question: Question, given: Mapping[str, Any], key: str | None) -> DecisionAnswer:
     kind = given.get("type")
     if kind == "refusal":
         said = given.get("refusal") or given.get("message") or "no reason said"
         return DecisionAnswer(refusal=redact(shortened(str(said), _MOST_SHOWN), key))
     # Hosts may leave the type out, and may not answer another question.
-    if isinstance(kind, str) and _KINDS.get(kind, question.kind) != question.kind:
+    if kind in ("predicate", "choice", "score") and kind != question.kind:
         raise _FaultError(f"is of type {kind!r}; expected a {question.kind}")
     if not question.options:
-        return DecisionAnswer(probability=_probability(given.get("probability", given.get("noul"))))
+        return DecisionAnswer(probability=_probability(given.get("probability")))
     choice, confidence = given.get("choice"), given.get("confidence")
-    if not isinstance(choice, str) or choice not in question.options:
+    if choice not in question.options:
         raise _FaultError(f"chooses {_shown(choice)}, which was no option")
     sure = None if confidence is None else _probability(confidence)
     return DecisionAnswer(choice=choice, probability=sure)

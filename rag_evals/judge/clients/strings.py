@@ -56,8 +56,6 @@ OPENAI_HOSTS: dict[str, Host] = {
     "together": _hosted("TOGETHER", "https://api.together.xyz/v1"),
     # Its SDK speaks gRPC; the same models answer here.
     "xai": _hosted("XAI", "https://api.x.ai/v1"),
-    # Jev's makers.
-    "typesafe": _hosted("TYPESAFE", "https://api.typesafe.ai/v1"),
 }
 """Providers that are asked in OpenAI's language: we make their clients, at any address."""
 
@@ -76,8 +74,7 @@ _OWN_HOSTS: dict[str, Host] = {
     "vertexai": Host("GOOGLE_VERTEX_BASE_URL", ""),
     "writer": Host("", "WRITER_API_KEY"),
 }
-# The wire of the one that is left out writes no text.
-PROVIDERS = (*(name for name in OPENAI_HOSTS if name != "typesafe"), *_OWN_HOSTS)
+PROVIDERS = (*OPENAI_HOSTS, *_OWN_HOSTS)
 """Names of all providers: OpenAI's language, and those with an SDK of their own (`sdks.py`)."""
 
 ALIASES: Mapping[str, str] = {
@@ -108,14 +105,10 @@ ALIASES: Mapping[str, str] = {
 }
 """What other tools call a provider, and its name here."""
 
-CHAT = "chat"
-"""The wire of judges that write their reply."""
+DECISIONS = "decisions:"
+"""What stands before a decision model."""
 
-DECISION_HOSTS: Mapping[str, tuple[str, ...]] = {
-    "decisions": ("openai", "fireworks", "openrouter"),
-    "systemone": ("typesafe", "fireworks", "openrouter", "ollama"),
-}
-"""The wires of decision models, each with the hosts known to speak it; the first is the default."""
+_DECISION_HOSTS = ("openai", "fireworks", "openrouter")
 
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
 # What else somebody writes for an address. Versions and names behind an @ are none: `claude@2024`,
@@ -134,13 +127,13 @@ class Endpoint(NamedTuple):
         provider: Its name here, such as `azure_openai` for `azure/...`.
         model: As the provider calls it.
         url: The address in the string, or None.
-        wire: How it is asked: `chat`, or one of `DECISION_HOSTS`.
+        decides: It is a decision model, which writes nothing.
     """
 
     provider: str
     model: str
     url: str | None = None
-    wire: str = CHAT
+    decides: bool = False
 
     @property
     def host(self) -> Host:
@@ -199,14 +192,13 @@ def _first_set(variables: str) -> str:
 def read_endpoint(spec: str) -> Endpoint:
     """Read `PROVIDER/MODEL`, or `PROVIDER/MODEL@URL` for servers that speak OpenAI's language.
 
-    `decisions:` or `systemone:` before it names a decision model; there `MODEL@URL` is enough.
+    `decisions:` before it names a decision model; there `MODEL@URL` is enough.
 
     Raises:
         ConfigurationError: A part is missing, the provider is unknown, or it takes no address.
     """
-    wire, colon, after = spec.partition(":")
-    if colon and wire in DECISION_HOSTS:
-        return _decision_endpoint(spec, wire, after)
+    if spec.startswith(DECISIONS):
+        return _decision_endpoint(spec, spec.removeprefix(DECISIONS))
     named, slash, rest = spec.partition("/")
     model, *address = _ADDRESS.split(rest, maxsplit=1)
     if not slash or not named or not model:
@@ -240,27 +232,27 @@ def _check_parts(spec: str, model: str, address: Sequence[str], example: str) ->
     raise ConfigurationError(f"judge {spec!r}: {fault}")
 
 
-def _decision_endpoint(spec: str, wire: str, after: str) -> Endpoint:
-    """Read what follows `decisions:` or `systemone:`."""
-    hosts = DECISION_HOSTS[wire]
+def _decision_endpoint(spec: str, after: str) -> Endpoint:
+    """Read what follows `decisions:`."""
     path, *address = _ADDRESS.split(after, maxsplit=1)
     named, slash, rest = path.partition("/")
     provider, model = ALIASES.get(named.lower(), named), rest
     if not slash or (address and provider not in OPENAI_HOSTS):
         # A model's own name may have a slash, as names on a hub have.
-        provider, model = hosts[0], path
-    _check_parts(spec, model, address, f"{wire}:MODEL")
+        provider, model = "openai", path
+    _check_parts(spec, model, address, "decisions:MODEL")
     if not model:
         raise ConfigurationError(
-            f"judge {spec!r} names no model; expected '{wire}:{hosts[0]}/MODEL' or "
-            f"'{wire}:MODEL@http://localhost:8000/v1'"
+            f"judge {spec!r} names no model; expected 'decisions:openai/MODEL' or "
+            "'decisions:MODEL@http://localhost:8000/v1'"
         )
-    if not address and provider not in hosts:
+    if not address and provider not in _DECISION_HOSTS:
         raise ConfigurationError(
-            f"judge {spec!r}: no host {named!r} is known to serve /{wire}; known are: "
-            f"{', '.join(hosts)}; for any other name its address: '{wire}:MODEL@https://HOST/v1'"
+            f"judge {spec!r}: no host {named!r} is known to serve /decisions; known are: "
+            f"{', '.join(_DECISION_HOSTS)}; for any other name its address: "
+            "'decisions:MODEL@https://HOST/v1'"
         )
-    return Endpoint(provider, model, address[0] if address else None, wire)
+    return Endpoint(provider, model, address[0] if address else None, decides=True)
 
 
 def _ollama_address(given: str) -> str:

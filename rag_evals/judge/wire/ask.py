@@ -13,14 +13,13 @@ from rag_evals.core import (
     JudgeCall,
     JudgeReply,
     Meter,
-    TextReply,
     check_settings,
     require_whole,
 )
-from rag_evals.errors import GradingError, RagEvalsError
+from rag_evals.errors import GradingError
 from rag_evals.judge.pace.deadline import call_within, row_time
 from rag_evals.judge.pace.retry import Tries, try_again, try_again_async
-from rag_evals.judge.wire.exchange import Exchange, current_exchange, text_reply
+from rag_evals.judge.wire.exchange import Exchange, current_exchange
 from rag_evals.judge.wire.failures import (
     OF_A_CLIENT,
     address_name,
@@ -232,15 +231,8 @@ def exchanged(
     try:
         yield exchange
     except Exception as error:
-        # Without a schema instructor passes on what the SDK raises.
-        if (
-            enveloped
-            and not isinstance(error, InstructorError)
-            and (call.reply_model is not TextReply or isinstance(error, RagEvalsError))
-        ):
+        if enveloped and not isinstance(error, InstructorError):
             raise
-        if isinstance(error, JSONDecodeError):
-            exchange.may_ask_again(error)
         attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
         # Not `from error`: instructor's exception holds the whole prompt and cannot be pickled.
         if exchange.fault is not None:
@@ -259,11 +251,7 @@ def exchanged(
 
 def settings_for(client: Any, call: JudgeCall[Any], asked: AskSettings) -> CallSettings:
     """Return what a call is asked with."""
-    given = asked.given
-    if call.reply_model is TextReply:
-        # One token with its probabilities is all that such a call can use.
-        given = {name: value for name, value in given.items() if name not in call.settings}
-    return CallSettings(client, model_for(call, asked), call.settings, given)
+    return CallSettings(client, model_for(call, asked), call.settings, asked.given)
 
 
 def model_for(call: JudgeCall[Any], settings: AskSettings) -> str | None:
@@ -281,9 +269,7 @@ def _arguments(
     hooks = Hooks()
     hooks.on("completion:response", exchange.take_response)
     arguments: dict[str, Any] = {
-        "response_model": None
-        if call.reply_model is TextReply
-        else prepared(call.reply_model, schema_only=settings.schema_only),  # type: ignore[arg-type]  # mypy: a class is hashable
+        "response_model": prepared(call.reply_model, schema_only=settings.schema_only),  # type: ignore[arg-type]  # mypy: a class is hashable
         # A list of its own: instructor appends re-ask messages.
         "messages": [dict(message) for message in call.messages],
         "max_retries": _reasking(
@@ -295,7 +281,7 @@ def _arguments(
     model = model_for(call, settings)
     if model is not None:
         arguments["model"] = model
-    if settings.strict and call.reply_model is not TextReply:
+    if settings.strict:
         strict = strict_response_format(call.reply_model)  # type: ignore[arg-type]  # as above
         if strict is not None:
             arguments["extra_body"] = {"response_format": strict}
@@ -304,12 +290,6 @@ def _arguments(
 
 def _reply(returned: Any, exchange: Exchange) -> JudgeReply:
     """Take the plain instance out of what instructor returned."""
-    if exchange.call.reply_model is TextReply:
-        # Without a schema instructor calls no hook, and nothing could be asked again.
-        exchange.take_response(returned)
-        if exchange.fault is not None:
-            raise exchange.fault
-        return JudgeReply(text_reply(returned), exchange.usage)
     if not isinstance(returned, Parsed):
         raise GradingError(f"the client returned {type(returned).__name__}, not a parsed reply")
     return JudgeReply(returned.value, exchange.usage)

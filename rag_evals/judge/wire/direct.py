@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic_core import from_json, to_json
 
-from rag_evals.core import JudgeCall, JudgeReply, Meter, TextReply
+from rag_evals.core import JudgeCall, JudgeReply, Meter
 from rag_evals.judge.pace.deadline import row_time
 from rag_evals.judge.wire.ask import (
     AskSettings,
@@ -23,7 +23,7 @@ from rag_evals.judge.wire.ask import (
     settings_for,
     wrong_replies,
 )
-from rag_evals.judge.wire.exchange import Exchange, missing_message, no_reply, text_reply
+from rag_evals.judge.wire.exchange import Exchange, missing_message, no_reply
 from rag_evals.judge.wire.schema import prepared, strict_response_format
 from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
@@ -81,8 +81,6 @@ def request_body(
     """
     messages = [dict(message) for message in call.messages]
     body = {"messages": messages, **settings, "model": model}
-    if call.reply_model is TextReply:
-        return body
     asked: Any = prepared(call.reply_model, schema_only=True)  # type: ignore[arg-type]  # mypy: a class is hashable
     if mode == TOOLS:
         function = asked.openai_schema
@@ -265,10 +263,6 @@ class AsyncDirectJudge(AsyncInstructorJudge):
 
 def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
     call, fault = exchange.call, exchange.fault
-    if call.reply_model is TextReply:
-        if fault is not None:
-            raise fault
-        return text_reply(reply)
     # What broke off is not asked again: it would break off there once more.
     if fault is not None and (not reply.choices or _is_cut_off(reply)):
         raise fault

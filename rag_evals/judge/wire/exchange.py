@@ -13,7 +13,7 @@ from dataclasses import replace
 from json import JSONDecodeError
 from typing import Any
 
-from rag_evals.core import JudgeCall, TextReply, Usage
+from rag_evals.core import JudgeCall, Usage
 from rag_evals.errors import (
     GradingError,
     JudgeOutputError,
@@ -64,10 +64,7 @@ class Exchange:
         """Take one reply before it is validated: its usage, and the faults of its form."""
         self.count_reply(response, again=self.usage.calls > 0)
         self._is_answered = True
-        fault = fault_of(response)
-        # Such a call asks for one token, and every server says that the reply was cut off there.
-        is_no_fault = self.call.reply_model is TextReply and isinstance(fault, JudgeOutputError)
-        self.fault = None if is_no_fault else fault
+        self.fault = fault_of(response)
         choices = getattr(response, "choices", None)
         if self.fault is not None or not choices:
             return
@@ -215,19 +212,6 @@ def _count(source: Any, path: tuple[str, ...]) -> int | None:
     # Cohere counts in floats. A count below zero, or without an end, is none.
     is_number = isinstance(source, int | float) and not isinstance(source, bool)
     return int(source) if is_number and 0 <= source < _NO_COUNT else None
-
-
-def text_reply(completion: Any) -> TextReply:
-    """Read the text of a chat completion, and the tokens that could have stood in it."""
-    choice = completion.choices[0]
-    logprobs = getattr(choice, "logprobs", None)
-    return TextReply(
-        text=choice.message.content or "",
-        alternatives=[
-            [(one.token, one.logprob) for one in place.top_logprobs or [place]]
-            for place in getattr(logprobs, "content", None) or []
-        ],
-    )
 
 
 _OK = 200
