@@ -25,12 +25,10 @@ from rag_evals.core.flow import Flow as Flow
 from rag_evals.core.flow import JudgeCall as JudgeCall
 from rag_evals.core.flow import JudgeReply as JudgeReply
 from rag_evals.core.flow import LocalCall as LocalCall
-from rag_evals.core.flow import LocalReply as LocalReply
 from rag_evals.core.flow import LocalVerifier as LocalVerifier
 from rag_evals.core.flow import Message as Message
 from rag_evals.core.flow import Meter as Meter
 from rag_evals.core.flow import Step as Step
-from rag_evals.core.flow import StepReply as StepReply
 from rag_evals.core.flow import Usage as Usage
 from rag_evals.core.flow import Verdict as Verdict
 from rag_evals.core.flow import VerifyCall as VerifyCall

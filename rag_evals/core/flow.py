@@ -216,13 +216,6 @@ class LocalVerifier(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReply:
-    """One verdict for each statement, in order."""
-
-    verdicts: list[Verdict]
-
-
-@dataclass(frozen=True, slots=True)
 class VerifyCall:
     """Claims to decide against chunks on this machine."""
 
@@ -230,24 +223,15 @@ class VerifyCall:
     claims: Sequence[Claim]
     chunks: Sequence[str]
 
-    def run(self) -> VerifyReply:
+    def run(self, _judge: str | None = None) -> list[Verdict]:
         """Decide in this thread, which takes long, and check the verdicts (`VerifierError`)."""
         verdicts = self.verifier.verify(self.claims, self.chunks)
         check_verdicts(self.claims, self.chunks, verdicts)
-        return VerifyReply(verdicts)
+        return verdicts
 
-    def read(self, reply: object) -> list[Verdict]:
-        """Take the reply to this call, typed; TypeError for the reply to another call."""
-        if isinstance(reply, VerifyReply):
-            return reply.verdicts
-        raise TypeError(f"expected verdicts, got {reply!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class LocalReply:
-    """What a piece of local work returned."""
-
-    value: object
+    def read(self, reply: Any) -> list[Verdict]:
+        """Take the reply to this call, typed."""
+        return list(reply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,16 +247,14 @@ class LocalCall(Generic[T]):
     work: Callable[[str | None], T]
     reply_when_skipped: T
 
-    def run(self, judge: str | None) -> LocalReply:
+    def run(self, judge: str | None) -> T:
         """Do the work; it may wait for a file or a server, so drivers do it in a thread."""
-        return LocalReply(self.work(judge))
+        return self.work(judge)
 
-    def read(self, reply: object) -> T:
-        """Take the reply to this call, typed; TypeError for the reply to another call."""
-        if isinstance(reply, LocalReply):
-            # What `work` returned went through the driver untyped.
-            return reply.value  # type: ignore[return-value]
-        raise TypeError(f"expected the reply of local work, got {reply!r}")
+    def read(self, reply: Any) -> T:
+        """Take the reply to this call, typed."""
+        returned: T = reply
+        return returned
 
 
 def check_verdicts(
@@ -300,8 +282,7 @@ def check_verdicts(
 
 
 Step = JudgeCall[Any] | VerifyCall | LocalCall[Any]
-StepReply = JudgeReply | VerifyReply | LocalReply
-Flow = Generator[Sequence[Step], Sequence[StepReply], R]
+Flow = Generator[Sequence[Step], Sequence[Any], R]
 """Yields steps that may be done side by side, receives their replies in order, returns a result."""
 
 

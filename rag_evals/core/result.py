@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -63,32 +63,21 @@ def facts_for(facts: Mapping[str, Any], *, is_last: bool) -> dict[str, Any]:
     return {**facts, _LAST_ATTEMPT: is_last}
 
 
-def _check_id(noun: str, number: int, count: int) -> int:
-    if not 0 <= number < count:
-        there_are = f"ids run from 0 to {count - 1}" if count else f"there are no {noun}s"
-        raise ValueError(f"{noun} id {number} does not exist; {there_are}")
-    return number
+def _checked_id(noun: str, count_in: Callable[[Mapping[str, Any]], int]) -> AfterValidator:
+    def check(number: int, info: ValidationInfo) -> int:
+        facts = facts_of(info)
+        if facts is not None and not 0 <= number < (count := count_in(facts)):
+            there_are = f"ids run from 0 to {count - 1}" if count else f"there are no {noun}s"
+            raise ValueError(f"{noun} id {number} does not exist; {there_are}")
+        return number
+
+    return AfterValidator(check)
 
 
-def _shown_chunk(chunk_id: int, info: ValidationInfo) -> int:
-    facts = facts_of(info)
-    return chunk_id if facts is None else _check_id("chunk", chunk_id, facts["chunk_count"])
-
-
-ChunkId = Annotated[int, AfterValidator(_shown_chunk)]
+ChunkId = Annotated[int, _checked_id("chunk", lambda facts: facts["chunk_count"])]
 """Place of a chunk in the context, from 0; the id of one that was not shown is asked again."""
 
-
-def _shown_sentence(sentence_id: int, info: ValidationInfo) -> int:
-    facts = facts_of(info)
-    return (
-        sentence_id
-        if facts is None
-        else _check_id("sentence", sentence_id, len(facts["sentences"]))
-    )
-
-
-SentenceId = Annotated[int, AfterValidator(_shown_sentence)]
+SentenceId = Annotated[int, _checked_id("sentence", lambda facts: len(facts["sentences"]))]
 """Place of a sentence in the answer, from 0; one that does not exist is asked again."""
 
 

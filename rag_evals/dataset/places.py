@@ -1,6 +1,7 @@
-"""Where does each of very many keys stand? In tables of about 30 bytes a key, or 15 without places.
+"""Which keys of very many were seen, and where first? In 15 bytes a key, or 30 with places.
 
-A dict takes 140 bytes a key, which a million rows do not leave room for.
+A dict takes 140 bytes a key, which a million rows do not leave room for. Keys are hashes of 64
+bits: of a million, two are the same once in forty million tables. 0 and 1 are one key.
 """
 
 import mmap
@@ -10,27 +11,13 @@ _FIRST_SLOTS = 64
 _FULLEST = 0.6
 _GROWTH = 1.5
 _SLOT_BYTES = 8
-_GONE = 2**64 - 1
-
-
-def key_of(name: object) -> int:
-    """Return a key that stands for a name in this process: 64 bits of its hash."""
-    return hash(name) & _GONE
 
 
 class Keys:
-    """A set of keys: numbers of 64 bits; 0 and 1 are one key.
+    """A set of keys."""
 
-    Keys are meant to be hashes: of a million, two are the same once in forty million tables.
-    """
-
-    def __init__(self, *, room: int = 0) -> None:
-        """Begin without keys.
-
-        Args:
-            room: How many there will be, about; a table that must grow takes longer to fill.
-        """
-        self._keys = _numbers(max(_FIRST_SLOTS, int(room / _FULLEST) + 1))
+    def __init__(self) -> None:
+        self._keys = _numbers(_FIRST_SLOTS)
         self._used = 0
 
     def __len__(self) -> int:
@@ -42,14 +29,13 @@ class Keys:
         slot = self._slot(key)
         if self._keys[slot]:
             return False
-        self._take(slot, key)
+        self._fill(slot, key)
         return True
 
-    def _take(self, slot: int, key: int) -> int:
-        """Put a new key into its free slot; return the slot, another one where the table grew."""
+    def _fill(self, slot: int, key: int) -> int:
+        """Put a new key into its free slot; return the slot, a different one in a grown table."""
         if self._used >= _FULLEST * len(self._keys):
-            before = self._keys
-            self._keys = _numbers(int(len(before) * _GROWTH))
+            before, self._keys = self._keys, _numbers(int(len(self._keys) * _GROWTH))
             self._move(before)
             slot = self._slot(key)
         self._keys[slot] = key or 1
@@ -57,12 +43,11 @@ class Keys:
         return slot
 
     def _move(self, before: memoryview) -> None:
-        for key in before:
-            if key:
-                self._keys[self._slot(key)] = key
+        for key in filter(None, before):
+            self._keys[self._slot(key)] = key
 
     def _slot(self, key: int) -> int:
-        """Return where a key stands, or the free slot where it belongs; 0 marks a free one."""
+        """Return where a key is, or the free slot where it belongs; 0 marks a free one."""
         keys, key = self._keys, key or 1
         slots = len(keys)
         slot = key % slots
@@ -72,54 +57,20 @@ class Keys:
 
 
 class Places(Keys):
-    """A number below 2**64 - 1 for each key."""
+    """The first place of each key."""
 
-    def __init__(self, *, room: int = 0) -> None:
-        """Begin without keys; `room` as for `Keys`."""
-        super().__init__(room=room)
-        self._places = _numbers(len(self._keys))
-        self._gone = 0
-
-    def __len__(self) -> int:
-        """Count the keys that are there."""
-        return self._used - self._gone
-
-    def __contains__(self, key: int) -> bool:
-        """Say whether a key is there."""
-        return self.get(key) is not None
-
-    def get(self, key: int) -> int | None:
-        """Return the place of a key; None for one that is not there."""
-        slot = self._slot(key)
-        if not self._keys[slot] or self._places[slot] == _GONE:
-            return None
-        return self._places[slot]
-
-    def put(self, key: int, place: int) -> None:
-        """Note the place of a key, instead of an earlier one."""
-        slot = self._slot(key)
-        if not self._keys[slot]:
-            slot = self._take(slot, key)
-        elif self._places[slot] == _GONE:
-            self._gone -= 1
-        self._places[slot] = place
+    def __init__(self) -> None:
+        super().__init__()
+        self._places = _numbers(_FIRST_SLOTS)
 
     def first(self, key: int, place: int) -> int:
         """Return the place of a key, which is noted where it has none."""
-        found = self.get(key)
-        if found is None:
-            self.put(key, place)
-            return place
-        return found
-
-    def pop(self, key: int) -> int | None:
-        """Take a key out, and return its place; None for one that is not there."""
         slot = self._slot(key)
-        if not self._keys[slot] or self._places[slot] == _GONE:
-            return None
-        place, self._places[slot] = self._places[slot], _GONE
-        self._gone += 1
-        return place
+        if not self._keys[slot]:
+            slot = self._fill(slot, key)
+            self._places[slot] = place
+            return place
+        return self._places[slot]
 
     def _move(self, before: memoryview) -> None:
         places, self._places = self._places, _numbers(len(self._keys))

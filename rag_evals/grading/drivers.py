@@ -1,7 +1,7 @@
 """Who runs a flow? One driver for sync clients, one for async ones; graders know neither."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rag_evals.core import (
     Flow,
@@ -9,7 +9,6 @@ from rag_evals.core import (
     LocalCall,
     Meter,
     Step,
-    StepReply,
     VerifyCall,
     Work,
     watched,
@@ -78,10 +77,8 @@ async def drive_async(
         return result
 
 
-def _do(step: Step, judge: Judge | None, meter: Meter, named: Callable[[str], Judge]) -> StepReply:
-    if isinstance(step, VerifyCall):
-        return step.run()
-    if isinstance(step, LocalCall):
+def _do(step: Step, judge: Judge | None, meter: Meter, named: Callable[[str], Judge]) -> Any:
+    if isinstance(step, VerifyCall | LocalCall):
         return step.run(_identity(judge))
     if step.endpoint is not None:
         judge = named(step.endpoint)
@@ -95,7 +92,7 @@ def _do(step: Step, judge: Judge | None, meter: Meter, named: Callable[[str], Ju
 
 async def _do_all(
     steps: Sequence[Step], judge: AsyncJudge | None, meter: Meter, named: NamedJudge
-) -> list[StepReply]:
+) -> list[Any]:
     if len(steps) == 1:
         return [await _do_async(steps[0], judge, meter, named)]
     # Importing the package has a budget, and this would be a tenth of it.
@@ -110,14 +107,11 @@ async def _do_all(
             task.cancel()
 
 
-async def _do_async(
-    step: Step, judge: AsyncJudge | None, meter: Meter, named: NamedJudge
-) -> StepReply:
+async def _do_async(step: Step, judge: AsyncJudge | None, meter: Meter, named: NamedJudge) -> Any:
     if isinstance(step, VerifyCall | LocalCall):
         import asyncio  # noqa: PLC0415 - as above
 
-        arguments = (_identity(judge),) if isinstance(step, LocalCall) else ()
-        return await asyncio.to_thread(step.run, *arguments)
+        return await asyncio.to_thread(step.run, _identity(judge))
     if step.endpoint is not None:
         judge = await named(step.endpoint)
     if judge is None:

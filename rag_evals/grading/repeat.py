@@ -19,7 +19,6 @@ from rag_evals.core import (
     Result,
     Sample,
     Step,
-    StepReply,
     Tallies,
     Verifier,
     findings_of,
@@ -172,7 +171,7 @@ class Repeated(Grader[RepeatedResult]):
         require_fields(sample, self.requires)
         flows = {place: self.grader.flow(sample) for place in range(self.times)}
         results: dict[int, BaseModel] = {}
-        replies: Mapping[int, Sequence[StepReply] | None] = dict.fromkeys(flows)
+        replies: Mapping[int, Sequence[Any] | None] = dict.fromkeys(flows)
         while True:
             rounds = _rounds(flows, replies, results)
             if not rounds:
@@ -184,7 +183,7 @@ class Repeated(Grader[RepeatedResult]):
 
 def _rounds(
     flows: Mapping[int, Flow[Any]],
-    replies: Mapping[int, Sequence[StepReply] | None],
+    replies: Mapping[int, Sequence[Any] | None],
     results: dict[int, BaseModel],
 ) -> dict[int, Sequence[Step]]:
     """Send each flow its replies; return the steps of those that go on, note results of others."""

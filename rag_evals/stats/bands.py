@@ -39,38 +39,21 @@ class Band:
         return self.meanings.get(language)
 
 
+def _band(name: str, lower: float, russian: str, meaning: str, meaning_russian: str) -> Band:
+    meanings = {"en": meaning, "ru": meaning_russian}
+    return Band(name, lower, {"en": name, "ru": f"{russian} достоверность"}, meanings)
+
+
 DEFAULT_BANDS: tuple[Band, ...] = (
-    Band(
-        "high",
-        0.9,
-        {"en": "high", "ru": "Высокая достоверность"},
-        {"en": "all statements are supported", "ru": "все утверждения подтверждены"},
-    ),
-    Band(
-        "good",
-        0.7,
-        {"en": "good", "ru": "Хорошая достоверность"},
-        {"en": "most statements are supported", "ru": "большинство утверждений подтверждено"},
-    ),
-    Band(
-        "medium",
-        0.5,
-        {"en": "medium", "ru": "Средняя достоверность"},
-        {
-            "en": "some statements are not supported",
-            "ru": "часть утверждений не подтверждена",
-        },
-    ),
-    Band(
-        "low",
-        0.0,
-        {"en": "low", "ru": "Низкая достоверность"},
-        {
-            "en": "a large part of the statements is not supported",
-            "ru": "значительная часть утверждений не подтверждена",
-        },
-    ),
-)
+    _band("high", 0.9, "Высокая",
+          "all statements are supported", "все утверждения подтверждены"),
+    _band("good", 0.7, "Хорошая",
+          "most statements are supported", "большинство утверждений подтверждено"),
+    _band("medium", 0.5, "Средняя",
+          "some statements are not supported", "часть утверждений не подтверждена"),
+    _band("low", 0.0, "Низкая", "a large part of the statements is not supported",
+          "значительная часть утверждений не подтверждена"),
+)  # fmt: skip
 
 
 def build_bands(
@@ -89,15 +72,11 @@ def build_bands(
     for name in shown:
         if name not in limits:
             raise ConfigurationError(f"labels for band {name!r}; the bands are {list(limits)}")
-    bands = sorted(
-        (Band(name, lower, dict(shown.get(name, {}))) for name, lower in limits.items()),
-        key=lambda band: -band.lower,
-    )
-    for band in bands:
-        if not 0 <= band.lower <= 1:
-            raise ConfigurationError(
-                f"band {band.name!r} starts at {band.lower!r}; limits are 0 to 1"
-            )
+    for name, limit in limits.items():
+        if not 0 <= limit <= 1:
+            raise ConfigurationError(f"band {name!r} starts at {limit!r}; limits are 0 to 1")
+    bands = [Band(name, limits[name], dict(shown.get(name, {}))) for name in limits]
+    bands.sort(key=lambda band: -band.lower)
     for upper, lower in pairwise(bands):
         if upper.lower == lower.lower:
             raise ConfigurationError(

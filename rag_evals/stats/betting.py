@@ -90,7 +90,7 @@ def gate_test(
     more = None
     if verdict == "not decided":
         more = _rows_more(above, below, estimate, gate, error, len(scores))
-    low, high = above.bound(error), 1 - below.bound(error)
+    low, high = _bound(above.log_wealth, error), 1 - _bound(below.log_wealth, error)
     return GateTest(
         verdict, gate, estimate, min(low, estimate), max(high, estimate), error, len(scores),
         more_rows=more,
@@ -115,10 +115,8 @@ def _difference(share: float) -> float:
 
 def _checked_errors(error: float, fail_error: float | None) -> float:
     require_fraction("error", error)
-    if fail_error is None:
-        return error
-    require_fraction("fail_error", fail_error)
-    return fail_error
+    require_fraction("fail_error", error if fail_error is None else fail_error)
+    return error if fail_error is None else fail_error
 
 
 class _Independent:
@@ -163,9 +161,6 @@ class _Independent:
             + (1 - mean) * math.log1p(-fraction)
             for fraction in _FRACTIONS
         )
-
-    def bound(self, error: float) -> float:
-        return _bound(self.log_wealth, error)
 
 
 def _rows_more(

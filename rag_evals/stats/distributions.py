@@ -10,16 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
-from rag_evals.stats.checks import require_fraction
+normal_quantile = NormalDist().inv_cdf
+"""Value below which a standard normal variable falls with a probability (0 to 1, open)."""
 
-_STANDARD_NORMAL = NormalDist()
 _TINY = 1e-300
-
-
-def normal_quantile(probability: float) -> float:
-    """Value below which a standard normal variable falls with `probability` (0 to 1, open)."""
-    require_fraction("probability", probability)
-    return _STANDARD_NORMAL.inv_cdf(probability)
 
 
 def beta_cdf(value: float, a: float, b: float) -> float:
@@ -62,7 +56,6 @@ def _beta_fraction(value: float, a: float, b: float) -> float:
 
 def beta_quantile(probability: float, a: float, b: float) -> float:
     """Value from 0 to 1 below which a Beta(a, b) variable falls with `probability`."""
-    require_fraction("probability", probability)
     log_scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
 
     def density(value: float) -> float:
@@ -85,7 +78,6 @@ def student_t_cdf(value: float, degrees_of_freedom: float) -> float:
 
 def student_t_quantile(probability: float, degrees_of_freedom: float) -> float:
     """Value below which a Student t variable falls with `probability` (0 to 1, open)."""
-    require_fraction("probability", probability)
     if probability == 0.5:
         return 0.0
     if probability < 0.5:

@@ -56,18 +56,14 @@ def wilson_interval(successes: int, trials: int, *, confidence: float = 0.95) ->
         trials: Independent rows, at least 1.
         confidence: Coverage of the interval, as a fraction; reached on average over rates.
     """
-    _require_counts(successes, trials)
-    require_fraction("confidence", confidence)
-    low, high = wilson_limits(successes / trials, trials, normal_quantile((1 + confidence) / 2))
-    return Interval(successes / trials, low, high, confidence, "Wilson")
-
-
-def _require_counts(successes: int, trials: int) -> None:
     if trials < 1 or not 0 <= successes <= trials:
         raise InvalidScoresError(
             f"{successes!r} of {trials!r} is not a rate; successes go from 0 to trials, "
             "and trials from 1"
         )
+    require_fraction("confidence", confidence)
+    low, high = wilson_limits(successes / trials, trials, normal_quantile((1 + confidence) / 2))
+    return Interval(successes / trials, low, high, confidence, "Wilson")
 
 
 def mean_interval(

@@ -7,12 +7,10 @@ from typing import Any
 from rag_evals.core import (
     JudgeCall,
     LocalCall,
-    LocalReply,
     Meter,
     Phrases,
     Sample,
     Step,
-    StepReply,
     Usage,
     VerifyCall,
     phrases,
@@ -142,9 +140,9 @@ def _judged_text(call: JudgeCall[Any]) -> str:
     return str(call.facts.get("answer") or " ".join(parts))
 
 
-def _done_here(step: Step) -> StepReply:
+def _done_here(step: Step) -> Any:
     if isinstance(step, VerifyCall):
         return step.run()
     assert isinstance(step, LocalCall), "the caller looked for judge calls"
     # A look-up in a cache may ask an endpoint for vectors.
-    return LocalReply(step.reply_when_skipped)
+    return step.reply_when_skipped
