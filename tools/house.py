@@ -198,8 +198,8 @@ def measured() -> list[Figure]:
             for found in [circles(room)]
         ),
         Figure("files of an embedded grade", traced("embedded grade"), 30, 30),
-        Figure("files of an LLM grade", traced("LLM grade"), 20, 27),
-        Figure("files of evaluate, one row", traced("evaluate"), 50, 63),
+        Figure("files of an LLM grade", traced("LLM grade"), 20, 22),
+        Figure("files of evaluate, one row", traced("evaluate"), 50, 56),
         Figure("modules loaded by evaluate", traced("modules"), 140, 140),
     ]
 

@@ -17,8 +17,7 @@ NAMES = {
         "remove",
         "size_of",
     ),
-    "embed": ("Embedder",),
-    "semantic": ("SemanticCache",),
+    "semantic": ("Embedder", "SemanticCache"),
     "statements": ("StatementCache", "cached"),
 }
 """Every name of this room that others may use, by the file that has it."""

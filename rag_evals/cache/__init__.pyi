@@ -13,7 +13,7 @@ from rag_evals.cache.database import open_calls as open_calls
 from rag_evals.cache.database import prune as prune
 from rag_evals.cache.database import remove as remove
 from rag_evals.cache.database import size_of as size_of
-from rag_evals.cache.embed import Embedder as Embedder
+from rag_evals.cache.semantic import Embedder as Embedder
 from rag_evals.cache.semantic import SemanticCache as SemanticCache
 from rag_evals.cache.statements import StatementCache as StatementCache
 from rag_evals.cache.statements import cached as cached

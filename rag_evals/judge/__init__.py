@@ -28,14 +28,24 @@ NAMES = {
         "model_of",
     ),
     "clients.decisions": ("MOST_OPTIONS", "DecisionAnswer", "DecisionCall", "Question"),
-    "clients.prices": ("Price", "price_of"),
-    "clients.strings": ("PROVIDERS", "read_endpoint"),
-    "clients.user_clients": ("Client", "as_instructor", "is_async"),
-    "pace.deadline": ("DEFAULT_TIMEOUT_SECONDS", "check_timeout"),
-    "pace.retry": ("DEFAULT_MAX_WAIT_SECONDS", "seconds_before_poll"),
+    "clients.sdks": ("Client", "as_instructor", "is_async"),
+    "clients.strings": ("PROVIDERS", "Price", "price_of", "read_endpoint"),
+    "pace.retry": (
+        "DEFAULT_MAX_WAIT_SECONDS",
+        "DEFAULT_TIMEOUT_SECONDS",
+        "check_timeout",
+        "seconds_before_poll",
+    ),
     "session": ("JudgePipeline", "SessionSettings", "batch_session", "judge_session"),
-    "wire.ask": ("DEFAULT_REASKS", "AskOptions", "AsyncJudge", "Judge", "model_in"),
-    "wire.settings": ("client_settings", "wanted_settings"),
+    "wire.ask": (
+        "DEFAULT_REASKS",
+        "AskOptions",
+        "AsyncJudge",
+        "Judge",
+        "client_settings",
+        "model_in",
+        "wanted_settings",
+    ),
 }
 """Every name of this room that others may use, by the file that has it."""
 

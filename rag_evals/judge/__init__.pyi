@@ -20,16 +20,16 @@ from rag_evals.judge.clients.decisions import MOST_OPTIONS as MOST_OPTIONS
 from rag_evals.judge.clients.decisions import DecisionAnswer as DecisionAnswer
 from rag_evals.judge.clients.decisions import DecisionCall as DecisionCall
 from rag_evals.judge.clients.decisions import Question as Question
-from rag_evals.judge.clients.prices import Price as Price
-from rag_evals.judge.clients.prices import price_of as price_of
+from rag_evals.judge.clients.sdks import Client as Client
+from rag_evals.judge.clients.sdks import as_instructor as as_instructor
+from rag_evals.judge.clients.sdks import is_async as is_async
 from rag_evals.judge.clients.strings import PROVIDERS as PROVIDERS
+from rag_evals.judge.clients.strings import Price as Price
+from rag_evals.judge.clients.strings import price_of as price_of
 from rag_evals.judge.clients.strings import read_endpoint as read_endpoint
-from rag_evals.judge.clients.user_clients import Client as Client
-from rag_evals.judge.clients.user_clients import as_instructor as as_instructor
-from rag_evals.judge.clients.user_clients import is_async as is_async
-from rag_evals.judge.pace.deadline import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOUT_SECONDS
-from rag_evals.judge.pace.deadline import check_timeout as check_timeout
 from rag_evals.judge.pace.retry import DEFAULT_MAX_WAIT_SECONDS as DEFAULT_MAX_WAIT_SECONDS
+from rag_evals.judge.pace.retry import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOUT_SECONDS
+from rag_evals.judge.pace.retry import check_timeout as check_timeout
 from rag_evals.judge.pace.retry import seconds_before_poll as seconds_before_poll
 from rag_evals.judge.session import JudgePipeline as JudgePipeline
 from rag_evals.judge.session import SessionSettings as SessionSettings
@@ -39,8 +39,8 @@ from rag_evals.judge.wire.ask import DEFAULT_REASKS as DEFAULT_REASKS
 from rag_evals.judge.wire.ask import AskOptions as AskOptions
 from rag_evals.judge.wire.ask import AsyncJudge as AsyncJudge
 from rag_evals.judge.wire.ask import Judge as Judge
+from rag_evals.judge.wire.ask import client_settings as client_settings
 from rag_evals.judge.wire.ask import model_in as model_in
-from rag_evals.judge.wire.settings import client_settings as client_settings
-from rag_evals.judge.wire.settings import wanted_settings as wanted_settings
+from rag_evals.judge.wire.ask import wanted_settings as wanted_settings
 
 __all__: list[str]

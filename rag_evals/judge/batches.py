@@ -47,9 +47,8 @@ from rag_evals.judge.wire.direct import (
     status_error,
     usable,
 )
-from rag_evals.judge.wire.exchange import no_reply
-from rag_evals.judge.wire.failures import address_name, translate
-from rag_evals.judge.wire.sending import Answered, ClientUse
+from rag_evals.judge.wire.exchange import address_name, no_reply
+from rag_evals.judge.wire.sending import Answered, ClientUse, translate
 
 T = TypeVar("T")
 # So many of the newest files or batches are looked through for one that was made.

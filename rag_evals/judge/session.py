@@ -14,10 +14,16 @@ from rag_evals.core import JudgeCall, JudgeReply, Meter
 from rag_evals.errors import JudgeUnavailableError, PendingError
 from rag_evals.judge.batches import ArrivedReplies, BatchReplay
 from rag_evals.judge.clients.build import client_judge, own_async_judge
-from rag_evals.judge.clients.user_clients import Client
-from rag_evals.judge.pace.deadline import DEFAULT_TIMEOUT_SECONDS, RowTime, call_in_thread
+from rag_evals.judge.clients.sdks import Client
 from rag_evals.judge.pace.limits import RequestLimiter
-from rag_evals.judge.pace.retry import DEFAULT_MAX_WAIT_SECONDS, Tries, try_again_async
+from rag_evals.judge.pace.retry import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    DEFAULT_TIMEOUT_SECONDS,
+    RowTime,
+    Tries,
+    call_in_thread,
+    try_again_async,
+)
 from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, InstructorJudge, JudgeHost
 from rag_evals.judge.wire.sending import ClientUse
 

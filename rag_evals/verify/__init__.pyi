@@ -15,11 +15,11 @@ from rag_evals.verify.judge_string import from_string as from_string
 from rag_evals.verify.judge_string import read_judge as read_judge
 from rag_evals.verify.judge_string import verifier_from_string as verifier_from_string
 from rag_evals.verify.llm import LLMVerifier as LLMVerifier
+from rag_evals.verify.tuned import AgreementFigures as AgreementFigures
+from rag_evals.verify.tuned import Promise as Promise
+from rag_evals.verify.tuned import Tuned as Tuned
 from rag_evals.verify.tuned import TunedVerifier as TunedVerifier
-from rag_evals.verify.tuning_file import AgreementFigures as AgreementFigures
-from rag_evals.verify.tuning_file import Promise as Promise
-from rag_evals.verify.tuning_file import Tuned as Tuned
-from rag_evals.verify.tuning_file import Tuning as Tuning
-from rag_evals.verify.tuning_file import read_tunings as read_tunings
+from rag_evals.verify.tuned import Tuning as Tuning
+from rag_evals.verify.tuned import read_tunings as read_tunings
 
 __all__: list[str]

@@ -19,7 +19,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.verify.tuned import TunedVerifier
 
 if TYPE_CHECKING:
-    from rag_evals.verify.tuning_file import Tuning
+    from rag_evals.verify.tuned import Tuning
 
 
 # On labelled sets "not supported" is wrong too often at any support: up to 52 of 100 below 0.2.

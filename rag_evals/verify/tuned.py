@@ -1,9 +1,13 @@
-"""How does a tuned verifier decide? As the verifier itself does, with supports that mean shares."""
+"""What do labels say of a verifier, and how does it decide then? `judge tune` writes the file."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rag_evals.core import (
     Claim,
@@ -13,14 +17,268 @@ from rag_evals.core import (
     Verifier,
     VerifierChanges,
     VerifierTraits,
+    fault_of,
     fingerprint,
+    private_file,
 )
-from rag_evals.errors import ConfigurationError
+from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.stats import IsotonicMap, PlattMap, SupportMap
 from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of
 
 if TYPE_CHECKING:
     from rag_evals.stats import SupportMap
-    from rag_evals.verify.tuning_file import Promise, Tuning
+
+
+_Share = Field(ge=0, le=1)
+
+
+class _TunedPart(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AgreementFigures(_TunedPart):
+    """How far verdicts agree with people's labels.
+
+    Attributes:
+        balanced_accuracy: Mean of sensitivity and specificity, 0 to 1.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        calibration_error: Expected calibration error of the support, 0 to 1.
+    """
+
+    balanced_accuracy: float = _Share
+    low: float = _Share
+    high: float = _Share
+    calibration_error: float = _Share
+
+
+class Promise(_TunedPart):
+    """Where a cascade may leave it at this verifier's verdict.
+
+    Attributes:
+        max_error: Share of such verdicts that may be wrong, on each side.
+        confidence: How often that holds, for both sides together.
+        supported_from: Support from which it decides "supported"; None where it never does.
+        unsupported_up_to: Support up to which it decides "not supported"; None as above.
+        expected_error: Share of wrong verdicts among the labels it decides; None where none are.
+        decided_share: Share of the labels that it decides.
+    """
+
+    max_error: float = Field(gt=0, lt=1)
+    confidence: float = Field(gt=0, lt=1)
+    supported_from: float | None = Field(default=None, ge=0, le=1)
+    unsupported_up_to: float | None = Field(default=None, ge=0, le=1)
+    expected_error: float | None = Field(default=None, ge=0, le=1)
+    decided_share: float = _Share
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a side on which it may decide."""
+        return self.supported_from is not None or self.unsupported_up_to is not None
+
+
+class Tuning(_TunedPart):
+    """What labels say of the support of one verifier.
+
+    Attributes:
+        format: Version of this file.
+        stage: Name of the verifier, such as `embedded`.
+        judge: Its fingerprint when it was tuned.
+        prompt: Fingerprint of what found the statements.
+        languages: Languages of the answers, as two-letter codes; none where they are not known.
+        before: Fingerprints of the verifiers that decided before it in a cascade, in order.
+        map_kind: How supports become probabilities.
+        slope: Of Platt's map.
+        intercept: Of Platt's map.
+        supports: Points of the isotonic map.
+        shares: What people support at these points.
+        threshold: Support, before the map, from which a statement counts as supported.
+        objective: What the threshold is best at on the labels.
+        labels: How many labels it was learnt from.
+        rows: Rows behind them.
+        level: Whether people labelled statements, or rows of which the weakest statement counts.
+        labels_from: Names of the files or columns that the labels are from.
+        agreement_before: With the verifier's own threshold and support.
+        agreement_after: With the tuned ones, on rows that were left out of tuning.
+        promise: Where a cascade may rely on it; None where only rows are labelled.
+    """
+
+    format: Literal[1] = 1
+    stage: str
+    judge: str
+    prompt: str
+    languages: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    map_kind: Literal["platt", "isotonic"]
+    slope: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    intercept: float | None = Field(default=None, allow_inf_nan=False)
+    supports: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+    threshold: float = _Share
+    objective: Literal["balanced accuracy"] = "balanced accuracy"
+    labels: int = Field(ge=1)
+    rows: int = Field(ge=1)
+    level: Literal["statement", "row"] = "statement"
+    labels_from: tuple[str, ...] = ()
+    agreement_before: AgreementFigures
+    agreement_after: AgreementFigures
+    promise: Promise | None = None
+
+    @property
+    def support_map(self) -> SupportMap:
+        """What a support means, as a function."""
+        if self.map_kind == "platt" and self.slope is not None and self.intercept is not None:
+            return PlattMap(self.slope, self.intercept)
+        return IsotonicMap(self.supports, self.shares)
+
+    @property
+    def threshold_shown(self) -> float:
+        """The threshold as a probability, like the supports that results show."""
+        return self.support_map(self.threshold)
+
+    @property
+    def source(self) -> str:
+        """By which labels it was learnt, in words."""
+        named = f" of {', '.join(self.labels_from)}" if self.labels_from else ""
+        noun = "labels" if self.level == "statement" else "labels of rows"
+        return f"{self.labels} {noun}{named}"
+
+    def fingerprint(self) -> str:
+        """Return a hash of what can change a verdict."""
+        return fingerprint(self.model_dump_json(exclude={"agreement_before", "agreement_after"}))
+
+    def write(self, path: str | Path) -> None:
+        """Keep it in a file, for `--tuned`.
+
+        Raises:
+            ConfigurationError: The file cannot be written.
+        """
+        with private_file(Path(path)) as file:
+            file.write(self.model_dump_json(indent=1, exclude_none=True).encode() + b"\n")
+
+    def __str__(self) -> str:
+        """What a terminal shows."""
+        before, after = self.agreement_before, self.agreement_after
+        shape = (
+            f"slope {self.slope:.2f}, intercept {self.intercept:.2f}"
+            if self.slope
+            else (f"{len(self.supports)} points")
+        )
+        return "\n".join(
+            [
+                f"{self.stage}: tuned by {self.source} in {self.rows} rows",
+                f"  map                 {self.map_kind} ({shape})",
+                f"  threshold           {self.threshold:.3f}, which the map reads as "
+                f"{self.threshold_shown:.3f}; best at {self.objective}",
+                f"  balanced accuracy   {_measured(before)} before, {_measured(after)} after",
+                f"  calibration error   {before.calibration_error:.3f} before, "
+                f"{after.calibration_error:.3f} after",
+                "  after: on rows left out of tuning, each tenth by the other nine",
+                f"  in a cascade        {self._promised()}",
+            ]
+        )
+
+    def _promised(self) -> str:
+        promise = self.promise
+        if promise is None:
+            return "no promise: only whole rows are labelled"
+        if promise.expected_error is None:
+            return (
+                f"decides nothing: no support from which at most {promise.max_error:.1%} of its "
+                "verdicts are wrong"
+            )
+        limits = [
+            f"{side} {limit:.3f}"
+            for side, limit in (
+                ("supported from", promise.supported_from),
+                ("not supported up to", promise.unsupported_up_to),
+            )
+            if limit is not None
+        ]
+        return (
+            f"decides {promise.decided_share:.0%} alone ({', '.join(limits)}); wrong in "
+            f"{promise.expected_error:.1%} of these labels, promised at most "
+            f"{promise.max_error:.1%} ({promise.confidence:.0%} confidence)"
+        )
+
+
+def _measured(figures: AgreementFigures) -> str:
+    return f"{figures.balanced_accuracy:.3f} [{figures.low:.3f}, {figures.high:.3f}]"
+
+
+Tuned = str | Path | Tuning | Sequence[str | Path | Tuning] | None
+"""What `tuned=` takes: files, or what `tune` returned, one for each stage."""
+
+
+def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
+    """Read what `tuned=` was given: files and tunings, one or several; None is none.
+
+    Raises:
+        DataError: A file is no tuning.
+        ConfigurationError: Something else was given, or two are of one stage.
+    """
+    if given is None:
+        return ()
+    several = given if isinstance(given, list | tuple) else [given]
+    read = tuple(map(_tuning_of, several))
+    _require_distinct(read)
+    return read
+
+
+def _tuning_of(given: object) -> Tuning:
+    if isinstance(given, Tuning):
+        return given
+    if isinstance(given, str | Path):
+        return read_tuning(given)
+    raise ConfigurationError(
+        f"tuned has {given!r}; expected a file that `rag-evals judge tune` wrote, or what "
+        "tune returned"
+    )
+
+
+def read_tuning(path: str | Path) -> Tuning:
+    """Read one file that `rag-evals judge tune` wrote.
+
+    Raises:
+        DataError: It is no such file.
+    """
+    shown = repr(str(path))
+    if fault := fault_of(Path(path)):
+        raise DataError(f"{shown} {fault}; expected a file that `rag-evals judge tune` wrote")
+    try:
+        tuning = Tuning.model_validate_json(Path(path).read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DataError(
+            f"{shown} is no file of `rag-evals judge tune`: {where + ': ' if where else ''}"
+            f"{first['msg']}"
+        ) from None
+    fault = _fault_of_map(tuning)
+    if fault:
+        raise DataError(f"{shown} is no file of `rag-evals judge tune`: {fault}")
+    return tuning
+
+
+def _fault_of_map(tuning: Tuning) -> str | None:
+    if tuning.map_kind == "platt":
+        known = tuning.slope is not None and tuning.intercept is not None
+        return None if known else "slope and intercept: a map of kind 'platt' needs both"
+    points = tuning.supports
+    rising = all(low < high for low, high in pairwise(points))
+    if not points or len(points) != len(tuning.shares) or not rising:
+        return "supports and shares: expected lists of one length, supports rising"
+    if any(not 0 <= value <= 1 for value in (*points, *tuning.shares)):
+        return "supports and shares: expected numbers from 0 to 1"
+    return None
+
+
+def _require_distinct(tunings: Sequence[Tuning]) -> None:
+    stages = [one.stage for one in tunings]
+    for stage in stages:
+        if stages.count(stage) > 1:
+            raise ConfigurationError(f"two tuned files are for {stage!r}; give one for each stage")
+
 
 _TUNED = {
     True: "засчитано по порогу {limit:.2f}, настроенному по разметке: {reason}",

@@ -12,8 +12,15 @@ import pytest
 from rag_evals import TwoStepFaithfulness, errors
 from rag_evals.cache import SemanticCache, StatementCache
 from rag_evals.cache.alike import frame_of
-from rag_evals.cache.embed import LocalEmbedder, NamedEmbedder, as_embedder, embedder_from_string
-from rag_evals.cache.semantic import Equivalence, cosine, pack_vector
+from rag_evals.cache.semantic import (
+    Equivalence,
+    LocalEmbedder,
+    NamedEmbedder,
+    as_embedder,
+    cosine,
+    embedder_from_string,
+    pack_vector,
+)
 from rag_evals.cache.statements import StatementKey
 from rag_evals.core import Claim, Flow, Verdict, VerifyCall, as_claims
 from rag_evals.embedded import EmbeddedVerifier

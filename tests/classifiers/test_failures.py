@@ -16,7 +16,7 @@ from rag_evals.core import Evidence, Meter, as_claims
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading.drivers import drive
 from rag_evals.verify import ClassifierVerifier
-from rag_evals.verify.classifier.windows import SharedModel, Window, _Item
+from rag_evals.verify.classifier.verifier import SharedModel, Window, _Item
 from tests.classifiers.models import (
     CHUNKS,
     STATEMENTS,

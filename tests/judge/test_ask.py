@@ -15,7 +15,7 @@ from rag_evals import Faithfulness, FaithfulnessResult, errors
 from rag_evals.core import JudgeCall, Meter
 from rag_evals.judge import judge_for
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
-from rag_evals.judge.wire.schema import strict_response_format
+from rag_evals.judge.wire.exchange import strict_response_format
 from rag_evals.testing import (
     EmptyBody,
     HttpError,

@@ -23,8 +23,7 @@ from rag_evals import aevaluate, evaluate
 from rag_evals.errors import ConfigurationError, GradingError, JudgeUnreachableError
 from rag_evals.judge.clients.build import async_judge_for
 from rag_evals.judge.wire.direct import DirectPost
-from rag_evals.judge.wire.failures import translate
-from rag_evals.judge.wire.sending import http_client, trusted_certificates
+from rag_evals.judge.wire.sending import http_client, translate, trusted_certificates
 from rag_evals.testing import HttpError, Raw, Reply, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import statement
 

@@ -9,7 +9,7 @@ from rag_evals import errors
 from rag_evals.core import Usage
 from rag_evals.judge.pace.retry import read_fault
 from rag_evals.judge.wire.exchange import early_stop, usage_of
-from rag_evals.judge.wire.failures import translate
+from rag_evals.judge.wire.sending import translate
 
 _USAGE: dict[str, Any] = {
     "OpenAI": Made(usage=Made(prompt_tokens=10, completion_tokens=2)),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_evals.judge.wire.failures import redact
+from rag_evals.judge.wire.sending import redact
 
 
 @pytest.mark.parametrize(

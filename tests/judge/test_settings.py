@@ -13,7 +13,7 @@ import pytest
 
 from rag_evals import AuditedFaithfulness, Faithfulness, TwoStepFaithfulness, base, errors, evaluate
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.judge.wire.settings import CallSettings
+from rag_evals.judge.wire.ask import CallSettings
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.testing import Answer, HttpError, JudgeRequest, Script, ScriptedJudge, fill_by_words
 from rag_evals.verify import CascadeVerifier, LLMVerifier

@@ -12,7 +12,7 @@ import pytest
 
 from rag_evals import Faithfulness, errors, evaluate
 from rag_evals.judge import address_of
-from rag_evals.judge.clients.user_clients import close_client
+from rag_evals.judge.clients.sdks import close_client
 from tests.providers.cases import ASKED, GOOD, KEY, SDKS_HERE, Asked
 from tests.scripted import Answer, HttpError, JudgeRequest, ScriptedJudge
 

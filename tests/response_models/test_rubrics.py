@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from rag_evals import base
 from rag_evals.catalog import RESPONSE_MODELS
 from rag_evals.errors import ConfigurationError, PromptError
-from rag_evals.judge.wire.schema import strict_response_format
+from rag_evals.judge.wire.exchange import strict_response_format
 from rag_evals.response_models import (
     ChecklistResult,
     ChunkLabelsResult,

@@ -12,7 +12,7 @@ from rag_evals.errors import ConfigurationError, MissingExtraError
 from rag_evals.testing import ScriptedJudge
 from rag_evals.verify import ClassifierVerifier
 from rag_evals.verify.classifier.model import supported_label
-from rag_evals.verify.classifier.windows import spans
+from rag_evals.verify.classifier.verifier import spans
 from tests.conftest import EIFFEL
 
 

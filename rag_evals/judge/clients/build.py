@@ -13,26 +13,30 @@ from weakref import WeakKeyDictionary
 
 from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.decisions import AsyncDecisionJudge, DecisionJudge
-from rag_evals.judge.clients.sdks import build_openai, build_own_sdk, no_key
-from rag_evals.judge.clients.strings import OPENAI_HOSTS, Endpoint, read_endpoint
-from rag_evals.judge.clients.user_clients import (
+from rag_evals.judge.clients.sdks import (
     Client,
+    build_openai,
+    build_own_sdk,
     build_reply_types,
     close_client,
     close_sync_client,
     is_async,
+    no_key,
 )
+from rag_evals.judge.clients.strings import OPENAI_HOSTS, Endpoint, read_endpoint
 from rag_evals.judge.wire.ask import (
     DEFAULT_OPTIONS,
     AskOptions,
     AskSettings,
     AsyncInstructorJudge,
     InstructorJudge,
+    check_taken,
+    own_model,
+    settings_of,
 )
 from rag_evals.judge.wire.direct import AsyncDirectJudge, Post
-from rag_evals.judge.wire.failures import OF_A_CLIENT, redact, translate
-from rag_evals.judge.wire.sending import ClientUse, repeating
-from rag_evals.judge.wire.settings import check_taken, own_model, settings_of
+from rag_evals.judge.wire.exchange import OF_A_CLIENT
+from rag_evals.judge.wire.sending import ClientUse, redact, repeating, translate
 
 if TYPE_CHECKING:
     import asyncio

@@ -18,11 +18,10 @@ from pydantic_core import to_json
 from rag_evals.core import JudgeCall, JudgeReply, Message, Meter, check_each_once, facts_of
 from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.strings import NO_KEY, Endpoint
-from rag_evals.judge.pace.deadline import call_within, row_time
+from rag_evals.judge.pace.retry import call_within, row_time
 from rag_evals.judge.wire.ask import AskOptions, AskSettings, exchanged
 from rag_evals.judge.wire.exchange import Exchange, no_reply
-from rag_evals.judge.wire.failures import redact
-from rag_evals.judge.wire.sending import CONNECT_SECONDS, ClientUse, limit_headers
+from rag_evals.judge.wire.sending import CONNECT_SECONDS, ClientUse, limit_headers, redact
 from rag_evals.text import shortened
 
 # What OpenAI publishes; a host that publishes nothing is treated the same.

@@ -14,17 +14,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic_core import from_json, to_json
 
 from rag_evals.core import JudgeCall, JudgeReply, Meter
-from rag_evals.judge.pace.deadline import row_time
+from rag_evals.judge.pace.retry import row_time
 from rag_evals.judge.wire.ask import (
     AskSettings,
     AsyncInstructorJudge,
+    CallSettings,
     exchanged,
     model_for,
     settings_for,
     wrong_replies,
 )
-from rag_evals.judge.wire.exchange import Exchange, missing_message, no_reply
-from rag_evals.judge.wire.schema import prepared, strict_response_format
+from rag_evals.judge.wire.exchange import (
+    Exchange,
+    missing_message,
+    no_reply,
+    prepared,
+    strict_response_format,
+)
 from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
     MAX_REDIRECTS,
@@ -34,7 +40,6 @@ from rag_evals.judge.wire.sending import (
     too_long,
     trusted_certificates,
 )
-from rag_evals.judge.wire.settings import CallSettings
 
 if TYPE_CHECKING:
     import httpx2
