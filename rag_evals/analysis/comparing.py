@@ -42,7 +42,6 @@ from rag_evals.stats import (
     largest_changes,
     mcnemar_exact,
     mean_interval,
-    of_differences,
     sampled_difference,
 )
 
@@ -400,7 +399,7 @@ class _Pair:
             clusters=self.clusters_of(map(self.name, self.rows)),
         )
         # What a run says about itself is no sample of anything.
-        return of_differences(replace(test, verdict="passed") if self.same else test)
+        return (replace(test, verdict="passed") if self.same else test).of_differences()
 
     def _scored_once(self) -> Iterator[ScoredOnce]:
         one, other = self._table.whys

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,7 +28,6 @@ from rag_evals.errors import (
 from rag_evals.run import Graders, Run, evaluate, load_run
 from rag_evals.stats import (
     Interval,
-    PlattMap,
     SupportMap,
     SureSide,
     balanced_accuracy_interval,
@@ -243,9 +242,7 @@ def _languages(run: Run, grader: str, ids: set[str]) -> tuple[str, ...]:
 
 
 def _map_fields(learnt: SupportMap) -> dict[str, Any]:
-    if isinstance(learnt, PlattMap):
-        return {"map_kind": "platt", "slope": learnt.slope, "intercept": learnt.intercept}
-    return {"map_kind": "isotonic", "supports": learnt.supports, "shares": learnt.shares}
+    return {"map_kind": "platt" if learnt.slope else "isotonic", **asdict(learnt)}
 
 
 def _figures(

@@ -1,14 +1,14 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.core.arguments import DEFAULT_TEMPERATURE as DEFAULT_TEMPERATURE
+from rag_evals.core.arguments import MISSING as MISSING
 from rag_evals.core.arguments import JudgeSettings as JudgeSettings
 from rag_evals.core.arguments import check_settings as check_settings
+from rag_evals.core.arguments import fault_of as fault_of
 from rag_evals.core.arguments import parse_settings as parse_settings
+from rag_evals.core.arguments import private_file as private_file
 from rag_evals.core.arguments import require_fraction as require_fraction
 from rag_evals.core.arguments import require_known as require_known
 from rag_evals.core.arguments import require_whole as require_whole
-from rag_evals.core.files import MISSING as MISSING
-from rag_evals.core.files import fault_of as fault_of
-from rag_evals.core.files import private_file as private_file
 from rag_evals.core.finding import CONTRADICTED as CONTRADICTED
 from rag_evals.core.finding import About as About
 from rag_evals.core.finding import Finding as Finding
@@ -19,6 +19,8 @@ from rag_evals.core.finding import findings_of as findings_of
 from rag_evals.core.finding import more_said as more_said
 from rag_evals.core.finding import read_findings as read_findings
 from rag_evals.core.finding import yes_or_no as yes_or_no
+from rag_evals.core.flow import ALL_AT_ONCE as ALL_AT_ONCE
+from rag_evals.core.flow import CacheMode as CacheMode
 from rag_evals.core.flow import Claim as Claim
 from rag_evals.core.flow import Evidence as Evidence
 from rag_evals.core.flow import Flow as Flow
@@ -31,10 +33,15 @@ from rag_evals.core.flow import Meter as Meter
 from rag_evals.core.flow import Step as Step
 from rag_evals.core.flow import Usage as Usage
 from rag_evals.core.flow import Verdict as Verdict
+from rag_evals.core.flow import VerifiedTexts as VerifiedTexts
+from rag_evals.core.flow import Verifier as Verifier
+from rag_evals.core.flow import VerifierChanges as VerifierChanges
+from rag_evals.core.flow import VerifierTraits as VerifierTraits
 from rag_evals.core.flow import VerifyCall as VerifyCall
 from rag_evals.core.flow import Work as Work
 from rag_evals.core.flow import as_claims as as_claims
 from rag_evals.core.flow import check_verdicts as check_verdicts
+from rag_evals.core.flow import stages_in as stages_in
 from rag_evals.core.flow import text_before as text_before
 from rag_evals.core.flow import watch as watch
 from rag_evals.core.flow import watched as watched
@@ -57,13 +64,6 @@ from rag_evals.core.result import is_last_attempt as is_last_attempt
 from rag_evals.core.sample import Chunk as Chunk
 from rag_evals.core.sample import ContextInput as ContextInput
 from rag_evals.core.sample import Sample as Sample
-from rag_evals.core.verifier import ALL_AT_ONCE as ALL_AT_ONCE
-from rag_evals.core.verifier import CacheMode as CacheMode
-from rag_evals.core.verifier import VerifiedTexts as VerifiedTexts
-from rag_evals.core.verifier import Verifier as Verifier
-from rag_evals.core.verifier import VerifierChanges as VerifierChanges
-from rag_evals.core.verifier import VerifierTraits as VerifierTraits
-from rag_evals.core.verifier import stages_in as stages_in
 from rag_evals.core.wording import LANGUAGE_VARIABLE as LANGUAGE_VARIABLE
 from rag_evals.core.wording import LANGUAGES as LANGUAGES
 from rag_evals.core.wording import Phrase as Phrase

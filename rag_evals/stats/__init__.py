@@ -13,9 +13,14 @@ from rag_evals import lazy_names
 NAMES = {
     "agreement": (
         "Agreement",
+        "ThresholdPoint",
+        "auroc_interval",
         "balanced_accuracy_interval",
+        "best_threshold",
+        "calibration_error",
         "krippendorff_interval",
         "measure_agreement",
+        "threshold_curve",
     ),
     "bands": (
         "DEFAULT_BANDS",
@@ -24,7 +29,10 @@ NAMES = {
         "band_of",
         "build_bands",
         "count_bands",
+        "majority",
+        "spread_of",
         "summarize_groups",
+        "within_variance",
     ),
     "betting": (
         "GateTest",
@@ -32,7 +40,6 @@ NAMES = {
         "SequentialGate",
         "drawn_interval",
         "gate_test",
-        "of_differences",
     ),
     "corrected": ("CorrectedMean", "CorrectedRate", "prediction_powered_mean", "rogan_gladen_rate"),
     "intervals": ("Interval", "mean_interval", "wilson_interval"),
@@ -47,15 +54,7 @@ NAMES = {
         "mcnemar_exact",
         "sampled_difference",
     ),
-    "spread": ("majority", "spread_of", "within_variance"),
-    "thresholds": (
-        "ThresholdPoint",
-        "auroc_interval",
-        "best_threshold",
-        "calibration_error",
-        "threshold_curve",
-    ),
-    "tuned": ("IsotonicMap", "PlattMap", "SupportMap", "SureSide", "fit_support_map", "sure_side"),
+    "tuned": ("SupportMap", "SureSide", "fit_support_map", "sure_side"),
 }
 """Every name of this room that others may use, by the file that has it."""
 

@@ -14,8 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rag_evals.stats.checks import require_fraction, require_scores
-from rag_evals.stats.intervals import Interval, cluster_rows
+from rag_evals.stats.intervals import Interval, cluster_rows, require_fraction, require_scores
 
 GateVerdict = Literal["passed", "failed", "not decided"]
 
@@ -57,6 +56,12 @@ class GateTest:
     population: int | None = None
     more_rows: int | None = None
 
+    def of_differences(self) -> "GateTest":
+        """Turn the test of (1 + difference) / 2 into that of the difference, -1 to 1."""
+        estimate = None if self.estimate is None else _difference(self.estimate)
+        gate, low, high = map(_difference, (self.gate, self.low, self.high))
+        return replace(self, gate=gate, estimate=estimate, low=low, high=high)
+
 
 def gate_test(
     scores: Sequence[float],
@@ -95,17 +100,6 @@ def gate_test(
         verdict, gate, estimate, min(low, estimate), max(high, estimate), error, len(scores),
         more_rows=more,
     )  # fmt: skip
-
-
-def of_differences(test: GateTest) -> GateTest:
-    """Turn the test of (1 + difference) / 2 into that of the difference, -1 to 1."""
-    return replace(
-        test,
-        gate=_difference(test.gate),
-        estimate=None if test.estimate is None else _difference(test.estimate),
-        low=_difference(test.low),
-        high=_difference(test.high),
-    )
 
 
 def _difference(share: float) -> float:

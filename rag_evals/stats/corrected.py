@@ -16,18 +16,16 @@ from dataclasses import dataclass
 
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
 from rag_evals.stats.agreement import Confusion, count_confusion, draw_error_rates, drawn_limits
-from rag_evals.stats.checks import (
-    require_aligned,
-    require_fraction,
-    require_positive,
-    require_scores,
-)
 from rag_evals.stats.distributions import student_t_quantile
 from rag_evals.stats.intervals import (
     Interval,
     effective_rows,
     mean_error,
     mean_interval,
+    require_aligned,
+    require_fraction,
+    require_positive,
+    require_scores,
     wilson_limits,
 )
 

@@ -15,12 +15,6 @@ from operator import getitem
 from typing import Literal
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
-from rag_evals.stats.checks import (
-    require_aligned,
-    require_fraction,
-    require_positive,
-    require_scores,
-)
 from rag_evals.stats.distributions import fair_binomial_p, student_t_cdf, student_t_quantile
 from rag_evals.stats.intervals import (
     Interval,
@@ -28,6 +22,10 @@ from rag_evals.stats.intervals import (
     cluster_totals,
     mean_error,
     no_spread_interval,
+    require_aligned,
+    require_fraction,
+    require_positive,
+    require_scores,
 )
 
 PairedVerdict = Literal["better", "worse", "not distinguishable"]

@@ -18,14 +18,14 @@ from itertools import groupby
 from typing import Literal
 
 from rag_evals.errors import TooFewLabelsError, WeakJudgeError
-from rag_evals.stats.checks import (
+from rag_evals.stats.distributions import beta_cdf, beta_quantile, student_t_quantile
+from rag_evals.stats.intervals import (
+    cluster_rows,
     require_aligned,
     require_both_labels,
     require_fraction,
     require_scores,
 )
-from rag_evals.stats.distributions import beta_cdf, beta_quantile, student_t_quantile
-from rag_evals.stats.intervals import cluster_rows
 
 ISOTONIC_FROM = 500
 """Labels from which a rising curve is learnt; below, two numbers are."""
@@ -43,35 +43,31 @@ _MOST_LIMITS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class PlattMap:
-    """A logistic curve over the log-odds of the support (Platt 1999), with a slope above 0."""
+class SupportMap:
+    """What supports mean: a logistic curve over their log-odds (Platt 1999), or through points.
 
-    slope: float
-    intercept: float
+    Attributes:
+        slope: Of Platt's curve, above 0; None for a curve through points.
+        intercept: Of Platt's curve.
+        supports: Of the points, rising; the curve is straight between them and level outside.
+        shares: What people support there, 0 to 1, rising, aligned.
+    """
 
-    def __call__(self, support: float) -> float:
-        """Return the share of such statements that people support, 0 to 1."""
-        return _probability(self.slope * _log_odds(support) + self.intercept)
-
-
-@dataclass(frozen=True, slots=True)
-class IsotonicMap:
-    """A rising curve through (support, share) points, straight between them and level outside."""
-
-    supports: tuple[float, ...]
-    shares: tuple[float, ...]
+    slope: float | None = None
+    intercept: float | None = None
+    supports: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
 
     def __call__(self, support: float) -> float:
         """Return the share of such statements that people support, 0 to 1."""
+        if self.slope is not None:
+            return _probability(self.slope * _log_odds(support) + (self.intercept or 0.0))
         place = bisect_right(self.supports, support)
         if place == 0 or place == len(self.supports):
             return self.shares[max(place - 1, 0)]
         low, high = self.supports[place - 1], self.supports[place]
         part = (support - low) / (high - low)
         return self.shares[place - 1] + part * (self.shares[place] - self.shares[place - 1])
-
-
-SupportMap = PlattMap | IsotonicMap
 
 
 def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
@@ -85,7 +81,7 @@ def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> Suppor
     return fit_isotonic(labels, supports) if len(labels) >= ISOTONIC_FROM else platt
 
 
-def fit_platt(labels: Sequence[bool], supports: Sequence[float]) -> PlattMap:
+def fit_platt(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
     """Fit Platt's map by Newton's method, as Lin, Lin and Weng (2007) do.
 
     The targets are drawn in by one label of each kind, so that no map says 0 or 1.
@@ -106,10 +102,10 @@ def fit_platt(labels: Sequence[bool], supports: Sequence[float]) -> PlattMap:
             f"what people support has no higher support than the rest (slope {slope:.2g} over "
             f"{len(labels)} labels); there is nothing to tune, take another judge"
         )
-    return PlattMap(slope, intercept)
+    return SupportMap(slope, intercept)
 
 
-def fit_isotonic(labels: Sequence[bool], supports: Sequence[float]) -> IsotonicMap:
+def fit_isotonic(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
     """Fit the rising curve nearest to the labels (pooling: Ayer et al. 1955)."""
     require_aligned("labels", labels, "supports", supports)
     require_both_labels(labels)
@@ -127,7 +123,7 @@ def fit_isotonic(labels: Sequence[bool], supports: Sequence[float]) -> IsotonicM
     # Labels that all say yes do not make sure, as in Platt's targets.
     least = 1 / (len(labels) + 2)
     shares = [min(max(share, least), 1 - least) for _, share in ends]
-    return IsotonicMap(tuple(end for end, _ in ends), tuple(shares))
+    return SupportMap(supports=tuple(end for end, _ in ends), shares=tuple(shares))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from rag_evals.core import (
     private_file,
 )
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.stats import IsotonicMap, PlattMap, SupportMap
+from rag_evals.stats import SupportMap
 from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of
 
 if TYPE_CHECKING:
@@ -127,9 +127,8 @@ class Tuning(_TunedPart):
     @property
     def support_map(self) -> SupportMap:
         """What a support means, as a function."""
-        if self.map_kind == "platt" and self.slope is not None and self.intercept is not None:
-            return PlattMap(self.slope, self.intercept)
-        return IsotonicMap(self.supports, self.shares)
+        slope = self.slope if self.map_kind == "platt" else None
+        return SupportMap(slope, self.intercept, self.supports, self.shares)
 
     @property
     def threshold_shown(self) -> float:

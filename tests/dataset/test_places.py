@@ -2,7 +2,7 @@
 
 import random
 
-from rag_evals.dataset.places import Keys, Places
+from rag_evals.dataset.source import Keys, Places
 
 MOST_BYTES_A_KEY = 48
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError
 from rag_evals.stats import SequentialGate, drawn_interval, gate_test
-from rag_evals.stats.betting import of_differences
 
 
 def decided(scores: Sequence[float | None], gate: float, error: float = 0.05) -> str:
@@ -220,6 +219,6 @@ def test_an_error_that_promises_nothing_is_refused(error: float) -> None:
 def test_differences_are_written_as_they_were_given() -> None:
     """A margin of 0.3 is -0.3, not -0.30000000000000004, and no bound lies beyond -1 or 1."""
     for margin in (0.1, 0.2, 0.3, 0.7):
-        found = of_differences(gate_test([0.5, 0.25], (1 - margin) / 2))
+        found = gate_test([0.5, 0.25], (1 - margin) / 2).of_differences()
         assert found.gate == -margin
         assert -1 <= found.low <= found.high <= 1
