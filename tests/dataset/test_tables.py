@@ -15,6 +15,7 @@ import openpyxl
 import pandas
 import polars
 import pyarrow
+import pyarrow.parquet
 import pytest
 
 from rag_evals import evaluate, load_run
@@ -360,3 +361,18 @@ def test_rows_that_are_not_wanted_are_passed_over(name: str, wanted: tuple[int, 
     rows = list(locate(path).rows())
 
     assert list(locate(path).rows(wanted=iter(wanted))) == list(compress(rows, wanted))
+
+
+def test_a_group_of_a_parquet_file_without_a_wanted_row_is_not_read() -> None:
+    """Whoever resumes at the end of a large file reads its end, also past damaged pages."""
+    rows = [{"id": f"{number}", "answer": secrets.token_hex(500)} for number in range(30)]
+    path = Path("groups.parquet")
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path, row_group_size=10)
+    content = bytearray(path.read_bytes())
+    content[4:5000] = bytes(4996)
+    path.write_bytes(content)
+
+    with pytest.raises(DataError, match="cannot be read"):
+        list(locate(path).rows())
+    wanted = [0] * 29 + [1]
+    assert [row.values["id"] for row in locate(path).rows(wanted=iter(wanted))] == ["29"]

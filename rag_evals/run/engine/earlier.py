@@ -27,6 +27,7 @@ class EarlierOutcomes:
     Attributes:
         changed: Rows that were graded before, and are not what they were.
         done: Gradings of earlier starts that count, where rows are not looked up.
+        spent: What earlier starts used; what failed is graded again.
     """
 
     def __init__(self, plan: Plan, store: RunStore, fingerprints: Mapping[str, str]) -> None:
@@ -38,6 +39,7 @@ class EarlierOutcomes:
             fingerprints: Of each grader, as outcomes have them.
         """
         self.changed = self.done = 0
+        self.spent = store.index.spent()
         self._store = store
         self._plan = plan
         self._fingerprints = fingerprints
@@ -61,16 +63,6 @@ class EarlierOutcomes:
         """Have the next start look every row up: the data is not what was checked."""
         self._store.index.note(POSITIONS)
 
-    @property
-    def is_answered(self) -> bool:
-        """Whether the endpoint took part in a row that did not fail."""
-        return not self._store.is_new and self._store.index.has_answers()
-
-    @property
-    def lost_usd(self) -> float:
-        """US dollars that earlier starts spent on gradings that failed, and are graded again."""
-        return 0.0 if self._store.is_new else self._store.index.spent_on_failures()
-
     def was_refused(self, outcome: Outcome) -> bool:
         """Say whether an earlier start ended the same grading with a refusal of the endpoint."""
         found = None if self._store.is_new else self._store.index.find(outcome.key)
@@ -93,7 +85,7 @@ class EarlierOutcomes:
         """Begin a summary with what all starts spent, and what rows that are done came to."""
         if self._store.is_new:
             return
-        summary.usage, summary.cost_usd = self._store.index.spent()
+        summary.usage, summary.cost_usd = self.spent.usage, self.spent.cost_usd
         if self._flags is not None:
             for tally in self._store.index.tallies(self._ended):
                 summary.add_tally(tally)
@@ -211,8 +203,9 @@ class EarlierOutcomes:
     def _flagged(self, rows: int) -> dict[str, bytearray] | None:
         """Mark the rows that have an outcome; None where one has two, or is no row of the data."""
         flags = {name: bytearray(rows) for name in self._fingerprints}
-        for grader, position in self._store.index.ended(self._ended):
-            if position >= rows or flags[grader][position]:
-                return None
-            flags[grader][position] = 1
+        for grader, done in flags.items():
+            for position in self._store.index.ended(self._ended, grader):
+                if position >= rows or done[position]:
+                    return None
+                done[position] = 1
         return flags

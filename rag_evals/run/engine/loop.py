@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from rag_evals.dataset import FileData, NumberedSample
 from rag_evals.errors import (
@@ -81,25 +81,14 @@ REFUSALS_IN_A_ROW = 10
 """So many refused gradings without one success between them end a run."""
 
 
-class _Earlier(Protocol):
-    """What earlier starts of the run met."""
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the endpoint took part in a row that did not fail."""
-
-    def was_refused(self, outcome: Outcome) -> bool:
-        """Say whether an earlier start ended the same grading with a refusal."""
-
-
 class Refusals:
     """What the endpoint of one run has refused and answered."""
 
-    def __init__(self, earlier: _Earlier | None) -> None:
+    def __init__(self, earlier: EarlierOutcomes | None) -> None:
         """Begin with what earlier starts of the run met; None for a run that has none."""
         self._earlier = earlier
         self._answered = False
-        self._answered_before = earlier is not None and earlier.is_answered
+        self._answered_before = earlier is not None and earlier.spent.is_answered
         self._in_a_row = 0
 
     @property
@@ -206,7 +195,7 @@ class Runner:
         # In the summary, and not yet handed on.
         self._counted: dict[int, Outcome] = {}
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
-        lost = 0.0 if self._earlier is None else self._earlier.lost_usd
+        lost = 0.0 if self._earlier is None else self._earlier.spent.lost_usd
         self._policy = plan.policy(plan, lost)
         # What the policy says in the end, as the manifest has it.
         self.notes: Mapping[str, Any] = {}

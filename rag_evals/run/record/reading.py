@@ -223,7 +223,8 @@ class FolderRecords:
 
     def fill(self, summary: OutcomeCounts) -> None:
         """Count all outcomes in a summary; what was spent is that of all starts."""
-        summary.usage, summary.cost_usd = self.index.spent()
+        spent = self.index.spent()
+        summary.usage, summary.cost_usd = spent.usage, spent.cost_usd
         tallies = {tally.grader: tally for tally in self.index.tallies()}
         for grader in self.graders:
             if grader in tallies:

@@ -580,10 +580,9 @@ class Summary:
         of_grader = self.graders.setdefault(tally.grader, GraderSummary(tally.grader))
         of_grader.scores.extend(tally.scores)
         for (status, reason), count in tally.ends.items():
-            if status != "scored":
-                ends = of_grader.failed if status == "failed" else of_grader.not_scorable
-                ends[reason] += count
-                self.failed += count if status == "failed" else 0
+            ends = of_grader.failed if status == "failed" else of_grader.not_scorable
+            ends[reason] += count
+            self.failed += count if status == "failed" else 0
         for line in tally.noted:
             of_grader.add_details(line.outcome)
             error = line.outcome.error

@@ -213,6 +213,38 @@ def test_an_index_that_does_not_fit_the_log_is_built_again(
     assert knows()
 
 
+def test_a_change_of_any_number_or_text_in_an_index_is_noticed() -> None:
+    """Each column of both tables counts, in one row of many."""
+    write_rows()
+    whole = numbers(graded())
+    with sqlite3.connect(INDEX) as index:
+        columns = [
+            (table, name, kind)
+            for table in ("outcome", "sample")
+            for _, name, kind, *_ in index.execute(f"PRAGMA table_info({table})").fetchall()
+            if name != "more"
+        ]
+        stored = {
+            (table, name): index.execute(f"SELECT {name} FROM {table} ORDER BY place").fetchall()
+            for table, name, _ in columns
+        }
+    index.close()
+    for table, name, kind in columns:
+        one = "? || 'x'" if kind == "TEXT" else "COALESCE(?, 0) + 0.125"
+        one = "COALESCE(?, 0) - 1" if kind == "INTEGER" else one
+        with sqlite3.connect(INDEX) as index:
+            row = f"(SELECT place FROM {table} ORDER BY place LIMIT 1 OFFSET 5)"
+            index.execute(
+                f"UPDATE {table} SET {name} = {one.replace('?', name)} WHERE place = {row}"
+            )
+        index.close()
+        assert numbers(load_run(OUT)) == whole, (table, name)
+        with sqlite3.connect(INDEX) as index:
+            changed = index.execute(f"SELECT {name} FROM {table} ORDER BY place").fetchall()
+        index.close()
+        assert changed == stored[table, name], (table, name)
+
+
 @pytest.mark.parametrize("name", [".data-check.json"])
 @pytest.mark.parametrize("damage", [Path.unlink, torn, flipped, lambda path: path.write_text("{}")])
 def test_a_damaged_check_of_the_data_is_passed_over(
