@@ -1,15 +1,13 @@
 """Run `docs/notebook.ipynb` in a real kernel, and write its outputs and the page that shows them.
 
 `python -m tools.notebook` rewrites both; with `--check` nothing is written, and the exit code is 1
-where a text output differs. Pictures are not compared: their bytes depend on the fonts.
+where an output differs.
 """
 
-import base64
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +21,6 @@ nbformat: Any = import_module("nbformat")
 DOCS = Path(__file__).parent.parent / "docs"
 NOTEBOOK = DOCS / "notebook.ipynb"
 PAGE = DOCS / "notebook.md"
-PICTURES = "images/notebook-{}.png"
 _SECONDS = 300
 
 
@@ -50,35 +47,17 @@ def executed() -> Any:
 
 def page_of(book: Any) -> str:
     """Write a notebook as a page: code in fences, HTML outputs as they are."""
-    pictures = 0
     parts: list[str] = []
     for cell in book.cells:
         parts.append(cell.source if cell.cell_type == "markdown" else _fence("python", cell.source))
-        for output in cell.get("outputs", ()):
-            pictures += "image/png" in output.get("data", {})
-            parts.append(_shown(output, PICTURES.format(pictures)))
+        parts += map(_shown, cell.get("outputs", ()))
     return "\n\n".join(parts) + "\n"
 
 
 def write(book: Any) -> None:
-    """Write the notebook, the page and the pictures."""
+    """Write the notebook and the page."""
     nbformat.write(book, NOTEBOOK)
     PAGE.write_text(page_of(book), encoding="utf-8")
-    for number, picture in enumerate(pictures_of(book), 1):
-        (DOCS / PICTURES.format(number)).write_bytes(base64.b64decode(picture))
-
-
-def pictures_of(book: Any) -> Iterator[str]:
-    """Yield the pictures, as base64."""
-    for cell in book.cells:
-        for output in cell.get("outputs", ()):
-            if "image/png" in output.get("data", {}):
-                yield output["data"]["image/png"]
-
-
-def without_pictures(book: Any) -> str:
-    """Write a notebook as text, its pictures left out."""
-    return re.sub(r'"image/png": "[^"]*"', '"image/png": ""', nbformat.writes(book))
 
 
 def _plain(output: Any) -> Any:
@@ -93,10 +72,8 @@ def _is_empty(output: Any) -> bool:
     return bool(output.get("data", {}).get("text/plain") == "")
 
 
-def _shown(output: Any, picture: str) -> str:
+def _shown(output: Any) -> str:
     data = output.get("data", {})
-    if "image/png" in data:
-        return f"![The plot that the cell draws]({picture})"
     if "text/html" in data:
         html = re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.S)
         # A blank line would end the block of HTML in a page of Markdown.
@@ -117,9 +94,7 @@ def main(arguments: list[str]) -> int:
     if "--check" not in arguments:
         write(book)
         return 0
-    same = without_pictures(before) == without_pictures(book) and page_of(book) == PAGE.read_text(
-        encoding="utf-8"
-    )
+    same = before == book and page_of(book) == PAGE.read_text(encoding="utf-8")
     if not same:
         print("docs/notebook.ipynb or its page is stale; run: python -m tools.notebook")
         print(page_of(book))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.comparison import interval_words
@@ -28,7 +28,6 @@ from rag_evals.run import (
     execute,
     load_run,
     make_plan,
-    plot_calibration,
     refuse_sampling,
 )
 from rag_evals.stats import (
@@ -115,36 +114,6 @@ class PeopleAgreement:
         """One line: each grader, its statements and rows."""
         whole = [table for table in self.tables if table.group is None]
         return f"PeopleAgreement({'; '.join(map(_measured_words, whole))})"
-
-    def plot(self, axes: Any = None, *, language: str = "en") -> Any:
-        """Draw how often people call rows right, by the judge's score, with matplotlib.
-
-        Args:
-            axes: Matplotlib's axes to draw into; None makes a figure.
-            language: Of the words on the plot: `en` or `ru`.
-
-        Returns:
-            The axes.
-
-        Raises:
-            ConfigurationError: matplotlib is not installed, or no row has a label.
-        """
-        rows = [table for table in self.tables if table.level == "row" and table.group is None]
-        found = {table.grader: _labels_and_scores(table) for table in rows}
-        return plot_calibration(found, axes, language=language)
-
-
-def _labels_and_scores(table: LevelAgreement) -> tuple[list[bool], list[float]]:
-    """Read from the curve how many rows of each score people call right, and how many wrong."""
-    labels: list[bool] = []
-    scores: list[float] = []
-    for point, after in zip(table.curve, [*table.curve[1:], None], strict=True):
-        counts = point.confusion
-        right = counts.true_positives - (after.confusion.true_positives if after else 0)
-        wrong = counts.false_positives - (after.confusion.false_positives if after else 0)
-        labels += [True] * right + [False] * wrong
-        scores += [point.threshold] * (right + wrong)
-    return labels, scores
 
 
 def _measured_words(table: LevelAgreement) -> str:

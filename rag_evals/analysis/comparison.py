@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.run import (
@@ -14,7 +13,6 @@ from rag_evals.run import (
     missed_coverage,
     missed_loss,
     missed_pending,
-    plot_differences,
     reason_words,
     require_share,
 )
@@ -309,22 +307,6 @@ class Comparison:
         """One line: what is compared, and each grader's verdict."""
         found = "; ".join(_short_words(grader) for grader in self.graders) or "nothing to compare"
         return f"Comparison({self.baseline!r} to {self.candidate!r}; {found})"
-
-    def plot(self, axes: Any = None, *, language: str = "en") -> Any:
-        """Draw the difference that each grader sees, with its interval, with matplotlib.
-
-        Args:
-            axes: Matplotlib's axes to draw into; None makes a figure.
-            language: Of the words on the plot: `en` or `ru`.
-
-        Returns:
-            The axes.
-
-        Raises:
-            ConfigurationError: matplotlib is not installed, or there is nothing to compare.
-        """
-        found = {grader.grader: grader.paired.difference for grader in self.graders}
-        return plot_differences(found, axes, language=language)
 
     def _repr_html_(self) -> str:
         head = ("grader", "verdict", "rows", "baseline", "candidate", "difference", "p")

@@ -74,10 +74,6 @@ NAMES = {
         "safe_cell",
     ),
     "read.merging": ("merge",),
-    "read.plots": (
-        "plot_calibration",
-        "plot_differences",
-    ),
     "read.run": (
         "Run",
         "load_run",

@@ -50,8 +50,6 @@ from rag_evals.run.plan.sampling import plan_draw as plan_draw
 from rag_evals.run.read.export import band_label as band_label
 from rag_evals.run.read.export import safe_cell as safe_cell
 from rag_evals.run.read.merging import merge as merge
-from rag_evals.run.read.plots import plot_calibration as plot_calibration
-from rag_evals.run.read.plots import plot_differences as plot_differences
 from rag_evals.run.read.run import Run as Run
 from rag_evals.run.read.run import load_run as load_run
 from rag_evals.run.record.collector import collector_paused as collector_paused

@@ -1,1 +1,1 @@
-"""What can be asked of a run that was graded? Numbers, tables, files, plots, and merging."""
+"""What can be asked of a run that was graded? Numbers, tables, files, and merging."""

@@ -18,7 +18,6 @@ from rag_evals.run.plan.gate import DEFAULT_MIN_SCORED, GateDecision, decide_gat
 from rag_evals.run.plan.options import DEFAULT_ERROR
 from rag_evals.run.plan.sampling import choose_designs, free_folder
 from rag_evals.run.read.export import Layout, Shape, frame_of, rows_of_run, write_run
-from rag_evals.run.read.plots import plot_records
 from rag_evals.run.record.collector import collector_paused
 from rag_evals.run.record.index import RESULTS
 from rag_evals.run.record.outcome import Outcome, read_outcome, type_name
@@ -452,21 +451,6 @@ class Run(ScoreNumbers):
         """
         layout = Layout(decimal, delimiter)
         return write_run(self.rows(shape, language=language), Path(path), layout)
-
-    def plot(self, by: str | None = None, axes: Any = None, *, language: str = "en") -> Any:
-        """Draw the scores of each grader, or the mean of each group, with matplotlib.
-
-        Args:
-            by: Column to group by; None draws how the scores lie.
-            axes: Matplotlib's axes to draw into, and to return; None makes a figure.
-            language: Of the words on the plot: `en` or `ru`.
-
-        Raises:
-            ConfigurationError: matplotlib is not installed, or there is nothing to draw.
-        """
-        found = {grader: self.of_grader(grader) for grader in self.graders}
-        groups = None if by is None else self.column(by)
-        return plot_records(found, groups, axes, language=language)
 
     def summary(self) -> Summary:
         """Return means, counts, usage and cost."""
