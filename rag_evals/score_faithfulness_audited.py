@@ -1,32 +1,50 @@
-"""Does the context support the answer, and can the judge prove it? With checked quotes."""
+"""Does the context support the answer, and can the judge prove it? With checked quotes.
+
+`AuditReply` and `VerdictsReply` are what a judge fills; a reply is accepted only when every
+sentence is covered and every quote is found. `AuditedFaithfulnessResult` is what a user gets.
+A quote that fails is asked again with its fault. On the last attempt the reply is taken all the
+same, and the statement is unverified: nobody knows what the chunks say of it.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, get_args
+from functools import lru_cache
+from typing import ClassVar, Literal, NamedTuple, Self, get_args
+
+from pydantic import Field, ValidationInfo, model_validator
 
 from rag_evals.base import ContextEvaluation, JudgedGrader
-from rag_evals.core import Flow, Quote, Sample
+from rag_evals.core import (
+    ChunkId,
+    Finding,
+    Flow,
+    JudgeModel,
+    OptionalList,
+    Quote,
+    Reasoning,
+    Sample,
+    SampleField,
+    SentenceId,
+    StatementText,
+    Tallies,
+    check_each_once,
+    facts_of,
+    is_last_attempt,
+)
 from rag_evals.errors import CanaryError, ConfigurationError
 from rag_evals.grading import claiming_sentences, require_fields
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import (
-    AuditedClaim,
-    AuditedFaithfulnessResult,
-    AuditedStatement,
-    AuditReply,
-    CanaryVerdict,
-    ClaimedQuote,
-    CountsAgainst,
+    Extracted,
+    FaithfulnessResult,
     NoClaimSentence,
-    NumberedVerdict,
-    VerdictOfThree,
-    VerdictsReply,
+    StatementEvaluation,
+    check_drift,
+    check_every_sentence,
     distinct_statements,
-    quotes_of,
-    why_unverified,
 )
-from rag_evals.text import has_russian, split_sentences
+from rag_evals.text import MIN_QUOTE_LETTERS, Quotable, has_russian, numbers_of, split_sentences
 
 __all__ = [
     "AuditReply",
@@ -37,6 +55,389 @@ __all__ = [
     "NoClaimSentence",
     "Quote",
 ]
+
+VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
+"""What the chunks say of a statement: that it is so, that it is not so, or nothing."""
+
+AuditedVerdict = VerdictOfThree | Literal["unverified"]
+"""What a result says of a statement: a verdict, or that no quote shows what the judge says."""
+
+CanaryVerdict = VerdictOfThree | Literal["no_claim"]
+"""What a judge may say of a false sentence that was planted."""
+
+CountsAgainst = Literal["unsupported", "contradicted"]
+"""What lowers the score: every statement that is not supported, or contradicted ones only."""
+
+# The quotes of one reply are of a few chunks, and each may be asked for several times.
+_quotable = lru_cache(maxsize=32)(Quotable)
+_WISHES = {
+    "absent": "copy the chunk's own words, whole words only",
+    "denial": "quote the words between as well",
+    "short": f"quote at least {MIN_QUOTE_LETTERS} letters with a word that says something, or the "
+    "whole chunk",
+}
+_ENGLISH = {
+    "absent": "the quote {quote!r} does not occur in chunk {chunk_id}",
+    "denial": "the quote {quote!r} leaves out {denial!r}, which turns it round",
+    "short": "the quote {quote!r} is too short to show anything",
+    "none": "it quotes nothing",
+    "unverified": "the judge says {verdict}, but {fault}",
+}
+_RUSSIAN = {
+    "absent": "цитаты «{quote}» нет во фрагменте {chunk_id}",
+    "denial": "цитата «{quote}» пропускает слово «{denial}», и смысл меняется",
+    "short": "цитата «{quote}» слишком коротка и ничего не показывает",
+    "none": "не приводит цитаты",
+    "unverified": "судья отвечает «{verdict}», но {fault}",
+    "supported": "подтверждено",
+    "contradicted": "опровергнуто",
+}
+_EVIDENCE = "Quotes that decide it; empty list when the chunks do not speak of it."
+_VERDICT = (
+    "supported: the chunks show all of it. contradicted: they show that some of it is wrong. "
+    "not_in_context: they do not speak of some of it, and contradict nothing."
+)
+_REASONING = "Why, in one or two sentences."
+
+
+class ClaimedQuote(JudgeModel):
+    """Words of a chunk that decide a statement, as the judge copied them."""
+
+    chunk_id: ChunkId = Field(description="The chunk's id, as given.")
+    quote: str = Field(
+        description="Words of that chunk, copied letter for letter; ... stands for words left out."
+    )
+
+    @model_validator(mode="after")
+    def _occurs(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is None or is_last_attempt(info):
+            return self
+        chunks: Sequence[str] = facts["chunks"]
+        fault = _fault_of(self, chunks)
+        if fault is not None:
+            others = [n for n, text in enumerate(chunks) if _quotable(text).find(self.quote)]
+            elsewhere = fault.kind == "absent" and others
+            hint = f"; it stands in chunk {others[0]}" if elsewhere else ""
+            raise ValueError(f"{fault.told(_ENGLISH)}{hint}; {_WISHES[fault.kind]}")
+        return self
+
+
+class AuditedClaim(JudgeModel):
+    """One claim of the answer, where it stands, and what the chunks say of it."""
+
+    sentence_ids: list[SentenceId] = Field(
+        description="Ids of the sentences that the claim comes from."
+    )
+    statement: StatementText = Field(
+        description="One claim of the answer that can be checked by itself."
+    )
+    reasoning: Reasoning = Field(default=None, description=_REASONING)
+    evidence: OptionalList[ClaimedQuote] = Field(default_factory=list, description=_EVIDENCE)
+    verdict: VerdictOfThree = Field(description=_VERDICT)
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            if not self.sentence_ids:
+                raise ValueError("sentence_ids is empty; name the sentences the claim comes from")
+            _check_agreement(self.verdict, self.evidence, info)
+        return self
+
+
+class AuditReply(JudgeModel):
+    """Every sentence of the answer: broken into claims, or said to claim nothing."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+    numbered_sentences: ClassVar[bool] = True
+
+    statements: list[AuditedClaim] = Field(
+        description="Every claim of the answer, in the order of the answer."
+    )
+    no_claim_sentences: OptionalList[NoClaimSentence] = Field(
+        default_factory=list, description="Every sentence that gave no statement."
+    )
+
+    @model_validator(mode="after")
+    def _every_sentence_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is None:
+            return self
+        claimed = {number for claim in self.statements for number in claim.sentence_ids}
+        check_every_sentence(claimed, self.no_claim_sentences, facts)
+        _check_unmixed(self.statements, facts.get("own_sentence_ids", ()))
+        check_drift(self.extracted, self.no_claim_sentences, info)
+        return self
+
+    @property
+    def extracted(self) -> list[Extracted]:
+        """The statements with their sentences, to be compared with them."""
+        return [Extracted(one.statement, tuple(one.sentence_ids)) for one in self.statements]
+
+
+class NumberedVerdict(JudgeModel):
+    """What the chunks say of one numbered statement."""
+
+    statement_id: int = Field(description="The statement's id, as given.")
+    reasoning: Reasoning = Field(default=None, description=_REASONING)
+    evidence: OptionalList[ClaimedQuote] = Field(default_factory=list, description=_EVIDENCE)
+    verdict: VerdictOfThree = Field(description=_VERDICT)
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        if facts_of(info) is not None:
+            _check_agreement(self.verdict, self.evidence, info)
+        return self
+
+
+class VerdictsReply(JudgeModel):
+    """One verdict for each numbered statement."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("context",)
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+    numbered_statements: ClassVar[bool] = True
+
+    verdicts: list[NumberedVerdict] = Field(description="Every statement exactly once.")
+
+    @model_validator(mode="after")
+    def _every_statement_once(self, info: ValidationInfo) -> Self:
+        facts = facts_of(info)
+        if facts is not None:
+            ids = sorted(verdict.statement_id for verdict in self.verdicts)
+            count = facts["statement_count"]
+            wish = "give each statement exactly one verdict"
+            check_each_once("statements", ids, range(count), wish=wish)
+        return self
+
+
+class AuditedStatement(StatementEvaluation):
+    """One statement of the answer with its verdict and the places that decide it."""
+
+    sentence_ids: OptionalList[int] = Field(
+        default_factory=list, description="Places of its sentences in the answer, from 0."
+    )
+    verdict: AuditedVerdict = Field(
+        description="What the chunks say of it; unverified: no quote shows what the judge says."
+    )
+    evidence: OptionalList[Quote] = Field(
+        default_factory=list, description="Quotes found in the chunks; empty for not_in_context."
+    )
+    agreement: float | None = Field(
+        default=None,
+        description="Share of the samples that gave this verdict, above 0 to 1; None when it was "
+        "asked once.",
+    )
+    fault: str | None = Field(
+        default=None, description="Why it is unverified; None for every other verdict."
+    )
+
+    @property
+    def finding(self) -> Finding:
+        """The statement as results show it, with the quotes that decide it."""
+        told = [f"{self.fault}."] if self.fault else []
+        return replace(
+            super().finding,
+            label=self.verdict.replace("_", " "),
+            reasoning=" ".join([*told, *filter(None, [self.reasoning])]) or None,
+            quotes=tuple(self.evidence),
+            sentence_ids=tuple(self.sentence_ids),
+        )
+
+    @property
+    def missing_numbers(self) -> list[str]:
+        """Numbers of a supported statement that its quotes do not have, sorted."""
+        if self.verdict != "supported":
+            return []
+        quoted = numbers_of(" ".join(quote.text for quote in self.evidence))
+        return sorted(numbers_of(self.statement) - quoted)
+
+
+class AuditedFaithfulnessResult(FaithfulnessResult):
+    """Which statements the context supports or contradicts, with the words that decide it."""
+
+    # A list is invariant; nobody puts another kind of statement into a result.
+    statements: list[AuditedStatement] = Field(  # type: ignore[assignment]
+        description="Every claim of the answer, in the order of the answer."
+    )
+    no_claim_sentences: OptionalList[NoClaimSentence] = Field(
+        default_factory=list, description="Sentences that claim nothing, with the judge's reason."
+    )
+    sentence_count: int = Field(default=0, description="Sentences of the answer.")
+    counts_against: CountsAgainst = Field(
+        default="unsupported", description="What lowers the score."
+    )
+    drift: OptionalList[str] = Field(
+        default_factory=list,
+        description="How statements differ from their sentences, though asked again.",
+    )
+    canary: CanaryVerdict | None = Field(
+        default=None,
+        description="What the judge said of the false sentence; None when there was none.",
+    )
+
+    @property
+    def score(self) -> float:
+        """Supported statements divided by all, or, by `counts_against`, those not contradicted.
+
+        Unverified statements count as not supported in both readings.
+        """
+        if not self.statements:
+            return 0.0
+        return sum(map(self._counts, self.statements)) / len(self.statements)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each statement with its quotes; what counts against the score is up to the options."""
+        return tuple(replace(s.finding, verdict=self._counts(s)) for s in self.statements)
+
+    @property
+    def contradiction_rate(self) -> float:
+        """Contradicted statements divided by all, 0 to 1; 0.0 when there are none."""
+        return self._contradicted / len(self.statements) if self.statements else 0.0
+
+    @property
+    def coverage(self) -> float:
+        """Sentences that gave a statement divided by all, 0 to 1; 0.0 without a sentence."""
+        return self._covered / self.sentence_count if self.sentence_count else 0.0
+
+    @property
+    def flip_rate(self) -> float | None:
+        """Statements whose samples disagree divided by all; None when each was asked once."""
+        sampled = [s.agreement for s in self.statements if s.agreement is not None]
+        return sum(share < 1 for share in sampled) / len(sampled) if sampled else None
+
+    @property
+    def warnings(self) -> list[str]:
+        """Unverified statements, numbers without evidence, and a canary that was passed over."""
+        found = [
+            f"statement {number} is unverified: {statement.fault}"
+            for number, statement in enumerate(self.statements)
+            if statement.verdict == "unverified"
+        ]
+        found += [
+            f"statement {number} is supported, but its quotes lack "
+            f"{', '.join(statement.missing_numbers)}"
+            for number, statement in enumerate(self.statements)
+            if statement.missing_numbers
+        ]
+        found += self.drift
+        if self.canary == "no_claim":
+            found.append("the judge says that the canary sentence claims nothing")
+        return found
+
+    @property
+    def tallies(self) -> Tallies:
+        """Contradicted statements, covered sentences, and statements whose samples disagree."""
+        total = len(self.statements)
+        counted = {
+            "contradicted": (self._contradicted, total),
+            "sentences covered": (self._covered, self.sentence_count),
+        }
+        flipped = self.flip_rate
+        return (
+            counted if flipped is None else counted | {"flipped": (round(flipped * total), total)}
+        )
+
+    def _counts(self, statement: AuditedStatement) -> bool:
+        """Say whether a statement counts towards the score; an unverified one never does."""
+        if self.counts_against == "contradicted":
+            return statement.verdict not in ("contradicted", "unverified")
+        return statement.verdict == "supported"
+
+    @property
+    def _contradicted(self) -> int:
+        return sum(statement.verdict == "contradicted" for statement in self.statements)
+
+    @property
+    def _covered(self) -> int:
+        return len({number for statement in self.statements for number in statement.sentence_ids})
+
+
+def _check_unmixed(claims: Sequence[AuditedClaim], own: Sequence[int]) -> None:
+    """Refuse claims that mix a sentence which must stand alone with others."""
+    for claim in claims:
+        for sentence_id in set(claim.sentence_ids) & set(own):
+            if len(set(claim.sentence_ids)) > 1:
+                raise ValueError(
+                    f"the statement {claim.statement!r} mixes sentences {claim.sentence_ids}; give "
+                    f"sentence {sentence_id} statements of its own"
+                )
+
+
+class _Fault(NamedTuple):
+    """Why a quote is no evidence."""
+
+    kind: Literal["absent", "denial", "short"]
+    quote: str
+    chunk_id: int
+    denial: str | None = None
+
+    def told(self, words: dict[str, str]) -> str:
+        return words[self.kind].format(**self._asdict())
+
+
+def _fault_of(claimed: ClaimedQuote, chunks: Sequence[str]) -> _Fault | None:
+    named = _quotable(chunks[claimed.chunk_id])
+    if named.find(claimed.quote) is None:
+        denial = named.denial_left_out(claimed.quote)
+        kind: Literal["absent", "denial"] = "denial" if denial else "absent"
+        return _Fault(kind, claimed.quote, claimed.chunk_id, denial)
+    if not named.is_long_enough(claimed.quote):
+        return _Fault("short", claimed.quote, claimed.chunk_id)
+    return None
+
+
+def _check_agreement(
+    verdict: VerdictOfThree, evidence: Sequence[ClaimedQuote], info: ValidationInfo
+) -> None:
+    """Refuse a verdict whose evidence is missing, or that should have none.
+
+    Raises:
+        ValueError: With what the judge is to change.
+    """
+    if verdict == "not_in_context" and evidence:
+        raise ValueError(
+            "the verdict is not_in_context, yet evidence is quoted; leave evidence empty, or "
+            "change the verdict"
+        )
+    if verdict != "not_in_context" and not evidence and not is_last_attempt(info):
+        raise ValueError(
+            f"the verdict is {verdict}, yet evidence is empty; quote the words of a chunk that "
+            "show it, or change the verdict to not_in_context"
+        )
+
+
+def quotes_of(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Quote]:
+    """Find the places of quotes; a quote in parts has several, one that fails has none."""
+    return [
+        Quote(chunk_id=claimed.chunk_id, start=span.start, end=span.end, text=span.text)
+        for claimed in evidence
+        if _fault_of(claimed, chunks) is None
+        for span in _quotable(chunks[claimed.chunk_id]).find(claimed.quote) or ()
+    ]
+
+
+def why_unverified(
+    statement: str,
+    verdict: VerdictOfThree,
+    evidence: Sequence[ClaimedQuote],
+    chunks: Sequence[str],
+) -> str | None:
+    """Say why quotes do not show what a judge says, in the statement's language.
+
+    Returns:
+        None when all of them stand in their chunks, and where no quote is needed.
+    """
+    if verdict == "not_in_context":
+        return None
+    words = _RUSSIAN if has_russian(statement) else _ENGLISH
+    faults = [fault for one in evidence if (fault := _fault_of(one, chunks)) is not None]
+    if evidence and not faults:
+        return None
+    told = faults[0].told(words) if faults else words["none"]
+    return words["unverified"].format(verdict=words.get(verdict, verdict), fault=told)
 
 
 # People, places and treaties that do not exist, so that no context can speak of them.

@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 from rag_evals import AuditedFaithfulness
-from rag_evals.response_models import AuditedFaithfulnessResult
+from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult
 from rag_evals.testing import ScriptedJudge
 from tests.conftest import EIFFEL
 

@@ -17,8 +17,8 @@ from rag_evals.core.finding import Finding, Quote, findings_of
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import report_csv, report_html, report_markdown
 from rag_evals.report.terminal import show_run
-from rag_evals.response_models.audited import AuditedFaithfulnessResult, AuditedStatement
 from rag_evals.run import Run
+from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult, AuditedStatement
 from rag_evals.score_relevance import AspectEvaluation
 from rag_evals.testing import Script, ScriptedJudge
 from tests.report.page_rows import rows_of

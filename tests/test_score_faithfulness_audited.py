@@ -10,8 +10,8 @@ import pytest
 from rag_evals import AuditedFaithfulness, FaithfulnessResult
 from rag_evals.errors import ConfigurationError, NotScorableError
 from rag_evals.judge.wire.ask import DEFAULT_REASKS
-from rag_evals.response_models import AuditedFaithfulnessResult
 from rag_evals.run import evaluate
+from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
 from tests.audited import GOOD, PARIS, changed, claim, grade
 from tests.conftest import EIFFEL

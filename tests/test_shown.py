@@ -34,8 +34,8 @@ from rag_evals.core import Finding, Quote
 from rag_evals.core.hashes import written_out
 from rag_evals.dataset import DataFile
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.response_models import AuditedFaithfulnessResult, AuditedStatement
 from rag_evals.run import AsyncGradingSession, Gate, GradingSession, Progress
+from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult, AuditedStatement
 from tests.labelled import labelled_rows
 
 HOSTILE = "<script>alert(1)</script>\n\"'><img src=x onerror=alert(2)>&amp;\x1b[31m"

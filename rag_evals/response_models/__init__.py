@@ -1,22 +1,8 @@
-"""Which models does a judge fill? Statements, audited statements, rubrics."""
+"""Which models does a judge fill? Statements, what drifts from the answer, and rubrics."""
 
 from rag_evals import lazy_names
 
 NAMES = {
-    "audited": (
-        "AuditReply",
-        "AuditedClaim",
-        "AuditedFaithfulnessResult",
-        "AuditedStatement",
-        "CanaryVerdict",
-        "ClaimedQuote",
-        "CountsAgainst",
-        "NumberedVerdict",
-        "VerdictOfThree",
-        "VerdictsReply",
-        "quotes_of",
-        "why_unverified",
-    ),
     "drift": ("DRIFT_NAMES", "Extracted", "check_drift", "distinct_statements"),
     "rubrics": (
         "ChecklistResult",

@@ -1,16 +1,4 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.response_models.audited import AuditedClaim as AuditedClaim
-from rag_evals.response_models.audited import AuditedFaithfulnessResult as AuditedFaithfulnessResult
-from rag_evals.response_models.audited import AuditedStatement as AuditedStatement
-from rag_evals.response_models.audited import AuditReply as AuditReply
-from rag_evals.response_models.audited import CanaryVerdict as CanaryVerdict
-from rag_evals.response_models.audited import ClaimedQuote as ClaimedQuote
-from rag_evals.response_models.audited import CountsAgainst as CountsAgainst
-from rag_evals.response_models.audited import NumberedVerdict as NumberedVerdict
-from rag_evals.response_models.audited import VerdictOfThree as VerdictOfThree
-from rag_evals.response_models.audited import VerdictsReply as VerdictsReply
-from rag_evals.response_models.audited import quotes_of as quotes_of
-from rag_evals.response_models.audited import why_unverified as why_unverified
 from rag_evals.response_models.drift import DRIFT_NAMES as DRIFT_NAMES
 from rag_evals.response_models.drift import Extracted as Extracted
 from rag_evals.response_models.drift import check_drift as check_drift

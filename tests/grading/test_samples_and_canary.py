@@ -82,7 +82,7 @@ def test_samples_of_one_statement_are_calls_of_their_own() -> None:
     """A cache tells them apart by their index; all else is equal."""
     from rag_evals import Sample
     from rag_evals.core import JudgeCall, JudgeReply
-    from rag_evals.response_models.audited import AuditReply
+    from rag_evals.score_faithfulness_audited import AuditReply
 
     flow = AuditedFaithfulness.with_options(samples=3).flow(Sample(**EIFFEL))
     next(flow)

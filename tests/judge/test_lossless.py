@@ -12,8 +12,8 @@ from rag_evals import Faithfulness, base, catalog
 from rag_evals.grading import two_step as verified
 from rag_evals.grading.extract import ExtractionReply
 from rag_evals.judge.wire.exchange import validated, validated_json
-from rag_evals.response_models.audited import AuditReply, VerdictsReply
 from rag_evals.response_models.rubrics import RatingResult
+from rag_evals.score_faithfulness_audited import AuditReply, VerdictsReply
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import llm
 from tests.conftest import EIFFEL, MODES, statement

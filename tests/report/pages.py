@@ -5,8 +5,12 @@ from typing import Any
 
 from rag_evals.core.finding import Quote
 from rag_evals.report import View, report_html
-from rag_evals.response_models import AuditedFaithfulnessResult, AuditedStatement, VerdictOfThree
 from rag_evals.run import Run, StoredSample
+from rag_evals.score_faithfulness_audited import (
+    AuditedFaithfulnessResult,
+    AuditedStatement,
+    VerdictOfThree,
+)
 from rag_evals.score_precision import ChunkPrecisionResult, GradedChunk
 from rag_evals.score_relevance import AnswerRelevanceResult, AspectEvaluation
 from tests.analysis.runs import faithfulness, graded, record

@@ -28,10 +28,10 @@ from rag_evals import (
 )
 from rag_evals.cache import SemanticCache, StatementCache
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.response_models import AuditedFaithfulnessResult, AuditedStatement
 from rag_evals.response_models.rubrics import PassFailResult
 from rag_evals.run import Progress
 from rag_evals.score_citations import CitationFaithfulnessResult
+from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult, AuditedStatement
 from rag_evals.score_precision import ChunkPrecisionResult, GradedChunk
 from rag_evals.score_recall import ContextRecallResult, ReferenceStatement
 from rag_evals.score_relevance import AnswerRelevanceResult

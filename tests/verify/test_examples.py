@@ -11,7 +11,7 @@ from rag_evals.core import JudgeCall, Sample, VerifierChanges, as_claims
 from rag_evals.errors import PromptError
 from rag_evals.grading import StatementExtractor
 from rag_evals.prompt import shipped_languages
-from rag_evals.response_models import VerdictsReply
+from rag_evals.score_faithfulness_audited import VerdictsReply
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
 from tests.conftest import EIFFEL
