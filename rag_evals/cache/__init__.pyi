@@ -3,14 +3,9 @@ from rag_evals.cache.calls import CallCache as CallCache
 from rag_evals.cache.configured import CACHE_VARIABLES as CACHE_VARIABLES
 from rag_evals.cache.configured import check_cache_variables as check_cache_variables
 from rag_evals.cache.configured import configured_cache as configured_cache
-from rag_evals.cache.database import CALLS_TABLE as CALLS_TABLE
-from rag_evals.cache.database import STATEMENTS_TABLE as STATEMENTS_TABLE
 from rag_evals.cache.database import Database as Database
-from rag_evals.cache.database import count_rows as count_rows
+from rag_evals.cache.database import count_entries as count_entries
 from rag_evals.cache.database import default_path as default_path
-from rag_evals.cache.database import models_in as models_in
-from rag_evals.cache.database import open_calls as open_calls
-from rag_evals.cache.database import prune as prune
 from rag_evals.cache.database import remove as remove
 from rag_evals.cache.database import size_of as size_of
 from rag_evals.cache.semantic import Embedder as Embedder

@@ -39,9 +39,6 @@ def frame_of(text: str) -> str:
 
     Numbers with what stands beside them, signs, words with a capital letter and small words, all
     in their order, and the number of negations.
-
-    Args:
-        text: A statement that stands alone.
     """
     pieces = [_parts(piece) for piece in written_out(text).split(" ")]
     frame: list[str] = []

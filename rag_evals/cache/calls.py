@@ -24,7 +24,7 @@ class CallCache:
     """The answers of one judge; see `ReplyStore`.
 
     Args:
-        database: Where answers are, from `open_calls`.
+        database: Where answers are.
         endpoint: Names the endpoint: provider and base URL.
         default_model: Model that is asked where a call names none; None when nobody knows it, and
             then such calls are not cached.

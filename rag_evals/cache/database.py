@@ -22,17 +22,15 @@ FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
 SIZE_VARIABLE = "RAG_EVALS_CACHE_MAX_MB"
 """Environment variable with the size from which a cache forgets its oldest entries."""
 
-CALLS_TABLE, STATEMENTS_TABLE = "calls", "verdicts"
+CALLS_TABLE, STATEMENTS_TABLE = _TABLES = "calls", "verdicts"
 """Names of the tables with answers of judges and with verdicts; both have `created` and `model`."""
 
-_CALLS = f"""
+_SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
     key TEXT PRIMARY KEY, reply TEXT NOT NULL, tokens INTEGER NOT NULL, created REAL NOT NULL,
     model TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS {CALLS_TABLE}_created ON {CALLS_TABLE} (created);
-"""
-_STATEMENTS = f"""
 CREATE TABLE IF NOT EXISTS {STATEMENTS_TABLE} (
     grp TEXT NOT NULL,
     statement TEXT NOT NULL,
@@ -79,22 +77,17 @@ def max_megabytes() -> float:
 
 
 class Database:
-    """One SQLite database with the tables of one cache.
-
-    When all tables of the file together are larger than `RAG_EVALS_CACHE_MAX_MB`, the oldest
-    entries are deleted.
+    """One SQLite database; when it is larger than `RAG_EVALS_CACHE_MAX_MB`, the oldest entries go.
 
     Args:
         path: The file, made private (mode 0600) when it is new; None keeps all in memory.
-        schema: `CREATE TABLE IF NOT EXISTS` statements.
 
     Raises:
         ConfigurationError: The file cannot be made, or is no database.
     """
 
-    def __init__(self, path: Path | None, schema: str) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._schema = schema
         self._max_bytes = max_megabytes() * _MEGABYTE
         self._lock = threading.Lock()
         self._local = threading.local()
@@ -117,7 +110,7 @@ class Database:
             raise ConfigurationError(
                 "a cache in memory cannot be shared by processes; name a file for it"
             )
-        return type(self), (self.path, self._schema)
+        return type(self), (self.path,)
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query.
@@ -133,14 +126,11 @@ class Database:
         except sqlite3.Error as error:
             raise self._broken(error) from error
 
-    def write(self, statement: str, rows: Iterable[Sequence[Any]]) -> int:
+    def write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Carry out a statement for every row, all or none.
 
         A file that is full or that another program holds is a warning in the log, and nothing is
         kept: what was paid for must not be lost with it.
-
-        Returns:
-            Rows that were changed.
 
         Raises:
             ConfigurationError: The file is damaged, or was closed.
@@ -149,22 +139,12 @@ class Database:
             connection = self._connection()
             # One writer in this process at a time; the file's own lock holds off the others.
             with self._lock, connection:
-                changed = connection.executemany(statement, rows).rowcount
+                connection.executemany(statement, rows)
                 _forget_oldest(connection, self._max_bytes)
-                return changed
         except sqlite3.OperationalError as error:
             _log.warning("nothing was kept in the cache file %s: %s", self.path, error)
-            return 0
         except sqlite3.Error as error:
             raise self._broken(error) from error
-
-    def compact(self) -> None:
-        """Give the room of deleted rows back; not while another program holds the file."""
-        try:
-            with self._lock:
-                self._connection().execute("VACUUM")
-        except sqlite3.OperationalError as error:
-            _log.warning("the cache file %s was not made smaller: %s", self.path, error)
 
     def _broken(self, error: sqlite3.Error) -> ConfigurationError:
         return ConfigurationError(
@@ -195,7 +175,7 @@ class Database:
             _write_ahead(connection)
             # A crash of the machine may cost the last answers, never the file.
             connection.execute("PRAGMA synchronous=NORMAL")
-            connection.executescript(self._schema)
+            connection.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
             self.close()
             raise ConfigurationError(
@@ -213,16 +193,6 @@ class Database:
                 f"cache file {str(path)!r} cannot be made: {error.strerror or error}; name another "
                 f"folder in {FOLDER_VARIABLE}"
             ) from error
-
-
-def open_calls(path: Path | None) -> Database:
-    """Open the table of answers in a cache file, or in memory; see `Database`."""
-    return Database(path, _CALLS)
-
-
-def open_statements(path: Path | None) -> Database:
-    """Open the table of verdicts in a cache file, or in memory; see `Database`."""
-    return Database(path, _STATEMENTS)
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
@@ -243,13 +213,11 @@ def _forget_oldest(connection: sqlite3.Connection, max_bytes: float) -> None:
     """Delete the oldest tenth of each table until the entries fit."""
     while _bytes_used(connection) > max_bytes:
         deleted = 0
-        for table in (CALLS_TABLE, STATEMENTS_TABLE):
-            there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-            if connection.execute(there, (table,)).fetchone():
-                deleted += connection.execute(
-                    f"DELETE FROM {table} WHERE created <= (SELECT created FROM {table} "
-                    f"ORDER BY created LIMIT 1 OFFSET (SELECT count(*) / 10 FROM {table}))"
-                ).rowcount
+        for table in _TABLES:
+            deleted += connection.execute(
+                f"DELETE FROM {table} WHERE created <= (SELECT created FROM {table} "
+                f"ORDER BY created LIMIT 1 OFFSET (SELECT count(*) / 10 FROM {table}))"
+            ).rowcount
         if not deleted:
             return
 
@@ -282,80 +250,31 @@ def remove(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def count_rows(path: Path, table: str) -> int:
-    """Return how many rows a table has; 0 when the file or the table is not there.
+def count_entries(path: Path) -> tuple[int, int]:
+    """Return how many answers of judges, and how many verdicts; 0 where a table is not there.
 
     Raises:
         ConfigurationError: The file is no database, or cannot be read.
     """
     fault = fault_of(path)
     if fault == MISSING:
-        return 0
+        return 0, 0
     try:
         if fault is not None:
             raise sqlite3.OperationalError(f"it {fault}")
         # As a URI: a question mark in a folder's name must not end it.
         name = f"{path.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(name, uri=True, timeout=_BUSY_SECONDS)) as connection:
-            there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-            if not connection.execute(there, (table,)).fetchall():
-                return 0
-            # The name of a table cannot be a parameter; callers pass constants.
-            (row,) = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
+            tables = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            answers, verdicts = (
+                connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                if table in tables
+                else 0
+                for table in _TABLES
+            )
     except sqlite3.Error as error:
         raise ConfigurationError(
             f"cache file {str(path)!r} is not a cache that can be read ({error}); remove it, or "
             f"name another folder in {FOLDER_VARIABLE}"
         ) from error
-    return int(row[0])
-
-
-def models_in(path: Path) -> list[str]:
-    """Return the models that a cache file has entries of, sorted; empty without a file."""
-    if not path.exists():
-        return []
-    models: set[str] = set()
-    for table, database in _tables(path):
-        models.update(line for stored in _stored(database, table) for line in stored.splitlines())
-        database.close()
-    return sorted(models)
-
-
-def prune(path: Path, *, before: float | None = None, model: str | None = None) -> tuple[int, int]:
-    """Delete entries, and give their room back.
-
-    Args:
-        path: The cache file.
-        before: Only entries made before this time, in seconds since 1970; None takes any.
-        model: Only entries of this model, with or without its provider; None takes any.
-
-    Returns:
-        How many answers of judges, and how many verdicts.
-    """
-    if not path.exists():
-        return 0, 0
-    deleted = []
-    for table, database in _tables(path):
-        chosen = [one for one in _stored(database, table) if model is None or _names(one, model)]
-        statement = f"DELETE FROM {table} WHERE model = ? AND created < ?"
-        end = float("inf") if before is None else before
-        deleted.append(database.write(statement, [(one, end) for one in chosen]) if chosen else 0)
-        database.compact()
-        database.close()
-    answers, verdicts = deleted
     return answers, verdicts
-
-
-def _tables(path: Path) -> list[tuple[str, Database]]:
-    return [(CALLS_TABLE, open_calls(path)), (STATEMENTS_TABLE, open_statements(path))]
-
-
-def _stored(database: Database, table: str) -> list[str]:
-    """Return what the column `model` holds."""
-    rows = database.read(f"SELECT DISTINCT model FROM {table}")
-    return [str(row[0]) for row in rows]
-
-
-def _names(stored: str, model: str) -> bool:
-    wanted = {model, f"hf:{model}"}
-    return any(line in wanted or line.endswith(f"/{model}") for line in stored.splitlines())

@@ -28,9 +28,7 @@ from rag_evals.verify import from_string
 LOCAL_PREFIX = "local:"
 """What stands before the name or the folder of a sentence-transformers model."""
 
-_LIBRARY_METHODS = ("embed_documents", "get_text_embedding_batch")
-
-Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 
 
 class Embedder(Protocol):
@@ -41,24 +39,8 @@ class Embedder(Protocol):
         """What vectors are kept under: other names are other vectors."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    def embed(self, texts: list[str]) -> Sequence[Sequence[float]]:
         """Return one vector for each text, in order."""
-        ...
-
-
-class LangChainShaped(Protocol):
-    """Has the method of LangChain's `Embeddings`."""
-
-    def embed_documents(self, texts: list[str], /) -> list[list[float]]:
-        """Return one vector for each text."""
-        ...
-
-
-class LlamaIndexShaped(Protocol):
-    """Has the method of LlamaIndex's `BaseEmbedding`."""
-
-    def get_text_embedding_batch(self, texts: list[str], /) -> list[list[float]]:
-        """Return one vector for each text."""
         ...
 
 
@@ -71,11 +53,7 @@ class NamedEmbedder:
 
 
 class LocalEmbedder:
-    """Runs a sentence-transformers model on this machine; extra `local`.
-
-    Args:
-        model: Name on the Hugging Face hub, or a folder.
-    """
+    """Runs a sentence-transformers model, a name on the hub or a folder; extra `local`."""
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -131,7 +109,7 @@ def _missing_extra() -> MissingExtraError:
     )
 
 
-AnyEmbedder = Embed | Embedder | LangChainShaped | LlamaIndexShaped | str
+AnyEmbedder = Embed | Embedder | str
 """What may be given as `embed=`."""
 
 
@@ -143,29 +121,31 @@ def as_embedder(given: AnyEmbedder) -> Embedder:
     """
     if isinstance(given, str):
         return embedder_from_string(given)
-    # Protocols cannot be told from functions by isinstance here: each may be callable.
+    # A protocol cannot be told from a function by isinstance here: each may be callable.
     found: Any = given
     if hasattr(found, "embed") and isinstance(getattr(found, "name", None), str):
         return found  # type: ignore[no-any-return]  # as above
-    for method in _LIBRARY_METHODS:
-        if hasattr(found, method):
-            return NamedEmbedder(_library_name(found), partial(_embed_list, found, method))
     if callable(found):
-        kind = type(found)
-        module = getattr(found, "__module__", kind.__module__)
-        return NamedEmbedder(f"{module}.{getattr(found, '__qualname__', kind.__qualname__)}", found)
+        return NamedEmbedder(_function_name(found), found)
     raise ConfigurationError(
-        f"embed is {given!r}; expected a function from texts to vectors, an object with name and "
-        "embed, with embed_documents (LangChain) or get_text_embedding_batch (LlamaIndex), or a "
-        "name such as 'openai/text-embedding-3-small'"
+        f"embed is {given!r}; expected a function from texts to vectors, such as a library's "
+        "`embeddings.embed_documents`, an object with name and embed, or a name such as "
+        "'openai/text-embedding-3-small'"
     )
 
 
-def embedder_from_string(spec: str) -> Embedder:
-    """Make the embedder that a string names.
+def _function_name(function: Any) -> str:
+    """Name a function and, where it is a method of something with a model, the model."""
+    kind, owner = type(function), getattr(function, "__self__", function)
+    name = f"{getattr(function, '__module__', kind.__module__)}."
+    name += getattr(function, "__qualname__", kind.__qualname__)
+    models = (getattr(owner, one, None) for one in ("model", "model_name"))
+    model = next((value for value in models if isinstance(value, str)), "")
+    return f"{name} {model}".rstrip()
 
-    Args:
-        spec: `openai/MODEL`, or `local:MODEL` for sentence-transformers.
+
+def embedder_from_string(spec: str) -> Embedder:
+    """Make the embedder that `openai/MODEL` or `local:MODEL` (sentence-transformers) names.
 
     Raises:
         ConfigurationError: The string names neither.
@@ -180,20 +160,6 @@ def embedder_from_string(spec: str) -> Embedder:
     )
 
 
-def _embed_list(embedder: Any, method: str, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-    """Ask an embedder of a library; all statements are documents, and none is a query."""
-    vectors: Sequence[Sequence[float]] = getattr(embedder, method)(list(texts))
-    return vectors
-
-
-def _library_name(embedder: Any) -> str:
-    """Return the class and, where the object says so, the model."""
-    kind = type(embedder)
-    named = (getattr(embedder, name, None) for name in ("model", "model_name"))
-    model = next((value for value in named if isinstance(value, str)), "")
-    return f"{kind.__module__}.{kind.__qualname__} {model}".rstrip()
-
-
 _EXPECTED = (
     "a verifier that needs no judge, such as 'embedded@strict' or 'hf:MODEL' for an NLI classifier"
 )
@@ -206,9 +172,6 @@ class _Local(LocalVerifier, Protocol):
 
 class Equivalence:
     """Asks a verifier on this machine about two statements, in both directions.
-
-    Args:
-        verifier: The verifier, or its string.
 
     Raises:
         ConfigurationError: It is no verifier, or asks a judge.
@@ -278,8 +241,8 @@ class SemanticCache(StatementCache):
     """Stores verdicts, and also finds them for reworded statements that stand alone.
 
     Args:
-        embed: Who makes vectors: a function, an `Embedder`, an embedder of LangChain or
-            LlamaIndex, or a name such as `"openai/text-embedding-3-small"`.
+        embed: Who makes vectors: a function, such as LangChain's `embeddings.embed_documents`, an
+            `Embedder`, or a name such as `"openai/text-embedding-3-small"`.
         threshold: Least cosine of the vectors, 0 to 1.
         path: As for `StatementCache`.
         equivalence: Verifier that must find each of two statements in the other: an NLI

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from rag_evals.cache.database import STATEMENTS_TABLE, open_statements
+from rag_evals.cache.database import STATEMENTS_TABLE, Database
 from rag_evals.core import (
     CacheMode,
     Claim,
@@ -49,12 +49,7 @@ class StatementKey(NamedTuple):
 
     @classmethod
     def of(cls, claim: Claim, *, with_question: bool = False) -> "StatementKey":
-        """Make the key of a claim.
-
-        Args:
-            claim: What is verified.
-            with_question: The verifier reads the question beside every claim.
-        """
+        """Make the key of a claim; `with_question` where the verifier reads it with every claim."""
         # The word lists would cost every import of the package.
         from rag_evals.text import plain_form  # noqa: PLC0415
 
@@ -92,18 +87,14 @@ class StatementCache:
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = None if path is None else Path(path)
-        self._database = open_statements(self.path)
+        self._database = Database(self.path)
 
     def __repr__(self) -> str:
         """One line: where it is kept."""
         return f"{type(self).__name__}({str(self.path or 'in memory')!r})"
 
     def look_up(self, group: str, keys: Sequence[StatementKey]) -> list[Verdict | None]:
-        """Look up the verdicts of statements.
-
-        Args:
-            group: Context and verifier, from `group_of`.
-            keys: Any number.
+        """Look up the verdicts of statements in a group, from `group_of`.
 
         Returns:
             One for each statement, None where it is not known or cannot be read.
@@ -113,13 +104,7 @@ class StatementCache:
     def store(
         self, group: str, decided: Mapping[StatementKey, Verdict], *, judge: str = ""
     ) -> None:
-        """Store new verdicts.
-
-        Args:
-            group: As for `look_up`.
-            decided: Verdicts by statement.
-            judge: Model of the judge that was asked; empty where none was.
-        """
+        """Store new verdicts in a group, with the model of the judge that was asked, if any."""
         from rag_evals.cache.alike import frame_of  # noqa: PLC0415 - as above
 
         now = time.time()
@@ -274,12 +259,9 @@ def cached(verifier: Verifier, cache: StatementCache) -> Verifier:
 
 
 def group_of(chunks: Sequence[str], verifier: str, asked: Sequence[str | None]) -> str:
-    """Name the context and the verifier that verdicts belong to.
+    """Name the context and the verifier, by its fingerprint, that verdicts belong to.
 
-    Args:
-        chunks: All chunks, in order: verdicts cite them by number.
-        verifier: Its fingerprint.
-        asked: Who is asked: address and model of each judge; empty texts where none is.
+    `asked` has address and model of each judge; empty texts where none is.
     """
     return fingerprint(_VERSION, list(chunks), verifier, list(asked))
 

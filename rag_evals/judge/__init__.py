@@ -7,16 +7,10 @@ from rag_evals import lazy_names
 
 NAMES = {
     "batches": (
-        "ENDED",
-        "Attempt",
         "BatchApi",
         "BatchHost",
         "BatchResult",
         "BatchState",
-        "batch_host",
-        "batch_price_share",
-        "open_batch_api",
-        "read_result",
     ),
     "clients.build": (
         "address_of",

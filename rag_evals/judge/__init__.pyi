@@ -1,14 +1,8 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.judge.batches import ENDED as ENDED
-from rag_evals.judge.batches import Attempt as Attempt
 from rag_evals.judge.batches import BatchApi as BatchApi
 from rag_evals.judge.batches import BatchHost as BatchHost
 from rag_evals.judge.batches import BatchResult as BatchResult
 from rag_evals.judge.batches import BatchState as BatchState
-from rag_evals.judge.batches import batch_host as batch_host
-from rag_evals.judge.batches import batch_price_share as batch_price_share
-from rag_evals.judge.batches import open_batch_api as open_batch_api
-from rag_evals.judge.batches import read_result as read_result
 from rag_evals.judge.clients.build import address_of as address_of
 from rag_evals.judge.clients.build import async_judge_for as async_judge_for
 from rag_evals.judge.clients.build import check_endpoint as check_endpoint

@@ -72,20 +72,15 @@ _ANTHROPIC_STATUS = {
     "overloaded_error": 529,
 }
 
-ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
+_ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
 
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """Where a batch stands.
+    """Where a batch stands; counts are None where the provider does not say.
 
-    Attributes:
-        name: What the provider calls it.
-        status: The provider's word, such as `in_progress` or one of `ENDED`.
-        ended: Requests that were worked off; None where the provider does not say.
-        replied: Requests that have a reply; None where the provider does not say.
-        results: Names of the files with results; empty while it goes on.
-        message: Why it failed; empty where it did not.
+    `status` is the provider's word, such as `in_progress`; `results` names files, once it has
+    ended.
     """
 
     name: str
@@ -95,43 +90,68 @@ class BatchState:
     results: tuple[str, ...] = ()
     message: str = ""
 
+    @staticmethod
+    def is_end(status: str) -> bool:
+        """Say whether a batch of this status gets no further replies."""
+        return status in _ENDED
+
 
 class BatchResult(NamedTuple):
-    """What a file of results says of one request.
+    """What came of sending one request for the last time.
 
     Attributes:
         key: Its `custom_id`.
         reply: The body that came with status 200, as JSON; None for an error.
         status: The status of HTTP of an error; None where the request was not worked off.
         fault: The body of an error, or why the request was not worked off.
+        number: How often it was sent so far, from 1.
     """
 
     key: str
     reply: str | None
     status: int | None
     fault: str
+    number: int = 1
 
+    @classmethod
+    def read(cls, line: bytes | str) -> "BatchResult | None":
+        """Read one line of a file of results; None where it is none."""
+        try:
+            found = from_json(line)
+            key = found["custom_id"]
+        except (ValueError, KeyError, TypeError):
+            return None
+        if not isinstance(key, str):
+            return None
+        if isinstance(result := found.get("result"), dict):
+            return _of_anthropic(key, result)
+        response = found.get("response")
+        response = response if isinstance(response, dict) else {}
+        status, body = response.get("status_code"), response.get("body")
+        if status == _OK and body is not None:
+            return cls(key, _text(body), None, "")
+        error = found.get("error")
+        if isinstance(status, int):
+            return cls(key, None, status, _text({"error": error} if body is None else body))
+        return cls(key, None, None, _words(error))
 
-def read_result(line: bytes | str) -> BatchResult | None:
-    """Read one line of a file of results; None where it is none."""
-    try:
-        found = from_json(line)
-        key = found["custom_id"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    if not isinstance(key, str):
-        return None
-    if isinstance(result := found.get("result"), dict):
-        return _of_anthropic(key, result)
-    response = found.get("response")
-    response = response if isinstance(response, dict) else {}
-    status, body = response.get("status_code"), response.get("body")
-    if status == _OK and body is not None:
-        return BatchResult(key, _text(body), None, "")
-    error = found.get("error")
-    if isinstance(status, int):
-        return BatchResult(key, None, status, _text({"error": error} if body is None else body))
-    return BatchResult(key, None, None, _words(error))
+    def body(self) -> str:
+        """Return the body of the reply, or raise what a client would have raised."""
+        if self.reply is not None:
+            return self.reply
+        if self.status is not None:
+            raise status_error(self.status, self.fault.encode())
+        raise JudgeUnavailableError(f"no reply after {self.number} batches: {self.fault}")
+
+    def chat(self) -> ChatReply:
+        """Return the reply of OpenAI's wire; raises as `body`."""
+        return usable(read_reply(self.body().encode()))
+
+    def answered(self) -> Answered:
+        """Return reply or error as the network would have brought it; raises where neither is."""
+        if self.status is not None:
+            return Answered(self.status, self.fault.encode())
+        return Answered(_OK, self.body().encode())
 
 
 def _of_anthropic(key: str, result: Mapping[str, Any]) -> BatchResult:
@@ -159,14 +179,10 @@ _MEGABYTE = 10**6
 
 
 class BatchHost(NamedTuple):
-    """What a provider says of its batches.
+    """What a provider says of its batches: price as a share of the list price, and limits.
 
-    Attributes:
-        price_share: What a batch costs, as a share of the list price.
-        max_requests: Requests of one batch, at most.
-        max_bytes: Size of one batch, at most.
-        url: Where each line is sent; empty on the wire of Anthropic, which has no lines.
-        is_local: A program of the user's works off the files, and there is nothing to upload to.
+    `url` is where each line is sent; empty on the wire of Anthropic, which has no lines. Where
+    `is_local`, a program of the user's works off the files, and there is nothing to upload to.
     """
 
     price_share: float = 0.5
@@ -174,6 +190,34 @@ class BatchHost(NamedTuple):
     max_bytes: int = 200 * _MEGABYTE
     url: str = "/v1/chat/completions"
     is_local: bool = False
+
+    @classmethod
+    def of(cls, spec: str) -> "BatchHost":
+        """Return what the host of a judge string says of batches.
+
+        Raises:
+            ConfigurationError: It takes none.
+        """
+        endpoint = read_endpoint(spec)
+        if endpoint.decides:
+            raise ConfigurationError(
+                f"judge {spec!r} takes no batches here: a decision model is asked at once, one "
+                "request at a time; leave out --batch, or name a chat model, such as "
+                "'openai/gpt-4o-mini'"
+            )
+        if endpoint.provider not in _HOSTS:
+            named = ", ".join(f"'{name}/MODEL'" for name in _HOSTS)
+            raise ConfigurationError(
+                f"judge {spec!r} takes no batches here; those of {named} do, and any host with "
+                "OpenAI's batch interface does as 'openai/MODEL@https://HOST/v1'"
+            )
+        return _HOSTS[endpoint.provider]
+
+    @staticmethod
+    def share_of(spec: str) -> float:
+        """Return what a batch costs, as a share of the list price: 0.5 is half of it."""
+        found = _HOSTS.get(read_endpoint(spec).provider)
+        return 1.0 if found is None else found.price_share
 
     def line(self, key: str, body: Mapping[str, Any]) -> bytes:
         """Write the request of a batch that has the name `key` in the results."""
@@ -186,49 +230,20 @@ class BatchHost(NamedTuple):
         return json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-BATCH_HOSTS: Mapping[str, BatchHost] = {
+_HOSTS: Mapping[str, BatchHost] = {
     "openai": BatchHost(),
     "azure_openai": BatchHost(url="/chat/completions"),
     "groq": BatchHost(max_bytes=100 * _MEGABYTE),
     "anthropic": BatchHost(max_requests=100_000, max_bytes=256 * _MEGABYTE, url=""),
     "vllm": BatchHost(1.0, is_local=True),
 }
-"""Providers that take batches."""
-
-
-def batch_host(spec: str) -> BatchHost:
-    """Return what the host of a judge string says of batches.
-
-    Raises:
-        ConfigurationError: It takes none.
-    """
-    endpoint = read_endpoint(spec)
-    found = BATCH_HOSTS.get(endpoint.provider)
-    if endpoint.decides:
-        raise ConfigurationError(
-            f"judge {spec!r} takes no batches here: a decision model is asked at once, one request "
-            "at a time; leave out --batch, or name a chat model, such as 'openai/gpt-4o-mini'"
-        )
-    if found is None:
-        named = ", ".join(f"'{name}/MODEL'" for name in BATCH_HOSTS)
-        raise ConfigurationError(
-            f"judge {spec!r} takes no batches here; those of {named} do, and any host with "
-            "OpenAI's batch interface does as 'openai/MODEL@https://HOST/v1'"
-        )
-    return found
-
-
-def batch_price_share(spec: str) -> float:
-    """Return what a batch costs, as a share of the list price: 0.5 is half of it."""
-    found = BATCH_HOSTS.get(read_endpoint(spec).provider)
-    return 1.0 if found is None else found.price_share
 
 
 class BatchApi(ABC):
     """The batches of one endpoint; `spec` is a judge string, such as `openai/gpt-4o-mini`."""
 
     def __init__(self, spec: str) -> None:
-        self.host = batch_host(spec)
+        self.host = BatchHost.of(spec)
         self._endpoint = read_endpoint(spec)
         self._sdk = client_for_files(self._endpoint)
 
@@ -236,28 +251,25 @@ class BatchApi(ABC):
         """Close the connections."""
         self._sdk.close()
 
-    def upload(self, path: Path, name: str, *, again: bool) -> str:
-        """Upload a file of requests, once.
+    @classmethod
+    def open(cls, spec: str) -> "BatchApi":
+        """Return the batches of an endpoint; whoever asks for them closes them.
 
-        Args:
-            path: The file.
-            name: What it is called there; no other file has it.
-            again: It may be there already.
-
-        Returns:
-            The provider's name of it.
+        Raises:
+            ConfigurationError: It takes none, or there is no key.
         """
-        return self._certainly(
-            lambda: self._upload(path, name), lambda: self._find_file(name), again=again
-        )
+        return _OpenAIBatches(spec) if BatchHost.of(spec).url else _AnthropicBatches(spec)
 
+    @abstractmethod
+    def upload(self, path: Path, name: str, *, again: bool) -> str:
+        """Upload a file of requests, once, and return the provider's name of it.
+
+        `name` is no other file's there; `again` says that it may be there already.
+        """
+
+    @abstractmethod
     def create(self, path: Path, file_id: str, name: str, *, again: bool) -> BatchState:
         """Make a batch of an uploaded file, once; arguments as for `upload`."""
-        return self._certainly(
-            lambda: self._create(path, file_id, name),
-            lambda: self._find_batch(path, file_id),
-            again=again,
-        )
 
     def state(self, batch: str) -> BatchState:
         """Ask where a batch stands.
@@ -278,20 +290,14 @@ class BatchApi(ABC):
         Raises:
             UnknownBatchError: The file is not there any more.
         """
+
+        def begin() -> Iterator[bytes]:
+            lines = self._lines(batch, file)
+            next(lines, b"")
+            return lines
+
         with self._translated(_gone(batch, file)):
-            yield from _again(lambda: _begun(self._lines(batch, file)))
-
-    @abstractmethod
-    def _upload(self, path: Path, name: str) -> str: ...
-
-    @abstractmethod
-    def _find_file(self, name: str) -> str | None: ...
-
-    @abstractmethod
-    def _create(self, path: Path, file_id: str, name: str) -> BatchState: ...
-
-    @abstractmethod
-    def _find_batch(self, path: Path, file_id: str) -> BatchState | None: ...
+            yield from _again(begin)
 
     @abstractmethod
     def _retrieve(self, batch: str) -> BatchState: ...
@@ -360,11 +366,6 @@ def _again(work: Callable[[], T]) -> T:
     return try_again(read, Tries(None).after_request)
 
 
-def _begun(lines: Iterator[bytes]) -> Iterator[bytes]:
-    next(lines, b"")
-    return lines
-
-
 def _identified(found: Any) -> Any:
     """Return a file or a batch that an endpoint told of; a page of a proxy is none."""
     if not getattr(found, "id", None):
@@ -376,28 +377,36 @@ def _identified(found: Any) -> Any:
 
 
 class _OpenAIBatches(BatchApi):
-    def _upload(self, path: Path, name: str) -> str:
-        with path.open("rb") as file:
-            made = self._sdk.files.create(file=(_file_name(name), file), purpose="batch")
-        return str(_identified(made).id)
+    def upload(self, path: Path, name: str, *, again: bool) -> str:
+        named = f"{name}.jsonl"
 
-    def _find_file(self, name: str) -> str | None:
-        files = self._newest(self._sdk.files, purpose="batch")
-        return next((f.id for f in files if f.filename == _file_name(name)), None)
+        def send() -> str:
+            with path.open("rb") as file:
+                made = self._sdk.files.create(file=(named, file), purpose="batch")
+            return str(_identified(made).id)
 
-    def _create(self, path: Path, file_id: str, name: str) -> BatchState:
-        made = self._sdk.batches.create(
-            input_file_id=file_id,
-            endpoint=self.host.url,
-            completion_window="24h",
-            metadata={"rag_evals": name},
-        )
-        return _state(made)
+        def find() -> str | None:
+            files = self._newest(self._sdk.files, purpose="batch")
+            return next((f.id for f in files if f.filename == named), None)
 
-    def _find_batch(self, path: Path, file_id: str) -> BatchState | None:
-        # Not every host keeps metadata; the file is of this batch alone.
-        batches = self._newest(self._sdk.batches, limit=100)
-        return next((_state(b) for b in batches if b.input_file_id == file_id), None)
+        return self._certainly(send, find, again=again)
+
+    def create(self, path: Path, file_id: str, name: str, *, again: bool) -> BatchState:
+        def send() -> BatchState:
+            made = self._sdk.batches.create(
+                input_file_id=file_id,
+                endpoint=self.host.url,
+                completion_window="24h",
+                metadata={"rag_evals": name},
+            )
+            return _state(made)
+
+        def find() -> BatchState | None:
+            # Not every host keeps metadata; the file is of this batch alone.
+            batches = self._newest(self._sdk.batches, limit=100)
+            return next((_state(b) for b in batches if b.input_file_id == file_id), None)
+
+        return self._certainly(send, find, again=again)
 
     def _retrieve(self, batch: str) -> BatchState:
         return _state(self._sdk.batches.retrieve(batch))
@@ -412,10 +421,6 @@ class _OpenAIBatches(BatchApi):
         return islice(things.list(**asked) if has_pages else things.list().data or (), _NEWEST)
 
 
-def _file_name(name: str) -> str:
-    return f"{name}.jsonl"
-
-
 def _state(batch: Any) -> BatchState:
     counts = _identified(batch).request_counts
     # Some hosts write it in capitals.
@@ -426,7 +431,7 @@ def _state(batch: Any) -> BatchState:
         status,
         None if counts is None else counts.completed + counts.failed,
         None if counts is None else counts.completed,
-        tuple(file for file in files if file) if status in ENDED else (),
+        tuple(file for file in files if file) if status in _ENDED else (),
         _first_words(getattr(batch.errors, "data", None) or ()),
     )
 
@@ -446,14 +451,20 @@ class _AnthropicBatches(BatchApi):
     def _batches(self) -> Any:
         return self._sdk.messages.batches
 
-    def _upload(self, path: Path, name: str) -> str:
+    def upload(self, path: Path, name: str, *, again: bool) -> str:
         """Send nothing, and return the newest batch: what is made is newer."""
-        return str(next((batch.id for batch in self._batches.list(limit=1)), "none"))
 
-    def _find_file(self, name: str) -> str | None:
-        """Find none: there are no files."""
+        def find() -> str:
+            return str(next((batch.id for batch in self._batches.list(limit=1)), "none"))
 
-    def _create(self, path: Path, file_id: str, name: str) -> BatchState:
+        return self._certainly(find, lambda: None, again=again)
+
+    def create(self, path: Path, file_id: str, name: str, *, again: bool) -> BatchState:
+        return self._certainly(
+            lambda: self._send(path), lambda: self._find_batch(path, file_id), again=again
+        )
+
+    def _send(self, path: Path) -> BatchState:
         from anthropic.types.messages import (  # noqa: PLC0415 - an optional library
             MessageBatch,
         )
@@ -520,70 +531,14 @@ def _message_state(batch: Any) -> BatchState:
     )
 
 
-def open_batch_api(spec: str) -> BatchApi:
-    """Return the batches of an endpoint; whoever asks for them closes them.
-
-    Raises:
-        ConfigurationError: It takes none, or there is no key.
-    """
-    return _OpenAIBatches(spec) if batch_host(spec).url else _AnthropicBatches(spec)
-
-
 _KEY_VERSION = 1
 _SECONDS = 90.0
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """What came of sending a request for the last time.
-
-    Attributes:
-        number: How often it was sent so far, from 1.
-        reply: The body that came with status 200; None where none did.
-        status: The status of HTTP of an error; None where the request was not worked off.
-        fault: The body of an error, or why the request was not worked off.
-    """
-
-    number: int
-    reply: str | None = None
-    status: int | None = None
-    fault: str = ""
-
-    def read(self) -> ChatReply:
-        """Return the reply.
-
-        Raises:
-            Exception: What a client would have raised.
-        """
-        return usable(read_reply(self.body().encode()))
-
-    def body(self) -> str:
-        """Return the body of the reply.
-
-        Raises:
-            Exception: As above.
-        """
-        if self.reply is not None:
-            return self.reply
-        if self.status is not None:
-            raise status_error(self.status, self.fault.encode())
-        raise JudgeUnavailableError(f"no reply after {self.number} batches: {self.fault}")
-
-    def answered(self) -> Answered:
-        """Return the reply, or the error, as the network would have brought it.
-
-        Raises:
-            JudgeUnavailableError: There is neither.
-        """
-        if self.status is not None:
-            return Answered(self.status, self.fault.encode())
-        return Answered(_OK, self.body().encode())
 
 
 class ArrivedReplies(Protocol):
     """What has come so far."""
 
-    def attempt(self, key: str) -> Attempt | None:
+    def attempt(self, key: str) -> BatchResult | None:
         """Return what came of a request; None for one that waits, or was never sent."""
         ...
 
@@ -598,12 +553,7 @@ class ArrivedReplies(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BatchReplay:
-    """Asks a judge of which only replies that have come are known.
-
-    Attributes:
-        spec: The judge string.
-        answers: What has come.
-    """
+    """Asks the judge of a string of which only replies that have come are known."""
 
     spec: str
     answers: ArrivedReplies
@@ -634,12 +584,8 @@ class BatchReplay:
     def own_judge(
         self, model: str | None, options: AskOptions
     ) -> AbstractAsyncContextManager[JudgeHost]:
-        """Make a judge whose requests find the replies that have come; see `own_async_judge`.
-
-        Raises:
-            ConfigurationError: The judge takes no batches.
-        """
-        batch_host(self.spec)
+        """Make a judge whose requests find the replies that have come; see `own_async_judge`."""
+        BatchHost.of(self.spec)
         use = ClientUse(
             asynchronous=True, seconds=_SECONDS, limiter=RequestLimiter(1), answer=_answer
         )
@@ -657,13 +603,13 @@ class _Requests:
 
     async def post(self, **body: Any) -> ChatReply:
         """Answer a request of ours."""
-        return self._arrived(body | body.pop("extra_body", {}), Attempt.read).read()
+        return self._arrived(body | body.pop("extra_body", {}), BatchResult.chat).chat()
 
     async def answer(self, content: bytes) -> Answered:
         """Answer a request of a provider's own library."""
-        return self._arrived(from_json(content), Attempt.body).answered()
+        return self._arrived(from_json(content), BatchResult.body).answered()
 
-    def _arrived(self, body: dict[str, Any], read: Callable[[Attempt], object]) -> Attempt:
+    def _arrived(self, body: dict[str, Any], read: Callable[[BatchResult], object]) -> BatchResult:
         """Return what came of a request for good.
 
         Raises:

@@ -144,11 +144,6 @@ def _named(
 def with_tunings(verifier: Verifier, tunings: "Sequence[Tuning]", *, prompt: str) -> Verifier:
     """Return a verifier, or a cascade, whose stages follow their tuned files.
 
-    Args:
-        verifier: What decides statements.
-        tunings: One for each stage at most; none leaves the verifier as it is.
-        prompt: Fingerprint of what finds the statements.
-
     Raises:
         ConfigurationError: One is of no stage here, or something changed since it was tuned.
     """

@@ -114,14 +114,7 @@ def guard_sync(
     question: str | None = None,
     min_support: MinSupport = "balanced",
 ) -> Guarded:
-    """Decide the sentences of an answer in this thread; otherwise as `guard`.
-
-    Args:
-        answer: As for `guard`.
-        context: As for `guard`.
-        question: As for `guard`.
-        min_support: As for `guard`.
-    """
+    """Decide the sentences of an answer in this thread; otherwise as `guard`."""
     guarding = _Guarding.of(context, question, min_support)
     return Guarded(tuple(guarding.decided(_said(answer), 0)))
 
@@ -161,7 +154,7 @@ async def guard_stream(
         text += token
         if _MAY_HAVE_ENDED.search(text, seen) is None:
             continue
-        for sentence in await asyncio.to_thread(guarding.ended, text, seen):
+        for sentence in await asyncio.to_thread(guarding.decided, text, seen, may_go_on=True):
             seen = max(seen, sentence.end)
             yield sentence
     for sentence in await asyncio.to_thread(guarding.decided, _said(text), seen):
@@ -192,31 +185,18 @@ class _Guarding(NamedTuple):
             require_fraction("min_support", min_support, otherwise=', or "balanced"')
         return cls(EmbeddedVerifier(min_support), chunks, sample.question)
 
-    def ended(self, text: str, seen: int) -> list[GuardedSentence]:
-        """Decide the sentences that have ended and end behind `seen`."""
+    def decided(self, text: str, seen: int, *, may_go_on: bool = False) -> list[GuardedSentence]:
+        """Decide the sentences that end behind `seen`, and have ended where text may follow."""
         # The patterns take a while to build; most programs never guard.
-        from rag_evals.embedded import prepare_answer  # noqa: PLC0415
+        from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
         prepared = prepare_answer(text)
-        # What follows must have a first word: it says whether the stop before it ended anything.
-        starts = [one.start for one in prepared if re.search(r"\w\W", text[one.start :])]
-        last = max(starts, default=0)
-        return self._decided([one for one in prepared if one.end <= last], seen)
-
-    def decided(self, text: str, seen: int) -> list[GuardedSentence]:
-        """Decide all sentences that end behind `seen`."""
-        # As above.
-        from rag_evals.embedded import prepare_answer  # noqa: PLC0415
-
-        return self._decided(prepare_answer(text), seen)
-
-    def _decided(self, prepared: Sequence[PreparedStatement], seen: int) -> list[GuardedSentence]:
-        # As above.
-        from rag_evals.embedded import claims_in_setting  # noqa: PLC0415
-
+        if may_go_on:
+            # What follows must have a first word: it says whether the stop before it ended it.
+            starts = [one.start for one in prepared if re.search(r"\w\W", text[one.start :])]
+            prepared = [one for one in prepared if one.end <= max(starts, default=0)]
         pairs = zip(prepared, claims_in_setting(prepared, self.question), strict=True)
-        asked = [(one, claim) for one, claim in pairs if one.end > seen]
-        return list(self._sentences(asked))
+        return list(self._sentences([(one, claim) for one, claim in pairs if one.end > seen]))
 
     def _sentences(
         self, asked: Sequence[tuple[PreparedStatement, Claim | None]]

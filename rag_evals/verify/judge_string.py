@@ -30,11 +30,8 @@ CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"
 class _Kind:
     """One kind of verifier.
 
-    Attributes:
-        make: Name of its class in `rag_evals.verify`, or a function from the whole string.
-        what: What it is, in two words.
-        example: A string that names one; empty where nothing follows the prefix.
-        options: What may follow `?`, and how each value is read.
+    `make` is the name of its class in `rag_evals.verify`, or a function from the whole string; the
+    example is empty where nothing follows the prefix; `options` may follow `?`.
     """
 
     make: str | Callable[[str], Verifier | None]
@@ -139,23 +136,12 @@ def read_judge(spec: str) -> JudgeSpec:
 
 
 def from_string(spec: str) -> Verifier | None:
-    """Make the verifier that a judge string names.
-
-    Args:
-        spec: As for `read_judge`.
-
-    Returns:
-        None when the string names no verifier, and so must name a model endpoint.
-    """
+    """Make the verifier that a judge string names; None where it names a model endpoint alone."""
     return read_judge(spec).verifier
 
 
 def verifier_from_string(spec: str) -> Verifier:
-    """Make the verifier that `--verifier` names; an endpoint is asked beside the judge.
-
-    Args:
-        spec: As for `read_judge`.
-    """
+    """Make the verifier that `--verifier` names; an endpoint is asked beside the judge."""
     verifier, endpoint = read_judge(spec)
     if endpoint is None and verifier is not None:
         return verifier

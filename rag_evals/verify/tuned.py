@@ -218,21 +218,19 @@ def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
     """
     if given is None:
         return ()
-    several = given if isinstance(given, list | tuple) else [given]
-    read = tuple(map(_tuning_of, several))
-    _require_distinct(read)
-    return read
-
-
-def _tuning_of(given: object) -> Tuning:
-    if isinstance(given, Tuning):
-        return given
-    if isinstance(given, str | Path):
-        return read_tuning(given)
-    raise ConfigurationError(
-        f"tuned has {given!r}; expected a file that `rag-evals judge tune` wrote, or what "
-        "tune returned"
-    )
+    read: list[Tuning] = []
+    for one in given if isinstance(given, list | tuple) else [given]:
+        if not isinstance(one, Tuning | str | Path):
+            raise ConfigurationError(
+                f"tuned has {one!r}; expected a file that `rag-evals judge tune` wrote, or what "
+                "tune returned"
+            )
+        read.append(one if isinstance(one, Tuning) else read_tuning(one))
+    stages = [one.stage for one in read]
+    for stage in stages:
+        if stages.count(stage) > 1:
+            raise ConfigurationError(f"two tuned files are for {stage!r}; give one for each stage")
+    return tuple(read)
 
 
 def read_tuning(path: str | Path) -> Tuning:
@@ -270,13 +268,6 @@ def _fault_of_map(tuning: Tuning) -> str | None:
     if any(not 0 <= value <= 1 for value in (*points, *tuning.shares)):
         return "supports and shares: expected numbers from 0 to 1"
     return None
-
-
-def _require_distinct(tunings: Sequence[Tuning]) -> None:
-    stages = [one.stage for one in tunings]
-    for stage in stages:
-        if stages.count(stage) > 1:
-            raise ConfigurationError(f"two tuned files are for {stage!r}; give one for each stage")
 
 
 _TUNED = {

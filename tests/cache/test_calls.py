@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rag_evals import base, evaluate
-from rag_evals.cache import CallCache, open_calls
+from rag_evals.cache import CallCache, Database
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
 from rag_evals.judge import JudgePipeline
 from rag_evals.response_models.statements import FaithfulnessResult
@@ -98,7 +98,7 @@ class Counting:
 def ask_all(calls: list[JudgeCall[Any]], default_model: str | None = "m") -> int:
     """Ask through a cache in memory; return how often the judge was asked."""
     inner = Counting()
-    database = open_calls(None)
+    database = Database(None)
     store = CallCache(database, endpoint="e", default_model=default_model)
     judge = JudgePipeline(inner, store)  # type: ignore[arg-type]  # it is only asked
 

@@ -7,16 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from rag_evals.cache import Database, count_rows, default_path, remove, size_of
+from rag_evals.cache import (
+    Database,
+    StatementCache,
+    count_entries,
+    default_path,
+    remove,
+    size_of,
+)
+from rag_evals.cache.statements import StatementKey
+from rag_evals.core import Claim, Verdict
 from rag_evals.errors import ConfigurationError
 
-SCHEMA = "CREATE TABLE IF NOT EXISTS t (k TEXT PRIMARY KEY, v TEXT)"
-INSERT = "INSERT OR REPLACE INTO t VALUES (?, ?)"
+SELECT = "SELECT reply FROM calls WHERE key = ?"
+INSERT = "INSERT OR REPLACE INTO calls VALUES (?, ?, 1, 1.0, 'm')"
 
 
 def fill(path: Path, name: str) -> None:
     """Write 200 rows one by one, as a process of its own."""
-    database = Database(path, SCHEMA)
+    database = Database(path)
     for number in range(200):
         database.write(INSERT, [(f"{name}-{number}", "v")])
     database.close()
@@ -32,18 +41,20 @@ def test_processes_write_to_one_file_at_once() -> None:
     for writer in writers:
         writer.join()
 
-    assert count_rows(path, "t") == 800
+    assert count_entries(path) == (800, 0)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("path", [Path("c.sqlite3"), None])
 def test_threads_share_a_database(path: Path | None) -> None:
     """File or memory: what one thread writes another reads."""
-    database = Database(path, SCHEMA)
+    database = Database(path)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: database.write(INSERT, [(str(n), "v")]), range(100)))
         found = list(
-            pool.map(lambda n: database.read("SELECT v FROM t WHERE k=?", [str(n)]), range(100))
+            pool.map(
+                lambda n: database.read("SELECT reply FROM calls WHERE key=?", [str(n)]), range(100)
+            )
         )
 
     assert found == [[("v",)]] * 100
@@ -57,7 +68,7 @@ def test_a_file_that_is_no_database_is_one_clear_error() -> None:
     with pytest.raises(
         ConfigurationError, match=r"'c.sqlite3' cannot be used .*RAG_EVALS_CACHE_DIR"
     ):
-        Database(Path("c.sqlite3"), SCHEMA)
+        Database(Path("c.sqlite3"))
 
 
 def test_a_folder_that_cannot_be_made_is_one_clear_error() -> None:
@@ -65,7 +76,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error() -> None:
     Path("file").touch()
 
     with pytest.raises(ConfigurationError, match="cannot be made"):
-        Database(Path("file/c.sqlite3"), SCHEMA)
+        Database(Path("file/c.sqlite3"))
 
 
 def test_the_place_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,12 +91,31 @@ def test_the_place_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -
 def test_size_and_removal_cover_the_journal() -> None:
     """Nothing is left behind."""
     path = Path("c.sqlite3")
-    assert (size_of(path), count_rows(path, "t")) == (0, 0)
-    database = Database(path, SCHEMA)
+    assert (size_of(path), count_entries(path)) == (0, (0, 0))
+    database = Database(path)
     database.write(INSERT, [("a", "b")])
     assert size_of(path) > 0
-    assert count_rows(path, "other") == 0
+    assert count_entries(path) == (1, 0)
     database.close()
     remove(path)
 
     assert list(Path.cwd().iterdir()) == []
+
+
+def test_a_full_cache_forgets_its_oldest_entries(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`RAG_EVALS_CACHE_MAX_MB` bounds the file; what is new is always there."""
+    monkeypatch.setenv("RAG_EVALS_CACHE_MAX_MB", "0.2")
+    path = tmp_path / "cache.sqlite3"
+    cache = StatementCache(path)
+    verdict = Verdict(1.0, True, (0,), "r" * 500, decided_by="embedded")
+    keys = [StatementKey.of(Claim(f"Statement {number}.")) for number in range(400)]
+    for first in range(0, 400, 20):
+        cache.store("g", dict.fromkeys(keys[first : first + 20], verdict))
+        assert None not in cache.look_up("g", keys[first : first + 20])
+
+    assert cache.look_up("g", keys[:20]) == [None] * 20
+    assert 50 < cache.count() < 400
+    cache.close()
+    assert path.stat().st_size < 300_000

@@ -134,14 +134,7 @@ async def async_judge_for(
 def client_judge(
     client: Client, model: str | None, options: AskOptions, *, repeats: bool = True
 ) -> InstructorJudge | AsyncInstructorJudge:
-    """Make a judge over a client of the user's own, sync or async as that is.
-
-    Args:
-        client: An instructor client.
-        model: As for `judge_for`, which raises as this does.
-        options: As above.
-        repeats: The judge makes a call that failed again, where the client's SDK repeats nothing.
-    """
+    """Make a judge over a client of the user's own, sync or async as that is."""
     asynchronous = is_async(client)
     check_endpoint(client)
     check_taken(client, options.settings, model or own_model(client))
@@ -308,10 +301,6 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/@]*@")
 def check_endpoint(client: object) -> None:
     """Find what no request could get past: an address or a key that HTTP cannot carry.
 
-    Args:
-        client: An instructor client; or a string, whose address and key are looked for in the
-            environment.
-
     Raises:
         ConfigurationError: It says which of the two is wrong, and never shows a key; also where
             the address is missing.
@@ -411,13 +400,6 @@ _TEXTS_A_REQUEST = 256
 
 def embed_texts(spec: str, texts: Sequence[str]) -> list[list[float]]:
     """Ask `/v1/embeddings` through the same client that judges are asked with.
-
-    Args:
-        spec: Such as `openai/text-embedding-3-small`.
-        texts: Any number; they are sent in batches.
-
-    Returns:
-        One vector for each text, in order.
 
     Raises:
         GradingError: The endpoint does not answer, refuses, or returns another number of vectors.

@@ -37,10 +37,7 @@ _PATH = "/decisions"
 class Question:
     """One question to a decision model: true or not, or a choice where it has options.
 
-    Attributes:
-        name: Names it in the request and in the reply; no two questions of a call share one.
-        instructions: What is asked, in words.
-        options: What can be chosen; empty for a predicate.
+    Its name is that in request and reply; no two of a call share one.
     """
 
     name: str
@@ -89,13 +86,7 @@ class DecisionCall(JudgeCall[Decisions]):
 
     @classmethod
     def of(cls, state: str, questions: Sequence[Question], endpoint: str) -> "DecisionCall":
-        """Make the call that asks questions.
-
-        Args:
-            state: The text that they are about.
-            questions: At least one; no two share a name.
-            endpoint: Who is asked, such as `"decisions:openai/gpt-6-luna"`.
-        """
+        """Make the call that asks questions about a text."""
         texts = [state, *("\n".join((q.name, q.instructions, *q.options)) for q in questions)]
         messages = tuple(Message(role="user", content=text) for text in texts)
         # Validators look for the number of chunks to know that a judge was asked.
@@ -116,13 +107,6 @@ class DecisionCall(JudgeCall[Decisions]):
 
 class _DecisionJudge:
     """What the sync and the async judge share.
-
-    Args:
-        client: An instructor client of OpenAI's SDK for the endpoint's address.
-        endpoint: Who is asked.
-        model: Model to ask; None takes the endpoint's.
-        options: How often what is wrong is asked again.
-        use: Time-out and limiter of its requests.
 
     Raises:
         ConfigurationError: There are settings, and a decision model takes none.
@@ -237,8 +221,7 @@ async def _send_async(sdk: Any, use: ClientUse, body: dict[str, Any]) -> Any:
 
     response = await sdk.post(_PATH, cast_to=Response, content=to_json(body))
     if use.limiter is not None:
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        use.limiter.after_response(response.status_code, limit_headers(headers))
+        use.limiter.after_response(response.status_code, limit_headers(response.headers.raw))
     return _read_reply(response.content)
 
 

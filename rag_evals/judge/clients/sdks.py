@@ -38,14 +38,9 @@ _FILE_SECONDS = 600.0
 
 
 class Made(NamedTuple):
-    """A client of an SDK, and how it is used.
+    """A client of an SDK, what sends a request through it, and instructor's names for it.
 
-    Attributes:
-        sdk: The client.
-        send: Sends one request; awaited for an async client.
-        provider: Whose wire it is; a name of instructor's.
-        mode: How a reply is asked for; a name of instructor's.
-        asks: Where the client asks a model; only of one that takes another transport.
+    `asks` is where the client asks a model; only of one that takes another transport.
     """
 
     sdk: Any

@@ -127,13 +127,10 @@ _NO_ADDRESS = re.compile(
 
 
 class Endpoint(NamedTuple):
-    """What a judge string names.
+    """What a judge string names; `url` is the address in it, or None.
 
-    Attributes:
-        provider: Its name here, such as `azure_openai` for `azure/...`.
-        model: As the provider calls it.
-        url: The address in the string, or None.
-        decides: It is a decision model, which writes nothing.
+    The provider has its name here, such as `azure_openai` for `azure/...`; the model is named as
+    the provider does. One that `decides` is a decision model, which writes nothing.
     """
 
     provider: str
@@ -305,9 +302,6 @@ class Price:
 
 def price_of(model: str | None) -> Price | None:
     """Find the price of a model; a dated name such as `gpt-4o-mini-2024-07-18` has its family's.
-
-    Args:
-        model: As the endpoint knows it, with or without `PROVIDER/`.
 
     Returns:
         None when the model is not in the tables: no price is guessed.

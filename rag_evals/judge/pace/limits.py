@@ -24,12 +24,7 @@ _ROUNDING = 1e-9
 
 
 class RateBudget:
-    """So many units a minute, spent as they come; a debt is waited off.
-
-    Args:
-        per_minute: Units a minute; None is no limit.
-        clock: Seconds, from any start.
-    """
+    """So many units a minute, spent as they come; a debt is waited off. None is no limit."""
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -110,10 +105,7 @@ class RequestLimiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
-        """Wait for a place, and hold it.
-
-        Args:
-            tokens: Estimate of what the call will use, prompt and reply.
+        """Wait for a place, and hold it; `tokens` are an estimate, prompt and reply.
 
         Yields:
             A function to call with the tokens that were used in the end.
@@ -131,11 +123,7 @@ class RequestLimiter:
             self._freed.set()
 
     async def before_request(self, *, is_retry: bool) -> None:
-        """Let one HTTP request go when the endpoint has not asked for a pause.
-
-        Args:
-            is_retry: The call has sent one before; a retry is a request of its own.
-        """
+        """Let one HTTP request go when the endpoint has not asked for a pause."""
         if is_retry:
             self._requests.spend(1)
         while (left := self._paused_until - self._clock()) > 0:
@@ -158,8 +146,7 @@ class RequestLimiter:
     def slow_down(self, seconds: float | None) -> None:
         """Pause all calls and halve those in flight; once for a burst of refusals.
 
-        Args:
-            seconds: How long the endpoint asked to wait; None when it did not say.
+        `seconds` is what the endpoint asked for; None when it did not say.
         """
         if self._clock() >= self._paused_until:
             self._allowed = max(1.0, self._allowed / 2)

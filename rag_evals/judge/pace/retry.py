@@ -50,17 +50,11 @@ _NOT_CONNECTED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SdkFault:
-    """What an exception of any SDK says.
+    """What an exception of any SDK says: status of the reply, or None, and the provider's words.
 
-    Attributes:
-        status: HTTP status of the reply; None when there was none.
-        message: The provider's words.
-        code: The provider's word for the fault, such as `insufficient_quota`; or nothing.
-        parameter: The parameter that the fault is about; or nothing.
-        wait_seconds: How long the endpoint asks to wait; None when it does not say.
-        headers: Headers of the reply, names in lower case.
-        timed_out: There was no reply in time.
-        not_connected: There was no reply, whatever the reason.
+    `code` is its word for the fault, such as `insufficient_quota`, `parameter` what that is about;
+    either may be empty. `wait_seconds` is None when it does not say. Headers are in lower case.
+    Without a reply in time `timed_out`, without any `not_connected`.
     """
 
     status: int | None
@@ -74,11 +68,7 @@ class SdkFault:
 
 
 def beneath_litellm(error: BaseException) -> BaseException:
-    """Return the broken connection that LiteLLM calls an answer with status 500.
-
-    Args:
-        error: What an SDK raised; anything else is returned as it is.
-    """
+    """Return the broken connection that LiteLLM calls an answer with status 500; else the error."""
     below: BaseException | None = error
     while below is not None and type(below).__module__.startswith("litellm."):
         below = below.__cause__ or below.__context__
@@ -308,7 +298,7 @@ class Tries:
     Args:
         gate: What the requests of a run pass: it knows whether the endpoint answers others. None
             for a single grading, which waits by itself.
-        seconds_left: Says how long a single grading may still wait; None: no row waits for it.
+        seconds_left: How long a single grading may still wait; None: no row waits for it.
     """
 
     def __init__(
@@ -332,12 +322,7 @@ class Tries:
         return self._wait(error, fault.status, fault.wait_seconds)
 
     def after_call(self, error: Exception, client: object) -> float:
-        """Return how long to wait after a call failed; raises as for `after_request`.
-
-        Args:
-            error: What the call ended with.
-            client: An instructor client of the user's; its SDK says whether it repeats requests.
-        """
+        """Return how long to wait after a call failed; raises as for `after_request`."""
         never = never_repeats(client)
         status = getattr(error, "status", None)
         # What no SDK repeats is a reply with status 200 that is none; in a run we do. And the
@@ -391,12 +376,7 @@ class Tries:
 
 
 def try_again(work: Callable[[], T], wait: Callable[[Exception], float]) -> T:
-    """Do some work, and again where that may help.
-
-    Args:
-        work: What is tried.
-        wait: Given what it raised, says how long to wait, or raises; of a `Tries`.
-    """
+    """Do some work, and again where that may help: `wait`, of a `Tries`, says when, or raises."""
     while True:
         try:
             return work()
@@ -531,8 +511,7 @@ def row_clock_stopped() -> Iterator[None]:
 def call_in_thread(work: Callable[[], T]) -> "Future[T]":
     """Call a function in a new thread, with this context's variables.
 
-    Returns:
-        Its result to come. The thread ends with the call; a program that ends does not wait for it.
+    The thread ends with the call; a program that ends does not wait for it.
     """
     from concurrent.futures import Future  # noqa: PLC0415 - only runs and sync judges need it
 

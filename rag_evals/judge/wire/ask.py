@@ -206,12 +206,6 @@ def _litellm_takes(model: str, setting: str) -> bool:
     return known is None or setting in known
 
 
-def models_without_temperature(client: Any) -> list[str]:
-    """Return the models of a client that refused a temperature of 0."""
-    learned = _learned.get(client, ())
-    return sorted(str(model) for what, model in learned if what == NO_TEMPERATURE)
-
-
 def provider_of(client: Any) -> str:
     """Name the provider of a client by the settings that it takes."""
     if client.mode.name == "RESPONSES_TOOLS":
@@ -246,9 +240,8 @@ def own_model(client: Any) -> str | None:
 def settings_of(client: Any) -> str:
     """Return a hash of what a client sends with each call, its model, address and keys left out.
 
-    Args:
-        client: An instructor client: its mode, its own arguments such as `temperature`, and the
-            headers and the query of the provider's client below it count.
+    Its mode, its own arguments such as `temperature`, and the headers and the query of the
+    provider's client below it count.
     """
     sdk = getattr(client, "client", None)
     transport = getattr(sdk, "_client", None)
@@ -283,12 +276,7 @@ DEFAULT_REASKS = 3
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """What a user says of all calls to a judge.
-
-    Attributes:
-        settings: Such as `temperature`; they come before those of a grader.
-        reasks: How often an invalid reply is asked again.
-    """
+    """Settings of all calls, before a grader's, and how often an invalid reply is asked again."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     reasks: int = DEFAULT_REASKS
@@ -382,7 +370,8 @@ class _ClientJudge:
     @property
     def models_without_temperature(self) -> list[str]:
         """Models that refused a temperature of 0, and were asked at their own."""
-        return models_without_temperature(self._client)
+        learned = _learned.get(self._client, ())
+        return sorted(str(model) for what, model in learned if what == NO_TEMPERATURE)
 
     @property
     def sdk(self) -> Any:

@@ -35,6 +35,7 @@ from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
     MAX_REDIRECTS,
     MAX_REPLY_BYTES,
+    limit_headers,
     redirected_post,
     redirects_in_a_circle,
     too_long,
@@ -75,15 +76,7 @@ class ChatReply(dict[str, Any]):
 def request_body(
     call: JudgeCall[Any], *, mode: str, strict: bool, model: str, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Write the request of a call.
-
-    Args:
-        call: What is asked.
-        mode: `JSON_SCHEMA` or `TOOLS`.
-        strict: Send the strict form of the schema, for hosts known to take it.
-        model: As the host calls it.
-        settings: In the words of the wire.
-    """
+    """Write the request of a call; `strict` is for hosts known to take strict schemas."""
     messages = [dict(message) for message in call.messages]
     body = {"messages": messages, **settings, "model": model}
     asked: Any = prepared(call.reply_model, schema_only=True)  # type: ignore[arg-type]  # mypy: a class is hashable
@@ -297,14 +290,9 @@ class Posted(NamedTuple):
 
 
 class DirectPost:
-    """Posts bodies to the place that an SDK's client asks, in one event loop.
+    """Posts bodies to the place that an SDK's async client asks, in one event loop.
 
-    Args:
-        sdk: An async client of OpenAI's.
-        reply_seconds: Time-out of a reply.
-        model: Asked where a body names none.
-        limiter: Is told of each reply; None for a single grading.
-        connect_seconds: Time-out of connecting.
+    `model` is asked where a body names none; the limiter learns from each reply.
     """
 
     def __init__(
@@ -337,7 +325,7 @@ class DirectPost:
         """Send a request body; raises as for `post`, and where the reply is none."""
         posted = await self.post(packed(body, self._model))
         if self._limiter is not None:
-            self._limiter.after_response(posted.status, _limit_headers(posted.headers))
+            self._limiter.after_response(posted.status, limit_headers(posted.headers))
         return usable(read_reply(posted.content))
 
     async def post(self, content: bytes) -> Posted:
@@ -493,13 +481,3 @@ async def _read_body(response: "ClientResponse") -> bytes:
         if left < 0:
             raise too_long(MAX_REPLY_BYTES)
     return b"".join(parts)
-
-
-def _limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Pick the headers that a limiter reads; looking each up by name would decode all of them."""
-    lowered = ((name.lower(), value) for name, value in raw)
-    return {
-        name.decode("ascii"): value.decode("latin-1")
-        for name, value in lowered
-        if name.startswith((b"x-ratelimit-", b"retry-after"))
-    }

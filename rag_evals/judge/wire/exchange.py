@@ -14,7 +14,7 @@ import copy
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
@@ -46,7 +46,6 @@ class Exchange:
     """One call while it is being made: what was sent, and what came back so far.
 
     Attributes:
-        call: What is asked.
         fault: What makes the last reply none that could be asked again, or None.
         requests: HTTP requests that were sent, where the transport is watched.
         usage: Sum over the replies so far; each is counted once, where instructor accumulates.
@@ -154,8 +153,21 @@ def answering_model(completion: object) -> str | None:
 
 
 def _text_at(completion: Any, name: str) -> str | None:
-    said = completion.get(name) if isinstance(completion, dict) else getattr(completion, name, None)
+    said = _at(completion, (name,))
     return shortened(said, _LONGEST_NAME) if isinstance(said, str) and said.strip() else None
+
+
+# Replies of SDKs that may not be installed have no type here.
+def _at(source: Any, path: Sequence[str | int]) -> Any:
+    """Follow a path into objects, dictionaries and lists; None where it ends early."""
+    for name in path:
+        if isinstance(name, int):
+            source = source[name] if isinstance(source, list) and len(source) > name else None
+        else:
+            source = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
+        if source is None:
+            return None
+    return source
 
 
 def _paths(*written: str) -> tuple[tuple[str, ...], ...]:
@@ -219,15 +231,11 @@ def _first(completion: object, paths: tuple[tuple[str, ...], ...]) -> int | None
     return next((count for count in found if count is not None), None)
 
 
-# Replies of SDKs that may not be installed have no type here.
-def _count(source: Any, path: tuple[str, ...]) -> int | None:
-    for name in path:
-        source = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
-        if source is None:
-            return None
+def _count(completion: object, path: tuple[str, ...]) -> int | None:
+    found = _at(completion, path)
     # Cohere counts in floats. A count below zero, or without an end, is none.
-    is_number = isinstance(source, int | float) and not isinstance(source, bool)
-    return int(source) if is_number and 0 <= source < _NO_COUNT else None
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return int(found) if is_number and 0 <= found < _NO_COUNT else None
 
 
 _OK = 200
@@ -238,11 +246,7 @@ _ELSEWHERE = object()
 
 
 def fault_of(response: object) -> GradingError | None:
-    """Say what is wrong with a client's reply object, before it is read.
-
-    Returns:
-        None where it holds a message that did not stop early.
-    """
+    """Say what is wrong with a client's reply object, before it is read; None where nothing is."""
     if (missing := missing_message(response)) is not None:
         return missing
     choices: Any = getattr(response, "choices", None)
@@ -262,8 +266,7 @@ def fault_of(response: object) -> GradingError | None:
 def missing_message(response: object) -> JudgeUnavailableError | None:
     """Say why a client's reply object holds no message, though its status was 200.
 
-    Returns:
-        None where it holds one, or is of a provider that keeps it elsewhere.
+    None where it holds one, or is of a provider that keeps it elsewhere.
     """
     if response is None or isinstance(response, str | bytes):
         return no_reply(response or "")
@@ -305,11 +308,7 @@ def _unusable(what: str) -> JudgeUnavailableError:
 def one_object(text: str | bytes) -> str | None:
     """Find the JSON object in a text that holds exactly one, and no other brace.
 
-    Args:
-        text: What a model wrote; thoughts that end with `</think>` are left out.
-
-    Returns:
-        The object as it stands there; None where there is none, or more than one could be meant.
+    Thoughts that end with `</think>` are left out. None where more than one could be meant.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
@@ -388,15 +387,9 @@ def early_stop(response: Any) -> GradingError | None:
     return None if said is None else JudgeRefusedError(f"the judge refused: {said}")
 
 
-def _word(source: Any, place: tuple[str | int, ...]) -> str:
-    for name in place:
-        if isinstance(name, int):
-            source = source[name] if isinstance(source, list) and len(source) > name else None
-        else:
-            source = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
-        if source is None:
-            return ""
-    word = getattr(source, "value", source)
+def _word(response: Any, place: tuple[str | int, ...]) -> str:
+    found = _at(response, place)
+    word = getattr(found, "value", found)
     return word.lower() if isinstance(word, str) else ""
 
 
@@ -424,12 +417,9 @@ class Parsed:
 def prepared(model: type[BaseModel], *, schema_only: bool) -> type[BaseModel]:
     """Return the class that instructor is given in place of `model`; one for each model.
 
-    Args:
-        model: What the judge fills.
-        schema_only: Leave the model itself out of the class. instructor walks through every member
-            of a model and of all models in it, five times a call, to find async validators;
-            OpenAI's handlers need only the schema and the validation, other providers' may need
-            more.
+    `schema_only` leaves the model itself out of the class. instructor walks through every member of
+    a model and of all models in it, five times a call, to find async validators; OpenAI's handlers
+    need only the schema and the validation, other providers' may need more.
     """
     from instructor import OpenAISchema  # noqa: PLC0415 - loads openai, 1.4 s
 

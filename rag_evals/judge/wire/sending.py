@@ -8,7 +8,7 @@ removed from what other libraries say, in errors and logs.
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -57,12 +57,8 @@ Send = Callable[[dict[str, Any]], Any]
 class ClientUse:
     """How a client of a string is used.
 
-    Attributes:
-        asynchronous: It is awaited.
-        seconds: Time-out of one try.
-        limiter: What the requests of a run pass; None for a single grading.
-        answer: Stands in for the network of an async client of a provider's own library; each
-            request is sent once.
+    `seconds` is the time-out of one try. `answer` comes in place of the network of an async client
+    of a provider's own library; each request is sent once.
     """
 
     asynchronous: bool
@@ -78,11 +74,9 @@ class ClientUse:
         return min(self.seconds, max(1.0, DEFAULT_MAX_WAIT_SECONDS if left is None else left))
 
     def repeating(self, send: Send, *, teaches: bool = False) -> Callable[..., Any]:
-        """Return what sends a request, again where that may help.
+        """Return what sends a request, again where that may help; awaited where the client is.
 
-        Args:
-            send: Sends one request; awaited where the client is.
-            teaches: `send` tells the limiter of each reply; else the function returned does.
+        `teaches` says that `send` tells the limiter of each reply; else the function returned does.
         """
         if self.asynchronous:
             return _repeating_async(send, self.limiter, teaches=teaches)
@@ -132,7 +126,7 @@ def _repeating_async(
             except Exception as error:
                 fault = read_fault(error)
                 if fault.status is not None:
-                    limiter.after_response(fault.status, limit_headers(fault.headers))
+                    limiter.after_response(fault.status, fault.headers)
                 raise
             if not teaches:
                 limiter.after_response(200, {})
@@ -144,12 +138,13 @@ def _repeating_async(
     return create
 
 
-def limit_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Pick the headers that a limiter reads, from names in lower case."""
+def limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Pick the headers that a limiter reads; looking each up by name would decode all of them."""
+    lowered = ((name.lower(), value) for name, value in raw)
     return {
-        name: value
-        for name, value in headers.items()
-        if name.startswith(("x-ratelimit-", "retry-after"))
+        name.decode("ascii"): value.decode("latin-1")
+        for name, value in lowered
+        if name.startswith((b"x-ratelimit-", b"retry-after"))
     }
 
 
@@ -388,12 +383,9 @@ _CLOSED = "this client has been closed; grade before it is closed, or make anoth
 
 
 def translate(error: BaseException, *, attempts: int, key: str | None = None) -> RagEvalsError:
-    """Turn what a client raised into the error that says what to do.
+    """Turn what a client raised, after so many replies, into the error that says what to do.
 
-    Args:
-        error: What instructor raised; its cause is what matters.
-        attempts: Replies received before it gave up.
-        key: The client's own, which the message will not hold.
+    `key` is the client's own, which the message will not hold.
     """
     cause = _cause(error)
     names = {kind.__name__ for kind in type(cause).__mro__}
@@ -535,12 +527,7 @@ _SECRETS = re.compile(r"\b(?:sk|pk|rk|gsk|key)-[\w*.-]{3,}|(?i:bearer)\s+\S+|\bA
 
 
 def redact(text: str, *secrets: str | None) -> str:
-    """Replace what looks like a key, and every secret that is known.
-
-    Args:
-        text: A provider's error message, or a log line.
-        secrets: Values that must not occur whatever they look like; None is skipped.
-    """
+    """Replace what looks like a key, and every secret that is known; None is skipped."""
     for secret in secrets:
         if secret and len(secret) >= _KEY_CHARS:
             text = text.replace(secret, "[key]")

@@ -18,7 +18,7 @@ from typing import IO, Any, Self
 from filelock import FileLock, Timeout
 
 from rag_evals.errors import ConfigurationError, PendingError
-from rag_evals.judge import Attempt, BatchHost, BatchResult, batch_host
+from rag_evals.judge import BatchHost, BatchResult
 from rag_evals.run.record.lines import PRIVATE
 from rag_evals.run.record.store import BATCH
 
@@ -121,13 +121,14 @@ class BatchTable:
         """Name the file of a part; with `.out` that of its results, where a program writes it."""
         return self.folder / f"part-{part}{kind}.jsonl"
 
-    def attempt(self, key: str) -> Attempt | None:
+    def attempt(self, key: str) -> BatchResult | None:
         """Return what came of a request, the last time; None where nothing has come."""
         rows = self._read(
-            "SELECT n, reply, status, fault FROM attempts WHERE key = ? ORDER BY n DESC LIMIT 1",
+            "SELECT key, reply, status, fault, n FROM attempts WHERE key = ? "
+            "ORDER BY n DESC LIMIT 1",
             key,
         )
-        return Attempt(*rows[0]) if rows else None
+        return BatchResult(*rows[0]) if rows else None
 
     def owner(self, key: str) -> str | None:
         """Return the grading that a request was first sent for; None for one never sent."""
@@ -201,7 +202,7 @@ class BatchTable:
                 # Each request counts once; a reply is worth more than an error.
                 if found.key in asked and not read.get(found.key):
                     read[found.key] = found.reply is not None
-                    row = (found.key, asked[found.key], *found[1:])
+                    row = (found.key, asked[found.key], *found[1:4])
                     connection.execute(_ATTEMPT, row)
             why = f"the batch is {status} and has no reply to it"
             lost = asked.keys() - read.keys()
@@ -290,7 +291,7 @@ class RoundAnswers:
         self._noted: set[bytes] = set()
         self._open: dict[tuple[str, str], _PartFile] = {}
 
-    def attempt(self, key: str) -> Attempt | None:
+    def attempt(self, key: str) -> BatchResult | None:
         """Return what came of a request; None for one that waits, or was never sent."""
         return None if self._table.waits(key) else self._table.attempt(key)
 
@@ -304,7 +305,7 @@ class RoundAnswers:
         if name in self._noted or self._table.waits(missing.key):
             return
         self._noted.add(name)
-        host = batch_host(missing.endpoint)
+        host = BatchHost.of(missing.endpoint)
         line = host.line(missing.key, missing.body)
         place = (missing.endpoint, str(missing.body["model"]))
         file = self._open.get(place)

@@ -17,13 +17,10 @@ from typing import NamedTuple
 
 from rag_evals.errors import ConfigurationError, JudgeUnavailableError, UnknownBatchError
 from rag_evals.judge import (
-    ENDED,
     BatchApi,
+    BatchHost,
     BatchResult,
     BatchState,
-    batch_host,
-    open_batch_api,
-    read_result,
     seconds_before_poll,
 )
 from rag_evals.run.engine.batch_table import (
@@ -136,7 +133,7 @@ def _held(path: Path) -> _Held:
     others, start = 0, ""
     with path.open("rb") as lines:
         for line in filter(None, map(bytes.strip, lines)):
-            if (found := read_result(line)) is not None:
+            if (found := BatchResult.read(line)) is not None:
                 (keys if found.reply is None else replied).add(found.key)
             else:
                 shown = line[:_SHOWN_CHARS].decode("utf-8", "replace")
@@ -151,7 +148,7 @@ def _take(table: BatchTable, part: BatchPart, path: Path, status: str) -> None:
 
 
 def _results(lines: Iterable[bytes]) -> Iterator[BatchResult]:
-    return (found for line in lines if (found := read_result(line)) is not None)
+    return (found for line in lines if (found := BatchResult.read(line)) is not None)
 
 
 def _words(held: _Held, part: BatchPart) -> str:
@@ -248,7 +245,7 @@ def _check_judges(plan: Plan) -> None:
                 "batches are sent to a judge that a string names, such as 'openai/gpt-4o-mini'; "
                 f"this client is {type(judge).__name__}"
             )
-        batch_host(judge)
+        BatchHost.of(judge)
 
 
 async def _round(
@@ -275,7 +272,7 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
         for part in table.parts():
             if part.batch is not None:
                 continue
-            if batch_host(part.endpoint).is_local:
+            if BatchHost.of(part.endpoint).is_local:
                 path, out = table.path_of(part.number), table.path_of(part.number, ".out")
                 table.note(part.number, status=GIVEN)
                 tell(f"to do: vllm run-batch -i {path} -o {out} --model {part.model}")
@@ -306,7 +303,7 @@ def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
     """
     with _Apis() as apis:
         for part in table.parts():
-            if batch_host(part.endpoint).is_local:
+            if BatchHost.of(part.endpoint).is_local:
                 take_file(table, part, tell)
             elif part.batch is not None:
                 try:
@@ -328,7 +325,7 @@ def _with_way_out(
 
 def _take_ended(table: BatchTable, part: BatchPart, api: BatchApi, tell: Tell) -> None:
     state = _noted(table, part, api)
-    if state.status not in ENDED:
+    if not BatchState.is_end(state.status):
         return
     if state.status == "failed" and not state.results:
         table.release(part, state.status)
@@ -376,7 +373,7 @@ async def _ended(table: BatchTable, tell: Tell) -> None:
         if words != told:
             tell(words)
             told = words
-        if all(part.status in ENDED for part in parts):
+        if all(BatchState.is_end(part.status) for part in parts):
             return
         await asyncio.sleep(seconds_before_poll(number))
 
@@ -389,7 +386,7 @@ def pending_in(folder: Path) -> int:
 def batch_words(parts: Iterable[BatchPart]) -> str:
     """Say where the batches under way stand, in one line."""
     sent = [part for part in parts if part.status != WRITTEN]
-    ended = sum(part.status in ENDED for part in sent)
+    ended = sum(BatchState.is_end(part.status) for part in sent)
     requests, done = sum(part.requests for part in sent), sum(part.ended for part in sent)
     return f"batches: {ended} of {len(sent)} ended, {done} of {requests} requests worked off"
 
@@ -409,5 +406,5 @@ class _Apis:
 
     def of(self, endpoint: str) -> BatchApi:
         if endpoint not in self._opened:
-            self._opened[endpoint] = self._stack.enter_context(closing(open_batch_api(endpoint)))
+            self._opened[endpoint] = self._stack.enter_context(closing(BatchApi.open(endpoint)))
         return self._opened[endpoint]

@@ -12,7 +12,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, get_args
 
-from rag_evals.cache import Database, default_path, open_calls
+from rag_evals.cache import Database, default_path
 from rag_evals.core import require_whole
 from rag_evals.dataset import Columns
 from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
@@ -483,7 +483,7 @@ class RunSettings:
 
     def open_cache(self) -> Database | None:
         """Open the cache, if there is to be one."""
-        return None if self.cache is None else open_calls(self.cache)
+        return None if self.cache is None else Database(self.cache)
 
 
 def _cache_path(wanted: bool | str | Path | None) -> Path | None:

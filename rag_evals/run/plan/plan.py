@@ -24,11 +24,11 @@ from rag_evals.dataset import (
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading import Grader, default_judge, resolve
 from rag_evals.judge import (
+    BatchHost,
     Client,
     Price,
     address_of,
     as_instructor,
-    batch_price_share,
     check_endpoint,
     client_settings,
     is_async,
@@ -166,7 +166,7 @@ class Plan:
 
     def _price_share(self, endpoint: str | None) -> float:
         spec = self.client if endpoint is None else endpoint
-        return batch_price_share(spec) if self.batched and isinstance(spec, str) else 1.0
+        return BatchHost.share_of(spec) if self.batched and isinstance(spec, str) else 1.0
 
     def manifest(self) -> dict[str, Any]:
         """Return what `manifest.json` holds."""

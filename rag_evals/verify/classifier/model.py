@@ -175,11 +175,6 @@ def supported_label(config: Any, label_map: Mapping[str, str]) -> int:
 def weights_identity(model: str, revision: str | None, *, local_files_only: bool) -> str:
     """Name the weights that a model has now; another training is another identity.
 
-    Args:
-        model: Name on the hub, or a folder.
-        revision: Branch, tag or commit on the hub; None is the newest.
-        local_files_only: Ask no hub which commit a name stands for.
-
     Returns:
         A hash of the folder's files, or the commit; the name alone where nobody can tell it now.
     """
@@ -251,15 +246,7 @@ def resolve_device(device: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Which weights to load, and how to ask them.
-
-    Attributes:
-        model: Name on the hub, or a folder.
-        revision: Branch, tag or commit on the hub; None is the newest.
-        local_files_only: Ask no hub: what is not on this machine is an error.
-        dtype: Numbers to compute with, such as `float32`.
-        label_map: Names for labels that have none.
-    """
+    """Which weights to load, and how to ask them; as the arguments of `ClassifierVerifier`."""
 
     model: str
     revision: str | None = None

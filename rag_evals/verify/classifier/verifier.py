@@ -85,15 +85,7 @@ class Reader:
         return self._windows(range(len(self._chunks)), claim)
 
     def together(self, claim: Claim, best_first: Sequence[Evidence]) -> list[Window]:
-        """Read the best pieces of several chunks as one text, as many as fit.
-
-        Args:
-            claim: What is decided.
-            best_first: One piece of each chunk.
-
-        Returns:
-            One window; none where no two pieces fit.
-        """
+        """Read the best pieces of several chunks as one text, those that fit; none below two."""
         taken: list[Evidence] = []
         window: list[Window] = []
         for piece in best_first[:_MOST_TOGETHER]:
@@ -209,28 +201,24 @@ class SharedModel:
             size = oldest.batch_size
             # Only windows of one batch size: it may be what the caller's device has memory for.
             alike = [item for item in self._pool if item.batch_size == size]
-            alike.sort(key=lambda item: item.window.tokens)
-            first = alike.index(oldest)
-            last = first + 1
-            while True:
-                if first > 0 and _fits(alike[first - 1 : last], size):
-                    first -= 1
-                elif last < len(alike) and _fits(alike[first : last + 1], size):
-                    last += 1
-                else:
+            alike.sort(key=lambda item: abs(item.window.tokens - oldest.window.tokens))
+            # The oldest stays first: nothing is nearer to it, and the sort is stable.
+            batch = alike[:1]
+            for item in alike[1:]:
+                if not _fits([*batch, item], size):
                     break
-            batch = alike[first:last]
+                batch.append(item)
             taken = set(batch)
             self._pool = [item for item in self._pool if item not in taken]
         return batch
 
 
 def _fits(batch: Sequence[_Item], size: int) -> bool:
-    """Say whether windows, sorted by length, make a batch that is neither padded nor too large."""
-    padded = batch[-1].window.tokens * len(batch)
-    if len(batch) > size or padded > size * _USUAL_TOKENS:
-        return False
-    return sum(item.window.tokens for item in batch) >= (1 - _MOST_PADDING) * padded
+    """Say whether windows make a batch that is neither padded too much nor too large."""
+    lengths = [item.window.tokens for item in batch]
+    padded = max(lengths) * len(batch)
+    room = len(batch) <= size and padded <= size * _USUAL_TOKENS
+    return room and sum(lengths) >= (1 - _MOST_PADDING) * padded
 
 
 HHEM = "vectara/hallucination_evaluation_model"
