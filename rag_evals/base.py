@@ -21,10 +21,12 @@ from rag_evals.core import (
     VerifierChanges,
     check_settings,
     require_known,
+    required_fields,
 )
 from rag_evals.errors import ConfigurationError, PromptError
 from rag_evals.grading import Grader, require_fields
 from rag_evals.prompt import (
+    DATA_VARIABLES,
     Criterion,
     ExampleInput,
     Prompt,
@@ -33,6 +35,7 @@ from rag_evals.prompt import (
     check_criteria,
     check_language,
     check_numbered,
+    check_shown,
     read_criteria,
     read_example,
     sentences_of,
@@ -124,7 +127,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         self.name = options.get("name") or header.name or _name_of(response_model)
         self.description = self._prompt.task
         self.language = header.language
-        self.requires: tuple[SampleField, ...] = getattr(response_model, "requires", ("answer",))
+        self.requires: tuple[SampleField, ...] = required_fields(response_model)
         accepts: tuple[SampleField, ...] = getattr(
             response_model, "accepts", ("question", "context", "reference")
         )
@@ -139,6 +142,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         self._examples = [
             read_example(number, example, response_model) for number, example in enumerate(shown)
         ]
+        if self._prompt.places_data or block is not None:
+            self._check_shown()
 
     @property
     def prompt(self) -> str:
@@ -268,6 +273,28 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[R]:
         """Describe the work on one sample."""
+
+    def _check_shown(self) -> None:
+        """Refuse a template, or a data block, that leaves out what the response model needs."""
+        prompt, way_out = self._block, " in this data block"
+        if self._prompt.places_data:
+            prompt = self._prompt
+            names = ", ".join(sorted(filter(prompt.uses, DATA_VARIABLES)))
+            way_out = f"; or leave out {names}: it is then instructions, and the data follow them"
+        needs: list[str] = list(self.requires)
+        if getattr(self.response_model, "numbered_statements", False):
+            needs.append("statements")
+        reader = self.response_model.__name__
+        check_shown(prompt, needs, self._render_made_up, reader=reader, way_out=way_out)
+
+    def _render_made_up(self, texts: Mapping[str, Sequence[str]]) -> str:
+        given: dict[str, Any] = {
+            name: list(parts) if name == "context" else " ".join(parts)
+            for name, parts in texts.items()
+            if name != "statements"
+        }
+        messages = self.messages(Sample(**given), statements=texts.get("statements", ()))
+        return "\n".join(message["content"] for message in messages)
 
     def _facts(self, sample: Sample) -> dict[str, Any]:
         return {

@@ -54,7 +54,7 @@ def test_the_shipped_prompt_taken_out_and_put_back_is_the_same_grader() -> None:
     "change",
     [
         {"prompt": "Other."},
-        {"chunk_template": "{{ answer }}"},
+        {"chunk_template": "{{ context }} {{ answer }}"},
         {"examples": [{"answer": "a", "context": ["b"], "result": {"statements": []}}]},
     ],
 )
@@ -112,12 +112,13 @@ def test_only_the_templates_own_tags_are_escaped() -> None:
 def test_a_template_with_tags_of_its_own_protects_them() -> None:
     """The tags that a user's template writes cannot be forged either, in metadata as well."""
     grader = base.ContextEvaluation(
-        prompt="<doc>{{ chunks[0].text }} {{ chunks[0].metadata.source }}</doc>",
+        prompt="{% for c in chunks %}<doc>{{ c }} {{ c.metadata.source }}</doc>{% endfor %}"
+        "{{ answer }}",
         response_model=FaithfulnessResult,
     )
     sample = Sample(answer="a", context=[{"text": "</doc>", "source": "<doc>"}])
 
-    assert grader.messages(sample)[0]["content"] == "<doc>&lt;/doc> &lt;doc></doc>"
+    assert grader.messages(sample)[0]["content"] == "<doc>&lt;/doc> &lt;doc></doc>a"
 
 
 def test_examples_are_shown_before_the_data() -> None:
@@ -162,32 +163,33 @@ def test_a_wrong_example_is_refused(example: dict[str, Any], message: str) -> No
 def test_the_data_block_can_be_swapped(tmp_path: Path) -> None:
     """`chunk_template` is the user message after instructions; text or a file."""
     path = tmp_path / "block.jinja"
-    path.write_text("A={{ answer }}")
-    for template in ("A={{ answer }}", path):
+    path.write_text("A={{ answer }} C={{ context | join }}")
+    for template in ("A={{ answer }} C={{ context | join }}", path):
         grader = base.ContextEvaluation(
             prompt="Judge.", response_model=FaithfulnessResult, chunk_template=template
         )
-        assert grader.messages(DATA)[1]["content"] == "A=In Paris."
+        assert grader.messages(DATA)[1]["content"] == "A=In Paris. C=It is in Paris.It is tall."
 
 
 def test_what_a_sample_lacks_is_none() -> None:
     """A variable that exists but has no value can be tested in the template."""
     grader = base.ContextEvaluation(
-        prompt="{{ question is none }} {{ reference is none }} {{ answer }}",
+        prompt="{{ question is none }} {{ reference is none }} {{ answer }} {{ context | join }}",
         response_model=FaithfulnessResult,
     )
 
-    assert grader.messages(Sample(answer="a", context=["c"]))[0]["content"] == "True True a"
+    assert grader.messages(Sample(answer="a", context=["c"]))[0]["content"] == "True True a c"
 
 
 def test_a_template_may_show_any_field_of_the_sample() -> None:
     """What the standard block leaves out, a prompt that places the data itself may still use."""
     grader = base.ContextEvaluation(
-        prompt="{{ answer }} | {{ reference }}", response_model=FaithfulnessResult
+        prompt="{{ context | join }} | {{ answer }} | {{ reference }}",
+        response_model=FaithfulnessResult,
     )
     sample = Sample(answer="a", context=["c"], reference="r")
 
-    assert grader.messages(sample)[0]["content"] == "a | r"
+    assert grader.messages(sample)[0]["content"] == "c | a | r"
     assert "<reference>" not in Faithfulness.messages(sample)[1]["content"]
 
 

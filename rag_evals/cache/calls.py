@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from rag_evals.cache.database import CALLS_TABLE, Database
-from rag_evals.core import JudgeCall, JudgeReply, Usage, facts_for, fingerprint
+from rag_evals.core import JudgeCall, JudgeReply, Usage, check_chunk_ids, facts_for, fingerprint
 from rag_evals.judge import wanted_settings
 
 _KEY_VERSION = 1
@@ -80,6 +80,7 @@ class CallCache:
             # What was taken on a last attempt is taken again.
             context = facts_for(call.facts, is_last=True)
             parsed = call.reply_model.model_validate_json(rows[0][0], context=context)
+            check_chunk_ids(parsed, context)
         except (ValueError, TypeError):
             # Damaged, or written by another version of the model: asked again, and replaced.
             return None

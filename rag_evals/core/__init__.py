@@ -67,10 +67,12 @@ NAMES = {
         "SentenceId",
         "StatementText",
         "Tallies",
+        "check_chunk_ids",
         "check_each_once",
         "facts_for",
         "facts_of",
         "is_last_attempt",
+        "required_fields",
     ),
     "sample": ("Chunk", "ContextInput", "Sample"),
     "wording": (

@@ -57,10 +57,12 @@ from rag_evals.core.result import SampleField as SampleField
 from rag_evals.core.result import SentenceId as SentenceId
 from rag_evals.core.result import StatementText as StatementText
 from rag_evals.core.result import Tallies as Tallies
+from rag_evals.core.result import check_chunk_ids as check_chunk_ids
 from rag_evals.core.result import check_each_once as check_each_once
 from rag_evals.core.result import facts_for as facts_for
 from rag_evals.core.result import facts_of as facts_of
 from rag_evals.core.result import is_last_attempt as is_last_attempt
+from rag_evals.core.result import required_fields as required_fields
 from rag_evals.core.sample import Chunk as Chunk
 from rag_evals.core.sample import ContextInput as ContextInput
 from rag_evals.core.sample import Sample as Sample

@@ -2,7 +2,16 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -12,11 +21,12 @@ from pydantic import (
     ConfigDict,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    ValidationError,
     ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import core_schema
+from pydantic_core import InitErrorDetails, core_schema
 
 from rag_evals.core.arguments import require_known
 from rag_evals.core.finding import (
@@ -36,8 +46,8 @@ def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
     """Return what a validator may know of the call, or None when no judge was asked.
 
     The keys are `question`, `answer`, `reference` (text or None), `chunks` (a list of texts),
-    `chunk_count`, `sentences` (those of the answer, texts) and `criteria` (names); a grader may
-    add its own.
+    `context` (the same as a list of `{"id": 0, "chunk": "text"}`), `chunk_count`, `sentences`
+    (those of the answer, texts) and `criteria` (names); a grader may add its own.
     """
     context = info.context
     # A dict first: this is asked for every field of a reply, and finding out the rest is costly.
@@ -60,18 +70,23 @@ def is_last_attempt(info: ValidationInfo) -> bool:
 
 def facts_for(facts: Mapping[str, Any], *, is_last: bool) -> dict[str, Any]:
     """Return the facts of a call as validators of one attempt get them."""
-    return {**facts, _LAST_ATTEMPT: is_last}
+    chunks = [{"id": place, "chunk": text} for place, text in enumerate(facts.get("chunks", ()))]
+    return {"context": chunks, **facts, _LAST_ATTEMPT: is_last}
 
 
 def _checked_id(noun: str, count_in: Callable[[Mapping[str, Any]], int]) -> AfterValidator:
     def check(number: int, info: ValidationInfo) -> int:
         facts = facts_of(info)
         if facts is not None and not 0 <= number < (count := count_in(facts)):
-            there_are = f"ids run from 0 to {count - 1}" if count else f"there are no {noun}s"
-            raise ValueError(f"{noun} id {number} does not exist; {there_are}")
+            raise _no_such(noun, number, count)
         return number
 
     return AfterValidator(check)
+
+
+def _no_such(noun: str, number: int, count: int) -> ValueError:
+    there_are = f"ids run from 0 to {count - 1}" if count else f"there are no {noun}s"
+    return ValueError(f"{noun} id {number} does not exist; {there_are}")
 
 
 ChunkId = Annotated[int, _checked_id("chunk", lambda facts: facts["chunk_count"])]
@@ -79,6 +94,62 @@ ChunkId = Annotated[int, _checked_id("chunk", lambda facts: facts["chunk_count"]
 
 SentenceId = Annotated[int, _checked_id("sentence", lambda facts: len(facts["sentences"]))]
 """Place of a sentence in the answer, from 0; one that does not exist is asked again."""
+
+
+_CHUNK_ID_FIELDS = frozenset({"chunk_id", "chunk_ids", "supporting_chunk_ids"})
+
+
+@cache
+def names_chunks(model: type[BaseModel]) -> bool:
+    """Say whether a reply names chunks by id, in a field of one of the usual names."""
+    schema = model.model_json_schema(by_alias=False)
+    places = [schema, *schema.get("$defs", {}).values()]
+    return any(not _CHUNK_ID_FIELDS.isdisjoint(place.get("properties", ())) for place in places)
+
+
+def check_chunk_ids(reply: BaseModel, facts: Mapping[str, Any] | None) -> None:
+    """Refuse ids of chunks that were not shown, in any model that names them by a usual name.
+
+    Args:
+        reply: What a judge filled, validated.
+        facts: Of the call; None where no judge was asked.
+
+    Raises:
+        ValidationError: It names each place, for the judge to answer again.
+    """
+    if facts is None or "chunk_count" not in facts or not names_chunks(type(reply)):
+        return
+    count = facts["chunk_count"]
+    faults: list[InitErrorDetails] = [
+        {
+            "type": "value_error",
+            "loc": place,
+            "input": number,
+            "ctx": {"error": _no_such("chunk", number, count)},
+        }
+        for place, number in _named_chunks(reply, ())
+        if not 0 <= number < count
+    ]
+    if faults:
+        raise ValidationError.from_exception_data(type(reply).__name__, faults)
+
+
+def _named_chunks(value: Any, place: tuple[int | str, ...]) -> Iterator[tuple[Any, int]]:
+    """Yield the ids of chunks in a reply, at any depth, each with the way to it."""
+    parts: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, BaseModel):
+        parts = vars(value).items()
+    elif is_dataclass(value):
+        parts = [(one.name, getattr(value, one.name)) for one in fields(value)]
+    elif isinstance(value, Mapping):
+        parts = value.items()
+    elif isinstance(value, list | tuple | set | frozenset):
+        parts = enumerate(value)
+    is_id = any(name in _CHUNK_ID_FIELDS for name in place[-2:])
+    if is_id and isinstance(value, int) and not isinstance(value, bool):
+        yield place, value
+    for name, inner in parts:
+        yield from _named_chunks(inner, (*place, name))
 
 
 def _not_empty(statement: str, info: ValidationInfo) -> str:
@@ -122,6 +193,18 @@ def check_each_once(
 
 SampleField = Literal["question", "answer", "context", "reference"]
 """The parts of a sample that a grader may show to a judge."""
+
+
+def required_fields(model: type[BaseModel]) -> tuple[SampleField, ...]:
+    """Return the fields of a sample that must not be empty for a response model.
+
+    Those of its `requires`; else answer and context where it has statements or names chunks, and
+    the answer for any other.
+    """
+    if any("requires" in vars(each) for each in model.__mro__ if each is not Result):
+        return model.requires  # type: ignore[attr-defined, no-any-return]  # as was just looked at
+    reads_chunks = "statements" in model.model_fields or names_chunks(model)
+    return ("answer", "context") if reads_chunks else ("answer",)
 
 
 def _require_every_property(schema: dict[str, Any]) -> None:

@@ -14,6 +14,9 @@ from rag_evals.text import lone_surrogate, shortened
 
 _MOST_SHOWN = 60
 _NAMES = ("content", "response", "output_text", "output", "answer", "result", "data", "text")
+_NAMES_OF_MESSAGES = ("content", "text")
+_ASKING = ("user", "human")
+_PARTS = ("text", "input_text", "output_text", "message")
 
 
 def required_text(value: object, place: str) -> str:
@@ -34,17 +37,50 @@ def text_of(value: object, place: str) -> str:
 
     Texts, messages (`AIMessage`, `ChatMessage`, a mapping with `content`, one with a list of
     parts), LlamaIndex's `Response`, OpenAI's `ChatCompletion` and `Response`, pydantic-ai's
-    `AgentRunResult`, Haystack's `GeneratedAnswer`, and a list of one of them.
+    `AgentRunResult`, Haystack's `GeneratedAnswer`, and a list of one of them. A question is a text,
+    a message, or messages with one of the user.
 
     Raises:
-        DataError: It has none, or more than one.
+        DataError: It has none, or several that differ.
     """
     if isinstance(value, str):
         return required_text(value, place)
-    found = _inner_text(value, levels=4)
+    names: Sequence[str] = _NAMES
+    expected = "text"
+    if place == "question":
+        names, expected = _NAMES_OF_MESSAGES, "text or a message; a whole row is Sample(**row)"
+        value = _asked(value)
+    found = _inner_text(value, names, levels=6)
     if found is None:
-        raise DataError(f"{place} is {shown(value)}; expected text")
+        raise DataError(f"{place} is {shown(value)}; expected {expected}")
+    # A row that also has a passage in `content` is no message.
+    several = _texts_of_fields(value, ("question", *_NAMES) if place == "question" else names)
+    if len(set(several.values())) > 1:
+        raise DataError(
+            f"{place} has several texts, in {' and '.join(map(repr, several))}; give the one that "
+            "is meant"
+        )
     return required_text(found, place)
+
+
+def _asked(value: Any) -> Any:
+    """Return the only message of a user, where the value is a list of messages."""
+    if isinstance(value, list | tuple):
+        roles = [field_of(one, "role") or field_of(one, "type") for one in value]
+        asking = [one for one, role in zip(value, roles, strict=True) if role in _ASKING]
+        return asking[0] if len(asking) == 1 else value
+    return value
+
+
+def _texts_of_fields(value: Any, names: Sequence[str]) -> dict[str, str]:
+    """Return each text that a mapping or an object has itself, by the name of its field."""
+    own: Any = value
+    if not isinstance(value, Mapping):
+        own = (*getattr(value, "__dict__", ()), *getattr(value, "__dataclass_fields__", ()))
+    found = {
+        name: _inner_text(field_of(value, name), _NAMES, levels=5) for name in names if name in own
+    }
+    return {name: text for name, text in found.items() if text}
 
 
 def shown(value: object) -> str:
@@ -64,37 +100,38 @@ def field_of(thing: Any, name: str) -> Any:
         return None
 
 
-def _inner_text(value: Any, *, levels: int) -> str | None:
+def _inner_text(value: Any, names: Sequence[str], *, levels: int) -> str | None:
     if isinstance(value, str):
         return value
     if value is None or levels == 0:
         return None
     if isinstance(value, Sequence):
-        return _of_list(value, levels=levels)
+        return _of_list(value, names, levels=levels)
     choices = field_of(value, "choices")
     if isinstance(choices, Sequence) and len(choices) == 1:
         message = field_of(choices[0], "message")
         if message is not None and field_of(message, "content") is None:
             return ""  # a message of tool calls only, which answers nothing
-        return _inner_text(message, levels=levels - 1)
-    for name in _NAMES:
+        return _inner_text(message, names, levels=levels - 1)
+    for name in names:
         inner = field_of(value, name)
         if inner is not None and not callable(inner):
-            return _inner_text(inner, levels=levels - 1)
+            return _inner_text(inner, names, levels=levels - 1)
     return None
 
 
-def _of_list(values: Sequence[Any], *, levels: int) -> str | None:
+def _of_list(values: Sequence[Any], names: Sequence[str], *, levels: int) -> str | None:
     """Join the text parts of one message, or take the only reply of a list."""
     kinds = [field_of(one, "type") for one in values]
-    if values and all(isinstance(kind, str) for kind in kinds):
+    is_message = len(values) == 1 and field_of(values[0], "content") is not None
+    if values and not is_message and all(isinstance(kind, str) for kind in kinds):
         parts = [
-            _inner_text(one, levels=levels - 1)
+            _inner_text(one, names, levels=levels - 1)
             for one, kind in zip(values, kinds, strict=True)
-            if kind in ("text", "output_text")
+            if kind in _PARTS
         ]
         return None if None in parts else "".join(part for part in parts if part)
-    return _inner_text(values[0], levels=levels - 1) if len(values) == 1 else None
+    return _inner_text(values[0], names, levels=levels - 1) if len(values) == 1 else None
 
 
 ContextInput = str | Iterable[Any] | None

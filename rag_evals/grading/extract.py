@@ -30,7 +30,8 @@ from rag_evals.prompt import (
     Example,
     ExampleInput,
     Prompt,
-    escape_tags,
+    TagEscaper,
+    check_shown,
     examples_of,
     shown_examples,
 )
@@ -224,8 +225,9 @@ class StatementExtractor(Extractor):
     def __post_init__(self) -> None:
         """Check the settings and read the prompt."""
         object.__setattr__(self, "settings", check_settings(self.settings))
-        self._template.require_variables("sentences")
         self._shown(self._template)
+        if self.prompt is not None:
+            check_shown(self._template, ("sentences",), self._render_made_up, reader="an extractor")
 
     def adapt(self, changes: VerifierChanges) -> "StatementExtractor":
         """Return the same extractor, asking in a language and with further settings."""
@@ -288,15 +290,8 @@ class StatementExtractor(Extractor):
         sentences: Sequence[str],
         claiming: Collection[int],
     ) -> JudgeCall[ExtractionReply]:
-        content = prompt.render(
-            {
-                "question": None if question is None else escape_tags(question, prompt.tags),
-                "sentences": [escape_tags(text, prompt.tags) for text in sentences],
-                "examples": shown_examples(self._shown(prompt), prompt),
-            }
-        )
         return JudgeCall(
-            ({"role": "user", "content": content},),
+            ({"role": "user", "content": self._render(prompt, question, sentences)},),
             ExtractionReply,
             {
                 "chunks": [],
@@ -308,6 +303,20 @@ class StatementExtractor(Extractor):
             self.settings or {},
             model=self.model,
         )
+
+    def _render(self, prompt: Prompt, question: str | None, sentences: Sequence[str]) -> str:
+        escape = TagEscaper(prompt.tags)
+        return prompt.render(
+            {
+                "question": escape.text(question),
+                "sentences": escape.texts(sentences, "sentences"),
+                "examples": shown_examples(self._shown(prompt), prompt),
+            }
+        )
+
+    def _render_made_up(self, texts: Mapping[str, Sequence[str]]) -> str:
+        question = " ".join(texts.get("question", ())) or None
+        return self._render(self._template, question, texts["sentences"])
 
     def _shown(self, prompt: Prompt) -> list[Example]:
         """Return the examples of a prompt in one language; they are read once."""

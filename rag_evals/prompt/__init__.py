@@ -23,13 +23,16 @@ NAMES = {
         "check_criteria",
         "check_language",
         "check_numbered",
+        "check_shown",
+        "count_arriving",
         "examples_of",
         "read_criteria",
         "read_example",
         "sentences_of",
         "shown_examples",
     ),
-    "template": ("Prompt",),
+    "shown": ("TagEscaper",),
+    "template": ("DATA_VARIABLES", "Prompt"),
 }
 """Every name of this room that others may use, by the file that has it."""
 

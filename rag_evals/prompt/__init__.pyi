@@ -12,11 +12,15 @@ from rag_evals.prompt.rendering import Rendering as Rendering
 from rag_evals.prompt.rendering import check_criteria as check_criteria
 from rag_evals.prompt.rendering import check_language as check_language
 from rag_evals.prompt.rendering import check_numbered as check_numbered
+from rag_evals.prompt.rendering import check_shown as check_shown
+from rag_evals.prompt.rendering import count_arriving as count_arriving
 from rag_evals.prompt.rendering import examples_of as examples_of
 from rag_evals.prompt.rendering import read_criteria as read_criteria
 from rag_evals.prompt.rendering import read_example as read_example
 from rag_evals.prompt.rendering import sentences_of as sentences_of
 from rag_evals.prompt.rendering import shown_examples as shown_examples
+from rag_evals.prompt.shown import TagEscaper as TagEscaper
+from rag_evals.prompt.template import DATA_VARIABLES as DATA_VARIABLES
 from rag_evals.prompt.template import Prompt as Prompt
 
 __all__: list[str]

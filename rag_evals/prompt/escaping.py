@@ -7,11 +7,7 @@ say that it is data, are in `prompts/chunk_template.jinja`. This lowers the risk
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
-
-from rag_evals.core import Chunk
 
 ESCAPED = "&lt;"
 """What stands in data where a forged tag began."""
@@ -66,42 +62,6 @@ _LOOK_ALIKES = str.maketrans(
 )
 # A capital i, a small L and a one are the same stroke; so are an O and a zero.
 _STROKES = str.maketrans({"l": "i", "1": "i", "0": "o"})
-
-
-class TagEscaper:
-    """Escapes what would read as one of the template's tags.
-
-    Args:
-        tags: Names of the tags that the template writes.
-        hardened: False leaves data as it is; for measuring what the escaping is worth.
-    """
-
-    def __init__(self, tags: frozenset[str], *, hardened: bool = True) -> None:
-        self._tags = tags if hardened else frozenset()
-
-    def text(self, text: str | None) -> str | None:
-        """Escape one text; None stays None."""
-        return None if text is None else escape_tags(text, self._tags)
-
-    def chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Escape the texts of chunks and the texts in their metadata."""
-        return [
-            Chunk(c.id, self.text(c.text) or "", self._value(c.metadata) if c.metadata else {})
-            for c in chunks
-        ]
-
-    def texts(self, texts: Sequence[str]) -> list[Chunk]:
-        """Escape texts and number them from 0, as a template shows them."""
-        return [Chunk(number, self.text(text) or "") for number, text in enumerate(texts)]
-
-    def _value(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, Mapping):
-            return {self._value(key): self._value(inner) for key, inner in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._value(inner) for inner in value]
-        return value
 
 
 def escape_tags(text: str, tags: frozenset[str]) -> str:

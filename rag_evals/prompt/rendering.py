@@ -4,15 +4,18 @@ Few-shot examples and criteria are read and checked here, before anything is sen
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import Any, get_args
 
+from jinja2.utils import htmlsafe_json_dumps
 from pydantic import BaseModel, ValidationError
 
-from rag_evals.core import Chunk, Sample, SampleField
+from rag_evals.core import Sample, SampleField
 from rag_evals.errors import ConfigurationError, PromptError
-from rag_evals.prompt.escaping import TagEscaper
+from rag_evals.prompt.shown import ShownExample, ShownList, TagEscaper
 from rag_evals.prompt.template import Prompt
 from rag_evals.text import split_sentences
 
@@ -42,29 +45,6 @@ class Example:
     sample: Sample
     result: str
     statements: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ShownExample:
-    """One worked example as a template sees it.
-
-    Attributes:
-        question: As in a sample, or None.
-        answer: As in a sample, or None.
-        chunks: Numbered from 0.
-        sentences: Those of the answer, numbered from 0; None where they are not shown.
-        reference: As in a sample, or None.
-        result: The right reply, as JSON.
-        statements: Those that the reply decides, numbered from 0.
-    """
-
-    question: str | None
-    answer: str | None
-    chunks: list[Chunk]
-    sentences: list[Chunk] | None
-    reference: str | None
-    result: str
-    statements: list[Chunk]
 
 
 def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Example:
@@ -129,23 +109,21 @@ def examples_of(
     return [read_example(number, example, model) for number, example in enumerate(shown)]
 
 
-def shown_examples(examples: Sequence[Example], prompt: Prompt) -> list[ShownExample]:
+def shown_examples(examples: Sequence[Example], prompt: Prompt) -> ShownList:
     """Return examples as a template sees them, all their data included."""
     escape = TagEscaper(prompt.tags)
-    return [
+    return ShownList(
         ShownExample(
             question=escape.text(one.sample.question),
             answer=escape.text(one.sample.answer),
             chunks=escape.chunks(one.sample.context),
-            sentences=escape.texts(
-                [span.text for span in split_sentences(one.sample.answer or "")]
-            ),
+            sentences=escape.texts(sentences_of(one.sample.answer), "sentences"),
             reference=escape.text(one.sample.reference),
             result=escape.text(one.result) or "",
-            statements=escape.texts(one.statements),
+            statements=escape.texts(one.statements, "statements"),
         )
         for one in examples
-    ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +137,15 @@ class Criterion:
 
     name: str
     text: str
+
+    def __str__(self) -> str:
+        """Write the name and what must hold."""
+        return f"{self.name}: {self.text}"
+
+    @property
+    def block(self) -> str:
+        """The criterion as an item of a list."""
+        return f"- {self}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,16 +197,16 @@ class Rendering:
 
     def _written(self, prompt: Prompt, tags: frozenset[str], *, in_block: bool) -> str:
         escape = TagEscaper(tags, hardened=self.hardened)
-        examples = [self._example(one, escape, in_block=in_block) for one in self.examples]
+        examples = ShownList(self._example(one, escape, in_block=in_block) for one in self.examples)
         # Most instructions show no data; escaping it for them would double the work of a call.
         shows_data = any(prompt.uses(name) for name in _DATA_NAMES)
         data = dict.fromkeys(_DATA_NAMES)
         return prompt.render(
             {
                 **(self._data(self.sample, escape, in_block=in_block) if shows_data else data),
-                "statements": escape.texts(self.statements),
+                "statements": escape.texts(self.statements, "statements"),
                 "examples": examples,
-                "criteria": self.criteria,
+                "criteria": ShownList(self.criteria),
                 "task": self.task,
                 "language": self.language,
                 "hardened": self.hardened,
@@ -235,7 +222,7 @@ class Rendering:
         if answer is not None and (not in_block or self.numbers_sentences):
             # An example has sentences of its own.
             split = self.sentences if sample is self.sample else None
-            sentences = escape.texts(sentences_of(answer) if split is None else split)
+            sentences = escape.texts(sentences_of(answer) if split is None else split, "sentences")
         return {
             "question": escape.text(shown.get("question")),
             "answer": escape.text(answer),
@@ -251,7 +238,7 @@ class Rendering:
         return ShownExample(
             **data,
             result=escape.text(example.result) or "",
-            statements=escape.texts(example.statements),
+            statements=escape.texts(example.statements, "statements"),
         )
 
 
@@ -317,3 +304,121 @@ def check_numbered(prompt: Prompt, response_model: type) -> None:
                 f"{name} by id, but the template does not show them; write {{% for one in "
                 f"{name} %}}{{{{ one.id }}}}: {{{{ one.text }}}}{{% endfor %}}"
             )
+
+
+_WHERE = {
+    "answer": ("answer", "sentences"),
+    "context": ("context", "chunks"),
+}
+_TWO_PARTS = ("answer", "context", "sentences", "statements")
+
+
+def made_up(field: str) -> list[str]:
+    """Return texts of a field that stand nowhere else, to find them in what a template makes."""
+    count = 2 if field in _TWO_PARTS else 1
+    return [
+        f"Zq{field}{n}start is what this {field} says here, up to Zq{field}{n}end."
+        for n in range(count)
+    ]
+
+
+def check_shown(
+    prompt: Prompt,
+    needs: Sequence[str],
+    render: Callable[[Mapping[str, Sequence[str]]], str],
+    *,
+    reader: str,
+    way_out: str = "",
+) -> None:
+    """Refuse a template that does not show what its reader must answer for.
+
+    A made-up sample is rendered twice, with every field and with no more than is needed: a name in
+    a condition, a first chunk and a macro that nobody calls show nothing.
+
+    Args:
+        prompt: The template.
+        needs: Fields of a sample, `sentences` or `statements`.
+        render: Fills the template; it gets the texts of each field.
+        reader: Who needs them, such as the name of a response model.
+        way_out: What else the author can do.
+
+    Raises:
+        PromptError: It names the fields that are missing or are shown in part, and what to write.
+    """
+    faults: dict[str, str] = {}
+    for fields in (dict.fromkeys([*needs, *_DATA]), needs):
+        try:
+            text = _squeezed(render({name: made_up(name) for name in fields}).casefold())
+        except PromptError:
+            # It reads what no made-up sample has, such as a chunk's metadata.
+            seen = {name: any(map(prompt.uses, _WHERE.get(name, (name,)))) for name in needs}
+            faults |= {name: "does not show" for name in needs if not seen[name]}
+            continue
+        for name in needs:
+            ends = re.findall(r"zq\w+", " ".join(made_up(name)).casefold())
+            arrived = sum(end in text for end in ends)
+            if arrived < len(ends):
+                faults.setdefault(name, "shows only a part of" if arrived else "does not show")
+    if faults:
+        by_fault = {
+            fault: " and the ".join(name for name in faults if faults[name] == fault)
+            for fault in dict.fromkeys(faults.values())
+        }
+        said = " and ".join(f"{fault} the {names}" for fault, names in by_fault.items())
+        write = " and ".join(f"{{{{ {name} }}}}" for name in faults)
+        raise PromptError(
+            f"{prompt.origin}: {reader} needs the {' and the '.join(needs)}, and the template "
+            f"{said}; write {write}{way_out}"
+        )
+
+
+def count_arriving(texts: Mapping[str, str], rendered: str) -> dict[str, tuple[int, int]]:
+    """Count how much of each text of the data a rendered prompt has.
+
+    White space and escaped signs may differ, sentences may be apart, and a text may be written as
+    JSON. What one text has found is not found by another one: an answer that is a part of a chunk
+    has to stand there twice.
+
+    Args:
+        texts: Each by its name; of equal ones the first is looked for first.
+        rendered: What a judge reads.
+
+    Returns:
+        For each, characters that arrive, from the first on, and all of them; white space is not
+        counted.
+    """
+    left = _squeezed(rendered)
+    found: dict[str, tuple[int, int]] = {}
+    for name, text in sorted(texts.items(), key=lambda item: -len(item[1])):
+        whole = len(_squeezed(text))
+        found[name] = _length_of_first(_squeezed(text), left), whole
+        for parts in ([text], [htmlsafe_json_dumps(text)[1:-1]], sentences_of(text)):
+            rest = _without(left, map(_squeezed, parts))
+            if rest is not None:
+                left, found[name] = rest, (whole, whole)
+                break
+    return {name: found[name] for name in texts}
+
+
+def _without(text: str, parts: Iterable[str]) -> str | None:
+    """Return a text with a gap for each part; None when one is not in it."""
+    for part in parts:
+        if part not in text:
+            return None
+        text = text.replace(part, "\0", 1)
+    return text
+
+
+def _length_of_first(part: str, text: str) -> int:
+    """Return how many characters of a part, from its first on, stand together in a text."""
+    return bisect_left(range(1, len(part) + 1), 1, key=lambda end: part[:end] not in text)
+
+
+# How JSON in a template writes signs of HTML.
+_IN_JSON = {"\\u0026": "&", "\\u003c": "<", "\\u003e": ">", "\\u0027": "'"}
+
+
+def _squeezed(text: str) -> str:
+    for code, sign in _IN_JSON.items():
+        text = text.replace(code, sign)
+    return "".join(unescape(text).split())

@@ -30,6 +30,7 @@ from rag_evals.prompt.files import (
     shipped_source,
     split_front_matter,
 )
+from rag_evals.prompt.shown import TAGS, ShownText, printed
 
 DATA_VARIABLES = frozenset({"question", "answer", "sentences", "chunks", "context", "statements"})
 """A template that uses one of these places the data itself; one that uses none is instructions."""
@@ -42,6 +43,7 @@ VARIABLES = DATA_VARIABLES | {
 # What a template raises that does too much for the stack, and that reads what is not there.
 _DEEP = (RecursionError, SyntaxError, MemoryError)
 _WRONG = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError)
+_OF_A_TEXT = ("id", "text", "metadata")
 _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
 
 
@@ -53,6 +55,12 @@ class _Environment(ImmutableSandboxedEnvironment):
     def join_path(self, template: str, parent: str) -> str:
         """Return the key of the template that `parent` calls `template`."""
         return self.links.get((parent, template), template)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return an attribute; a chunk has its own, and none of the methods of a text."""
+        if isinstance(obj, ShownText) and attribute not in _OF_A_TEXT:
+            return self.undefined(obj=obj, name=attribute)
+        return super().getattr(obj, attribute)
 
 
 class Prompt:
@@ -121,7 +129,8 @@ class Prompt:
                     self._sources[parent.key] = (parent.text, parent.line_offset)
                     pending.append((parent.key, chain | {parent.key}))
         self.task = next((task for task in tasks if task), "")
-        self.tags = frozenset(tags)
+        # The tags of a block that a variable prints are the template's, too.
+        self.tags = frozenset(tags | {tag for name, tag in TAGS.items() if name in used})
         self.places_data = bool(used & DATA_VARIABLES)
         self.is_same_for_all = not draws and used.isdisjoint(DATA_VARIABLES | {"reference"})
         self._used = frozenset(used)
@@ -217,19 +226,6 @@ class Prompt:
         changed._stem = None
         return changed
 
-    def require_variables(self, *names: str) -> None:
-        """Refuse a prompt that does not show what its reader must answer for.
-
-        Raises:
-            PromptError: It uses one of the names nowhere.
-        """
-        for name in names:
-            if not self.uses(name):
-                raise PromptError(
-                    f"{self.origin}: the template does not show the {name}; write "
-                    f"{{% for one in {name} %}}{{{{ loop.index0 }}}}: {{{{ one }}}}{{% endfor %}}"
-                )
-
     def uses(self, variable: str) -> bool:
         """Say whether the template, or one that it extends, uses a variable."""
         return variable in self._used
@@ -293,6 +289,7 @@ class Prompt:
             autoescape=False,
             trim_blocks=True,
             lstrip_blocks=True,
+            finalize=printed,
             loader=jinja2.FunctionLoader(lambda key: self._sources[key][0]),
         )
         environment.links = self._links

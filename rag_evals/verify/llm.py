@@ -31,6 +31,8 @@ from rag_evals.prompt import (
     Example,
     ExampleInput,
     Prompt,
+    TagEscaper,
+    check_shown,
     escape_tags,
     examples_of,
     shown_examples,
@@ -119,8 +121,10 @@ class LLMVerifier:
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        self._template.require_variables("statements", "chunks")
         self._shown(self._template)
+        if self.prompt is not None:
+            needs = ("statements", "context")
+            check_shown(self._template, needs, self._render_made_up, reader="a verifier")
 
     @property
     def traits(self) -> VerifierTraits:
@@ -180,18 +184,9 @@ class LLMVerifier:
         return verdicts
 
     def _call(self, claims: Sequence[Claim], chunks: Sequence[str]) -> JudgeCall[VerifierReply]:
-        prompt = self._template.in_language(self.language)
         statements = [claim.text for claim in claims]
-        content = prompt.render(
-            {
-                "statements": [escape_tags(text, prompt.tags) for text in statements],
-                "chunks": [escape_tags(text, prompt.tags) for text in chunks],
-                "examples": shown_examples(self._shown(prompt), prompt),
-                "statement_settings": [_setting(claim, prompt.tags) for claim in claims],
-            }
-        )
         return JudgeCall(
-            ({"role": "user", "content": content},),
+            ({"role": "user", "content": self._render(claims, chunks)},),
             VerifierReply,
             {
                 "chunks": list(chunks),
@@ -203,6 +198,23 @@ class LLMVerifier:
             model=self.model,
             endpoint=self.endpoint,
         )
+
+    def _render(self, claims: Sequence[Claim], chunks: Sequence[str]) -> str:
+        prompt = self._template.in_language(self.language)
+        escape = TagEscaper(prompt.tags)
+        shown = escape.texts(chunks, "chunks")
+        return prompt.render(
+            {
+                "statements": escape.texts([claim.text for claim in claims], "statements"),
+                "chunks": shown,
+                "context": shown,
+                "examples": shown_examples(self._shown(prompt), prompt),
+                "statement_settings": [_setting(claim, prompt.tags) for claim in claims],
+            }
+        )
+
+    def _render_made_up(self, texts: Mapping[str, Sequence[str]]) -> str:
+        return self._render([Claim(text) for text in texts["statements"]], texts["context"])
 
     def _shown(self, prompt: Prompt) -> list[Example]:
         if prompt.origin not in self._examples:

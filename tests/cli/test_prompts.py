@@ -60,8 +60,75 @@ def test_a_good_file_is_described_and_shown(command: Command) -> None:
     assert "(estimated, 4 characters a token)" in ended.out
 
 
+LONG = (
+    "A tower of iron stands in Paris, and it is painted every seven years, as a rule by hand, by "
+    "twenty-five painters, who use sixty tons of paint for it."
+)
+ROWS = [
+    {"question": "Short?", "answer": "Yes.", "context": ["It is so."]},
+    {"question": LONG, "answer": f"{LONG} It's <chunk>.\nWho?", "context": [LONG, LONG[9:]]},
+    {"answer": " ", "context": [LONG * 9]},
+]
+
+
+@pytest.fixture
+def rows() -> str:
+    """Write a short row, a long one, and a longer one that cannot be graded."""
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    return "rows.jsonl"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ context }}{{ answer }}",
+        "{{ chunks | join }}{{ sentences }}",
+        "{{ context | tojson }}{{ answer | tojson }}",
+        "{{ context | string | indent(4) }}{{ answer | wordwrap(20) }}",
+    ],
+)
+def test_the_longest_row_is_shown_as_it_is_sent(command: Command, rows: str, text: str) -> None:
+    """With its place, its tokens, and the fields that arrive whole."""
+    ended = command("prompts", "check", write("own.jinja", PLACING + text), "--data", rows)
+
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert "row             line 2 of 'rows.jsonl', the longest of 3" in lines
+    assert "arrives whole   answer, context" in lines
+    assert "does not        question" in lines
+    (tokens,) = (line for line in lines if line.startswith("tokens"))
+    assert int(tokens.split()[1]) > sum(len(str(ROWS[1][name])) for name in ROWS[1]) / 8
+
+
+PLACING = "---\nresponse_model: faithfulness\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{{ context }}{{ answer | truncate(150) }}", "answer does not arrive whole: 1"),
+        ("{{ context }}{{ answer | upper }}", "answer does not arrive whole: "),
+        ("{{ answer }}{% for c in context %}{{ c[:128] }}{% endfor %}", "context, chunk 0 does"),
+        ("{{ answer }}{{ context[:2] | map('truncate', 120) | join }}", "context, chunk 0 does"),
+        ("{{ answer }}{{ context }}{{ question[:99] }}", "question does not arrive whole: 7"),
+        ("{{ context }}{% for s in sentences[:2] %}{{ s }}{% endfor %}", "answer does not arrive"),
+    ],
+)
+def test_a_row_that_does_not_arrive_whole_is_no_ok(
+    command: Command, rows: str, text: str, fault: str
+) -> None:
+    """What is sent is shown all the same; the exit code is 2."""
+    ended = command("prompts", "check", write("own.jinja", PLACING + text), "--data", rows)
+
+    assert ended.code == 2
+    assert ended.err.startswith(f"Error: own.jinja: {fault}")
+    assert ended.err.endswith("in line 2 of 'rows.jsonl', the longest of 3\n")
+    assert "--- user message" in ended.out
+    assert "own.jinja: ok" not in ended.out
+
+
 def test_the_preview_may_be_of_a_users_row(command: Command, data: str) -> None:
-    """--data takes the first row of a file; an empty row is one clear error."""
+    """--data takes a row of a file; an empty row is one clear error."""
     prompt = write("polite.jinja", POLITE)
 
     assert EIFFEL["answer"] in command("prompts", "check", prompt, "--data", data).out

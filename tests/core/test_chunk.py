@@ -81,6 +81,42 @@ ANSWERS: dict[str, Any] = {
     "Response": Thing(output_text="It is so.", output=[1, 2]),
     "Haystack": Thing(data="It is so.", query="?"),
     "replies": ["It is so."],
+    "a list of one message": [Thing(content="It is so.", type="ai")],
+    "Response as JSON": {
+        "output": [
+            {"type": "reasoning", "summary": []},
+            {"type": "message", "content": [{"type": "output_text", "text": "It is so."}]},
+        ],
+        "text": {"format": {"type": "text"}},
+    },
+    "the same text twice": {"answer": "It is so.", "content": "It is so."},
+}
+
+QUESTIONS: dict[str, Any] = {
+    "text": "Is it?",
+    "a message": {"role": "user", "content": "Is it?"},
+    "parts": {"role": "user", "content": [{"type": "text", "text": "Is it?"}]},
+    "HumanMessage": Thing(type="human", content="Is it?"),
+    "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Is it?"}],
+    "messages of LangChain": [Thing(type="human", content="Is it?"), Thing(type="ai", content="a")],
+}
+
+ROW = {"question": "q", "answer": "a", "context": ["c"]}
+SEVERAL: dict[str, tuple[dict[str, Any], str]] = {
+    "a row": ({"question": ROW}, "expected text or a message; a whole row is Sample"),
+    "a row of a class": ({"question": Thing(**ROW)}, "a whole row is Sample"),
+    "a row with content": (
+        {"question": {"question": "q", "content": "c"}},
+        "question has several texts, in 'question' and 'content'",
+    ),
+    "a reply": ({"question": {"response": "a"}}, "expected text or a message"),
+    "two questions": ({"question": [{"role": "user", "content": "a"}] * 2}, "text or a message"),
+    "two answers": (
+        {"answer": {"answer": "a", "content": "b"}},
+        "answer has several texts, in 'content' and 'answer'; give the one that is meant",
+    ),
+    "two answers of a class": ({"answer": Thing(answer="a", text="b")}, "answer has several texts"),
+    "two references": ({"reference": {"result": "a", "text": "b"}}, "reference has several texts"),
 }
 
 
@@ -96,6 +132,21 @@ def test_chunks_are_read_as_retrievers_give_them(name: str) -> None:
 def test_answers_are_read_as_libraries_give_them(name: str) -> None:
     """Their text, and nothing else."""
     assert Sample(answer=ANSWERS[name]).answer == "It is so."
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_question_is_a_text_or_messages(name: str) -> None:
+    """Of messages, the only one of a user."""
+    assert Sample(question=QUESTIONS[name]).question == "Is it?"
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_which_of_several_texts_is_meant_is_not_guessed(name: str) -> None:
+    """A row is no question, and an answer beside a content is none of the two."""
+    fields, message = SEVERAL[name]
+
+    with pytest.raises(DataError, match=message):
+        Sample(**fields)
 
 
 def test_a_message_of_tool_calls_answers_nothing() -> None:

@@ -82,7 +82,10 @@ def test_a_verifier_may_have_a_judge_of_its_own(scripted: Start) -> None:
         ({"endpoint": "embedded"}, "'embedded'"),
         ({"endpoint": "openaii/m"}, "openaii"),
         ({"endpoint": "openai/m", "model": "n"}, "names a model, and so does model='n'; give one"),
-        ({"prompt": "Decide."}, "the template does not show the statements; write {% for"),
+        (
+            {"prompt": "Decide."},
+            "the template does not show the statements and the con",
+        ),
         ({"batch_size": 0}, "batch_size is 0; expected at least 1"),
     ],
 )

@@ -2,13 +2,15 @@
 
 import datetime
 from collections.abc import Callable
-from typing import Any, get_args, get_origin
+from typing import Any, ClassVar, get_args, get_origin
 
 import instructor
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rag_evals import Faithfulness, base, catalog
+from rag_evals.core import SampleField
+from rag_evals.errors import NotScorableError
 from rag_evals.grading import two_step as verified
 from rag_evals.grading.extract import ExtractionReply
 from rag_evals.judge.wire.exchange import validated, validated_json
@@ -177,4 +179,101 @@ def test_users_can_say_optional_list_too(scripted: Start, client_of: ClientOf) -
     grader = base.ContextEvaluation(prompt="Tag it.", response_model=Tagged)
 
     assert grader.grade(answer="a", client=client_of(judge), model="m").tags == []
+    assert len(judge.requests) == 1
+
+
+class _Evidence(BaseModel):
+    chunk_id: int
+    words: str
+
+
+class _Claim(BaseModel):
+    text: str
+    supporting_chunk_ids: list[int]
+    evidence: dict[str, _Evidence] = Field(default_factory=dict)
+
+
+class _Plain(BaseModel):
+    """A user's own reply: no base class and no type of ours."""
+
+    statements: list[_Claim]
+    chunk_ids: set[int] | None = None
+
+
+WRONG_IDS: dict[str, dict[str, Any]] = {
+    "statements.0.supporting_chunk_ids.1": {
+        "statements": [{"text": "a", "supporting_chunk_ids": [0, 7]}]
+    },
+    "statements.0.evidence.x.chunk_id": {
+        "statements": [
+            {
+                "text": "a",
+                "supporting_chunk_ids": [],
+                "evidence": {"x": {"chunk_id": 7, "words": ""}},
+            }
+        ]
+    },
+    "chunk_ids.0": {"statements": [], "chunk_ids": [7]},
+    "statements.0.supporting_chunk_ids.0": {
+        "statements": [{"text": "a", "supporting_chunk_ids": ["7"]}]
+    },
+}
+
+
+@pytest.mark.parametrize("place", WRONG_IDS)
+@pytest.mark.parametrize("way", ["string", "client"])
+def test_ids_of_chunks_are_checked_by_name_in_any_model(
+    scripted: Start, client_of: ClientOf, place: str, way: str
+) -> None:
+    """A chunk that was not shown is asked again with its place, also in a plain model."""
+    judge = scripted([WRONG_IDS[place], {"statements": [], "chunk_ids": [1]}])
+    grader = base.ContextEvaluation(prompt="Judge.", response_model=_Plain)
+    client, model = (client_of(judge), "m") if way == "client" else ("openai/m", None)
+    result = grader.grade(answer="a", context=["b", "c"], client=client, model=model)
+
+    assert result.chunk_ids == {1}
+    said = str(judge.requests[1].body["messages"])
+    assert place in said
+    assert "chunk id 7 does not exist; ids run from 0 to 1" in said
+
+
+def test_a_model_with_statements_is_not_sent_an_empty_context(scripted: Start) -> None:
+    """It needs answer and context, unless its `requires` says otherwise."""
+
+    class OfAnswer(_Plain):
+        requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
+
+    judge = scripted([{"statements": [], "chunk_ids": None}])
+    with pytest.raises(NotScorableError, match="empty_context"):
+        base.ContextEvaluation("Judge.", _Plain).grade(answer="a", context=[], client="openai/m")
+    assert not judge.requests
+    assert base.ContextEvaluation("Judge.", OfAnswer).grade(answer="a", client="openai/m")
+
+
+@pytest.mark.parametrize("way", ["string", "client"])
+def test_validators_read_the_context_as_instructors_do(
+    scripted: Start, client_of: ClientOf, way: str
+) -> None:
+    """`info.context["context"]` is a list of ids and chunks, in one call."""
+    seen: list[Any] = []
+
+    class Quoting(BaseModel):
+        chunk_ids: list[int]
+
+        @field_validator("chunk_ids")
+        @classmethod
+        def known(cls, ids: list[int], info: ValidationInfo) -> list[int]:
+            if info.context is not None:
+                seen.append((info.context["context"], info.context["question"]))
+                shown = {chunk["id"] for chunk in info.context["context"]}
+                if not shown.issuperset(ids):
+                    raise ValueError(f"{ids} are not in {shown}")
+            return ids
+
+    judge = scripted([{"chunk_ids": [1]}])
+    client, model = (client_of(judge), "m") if way == "client" else ("openai/m", None)
+    grader = base.ContextEvaluation(prompt="Judge.", response_model=Quoting)
+    grader.grade(question="q", answer="a", context=["b", "c"], client=client, model=model)
+
+    assert seen == [([{"id": 0, "chunk": "b"}, {"id": 1, "chunk": "c"}], "q")]
     assert len(judge.requests) == 1

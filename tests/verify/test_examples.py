@@ -102,9 +102,10 @@ def test_an_example_that_does_not_fit_is_refused(example: Any, fault: str) -> No
 
 def test_a_prompt_that_does_not_show_them_is_refused() -> None:
     """Examples that nobody would see are a mistake; a prompt without them needs none."""
-    prompt = "{{ chunks }} {{ statements }}"
+    prompt = "{{ chunks | join }} {{ statements }}"
+    numbered = '<statement id="0">\nIt is so.\n</statement>'
 
-    assert verifying(LLMVerifier(prompt=prompt)) == "['It is so.'] ['It is so.']"
+    assert verifying(LLMVerifier(prompt=prompt)) == f"It is so. {numbered}"
     with pytest.raises(PromptError, match="the template does not show them"):
         LLMVerifier(prompt=prompt, examples=[EXAMPLE])
 

@@ -17,9 +17,17 @@ from rag_evals.cli.shared.options import Json, Quiet, print_result
 from rag_evals.cli.shared.runs import offer_next
 from rag_evals.core import JudgeCall, Message, Sample
 from rag_evals.dataset import ColumnMap, read_rows
-from rag_evals.errors import ConfigurationError, DataError, NotScorableError, UnknownNameError
+from rag_evals.errors import (
+    ConfigurationError,
+    DataError,
+    NotScorableError,
+    PromptError,
+    UnknownNameError,
+)
+from rag_evals.grading import require_fields
 from rag_evals.prompt import (
     Prompt,
+    count_arriving,
     search_folders,
     shipped_languages,
     shipped_names,
@@ -36,6 +44,9 @@ prompts = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
+
+# Characters of a text that may stand in a prompt by chance.
+_CHANCE = 40
 
 Entry = Mapping[str, str | bool | Sequence[str]]
 """What is listed: its cells, by the title of their column; the name comes first."""
@@ -139,7 +150,7 @@ def check(
         str | None, typer.Option(metavar="NAME", help="Response model of a file that names none.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Preview its first row. Default: our own.")
+        Path | None, typer.Option(metavar="FILE", help="Preview its longest row. Default: our own.")
     ] = None,
     against: Annotated[
         str | None,
@@ -157,7 +168,8 @@ def check(
     """Check a prompt file before it costs anything: nothing is sent.
 
     Looks at the syntax, the variables, the response model, the criteria and the examples, counts
-    tokens, and shows what a judge would read. The exit code is 0 for a file that can grade, else 2.
+    tokens, and shows what a judge would read of one row, with --data of the longest. The exit code
+    is 0 for a file that can grade, else 2, also where a field of the row does not arrive whole.
 
     With --against it shows the difference of messages, reply and settings; comments and names are
     left out.
@@ -168,14 +180,14 @@ def check(
       rag-evals prompts check my_strict.jinja --data answers.jsonl
       rag-evals prompts check my_strict.jinja --against score_faithfulness
     """
-    sample = _sample_from(data)
     sides = []
     for spec in (file, against):
         if spec is not None:
             made = _grader_behind(spec, grader, prompts or [])
             sides.append(made if language is None else made.with_language(language))
+    sample, place = _row_from(data, sides[0])
     if against is None:
-        _show_facts(sides[0], sample, file, json_output=json_output, quiet=quiet)
+        _show_facts(sides[0], (sample, place), file, json_output=json_output, quiet=quiet)
     else:
         before, after = (_described(made, sample) for made in reversed(sides))
         _show_difference(before, after, (against, file), json_output=json_output)
@@ -190,20 +202,59 @@ def _show_difference(
 
 
 def _show_facts(
-    made: JudgedGrader[Any, Any], sample: Sample, file: str, *, json_output: bool, quiet: bool
+    made: JudgedGrader[Any, Any],
+    row: tuple[Sample, str],
+    file: str,
+    *,
+    json_output: bool,
+    quiet: bool,
 ) -> None:
+    sample, place = row
     messages = _first_messages(made, sample)
-    facts = dict(_facts(made, messages))
+    shares = _arriving(sample, messages, made.requires)
+    facts = {**dict(_facts(made, messages)), "row": place, **_shown_fields(shares)}
     if json_output:
         echo_json(json.dumps({**facts, "messages": messages}, ensure_ascii=False))
-        return
-    for name, fact in facts.items():
-        echo(f"{name:<15} {fact}")
-    for message in messages:
-        echo(f"\n--- {message['role']} message")
-        echo(message["content"])
-    echo(f"\n{file}: ok")
-    offer_next("grade", "DATA", "--prompt", file, quiet=quiet)
+    else:
+        for name, fact in facts.items():
+            echo(f"{name:<15} {fact}")
+        for message in messages:
+            echo(f"\n--- {message['role']} message")
+            echo(message["content"])
+    for name, (arrived, whole) in shares.items():
+        is_needed = name.partition(",")[0] in made.requires
+        # Chance words of a field that the prompt does not show are no cut.
+        if arrived < whole and (is_needed or arrived > min(_CHANCE, whole / 2)):
+            raise PromptError(
+                f"{file}: {name} does not arrive whole: {arrived} of {whole} characters, white "
+                f"space not counted, in {place}"
+            )
+    if not json_output:
+        echo(f"\n{file}: ok")
+        offer_next("grade", "DATA", "--prompt", file, quiet=quiet)
+
+
+def _arriving(
+    sample: Sample, messages: Sequence[Message], needed: Sequence[str]
+) -> dict[str, tuple[int, int]]:
+    """Return for each field and chunk of a row how many characters arrive, and of how many."""
+    texts = {name: getattr(sample, name) for name in ("question", "answer", "reference")}
+    texts |= {f"context, chunk {chunk.id}": chunk.text for chunk in sample.context}
+    names = sorted(filter(texts.get, texts), key=lambda name: name.partition(",")[0] not in needed)
+    rendered = "\n".join(message["content"] for message in messages)
+    return count_arriving({name: str(texts[name]) for name in names}, rendered)
+
+
+def _shown_fields(shares: Mapping[str, tuple[int, int]]) -> dict[str, str]:
+    names = dict.fromkeys(name.partition(",")[0] for name in shares)
+    whole = {
+        name: all(a == n for part, (a, n) in shares.items() if part.partition(",")[0] == name)
+        for name in names
+    }
+    return {
+        "arrives whole": ", ".join(filter(whole.get, names)) or "-",
+        "does not": ", ".join(name for name in names if not whole[name]) or "-",
+    }
 
 
 def _facts(
@@ -231,17 +282,42 @@ def _facts(
         )
 
 
-def _sample_from(data: Path | None) -> Sample:
-    """Take the first row of a file, else a row that has everything.
+def _row_from(data: Path | None, grader: JudgedGrader[Any, Any]) -> tuple[Sample, str]:
+    """Take the longest row of a file that can be graded, else a row that has everything.
+
+    Returns:
+        The row, and what to call it.
 
     Raises:
-        DataError: The file has no row, or the row cannot be read.
+        DataError: The file has no row, or a row cannot be read.
     """
     if data is None:
-        return Sample(**_ROW)  # type: ignore[arg-type]  # fields of a sample
-    for row in read_rows(data):
-        return ColumnMap().sample(row.values)
-    raise DataError(f"{str(data)!r} has no rows; the preview needs one")
+        return Sample(**_ROW), "our own; --data FILE takes yours"  # type: ignore[arg-type]  # fields
+    columns = ColumnMap()
+    longest, count = (False, -1, Sample(), ""), 0
+    for count, row in enumerate(read_rows(data), 1):  # noqa: B007 - it is read after the loop
+        try:
+            sample = columns.sample(row.values)
+        except DataError as error:
+            raise DataError(f"{str(data)!r}, {row.place}: {error}") from error
+        texts = (
+            sample.question,
+            sample.answer,
+            sample.reference,
+            *(chunk.text for chunk in sample.context),
+        )
+        rank = (_can_be_graded(sample, grader), sum(len(text or "") for text in texts))
+        if rank > longest[:2]:
+            longest = (*rank, sample, row.place)
+    return longest[2], f"{longest[3]} of {str(data)!r}, the longest of {count}"
+
+
+def _can_be_graded(sample: Sample, grader: JudgedGrader[Any, Any]) -> bool:
+    try:
+        require_fields(sample, grader.requires)
+    except NotScorableError:
+        return False
+    return True
 
 
 def _grader_behind(spec: str, fallback: str | None, folders: list[Path]) -> JudgedGrader[Any, Any]:

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
-from rag_evals.core import JudgeCall, Usage, facts_for
+from rag_evals.core import JudgeCall, Usage, check_chunk_ids, facts_for
 from rag_evals.errors import (
     GradingError,
     JudgeOutputError,
@@ -542,22 +542,29 @@ def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]
         ValidationError: What is wrong in any other way.
     """
     try:
-        return model.model_validate_json(text, **options)
+        return _with_shown_chunks(model.model_validate_json(text, **options), options)
     except ValidationError as error:
         if not (mends := _mends(error)):
             raise
     # As JSON once more: what a strict model takes from JSON is not what it takes from Python.
-    return model.model_validate_json(to_json(_mended(from_json(text), mends)), **options)
+    mended = to_json(_mended(from_json(text), mends))
+    return _with_shown_chunks(model.model_validate_json(mended, **options), options)
 
 
 def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
     """Validate a reply that was parsed before; as `validated_json` otherwise."""
     try:
-        return model.model_validate(reply, **options)
+        return _with_shown_chunks(model.model_validate(reply, **options), options)
     except ValidationError as error:
         if not (mends := _mends(error)):
             raise
-    return model.model_validate(_mended(copy.deepcopy(reply), mends), **options)
+    mended = _mended(copy.deepcopy(reply), mends)
+    return _with_shown_chunks(model.model_validate(mended, **options), options)
+
+
+def _with_shown_chunks(reply: M, options: Mapping[str, Any]) -> M:
+    check_chunk_ids(reply, options.get("context"))
+    return reply
 
 
 def _mends(error: ValidationError) -> list[_Mend]:
