@@ -1,4 +1,4 @@
-"""How is a run shown? One self-contained HTML page, and the same numbers as Markdown, JSON, CSV."""
+"""How is a run shown? One self-contained HTML page, and the same numbers as Markdown and JSON."""
 
 from rag_evals import lazy_names
 
@@ -16,7 +16,6 @@ NAMES = {
         "comparison_markdown",
         "grader_numbers",
         "group_cells",
-        "report_csv",
         "report_json",
         "report_markdown",
     ),

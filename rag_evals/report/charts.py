@@ -1,32 +1,13 @@
 """How do the numbers look? Small drawings as inline SVG; colours come from the page's classes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
-from rag_evals.core import Phrases
 from rag_evals.report.tables import View
-from rag_evals.run import Record, Run, findings_in
 from rag_evals.stats import Interval, band_of
 
 _WIDTH, _HEIGHT = 300, 96
 _BINS = 10
-_POSITIONS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class PositionUse:
-    """How often one place in the context counts towards the score.
-
-    Attributes:
-        position: The place, from 0.
-        rows: Rows that have a chunk there.
-        used: Those of them in which the chunk supports a statement, or is itself judged well.
-    """
-
-    position: int
-    rows: int
-    used: int
 
 
 def histogram(scores: Sequence[float], view: View) -> str:
@@ -43,21 +24,6 @@ def histogram(scores: Sequence[float], view: View) -> str:
         bars.append((say("page.bar", count=count, **ends), count, f"band{min(band, 3)}"))
     labels = ["0", "", "", "", "", say.number(0.5, 1), "", "", "", "1"]
     return _bars(bars, labels, say("page.by_score_chart"))
-
-
-def positions_chart(uses: Sequence[PositionUse], say: Phrases) -> str:
-    """Draw how often each position of the context counts towards the score."""
-    bars = [
-        (
-            say("page.position", position=use.position, used=use.used, rows=use.rows),
-            use.used / use.rows if use.rows else 0.0,
-            "band1",
-        )
-        for use in uses
-    ]
-    return _bars(
-        bars, [str(use.position) for use in uses], say("page.by_position_chart"), limit=1.0
-    )
 
 
 def interval_bar(interval: Interval, view: View) -> str:
@@ -82,38 +48,12 @@ def interval_bar(interval: Interval, view: View) -> str:
     )
 
 
-def position_use(run: Run, records: Sequence[Record]) -> list[PositionUse]:
-    """Count in how many rows each position of the context counts towards the score.
-
-    Returns:
-        Nothing for a grader whose findings name no chunks.
-    """
-    rows, used = [0] * _POSITIONS, [0] * _POSITIONS
-    names_chunks = False
-    for record in records:
-        verdicts = [one for one in findings_in(record) if one.verdict is not None]
-        sample = run.samples.get(record["sample_id"])
-        if sample is None or not verdicts:
-            continue
-        names_chunks = names_chunks or any(one.chunk_ids for one in verdicts)
-        counting = {chunk_id for one in verdicts if one.verdict for chunk_id in one.chunk_ids}
-        for position in range(min(len(sample.chunks), _POSITIONS)):
-            rows[position] += 1
-            used[position] += position in counting
-    if not names_chunks:
-        return []
-    return [
-        PositionUse(position, count, used[position]) for position, count in enumerate(rows) if count
-    ]
-
-
 def _bars(
     bars: Sequence[tuple[str, float, str]],
     labels: Sequence[str],
     title: str,
-    limit: float | None = None,
 ) -> str:
-    top = limit or max((value for _, value, _ in bars), default=0) or 1
+    top = max((value for _, value, _ in bars), default=0) or 1
     step = _WIDTH / max(len(bars), 1)
     drawn = []
     for place, ((words, value, name), label) in enumerate(zip(bars, labels, strict=True)):

@@ -40,7 +40,7 @@ from rag_evals.core import (
     private_file,
 )
 from rag_evals.errors import ConfigurationError
-from rag_evals.report.charts import histogram, interval_bar, position_use, positions_chart
+from rag_evals.report.charts import histogram, interval_bar
 from rag_evals.report.tables import GraderNumbers, View, grader_numbers, group_cells, usage_of
 from rag_evals.run import (
     Record,
@@ -82,7 +82,7 @@ def report_html(
         DataError: The folder holds no run, or a column is not in the data.
     """
     stored, view = load_run(run), view or View()
-    cards = [_card(stored, numbers, view) for numbers in grader_numbers(stored, view)]
+    cards = [_card(numbers, view) for numbers in grader_numbers(stored, view)]
     settings = {"sides": [_name(stored, view.say)], "labelling": labelling, "key": _key(stored)}
     return _rendered(
         _PageData([stored], _settings(view) | settings, view.say, only),
@@ -345,13 +345,11 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _card(run: Run, numbers: GraderNumbers, view: View) -> dict[str, Any]:
-    uses = position_use(run, run.of_grader(numbers.grader))
+def _card(numbers: GraderNumbers, view: View) -> dict[str, Any]:
     return {
         "numbers": numbers,
         "line": None if numbers.mean is None else interval_bar(numbers.mean, view),
         "histogram": histogram(numbers.scores, view) if numbers.scores else None,
-        "positions": positions_chart(uses, view.say) if uses else None,
     }
 
 

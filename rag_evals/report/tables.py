@@ -1,7 +1,5 @@
-"""The numbers of a run, and how other programs and pages get them: Markdown, JSON and CSV."""
+"""The numbers of a run, and how other programs and pages get them: Markdown and JSON."""
 
-import csv
-import io
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,11 +26,9 @@ from rag_evals.run import (
     RepeatNumbers,
     Run,
     SampledMean,
-    band_label,
     findings_in,
     load_run,
     reason_of,
-    safe_cell,
 )
 from rag_evals.stats import (
     DEFAULT_BANDS,
@@ -45,10 +41,6 @@ from rag_evals.stats import (
 
 _WORST_ROWS = 10
 _MAX_CELL_CHARS = 200
-_CSV_HEADER = (
-    "sample_id", "grader", "status", "score", "band", "why", "yes", "no", "findings",
-    "ranking_score",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,40 +258,6 @@ def report_json(run: RunInput, *, view: View | None = None) -> str:
         "identity": stored.identity,
     }
     return to_json(told, indent=2).decode() + "\n"
-
-
-def report_csv(run: RunInput, *, view: View | None = None) -> str:
-    """Write one line for each outcome, for a spreadsheet; no cell is a formula.
-
-    Args:
-        run: A run folder, or a run in memory.
-        view: Bands, and a column to show beside; None takes the defaults.
-    """
-    stored, view = load_run(run), view or View()
-    groups = None if view.by is None else stored.column(view.by)
-    target = io.StringIO()
-    writer = csv.writer(target, lineterminator="\r\n")
-    say = view.say
-    header = [say(f"csv.{name}") for name in _CSV_HEADER]
-    writer.writerow([*header, *([] if view.by is None else [safe_cell(view.by)])])
-    for record in stored.records:
-        score, found = record["score"], findings_in(record)
-        cells = [
-            record["sample_id"],
-            say.named("graders", record["grader"]),
-            say.named("outcomes", record["status"]),
-            score,
-            None if score is None else band_label(score, view.bands, view.language),
-            _why(record, say),
-            sum(finding.verdict is True for finding in found),
-            sum(finding.verdict is False for finding in found),
-            _listed(found, say),
-            record.get("ranking_score"),
-        ]
-        if groups is not None:
-            cells.append(groups.get(record["sample_id"]))
-        writer.writerow([safe_cell(cell) for cell in cells])
-    return target.getvalue()
 
 
 def _grader_table(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]:

@@ -69,10 +69,7 @@ NAMES = {
         "SampledMean",
         "guesses",
     ),
-    "read.export": (
-        "band_label",
-        "safe_cell",
-    ),
+    "read.export": (),
     "read.merging": ("merge",),
     "read.run": (
         "Run",

@@ -47,8 +47,6 @@ from rag_evals.run.plan.progress import reporting as reporting
 from rag_evals.run.plan.sampling import SampledMean as SampledMean
 from rag_evals.run.plan.sampling import guesses as guesses
 from rag_evals.run.plan.sampling import plan_draw as plan_draw
-from rag_evals.run.read.export import band_label as band_label
-from rag_evals.run.read.export import safe_cell as safe_cell
 from rag_evals.run.read.merging import merge as merge
 from rag_evals.run.read.run import Run as Run
 from rag_evals.run.read.run import load_run as load_run

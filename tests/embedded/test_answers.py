@@ -11,7 +11,6 @@ from rag_evals.analysis import agreement
 from rag_evals.cache import StatementCache
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.grading import VerifiedFaithfulnessResult
-from rag_evals.report import report_csv
 from rag_evals.run import load_run
 from rag_evals.verify import CascadeVerifier
 
@@ -98,7 +97,6 @@ def test_runs_keep_the_ranking_and_agreement_ranks_by_it(tmp_path: Path) -> None
     assert all(value is not None for value in ranked)
     assert ranked == [record["ranking_score"] for record in stored.records]
     assert ranked[0] != ranked[1]
-    assert "ranking_score" in report_csv(run).splitlines()[0]
     table = next(table for table in agreement(stored).tables if table.level == "row")
     assert table.ranked_by == "ranking"
     assert "AUROC of ranking" in str(agreement(stored))

@@ -33,7 +33,7 @@ def test_the_top_says_what_the_score_rests_on(browser: Browser, tmp_path: Path) 
     assert "2 scored of 4; 1 JudgeOutputError, 1 empty_context; 1 warnings" in card
     assert "high 1" in card
     assert "towers" in card
-    assert len(browser.texts(".card:first-child svg")) == 3
+    assert len(browser.texts(".card:first-child svg")) == 2
     facts = browser.texts(".facts")[0]
     assert "embedded" in facts
     assert "f" * 64 in facts

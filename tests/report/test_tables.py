@@ -1,7 +1,5 @@
 """Markdown, JSON and CSV of a run: the same numbers for pages and programs."""
 
-import csv
-import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -13,14 +11,13 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.report import (
     View,
     comparison_markdown,
-    report_csv,
     report_json,
     report_markdown,
     rows_to_label,
     write_report,
 )
-from rag_evals.run import Run, StoredSample
-from tests.analysis.runs import faithfulness, graded, record, scores_run, statements_run
+from rag_evals.run import Run
+from tests.analysis.runs import record, scores_run, statements_run
 from tests.report.pages import stored
 
 
@@ -57,20 +54,6 @@ def test_json_has_groups_usage_and_identity() -> None:
     assert told["graders"][0]["groups"][0]["group"] == "towers"
     assert told["usage"]["seconds"] == 1.5
     assert told["identity"]["judge"] == "embedded"
-
-
-@pytest.mark.parametrize("bad", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
-def test_csv_has_no_formula(bad: str) -> None:
-    """A text that a spreadsheet would compute gets an apostrophe; numbers stay numbers."""
-    run = Run(
-        [graded(0, bad, faithfulness([("x", True)]))],
-        samples={bad: StoredSample(bad, columns={"topic": bad})},
-    )
-    header, row = csv.reader(io.StringIO(report_csv(run, view=View(by="topic")), newline=""))
-
-    assert header[-1] == "topic"
-    assert (row[0], row[-1]) == ("'" + bad, "'" + bad)
-    assert row[2:9] == ["scored", "1.0", "high", "", "1", "0", "supported: x"]
 
 
 def test_a_comparison_in_markdown_says_what_could_have_been_seen() -> None:

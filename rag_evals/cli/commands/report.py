@@ -21,7 +21,6 @@ from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import (
     View,
-    report_csv,
     report_html,
     report_json,
     report_markdown,
@@ -48,7 +47,6 @@ class Format(StrEnum):
     HTML = "html"
     MD = "md"
     JSON = "json"
-    CSV = "csv"
 
 
 def report(
@@ -79,7 +77,7 @@ def report(
 
       rag-evals report runs/first
       rag-evals report runs/first -o first.html
-      rag-evals report runs/first --format csv -o first.csv
+      rag-evals report runs/first --format md
       rag-evals report runs/first --language ru
       rag-evals report runs/first --bands "pass=0.8,fail=0"
     """
@@ -92,7 +90,7 @@ def report(
         echo(view.say("terminal.report", path=path))
         offer_next("judge", "label", run, quiet=quiet, language=view.language)
         return
-    makers = {Format.MD: report_markdown, Format.JSON: report_json, Format.CSV: report_csv}
+    makers = {Format.MD: report_markdown, Format.JSON: report_json}
     text = makers[output_format](stored, view=view)
     if out is not None:
         echo(view.say("terminal.report", path=write_private(out, text)))

@@ -18,7 +18,6 @@ COMMANDS = [
     ["grade", "d.jsonl", "--out", "hurt", "--quiet", "--json"],
     ["report", "hurt", "--by", "topic"],
     ["report", "hurt", "--format", "md"],
-    ["report", "hurt", "--format", "csv"],
     ["report", "hurt", "--format", "json", "--cluster", "topic"],
     ["compare", "whole", "hurt", "--by", "topic", "--out", "compared.html"],
     ["compare", "hurt", "whole", "--json"],

@@ -287,7 +287,7 @@ def test_data_that_changes_while_it_is_read_is_not_a_finished_run(
 @pytest.mark.parametrize(
     "command",
     [
-        ["report", "out", "--format", "csv"],
+        ["report", "out", "--format", "md"],
         ["compare", "out", "out"],
         ["judge", "agreement", "out"],
         ["judge", "label", "out"],

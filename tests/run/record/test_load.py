@@ -11,7 +11,7 @@ import rag_evals
 from rag_evals import Faithfulness, FaithfulnessResult, Sample, evaluate
 from rag_evals.core.finding import Finding
 from rag_evals.errors import DataError
-from rag_evals.report import report_csv
+from rag_evals.report import report_markdown
 from rag_evals.run import Run, StoredResult, load_run
 from tests.conftest import EIFFEL
 
@@ -214,4 +214,4 @@ def test_a_run_of_an_earlier_version_says_so_where_findings_are_needed() -> None
     assert isinstance(result, StoredResult)
     assert (result.score, result.findings) == (0.5, ())
     with pytest.raises(DataError, match="row 'eiffel', grader 'faithfulness': the run was written"):
-        report_csv(stored)
+        report_markdown(stored)

@@ -191,7 +191,7 @@ def test_commands_import_no_class() -> None:
     Path("labels.jsonl").write_text(
         json.dumps({"sample_id": "a", "grader": "own", "statement": 0, "label": 1})
     )
-    commands = ["report kept", "report kept --format csv", "judge agreement kept labels.jsonl"]
+    commands = ["report kept", "report kept --format md", "judge agreement kept labels.jsonl"]
     printed = python(
         "import io\nfrom rag_evals.cli.main import run\n"
         "sys.stderr = said = io.StringIO()\n"
