@@ -1,6 +1,6 @@
 """Does the context support the answer? First its statements, then a verdict on each of them."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 from rag_evals.grading import (
@@ -55,15 +55,10 @@ class HHEMGrader(VerifiedFaithfulness):
         name: str = "faithfulness_hhem",
         language: str | None = None,
     ) -> None:
-        self._options = {
-            "device": device,
-            "batch_size": batch_size,
-            "model": model,
-            "threshold": threshold,
-        }
-        super().__init__(
-            extractor=extractor, verifier=_hhem(self._options), name=name, language=language
+        self._hhem = ClassifierVerifier(
+            model, device=device, batch_size=batch_size, threshold=threshold
         )
+        super().__init__(extractor=extractor, verifier=self._hhem, name=name, language=language)
 
     def with_options(
         self,
@@ -74,20 +69,16 @@ class HHEMGrader(VerifiedFaithfulness):
         threshold: float | None = None,
     ) -> Self:
         """Return the same grader with other options of HHEM; None keeps the present one."""
-        given = {
+        given: dict[str, Any] = {
             "device": device,
             "batch_size": batch_size,
             "model": model,
             "threshold": threshold,
         }
-        options = self._options | {name: v for name, v in given.items() if v is not None}
-        changed = self.with_parts(verifier=_hhem(options))
-        changed._options = options
+        hhem = replace(self._hhem, **{name: v for name, v in given.items() if v is not None})
+        changed = self.with_parts(verifier=hhem)
+        changed._hhem = hhem
         return changed
-
-
-def _hhem(options: Mapping[str, Any]) -> ClassifierVerifier:
-    return ClassifierVerifier(**options)
 
 
 TwoStepFaithfulness = TwoStepGrader()

@@ -202,7 +202,8 @@ def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
     if isinstance(body, Mapping):
         context = _of_reply(body)
     # An array without dimensions has `__iter__`, and cannot be iterated.
-    if not isinstance(context, Iterable) or isinstance(context, bytes) or _is_scalar(context):
+    is_scalar = getattr(context, "shape", None) == ()
+    if not isinstance(context, Iterable) or isinstance(context, bytes) or is_scalar:
         raise DataError(f"context is {shown(context)}; expected text or a list of texts")
     return tuple(_chunk(number, element) for number, element in enumerate(context))
 
@@ -343,15 +344,8 @@ def _metadata(values: object, used: set[str]) -> dict[str, Any]:
         if isinstance(rest.get(name), Mapping):
             inner |= dict(rest.pop(name))
     named = {_KEPT_NAMES.get(key, key): value for key, value in rest.items()}
-    return {key: value for key, value in named.items() if not _is_nan(value)} | inner
-
-
-def _is_scalar(value: object) -> bool:
-    return getattr(value, "shape", None) == ()
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+    is_nan = {key for key, value in named.items() if isinstance(value, float) and math.isnan(value)}
+    return {key: value for key, value in named.items() if key not in is_nan} | inner
 
 
 _ID_DIGITS = 16

@@ -85,18 +85,13 @@ def in_windows(numbered: Iterator[NumberedSample]) -> Iterator[NumberedSample]:
             yield from group
 
 
-def check_header(header: Sequence[str], where: str) -> None:
-    """Refuse the header of a file that names a column twice; cells without a name may be many."""
-    twice = sorted(name for name, times in Counter(header).items() if name and times > 1)
+def check_header(header: Sequence[object], where: str | None = None) -> None:
+    """Refuse a file or a table that names a column twice; cells without a name may be many."""
+    twice = sorted(repr(name) for name, times in Counter(header).items() if name and times > 1)
+    if twice and where is None:
+        raise DataError(f"the table has two columns {twice[0]}; rename one")
     if twice:
-        raise DataError(f"{where}: the header names {', '.join(map(repr, twice))} twice")
-
-
-def check_columns(names: Sequence[object]) -> None:
-    """Refuse a table with two columns of one name."""
-    name, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
-    if times > 1:
-        raise DataError(f"the table has two columns {name!r}; rename one")
+        raise DataError(f"{where}: the header names {', '.join(twice)} twice")
 
 
 ColumnSource = str | Callable[[Mapping[str, Any]], Any] | None
@@ -390,7 +385,12 @@ class ColumnMap:
                 )
             return _MISSING
         if isinstance(source, str):
-            return _follow(row, source, name)
+            value = _descend(row, source.split("."))
+            if value is _MISSING:
+                raise MissingColumnError(
+                    f"no column {source!r} for {name!r}; the row has {_columns(row)}"
+                )
+            return value
         try:
             return source(row)
         except Exception as error:
@@ -478,15 +478,8 @@ def _is_empty(value: Any) -> bool:
     return type(value).__name__ in ("NaTType", "NAType")
 
 
-def _follow(row: Mapping[str, Any], path: str, name: str) -> Any:
-    """Take a key, else follow a dotted path; at each step the longest key that is there wins."""
-    value = _descend(row, path.split("."))
-    if value is _MISSING:
-        raise MissingColumnError(f"no column {path!r} for {name!r}; the row has {_columns(row)}")
-    return value
-
-
 def _descend(value: Any, parts: list[str]) -> Any:
+    """Take a key, else follow a dotted path; at each step the longest key that is there wins."""
     if not parts:
         return value
     if isinstance(value, Mapping):

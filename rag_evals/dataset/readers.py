@@ -26,7 +26,7 @@ from rag_evals.dataset.opened import (
     required_module,
 )
 from rag_evals.dataset.tables import read_arrow, read_excel, read_parquet
-from rag_evals.dataset.text_files import read_csv, read_json, read_jsonl, read_tsv
+from rag_evals.dataset.text_files import read_csv, read_json, read_jsonl
 from rag_evals.errors import ConfigurationError, DataError
 
 READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {
@@ -34,7 +34,7 @@ READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {
     ".ndjson": read_jsonl,
     ".json": read_json,
     ".csv": read_csv,
-    ".tsv": read_tsv,
+    ".tsv": read_csv,
     ".parquet": read_parquet,
     ".arrow": read_arrow,
     ".feather": read_arrow,
@@ -43,7 +43,7 @@ READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {
 """How a file is read, by the end of its name."""
 
 # Readers that ask which rows are wanted before they parse them.
-_PASSING_OVER = {read_jsonl, read_csv, read_tsv, read_parquet, read_arrow}
+_PASSING_OVER = {read_jsonl, read_csv, read_parquet, read_arrow}
 _STANDARD_INPUT = "-"
 _PATTERN_SIGNS = frozenset("*?[")
 _EXTRA_OF = {"hf": "hf-datasets"}

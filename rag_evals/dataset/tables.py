@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
-from rag_evals.dataset.columns import Cells, Row, SheetCells, check_columns, check_header
+from rag_evals.dataset.columns import Cells, Row, SheetCells, check_header
 from rag_evals.dataset.opened import Opened, required_module
 from rag_evals.errors import DataError
 
@@ -131,7 +131,7 @@ class _Again:
 
 def _rows_of_pandas(frame: Any) -> Iterator[Mapping[str, Any]]:
     # Not through Arrow: a cell may hold any object, such as a retriever's documents.
-    check_columns(list(frame.columns))
+    check_header(list(frame.columns))
     names = [
         " ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns
     ]
@@ -155,7 +155,7 @@ def _rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
         interchange = required_module("pyarrow.interchange", "data", "read a table")
         batches = interchange.from_dataframe(table).to_batches(max_chunksize=_BATCH_ROWS)
     for batch in batches:
-        check_columns(batch.schema.names)
+        check_header(batch.schema.names)
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             yield from map(Cells, batch.slice(start, _BATCH_ROWS).to_pylist())
 
@@ -166,7 +166,7 @@ def read_parquet(file: Opened) -> Iterator[Row]:
     with _one_error(file.path):
         # Without asking, pyarrow loads all of the file first.
         opened = parquet.ParquetFile(file.file, buffer_size=_BUFFER_BYTES, pre_buffer=False)
-        check_columns(opened.schema_arrow.names)
+        check_header(opened.schema_arrow.names)
         number = 0
         for group in range(opened.num_row_groups):
             rows = opened.metadata.row_group(group).num_rows
@@ -195,7 +195,7 @@ def read_arrow(file: Opened) -> Iterator[Row]:
 
 def _numbered(batches: Iterable[Any], file: Opened, number: int = 0) -> Iterator[Row]:
     for batch in batches:
-        check_columns(batch.schema.names)
+        check_header(batch.schema.names)
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             part = batch.slice(start, _BATCH_ROWS)
             wanted = [file.wants() for _ in range(part.num_rows)]

@@ -120,15 +120,8 @@ def _too_deep() -> _UnusableJsonError:
 
 def read_csv(file: Opened) -> Iterator[Row]:
     """Read a file with a header; delimiter and encoding are found where nobody names them."""
-    return _read_cells(file, file.options.delimiter)
-
-
-def read_tsv(file: Opened) -> Iterator[Row]:
-    """Read a file whose cells are separated by tabs."""
-    return _read_cells(file, file.options.delimiter or "\t")
-
-
-def _read_cells(file: Opened, delimiter: str | None) -> Iterator[Row]:
+    usual = "\t" if ".tsv" in map(str.lower, file.path.suffixes) else None
+    delimiter = usual if file.options.delimiter is None else file.options.delimiter
     # Whole contexts stand in one cell; csv's own limit is 128 kB. It keeps 4 bytes a character.
     csv.field_size_limit(file.limit // 4)
     lines, where = _decoded(file), repr(str(file.path))
