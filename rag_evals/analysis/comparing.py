@@ -303,9 +303,9 @@ class _Pair:
         """Return the id of a row."""
         return self._table.ids[row]
 
-    def scores(self, run: int, rows: Sequence[int]) -> list[float]:
+    def scores(self, run: int, rows: Sequence[int]) -> "array[float]":
         scores = self._table.scores[run]
-        return [scores[row] for row in rows]
+        return array("d", (scores[row] for row in rows))
 
     def clusters_of(self, names: Iterable[str]) -> list[str | None] | None:
         return [self._clusters.get(name) for name in names] if self._clusters else None

@@ -46,7 +46,6 @@ from rag_evals.run import (
     Record,
     Run,
     StoredSample,
-    collector_paused,
     findings_in,
     load_run,
     reason_of,
@@ -61,7 +60,6 @@ MOST_ROWS = 20_000
 _LEVEL = 6
 
 
-@collector_paused()
 def report_html(
     run: RunInput,
     *,
@@ -95,7 +93,6 @@ def report_html(
     )
 
 
-@collector_paused()
 def comparison_html(
     comparison: Comparison, baseline: RunInput, candidate: RunInput, *, view: View | None = None
 ) -> str:

@@ -75,7 +75,6 @@ NAMES = {
         "Run",
         "load_run",
     ),
-    "record.collector": ("collector_paused",),
     "record.outcome": (
         "ErrorRecord",
         "Outcome",

@@ -50,7 +50,6 @@ from rag_evals.run.plan.sampling import plan_draw as plan_draw
 from rag_evals.run.read.merging import merge as merge
 from rag_evals.run.read.run import Run as Run
 from rag_evals.run.read.run import load_run as load_run
-from rag_evals.run.record.collector import collector_paused as collector_paused
 from rag_evals.run.record.outcome import ErrorRecord as ErrorRecord
 from rag_evals.run.record.outcome import Outcome as Outcome
 from rag_evals.run.record.outcome import StoredResult as StoredResult

@@ -75,11 +75,7 @@ class BatchPart:
 
 
 class BatchTable:
-    """The batches of one run folder, used by one process at a time.
-
-    Args:
-        folder: The run folder.
-    """
+    """The batches of one run folder, used by one process at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / BATCH
@@ -273,13 +269,7 @@ grading_now: ContextVar[str] = ContextVar("grading_now", default="")
 
 
 class RoundAnswers:
-    """The replies that have come before a round, and the requests that it finds missing.
-
-    Args:
-        table: Keeps both.
-        max_requests: Lines of a part, at most; None takes what the provider says.
-        max_bytes: Size of a part, at most; as above.
-    """
+    """The replies that have come before a round, and the requests that it finds missing."""
 
     def __init__(
         self, table: BatchTable, *, max_requests: int | None = None, max_bytes: int | None = None

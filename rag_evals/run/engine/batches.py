@@ -293,11 +293,6 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
 def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
     """Take the results of batches that have ended; of each, all or nothing.
 
-    Args:
-        table: The batches.
-        tell: Is told what was taken.
-        again: What stands in a batch that the endpoint has no more goes into the next one.
-
     Raises:
         ConfigurationError: The provider refused a batch as a whole, or has it no more.
     """

@@ -31,13 +31,7 @@ class EarlierOutcomes:
     """
 
     def __init__(self, plan: Plan, store: RunStore, fingerprints: Mapping[str, str]) -> None:
-        """Find out whether rows must be looked up.
-
-        Args:
-            plan: The run.
-            store: Its folder, opened.
-            fingerprints: Of each grader, as outcomes have them.
-        """
+        """Find out whether rows must be looked up."""
         self.changed = self.done = 0
         self.spent = store.index.spent()
         self._store = store
@@ -69,16 +63,16 @@ class EarlierOutcomes:
         error = None if found is None else found.outcome.error
         return error is not None and error.type == JudgeRejectedError.__name__
 
-    def failed_alike(self, outcome: Outcome) -> bool:
-        """Say whether the same failure, after as many attempts, is in the log already."""
-        found = None if self._store.is_new else self._store.index.find(outcome.key)
+    def is_known_failure(self, outcome: Outcome) -> bool:
+        """Say whether a round of batches met a failure of an earlier one, over the same reply."""
+        if not self._plan.batched or self._store.is_new:
+            return False
+        found = self._store.index.find(outcome.key)
         if found is None or found.outcome.status != "failed":
             return False
-        before = found.outcome
-        return (before.error, before.attempts, before.usage) == (
-            outcome.error,
-            outcome.attempts,
-            outcome.usage,
+        return all(
+            getattr(found.outcome, name) == getattr(outcome, name)
+            for name in ("error", "attempts", "usage")
         )
 
     def fill(self, summary: Summary) -> None:
@@ -112,11 +106,6 @@ class EarlierOutcomes:
 
     def take(self, row: NumberedSample, grader: str, *, results: bool) -> Outcome | None:
         """Return the outcome of a row that need not be graded again, in its place of today.
-
-        Args:
-            row: The row as it is now.
-            grader: Name of the grader.
-            results: Whether the result is needed too.
 
         Returns:
             None where there is none, it failed, or row or grader are not what they were.

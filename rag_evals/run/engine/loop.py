@@ -1,9 +1,17 @@
 """How does a run get from row to row? As many at a time as allowed, each stored when it ends."""
 
 import asyncio
+import gc
+import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+)
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +29,6 @@ from rag_evals.run.engine.session import AsyncGradingSession, session_of
 from rag_evals.run.plan.plan import Plan
 from rag_evals.run.plan.progress import Progress, Report, reporting, silent
 from rag_evals.run.read.run import Run
-from rag_evals.run.record.collector import settled_heap
 from rag_evals.run.record.outcome import Outcome
 from rag_evals.run.record.samples import StoredSample, stored_sample
 from rag_evals.run.record.store import RunStore
@@ -130,6 +137,38 @@ def _is_answered(outcome: Outcome) -> bool:
     return outcome.status != "failed" and outcome.usage.calls > 0
 
 
+_YOUNG_OBJECTS = 10_000
+
+# Runs in several threads share one collector: the first settles the heap, the last one ends it.
+_lock = threading.Lock()
+_thresholds: list[tuple[int, int, int]] = []
+
+
+@contextmanager
+def settled_heap() -> Iterator[None]:
+    """Exclude objects that exist before a run from garbage collection.
+
+    A run makes objects fast, so the collector runs often, each time through all modules that are
+    loaded: a fifth of the run's CPU. It also runs more rarely while a run goes on: a row makes
+    hundreds of objects, and next to none that only the collector can free.
+    """
+    with _lock:
+        young, *older = found = gc.get_threshold()
+        _thresholds.append(found)
+        gc.freeze()
+        # 0 is a user's wish to have none.
+        gc.set_threshold(young and max(young, _YOUNG_OBJECTS), *older)
+    try:
+        yield
+    finally:
+        with _lock:
+            before = _thresholds.pop()
+            # The last one to end finds what the first one to begin has found.
+            if not _thresholds:
+                gc.set_threshold(*before)
+                gc.unfreeze()
+
+
 @asynccontextmanager
 async def runner_of(
     plan: Plan,
@@ -140,16 +179,7 @@ async def runner_of(
     holds: bool = True,
     opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None,
 ) -> "AsyncIterator[Runner]":
-    """Open all that a run needs, its folder last; arguments as for `evaluate`.
-
-    Args:
-        plan: What is graded.
-        out: As for `evaluate`.
-        progress: As for `evaluate`.
-        yields_earlier: Outcomes of earlier starts are yielded too, with their results.
-        holds: Without a folder, the outcomes are held in memory.
-        opened: Opens the session that grades the rows; None for that of the plan.
-    """
+    """Open all that a run needs, its folder last; arguments as for `evaluate`."""
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
         # First: a judge that cannot be opened must leave no folder that refuses the right one.
@@ -338,8 +368,7 @@ class Runner:
             self._outcomes.append(outcome)
         if self._store is None:
             return
-        # A round of batches meets the failures of earlier ones again, over the same replies.
-        if self._plan.batched and self._earlier is not None and self._earlier.failed_alike(outcome):
+        if self._earlier is not None and self._earlier.is_known_failure(outcome):
             return
         self._store.append(outcome)
         if self._store.is_due:

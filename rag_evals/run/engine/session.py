@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from itertools import count, product
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from pydantic import BaseModel
 
@@ -39,13 +39,7 @@ from rag_evals.run.record.outcome import GradingIdentity, Outcome, outcome_of
 
 
 class RunJudges:
-    """Opens each judge of a run once: within the run's limits, and with its cache.
-
-    Args:
-        plan: The run.
-        stack: Closes the judges with the run.
-        answers: What has come of a run's batches; None asks the judges.
-    """
+    """Opens each judge of a run once: within the run's limits, and with its cache."""
 
     def __init__(
         self,
@@ -436,9 +430,6 @@ class SessionThread:
             self.loop.close()
 
 
-_OF_A_SESSION = frozenset({"grade", "grade_all", "graders", "usage", "cost_usd", "close"})
-
-
 class SessionOpener:
     """What `open_session` returns: enter it by `async with`, or by `with`."""
 
@@ -446,17 +437,6 @@ class SessionOpener:
         self._plan = plan
         self._opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None
         self._thread: SessionThread | None = None
-
-    if not TYPE_CHECKING:  # Checkers know that it does not grade.
-
-        def __getattr__(self, name: str) -> Any:
-            """Say what is missing where it is used as a session."""
-            if name in _OF_A_SESSION:
-                raise AttributeError(
-                    f"no session is open, so there is no {name!r}: write `with open_session(...) "
-                    f"as session:`, or `async with`, and use session.{name} inside"
-                )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         """One line: the graders, and the judge."""

@@ -136,13 +136,7 @@ class FailureLimit:
         )
 
     def is_passed(self, failed: int, ended: int, *, at_the_end: bool = False) -> bool:
-        """Say whether too many gradings failed.
-
-        Args:
-            failed: Gradings that failed.
-            ended: Gradings that ended.
-            at_the_end: Nothing more will come: a share counts however few there are.
-        """
+        """Say whether too many gradings failed."""
         if self.count is not None:
             return failed > self.count
         counts = at_the_end or ended >= _FEWEST_FOR_A_SHARE
@@ -414,11 +408,6 @@ def check_options(options: RunOptions) -> None:
 
 def refuse_idle(options: RunOptions, *names: str, where: str) -> None:
     """Refuse options that would do nothing.
-
-    Args:
-        options: What was given.
-        names: Those that would do nothing.
-        where: Says where they do nothing, such as "without out".
 
     Raises:
         ConfigurationError: One of them was given another value than its default.

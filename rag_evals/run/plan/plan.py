@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.catalog import grader_named
@@ -38,9 +38,9 @@ from rag_evals.judge import (
     wanted_settings,
 )
 from rag_evals.run.plan.options import OPTIONS, RunOptions, RunSettings, refuse_idle
-from rag_evals.run.plan.policy import EveryRow, RunPolicy
-from rag_evals.run.record.outcome import short_fingerprint
+from rag_evals.run.record.outcome import Outcome, short_fingerprint
 from rag_evals.run.record.store import FORMAT, kept_checks
+from rag_evals.run.record.summary import Summary
 from rag_evals.verify import read_judge, read_tunings
 
 Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
@@ -51,6 +51,52 @@ SEED = 0
 
 _RUNS_FOLDER = Path("runs")
 _STEM_CHARS = 50
+
+
+Admission = Literal["begin", "wait", "stop"]
+"""A row may begin; it may once another grading has ended; or no row after it is needed."""
+
+
+class RunPolicy(Protocol):
+    """Decides how many rows of a run are graded. One object serves one run."""
+
+    def admits(self, position: int, *, resumed: bool) -> Admission:
+        """Say whether all graders of a row may begin; asked again after `"wait"`.
+
+        Args:
+            position: Place in the data of the next row that the run would grade.
+            resumed: An earlier start has outcomes of it; then it always begins.
+        """
+
+    def ended(self, outcome: Outcome) -> None:
+        """Count an outcome, of this start or an earlier one; rows end in any order."""
+
+    def finish(self, summary: Summary) -> Mapping[str, Any]:
+        """Complete the numbers of a run that graded all that it had to.
+
+        Returns:
+            What the manifest says of it, by key; empty for a run of all rows.
+        """
+
+
+class EveryRow:
+    """Grades all rows of a plan."""
+
+    def __init__(self, plan: object, lost_usd: float = 0.0) -> None:
+        del plan, lost_usd
+
+    def admits(self, position: int, *, resumed: bool) -> Admission:
+        """Begin."""
+        del position, resumed
+        return "begin"
+
+    def ended(self, outcome: Outcome) -> None:
+        """Count nothing."""
+
+    def finish(self, summary: Summary) -> Mapping[str, Any]:
+        """Say nothing."""
+        del summary
+        return {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.judge import Client
 from rag_evals.run.plan.estimate import estimate
 from rag_evals.run.plan.options import RunOptions, Sampling
-from rag_evals.run.plan.plan import SEED, Graders, Plan, make_plan, random_order
-from rag_evals.run.plan.policy import Admission
+from rag_evals.run.plan.plan import SEED, Admission, Graders, Plan, make_plan, random_order
 from rag_evals.run.record.outcome import Outcome, score_of
 from rag_evals.run.record.summary import Summary
 from rag_evals.stats import (
@@ -34,11 +33,6 @@ from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
 
 def draw_of(plan: Plan, *, rows: int | None = None, note: Mapping[str, Any]) -> Plan:
     """Let a plan grade rows in random order.
-
-    Args:
-        plan: A plan over rows that can be counted.
-        rows: How many of them; None for all, until a gate is decided.
-        note: What the manifest says about it.
 
     Raises:
         ConfigurationError: The data does not say how many rows it has.
@@ -386,10 +380,6 @@ def guesses(records: _Records, count: Mapping[str, float]) -> dict[str, float]:
 def sample_of(plan: Plan, rows: int) -> Plan:
     """Let a plan grade a random sample of its rows.
 
-    Args:
-        plan: A plan over rows that can be counted, whose judge costs money.
-        rows: How many rows; all of them leave the plan as it is.
-
     Raises:
         ConfigurationError: Not so many rows, too few of them, or a judge that is free.
     """
@@ -451,10 +441,6 @@ def _sample(plan: Plan, rows: int) -> Plan:
 def rows_for_budget(plan: Plan, dollars: float) -> int:
     """Count the rows that a budget pays for, by the estimate of a dry run.
 
-    Args:
-        plan: A plan over a file.
-        dollars: The budget, above 0.
-
     Returns:
         At most the rows of the data.
 
@@ -492,15 +478,7 @@ def choose_designs(
     free: _FreeRun | None,
     spending: Mapping[str, Any] | None = None,
 ) -> None:
-    """Let a summary say what the rows that were graded show of all rows.
-
-    Args:
-        summary: The numbers of a run.
-        of_grader: Returns its outcomes of a grader.
-        stopped: What the manifest says of an early stop; None where there was none.
-        free: The free judge's run of every row; None where there is none.
-        spending: What the manifest says of a budget; None where there was none.
-    """
+    """Let a summary say what the rows that were graded show of all rows."""
     spent = None if spending is None else Spending(**spending)
     for name, numbers in summary.graders.items():
         if stopped is not None:

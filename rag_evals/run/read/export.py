@@ -189,10 +189,6 @@ def frame_of(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
     A column whose values are of several kinds, or are objects, is a column of text, its values
     written as JSON.
 
-    Args:
-        rows: All with the same columns.
-        library: Which frame.
-
     Raises:
         ConfigurationError: The library is not installed.
     """
@@ -292,11 +288,6 @@ class Layout:
 
 def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
     """Write flat rows as a file of the kind that its name ends with.
-
-    Args:
-        rows: All with the same columns.
-        path: Ends with one of `FORMATS`.
-        layout: How a CSV file is written.
 
     Raises:
         ConfigurationError: Another end of the name, a library that is not installed,

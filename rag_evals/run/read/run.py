@@ -18,7 +18,6 @@ from rag_evals.run.plan.gate import DEFAULT_MIN_SCORED, GateDecision, decide_gat
 from rag_evals.run.plan.options import DEFAULT_ERROR
 from rag_evals.run.plan.sampling import choose_designs, free_folder
 from rag_evals.run.read.export import Layout, Shape, frame_of, rows_of_run, write_run
-from rag_evals.run.record.collector import collector_paused
 from rag_evals.run.record.index import RESULTS
 from rag_evals.run.record.outcome import Outcome, read_outcome, type_name
 from rag_evals.run.record.reading import FolderRecords, MemoryRecords, Record, RunRecords
@@ -265,8 +264,7 @@ class Run(ScoreNumbers):
         looked for by its name; where there is none any more, a `StoredResult`.
         """
         if self._outcomes is None:
-            with collector_paused():
-                self._outcomes = [self._outcome(record) for record in self.records]
+            self._outcomes = [self._outcome(record) for record in self.records]
         return self._outcomes
 
     def of(self, grader: Grader[R]) -> list[Outcome[R]]:
@@ -549,7 +547,7 @@ class Run(ScoreNumbers):
         return summary_html(summary, self.folder) + lowest_html(shown, low + summary.failed)
 
     def _outcome(self, record: Record) -> Outcome:
-        return read_outcome(record, self._models, self.folder)
+        return read_outcome(record, self._models)
 
     def _unfilled(self) -> Summary:
         unfinished = self.manifest.get("format", 1) > 1 and self.manifest.get("finished") is None

@@ -221,10 +221,6 @@ class RunIndex:
     def write(cls, folder: Path, hash_file: Callable[[Path, int], str] = hash_beginning) -> Self:
         """Open the index of a folder whose lock this process holds, and bring it up to date.
 
-        Args:
-            folder: Of the run.
-            hash_file: Returns the hash of the first bytes of a log file.
-
         Raises:
             DataError: A line of the log is broken.
         """
@@ -274,12 +270,7 @@ class RunIndex:
         self._database.close()
 
     def add(self, outcome: Outcome, place: int) -> None:
-        """Add a line of the log that was just written.
-
-        Args:
-            outcome: The outcome on it.
-            place: The byte at which it begins.
-        """
+        """Add a line of the log that was just written."""
         self._outcomes.append(self._row(outcome, place))
 
     def add_sample(self, key: SampleKey, place: int) -> None:
@@ -292,12 +283,7 @@ class RunIndex:
         return len(self._outcomes) >= _COMMIT_ROWS
 
     def commit(self, results: Written, samples: Written) -> None:
-        """Write the added lines in one transaction.
-
-        Args:
-            results: How far the log of outcomes was written; all its lines were added.
-            samples: The same of the log of samples.
-        """
+        """Write the added lines in one transaction."""
         self._flush()
         rows = [
             (RESULTS, *results, *self._sums["outcome"]),
@@ -404,11 +390,7 @@ class RunIndex:
         )
 
     def find(self, key: tuple[str, str, str, str]) -> IndexedLine | None:
-        """Find the last line of a grading that was written before this start.
-
-        Args:
-            key: As `Outcome.key`.
-        """
+        """Find the last line of a grading that was written before this start."""
         self._look_back()
         sample_id, grader, sample_print, grader_print = key
         found = self._read(
@@ -471,11 +453,7 @@ class RunIndex:
     # What a reader asks: only the lines that count, in the order of the data.
 
     def show(self, graders: Sequence[str]) -> None:
-        """Choose the lines that count, before any of the questions below is asked.
-
-        Args:
-            graders: Their order; graders that only the log knows come after them.
-        """
+        """Choose the lines that count, before any of the questions below is asked."""
         if self._is_shown:
             return
         self._flush()
@@ -504,13 +482,7 @@ class RunIndex:
     def shown(
         self, grader: str | None = None, begin: int = 0, most: int = -1
     ) -> Iterator[IndexedLine]:
-        """Read the lines that count, in the order of the data, then of the graders.
-
-        Args:
-            grader: Only those of this grader; None for all.
-            begin: The first to read, counted from 0.
-            most: How many to read; -1 for all.
-        """
+        """Read the lines that count, in the order of the data, then of the graders."""
         where = "" if grader is None else f"AND c.grader = {self._word(grader)}"
         return self._read(
             f"SELECT {_COLUMNS} FROM shown c CROSS JOIN {_JOINED} WHERE o.place = c.place {where} "

@@ -141,13 +141,7 @@ def placed_lines(
 
 
 def replace_file(path: Path, content: bytes, *, sync: bool) -> None:
-    """Write a file so that a kill leaves the old one or the new one.
-
-    Args:
-        path: The file.
-        content: All of it.
-        sync: Wait until the disk has it: then a loss of power leaves one of them too.
-    """
+    """Write a file so that a kill leaves the old one or the new one."""
     temporary = path.with_suffix(".tmp")
     temporary.touch(PRIVATE)
     with temporary.open("wb") as file:
@@ -168,12 +162,7 @@ def fault_of(error: ValueError) -> str:
 
 
 def hash_beginning(path: Path, size: int) -> str:
-    """Return the hash of the first bytes of a file, of fewer where it has no more.
-
-    Args:
-        path: The file; one that is not there is empty.
-        size: So many bytes.
-    """
+    """Return the hash of the first bytes of a file, of fewer where it has no more."""
     digest = hashlib.sha256()
     if size and path.exists():
         with path.open("rb", buffering=0) as file:
@@ -182,14 +171,7 @@ def hash_beginning(path: Path, size: int) -> str:
 
 
 def read_line_at(file: IO[bytes], path: Path, begins: int, read: Callable[[bytes], T]) -> T:
-    """Read one line again; else as `read_lines`.
-
-    Args:
-        file: The open file.
-        path: What messages call it.
-        begins: The byte at which the line begins.
-        read: As for `read_lines`.
-    """
+    """Read one line again; else as `read_lines`."""
     file.seek(begins)
     try:
         return read(file.readline(_MAX_LINE_BYTES))

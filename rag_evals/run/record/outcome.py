@@ -1,13 +1,11 @@
 """What came of grading one row with one grader? A record, its result, and its flat row."""
 
-import ast
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
-from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import find_spec
-from pathlib import Path
+from types import ModuleType
 from typing import Any, Generic, Literal
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
@@ -104,20 +102,13 @@ def read_result(
     fields: Mapping[str, Any],
     name: str | None,
     known: Mapping[str, type[BaseModel]],
-    folder: Path | None,
 ) -> BaseModel | None:
-    """Make a stored result an object of its class; None when the class no longer exists.
-
-    Args:
-        fields: The result as it was stored.
-        name: What `type_name` said of its class, or None.
-        known: Classes that need no search, by that name.
-        folder: Folder of the run; nothing in it is imported.
+    """Make a stored result an object of its class; None when no such class is known.
 
     Raises:
         ValidationError: The fields are damaged.
     """
-    model = None if name is None else known.get(name) or _find_class(name, folder)
+    model = None if name is None else known.get(name) or _find_class(name)
     if model is None:
         return None
     try:
@@ -129,58 +120,17 @@ def read_result(
         return None
 
 
-def _find_class(name: str, folder: Path | None) -> type[BaseModel] | None:
+def _find_class(name: str) -> type[BaseModel] | None:
+    """Find a class of ours, or one of a module that is loaded; nothing else is imported."""
     module_name, _, qualified = name.partition(":")
-    module = sys.modules.get(module_name)
-    if module is None and _defines(module_name, qualified, folder):
-        try:
-            module = import_module(module_name)
-        except (Exception, SystemExit):  # noqa: BLE001 - whatever a module does when it is imported
-            return None
-    if module is None:
-        return None
-    found: Any = module
+    if module_name.startswith("rag_evals."):
+        with suppress(ImportError):
+            import_module(module_name)
+    found: Any = sys.modules.get(module_name)
     for part in qualified.split("."):
         # No `getattr`: a module's own `__getattr__` may run anything.
-        found = vars(found).get(part) if found is module or isinstance(found, type) else None
+        found = vars(found).get(part) if isinstance(found, type | ModuleType) else None
     return found if isinstance(found, type) and issubclass(found, BaseModel) else None
-
-
-def _defines(module_name: str, qualified: str, folder: Path | None) -> bool:
-    """Read, without running it, whether a module defines the class; packages are not run either."""
-    spec = _spec(module_name)
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return False
-    source = Path(spec.origin).resolve()
-    if folder is not None and source.is_relative_to(folder.resolve()):
-        return False
-    try:
-        body: list[ast.stmt] = ast.parse(source.read_bytes()).body
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return False
-    for part in qualified.split("."):
-        classes = [node for node in body if isinstance(node, ast.ClassDef) and node.name == part]
-        if not classes:
-            return False
-        body = classes[-1].body
-    return True
-
-
-def _spec(module_name: str) -> ModuleSpec | None:
-    """Find a module as Python does, but without importing the packages that it is in."""
-    first, *rest = parts = module_name.split(".")
-    if not all(part.isidentifier() for part in parts):
-        return None
-    try:
-        spec = find_spec(first)
-    except ValueError:  # a loaded module that names no source
-        return None
-    for count in range(len(rest)):
-        if spec is None or spec.submodule_search_locations is None:
-            return None
-        name = ".".join(parts[: count + 2])
-        spec = PathFinder.find_spec(name, spec.submodule_search_locations)
-    return spec
 
 
 # What is nested stands in its column as JSON: its form differs from grader to grader.
@@ -226,10 +176,6 @@ def flat_row(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Read what `flat_row` wrote, and another engine has kept; other columns are left out.
-
-    Args:
-        row: Column to value.
-        where: What messages call the place.
 
     Raises:
         DataError: It is no outcome.
@@ -375,7 +321,6 @@ class Outcome(Generic[R_co]):
         cls,
         record: Mapping[str, Any],
         known: Mapping[str, type[BaseModel]] | None = None,
-        folder: Path | None = None,
     ) -> "Outcome":
         """Read what `to_line` wrote.
 
@@ -383,7 +328,6 @@ class Outcome(Generic[R_co]):
             record: The parsed line.
             known: Classes of results, by the name that `result_type` has; others are looked for.
                 None leaves results and findings out, and imports nothing.
-            folder: Folder of the run.
         """
         values = {each.name: record[each.name] for each in fields(cls) if each.name in record}
         if values.get("error") is not None:
@@ -398,20 +342,18 @@ class Outcome(Generic[R_co]):
         wanted = known is not None and "findings" in record
         values["findings"] = findings_in(record) if wanted else ()
         if values.get("result") is not None:
-            values["result"] = None if known is None else _result(values, known, folder)
+            values["result"] = None if known is None else _result(values, known)
         return cls(**values)
 
 
-def read_outcome(
-    record: Mapping[str, Any], known: Mapping[str, type[BaseModel]] | None, folder: Path | None
-) -> Outcome:
+def read_outcome(record: Mapping[str, Any], known: Mapping[str, type[BaseModel]] | None) -> Outcome:
     """Read a stored outcome; arguments as for `Outcome.from_record`.
 
     Raises:
         DataError: What is stored is no result of its class.
     """
     try:
-        return Outcome.from_record(record, known, folder)
+        return Outcome.from_record(record, known)
     except ValidationError as error:
         where = f"row {record['sample_id']!r}, grader {record['grader']!r}"
         raise DataError(
@@ -436,13 +378,7 @@ class GradingIdentity:
 
     @classmethod
     def of(cls, row: NumberedSample, grader: str, fingerprint: str) -> "GradingIdentity":
-        """Name the grading of a row.
-
-        Args:
-            row: The row.
-            grader: Name of the grader.
-            fingerprint: Of the grader, as outcomes have it.
-        """
+        """Name the grading of a row."""
         return cls(row.position, row.name, grader, row.fingerprint, fingerprint)
 
 
@@ -489,11 +425,9 @@ def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
         raise DataError(f"{where}: the findings cannot be read: {fault_of(error)}") from error
 
 
-def _result(
-    values: Mapping[str, Any], known: Mapping[str, type[BaseModel]], folder: Path | None
-) -> BaseModel:
+def _result(values: Mapping[str, Any], known: Mapping[str, type[BaseModel]]) -> BaseModel:
     """Return the result of an outcome, as its own class or as a `StoredResult`."""
-    found = read_result(values["result"], values.get("result_type"), known, folder)
+    found = read_result(values["result"], values.get("result_type"), known)
     if found is not None:
         return found
     return StoredResult.of(
@@ -515,16 +449,7 @@ def outcome_of(
     cost_usd: float | None,
     answered_by: tuple[str, ...],
 ) -> Outcome:
-    """Make the outcome of a grading, however it ended.
-
-    Args:
-        grading: Which grading it is.
-        ended: What the grader returned, or raised.
-        seconds: How long it took.
-        usage: Tokens and calls.
-        cost_usd: As in `Outcome`.
-        answered_by: As in `Outcome`.
-    """
+    """Make the outcome of a grading, however it ended."""
     if not isinstance(ended, Exception):
         try:
             return outcome_from_result(grading, ended, seconds, usage, cost_usd, answered_by)
@@ -542,16 +467,7 @@ def outcome_from_result(
     cost_usd: float | None = None,
     answered_by: tuple[str, ...] = (),
 ) -> Outcome:
-    """Make the outcome of a grading that returned a result; arguments as for `outcome_of`.
-
-    Args:
-        grading: Which grading it is.
-        result: What the grader returned; its `score` counts unless it says `not_scorable`.
-        seconds: How long it took.
-        usage: Tokens and calls.
-        cost_usd: As in `Outcome`.
-        answered_by: As in `Outcome`.
-    """
+    """Make the outcome of a grading that returned a result."""
     reason: NotScorableReason | None = getattr(result, "not_scorable", None)
     score = None if reason else float(result.score)  # type: ignore[attr-defined]  # checked before the run
     return Outcome(
@@ -581,7 +497,7 @@ def outcome_from_result(
 def outcome_from_error(
     grading: GradingIdentity, error: Exception, seconds: float, usage: Usage
 ) -> Outcome:
-    """Make the outcome of a grading that raised; arguments as for `outcome_from_result`."""
+    """Make the outcome of a grading that raised."""
     if isinstance(error, NotScorableError):
         return replace(_without_score(grading, "not_scorable", seconds), reason=error.reason)
     return replace(

@@ -194,10 +194,6 @@ class FolderRecords:
     def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
         """Open the index, brought up to date.
 
-        Args:
-            folder: Of the run.
-            manifest: As `read_manifest` reads it.
-
         Raises:
             DataError: A line of the log is broken.
         """

@@ -186,11 +186,6 @@ def _stored(line: "_Line") -> StoredSample:
 def column_value(sample: StoredSample, name: str, folder: Path | None) -> str | None:
     """Return a column of one row as text; None where the row lacks it.
 
-    Args:
-        sample: The row.
-        name: A column, or a dotted path into one; `language` too.
-        folder: Of the run, for the message.
-
     Raises:
         DataError: The value is a list or an object.
     """

@@ -90,12 +90,7 @@ class RunStore:
         self._held.close()
 
     def append(self, outcome: Outcome, line: bytes | None = None) -> None:
-        """Write one outcome.
-
-        Args:
-            outcome: As the index has it; its result is not looked at where there is a line.
-            line: What is written; None for the outcome's own line.
-        """
+        """Write one outcome."""
         self._finished = None
         self.index.add(outcome, self._results.append(line or outcome.to_line()))
 
@@ -106,15 +101,11 @@ class RunStore:
     def outcome_at(self, place: int, known: Mapping[str, type[BaseModel]]) -> Outcome:
         """Read one stored outcome with its result.
 
-        Args:
-            place: Where it begins, as the index has it.
-            known: As for `Outcome.from_record`.
-
         Raises:
             DataError: The line is no outcome.
         """
         self._reader = self._reader or LogFile(self.folder / RESULTS)
-        return Outcome.from_record(self._reader.outcome(place), known, self.folder)
+        return Outcome.from_record(self._reader.outcome(place), known)
 
     def keep_check(self, check: KeptCheck) -> None:
         """Keep what is known of the data, so that the next start need not check it again."""
@@ -146,14 +137,9 @@ class RunStore:
         stopped: Mapping[str, Any] | None = None,
         budget: Mapping[str, Any] | None = None,
     ) -> None:
-        """Note that every row of the data has an outcome.
-
-        Args:
-            stopped: How many rows were drawn, where a decided gate ended the run.
-            budget: What became of the budget; None where none was set.
-        """
+        """Note that every row of the data has an outcome."""
         self._manifest |= {"stopped": stopped} | ({} if budget is None else {"budget": budget})
-        # What was finished before, and got nothing new, is the same run: a trend has it once.
+        # What was finished before, and got nothing new, keeps its time.
         self._manifest["finished"] = self._finished or _now()
         self._manifest.pop("pending", None)
         self._write_manifest()
@@ -197,10 +183,6 @@ class RunStore:
 def require_empty(folder: Path, hint: str) -> None:
     """Refuse a folder that holds something, where a new one is written.
 
-    Args:
-        folder: It need not exist.
-        hint: What to do instead.
-
     Raises:
         ConfigurationError: There is something in it.
     """
@@ -209,11 +191,7 @@ def require_empty(folder: Path, hint: str) -> None:
 
 
 def kept_checks(folders: Iterable[Path]) -> Iterator[KeptCheck]:
-    """Read what runs know of their data.
-
-    Args:
-        folders: Of runs; those that know nothing are passed over.
-    """
+    """Read what runs know of their data."""
     for folder in folders:
         with suppress(OSError, ValueError):
             yield KeptCheck.from_json((folder / DATA_CHECK).read_bytes())
@@ -236,7 +214,7 @@ def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any
 
 
 def _now() -> str:
-    # Finer than seconds: a trend tells runs apart by it.
+    # Finer than seconds: several runs may end in one.
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -274,10 +252,6 @@ def read_records(folder: Path) -> Iterator[Record]:
 
 def checked_record(line: bytes, where: str) -> Record:
     """Read one outcome of another place than a run folder.
-
-    Args:
-        line: As `results.jsonl` has it.
-        where: What messages call the place.
 
     Raises:
         DataError: It is none.

@@ -149,10 +149,6 @@ Stages = Mapping[str, Sequence[Mapping[str, Any]]]
 def stage_lines(stages: Stages, say: Phrases) -> list[str]:
     """Say of each verifier by which labels it was tuned, and of each cascade what it promises.
 
-    Args:
-        stages: Of a run.
-        say: In which language.
-
     Returns:
         Nothing for a verifier that decides alone and was not tuned.
     """
@@ -224,40 +220,14 @@ _HEAD = (
 MOST_ROWS_SHOWN = 5
 
 
-class Numbers(Protocol):
-    """What is read of `GraderSummary`."""
-
-    grader: str
-
-    @property
-    def scored(self) -> int:
-        """Outcomes with a score."""
-
-    @property
-    def total(self) -> int:
-        """All outcomes."""
-
-    def interval(self) -> Interval | None:
-        """Return the mean, and where it lies."""
-
-    def worst_mean(self) -> float | None:
-        """Return the mean with failed rows as 0."""
-
-    def spread(self) -> dict[str, float | int | None]:
-        """Return how the scores lie."""
-
-    def bands(self) -> dict[str, int]:
-        """Count the scores in each band."""
-
-
-def graders_html(graders: Iterable[Numbers], caption: str = "") -> str:
+def graders_html(graders: "Iterable[GraderSummary]", caption: str = "") -> str:
     """Show the numbers of graders, a line for each."""
     say = notebook_phrases()
     rows = [_row(of_grader, say) for of_grader in graders]
     return html_table(list(map(say, _HEAD)), rows, caption=caption)
 
 
-def _row(of_grader: Numbers, say: Phrases) -> list[str]:
+def _row(of_grader: "GraderSummary", say: Phrases) -> list[str]:
     interval = of_grader.interval()
     spread = of_grader.spread()
     numbers = (spread[name] for name in ("median", "std", "min", "max"))
@@ -278,7 +248,7 @@ def _row(of_grader: Numbers, say: Phrases) -> list[str]:
     ]
 
 
-def _worst(of_grader: Numbers, say: Phrases) -> str:
+def _worst(of_grader: "GraderSummary", say: Phrases) -> str:
     worst = of_grader.worst_mean()
     if worst is None:
         return ""
@@ -286,12 +256,7 @@ def _worst(of_grader: Numbers, say: Phrases) -> str:
 
 
 def lowest_html(lowest: Sequence[Outcome], count: int) -> str:
-    """Write the failed outcomes, then the lowest scores; a few, and how many there are more.
-
-    Args:
-        lowest: The first of them; those with the full score are left out.
-        count: How many there are of these.
-    """
+    """Write the failed outcomes, then the lowest scores; a few, and how many there are more."""
     first = [one for one in lowest if one.status == "failed" or one.score not in (None, 1.0)]
     if not first:
         return ""

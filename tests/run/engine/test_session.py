@@ -172,14 +172,6 @@ def test_with_works_inside_a_running_loop(scripted: Start) -> None:
     assert asyncio.run(cell()) == 1.0
 
 
-def test_without_with_it_says_what_to_write() -> None:
-    """What `open_session` returns is no session yet, and its words say how it becomes one."""
-    opener: Any = open_session("faithfulness", "embedded")
-    with pytest.raises(AttributeError, match=r"no 'grade': write `with open_session\(...\) as s"):
-        opener.grade({"answer": "a", "context": ["c"]})
-    assert not hasattr(opener, "anything_else")
-
-
 def test_closed_while_a_row_is_graded_it_says_so(scripted: Start) -> None:
     """The row did not fail: nobody waited for it inside the block."""
     scripted(Stall(0.1, GOOD))

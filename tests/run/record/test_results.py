@@ -55,9 +55,7 @@ class OwnGrader(Grader[OwnResult]):
 grader = OwnGrader()
 '''
 READ = """
-import sys
 from rag_evals import load_run
-assert "own" not in sys.modules
 (outcome,) = load_run("kept").outcomes
 result = outcome.result
 print(type(result).__module__, type(result).__qualname__, result.score, len(result.findings))
@@ -109,34 +107,30 @@ FINDINGS = "[('short', True, 'good'), ('kind', False, 'not good')]\n"
 
 @pytest.mark.usefixtures("kept")
 def test_a_class_of_a_users_own_module_comes_back_as_itself() -> None:
-    """In another process too, which has not imported the module yet."""
-    assert python(READ) == f"own OwnResult 0.5 2\n{FINDINGS}"
+    """In another process too, once it has imported the module; else nothing is imported."""
+    assert python(READ) == f"rag_evals.run.record.outcome StoredResult 0.5 2\n{FINDINGS}"
+    assert python(f"import own{READ}") == f"own OwnResult 0.5 2\n{FINDINGS}"
 
 
 @pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize("change", ["gone", "renamed", "other fields", "broken", "exits"])
+@pytest.mark.parametrize("change", ["renamed", "other fields"])
 def test_a_class_that_is_gone_leaves_score_and_findings(change: str) -> None:
-    """A module that is deleted, changed, broken or ends the program is no error."""
+    """A module that changed is no error."""
     own = Path("own.py")
     match change:
-        case "gone":
-            own.unlink()
         case "renamed":
             own.write_text(OWN.replace("OwnResult", "NewResult"))
         case "other fields":
             own.write_text(OWN.replace("marks: list[Mark]", "points: int"))
-        case "broken":
-            own.write_text(OWN.replace("class OwnResult(Result):", "class OwnResult(Result:"))
-        case "exits":
-            own.write_text(OWN + "\nsys.exit(3)\n")
 
-    assert python(READ) == f"rag_evals.run.record.outcome StoredResult 0.5 2\n{FINDINGS}"
+    assert (
+        python(f"import own{READ}")
+        == f"rag_evals.run.record.outcome StoredResult 0.5 2\n{FINDINGS}"
+    )
 
 
 NAMES = [
-    "trap:Trap",  # its source defines no such class
-    "kept.trap:OwnResult",  # it lies in the run folder
-    "package.trap:OwnResult",  # a package would be run to look into it
+    "trap:OwnResult", "kept.trap:OwnResult", "package.trap:OwnResult",
     "own:OwnResult.Missing", "own:Mark.text", "own:sys", "own:grader", "own:", ":OwnResult",
     "os:system", "pydantic:BaseModel.model_validate", "builtins:object", "..own:OwnResult",
     "own:OwnResult:own", "__main__:python", "", "a b:c", None,
@@ -145,9 +139,9 @@ NAMES = [
 
 @pytest.mark.usefixtures("kept")
 def test_a_name_in_a_run_folder_runs_nothing() -> None:
-    """Only classes derived from `BaseModel` are taken, and only modules that define them run."""
+    """Only classes derived from `BaseModel` are taken, and no module is imported."""
     trap = "from pathlib import Path\nPath('sprung').touch()\n"
-    Path("trap.py").write_text(trap)
+    Path("trap.py").write_text(trap + OWN)
     Path("kept/trap.py").write_text(trap + OWN)
     Path("kept/__init__.py").write_text(trap)
     Path("package").mkdir()
@@ -155,7 +149,7 @@ def test_a_name_in_a_run_folder_runs_nothing() -> None:
     Path("package/trap.py").write_text("")
     write_lines(*({"result_type": name} for name in NAMES))
     shown = python(
-        "from rag_evals import load_run\n"
+        "import own\nfrom rag_evals import load_run\n"
         "for o in load_run('kept').outcomes: print(type(o.result).__name__, o.result.score)"
     )
 
@@ -168,7 +162,7 @@ def test_a_class_inside_another_is_found_too() -> None:
     """The whole qualified name counts."""
     write_lines({"result_type": "own:OwnResult.Inner", "result": {"good": True}})
 
-    assert python(READ).startswith("own OwnResult.Inner 1.0 1\n")
+    assert python(f"import own{READ}").startswith("own OwnResult.Inner 1.0 1\n")
 
 
 @pytest.mark.usefixtures("kept")
