@@ -23,7 +23,7 @@ NAMES = {
     ),
     "clients.decisions": ("MOST_OPTIONS", "DecisionAnswer", "DecisionCall", "Question"),
     "clients.sdks": ("Client", "as_instructor", "is_async"),
-    "clients.strings": ("PROVIDERS", "Price", "price_of", "read_endpoint"),
+    "clients.strings": ("Price", "price_of", "read_endpoint"),
     "pace.retry": (
         "DEFAULT_MAX_WAIT_SECONDS",
         "DEFAULT_TIMEOUT_SECONDS",

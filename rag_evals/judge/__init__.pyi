@@ -17,7 +17,6 @@ from rag_evals.judge.clients.decisions import Question as Question
 from rag_evals.judge.clients.sdks import Client as Client
 from rag_evals.judge.clients.sdks import as_instructor as as_instructor
 from rag_evals.judge.clients.sdks import is_async as is_async
-from rag_evals.judge.clients.strings import PROVIDERS as PROVIDERS
 from rag_evals.judge.clients.strings import Price as Price
 from rag_evals.judge.clients.strings import price_of as price_of
 from rag_evals.judge.clients.strings import read_endpoint as read_endpoint

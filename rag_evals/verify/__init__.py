@@ -10,7 +10,6 @@ NAMES = {
     "judge_string": (
         "EMBEDDED",
         "EMBEDDED_GRADERS",
-        "KINDS",
         "from_string",
         "read_judge",
         "verifier_from_string",

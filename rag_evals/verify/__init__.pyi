@@ -10,7 +10,6 @@ from rag_evals.verify.guarding import guard_stream as guard_stream
 from rag_evals.verify.guarding import guard_sync as guard_sync
 from rag_evals.verify.judge_string import EMBEDDED as EMBEDDED
 from rag_evals.verify.judge_string import EMBEDDED_GRADERS as EMBEDDED_GRADERS
-from rag_evals.verify.judge_string import KINDS as KINDS
 from rag_evals.verify.judge_string import from_string as from_string
 from rag_evals.verify.judge_string import read_judge as read_judge
 from rag_evals.verify.judge_string import verifier_from_string as verifier_from_string

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from rag_evals.catalog import GRADERS
 from rag_evals.cli.main import app
-from rag_evals.dataset import PRESETS
-from rag_evals.prompt import shipped_names
 from tests.conftest import EIFFEL, Command
 
 ANSWERS = [{"id": f"r{n}", **EIFFEL, "label": bool(n % 2)} for n in range(12)]
@@ -191,37 +188,3 @@ def test_tables_are_plain_where_no_terminal_reads_them(command: Command, workpla
     """No lines are drawn, so that grep and cut can read a table."""
     for words in (["graders"], ["grade", str(workplace / "a.jsonl")]):
         assert not set(command(*words).out) & set("─│┃━┏┓└┘╇┡")
-
-
-OFFERED: dict[str, tuple[list[str], list[str]]] = {
-    "a judge": (["grade", "a.jsonl", "--judge", "embed"], ["embedded", "embedded@strict"]),
-    "a provider": (["grade", "a.jsonl", "--judge", "anth"], ["anthropic/"]),
-    "all judges": (["judge", "calibrate", "--judge", ""], ["embedded", "hf:", "openai/"]),
-    "the last of a cascade": (["grade", "--judge", "embedded>openai"], ["embedded>openai/"]),
-    "a grader": (["grade", "--grader", "chunk_"], ["chunk_precision", "chunk_utility"]),
-    "all graders": (["judge", "agreement", "run", "--grader", ""], sorted(GRADERS)),
-    "a prompt": (["prompts", "show", "score_p"], ["score_precision"]),
-    "a Russian prompt": (["prompts", "copy", "ru/score_p"], ["ru/score_precision"]),
-    "all prompts": (["prompts", "show", ""], sorted(shipped_names())),
-    "a preset": (["grade", "--preset", "deep"], ["deepeval"]),
-    "all presets": (["grade", "--preset", ""], sorted(one.name for one in PRESETS)),
-    "a language of rows": (["grade", "--language", "r"], ["ru"]),
-    "a reader's language": (["report", "run", "--language", "r"], ["ru"]),
-}
-
-
-@pytest.mark.parametrize("case", OFFERED)
-def test_the_shell_offers_values(
-    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What bash is given for the Tab key, by the completion that typer installs."""
-    words, expected = OFFERED[case]
-    monkeypatch.setenv("_RAG_EVALS_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", " ".join(["rag-evals", *words]))
-    monkeypatch.setenv("COMP_CWORD", str(len(words)))
-    with pytest.raises(SystemExit):
-        app(prog_name="rag-evals")
-
-    offered = capsys.readouterr().out.split()
-    assert set(expected) <= set(offered)
-    assert all(value.startswith(words[-1]) for value in offered)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rag_evals import ColumnMap, evaluate, load_run
-from rag_evals.dataset import PRESETS
+from rag_evals.dataset.columns import PRESETS
 from rag_evals.errors import ConfigurationError, DataError
 
 Q, A, C, R = "Where is the tower?", "It stands in Paris.", "The tower stands in Paris.", "In Paris."

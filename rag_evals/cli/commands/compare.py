@@ -21,9 +21,15 @@ from rag_evals.cli.shared.gates import (
     gate_option,
     parsed_counts,
 )
-from rag_evals.cli.shared.language import graders as offered_graders
-from rag_evals.cli.shared.language import reader_language
-from rag_evals.cli.shared.options import By, Cluster, Json, Quiet, ReaderLanguage, Threshold
+from rag_evals.cli.shared.options import (
+    By,
+    Cluster,
+    Json,
+    Quiet,
+    ReaderLanguage,
+    Threshold,
+    reader_language,
+)
 from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import View, comparison_html, write_private
@@ -65,7 +71,6 @@ def compare(
         typer.Option(
             metavar="NAME",
             help="The only graders to compare; with one run, the two to compare.",
-            autocompletion=offered_graders,
         ),
     ] = None,
     pair: Annotated[

@@ -18,8 +18,7 @@ from rag_evals.cli.shared.gates import (
     refuse_batches_under_way,
 )
 from rag_evals.cli.shared.graders import Chosen, TunedBy
-from rag_evals.cli.shared.language import grading_language
-from rag_evals.cli.shared.options import OutFolder, RowFile, flat
+from rag_evals.cli.shared.options import OutFolder, RowFile, flat, grading_language
 from rag_evals.cli.shared.runs import Outputs, check_group_column, run_or_exit
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.report import View

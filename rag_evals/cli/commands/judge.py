@@ -13,7 +13,6 @@ from rag_evals.analysis import AttackReport, read_attacks
 from rag_evals.base import JudgedGrader
 from rag_evals.cli.shared.config import GradingCommand
 from rag_evals.cli.shared.graders import Chosen
-from rag_evals.cli.shared.language import reader_language
 from rag_evals.cli.shared.options import (
     By,
     Cluster,
@@ -30,6 +29,7 @@ from rag_evals.cli.shared.options import (
     Threshold,
     flat,
     print_result,
+    reader_language,
 )
 from rag_evals.cli.shared.runs import offer_next, opened_run
 from rag_evals.errors import ConfigurationError, DataError

@@ -12,7 +12,6 @@ from rich.table import Column, Table
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders
-from rag_evals.cli.shared.language import prompts as offered_prompts
 from rag_evals.cli.shared.options import Json, Quiet, print_result
 from rag_evals.cli.shared.runs import offer_next
 from rag_evals.core import JudgeCall, Message, Sample
@@ -64,7 +63,6 @@ _Name = Annotated[
     str,
     typer.Argument(
         help="Name of a shipped prompt, as `show` lists it; ru/NAME in Russian.",
-        autocompletion=offered_prompts,
     ),
 ]
 
@@ -76,7 +74,6 @@ def show(
         typer.Argument(
             metavar="[NAME|WORD]...",
             help="Name of a shipped prompt, ru/NAME in Russian; else list those with every word.",
-            autocompletion=offered_prompts,
         ),
     ] = None,
     json_output: Json = False,
@@ -143,7 +140,6 @@ def check(
         str,
         typer.Argument(
             help="Prompt file to check, or name of a shipped prompt or grader.",
-            autocompletion=offered_prompts,
         ),
     ],
     grader: Annotated[
@@ -157,7 +153,6 @@ def check(
         typer.Option(
             metavar="FILE|NAME",
             help="Show what changes for the judge from this prompt, shipped prompt or grader.",
-            autocompletion=offered_prompts,
         ),
     ] = None,
     prompts: PromptFolders = None,

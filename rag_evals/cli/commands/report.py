@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from rag_evals.cli.shared.language import reader_language
 from rag_evals.cli.shared.options import (
     By,
     Cluster,
@@ -15,6 +14,7 @@ from rag_evals.cli.shared.options import (
     ReaderLanguage,
     RunFolder,
     print_result,
+    reader_language,
 )
 from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
 from rag_evals.core import phrases

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.shared.config import CONFIG_FILE
-from rag_evals.cli.shared.language import reader_language
-from rag_evals.cli.shared.options import Json, Quiet, ReaderLanguage, print_result
+from rag_evals.cli.shared.options import Json, Quiet, ReaderLanguage, print_result, reader_language
 from rag_evals.cli.shared.runs import offer_next
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt import shipped_source

@@ -13,7 +13,6 @@ import typer
 
 from rag_evals.analysis import tune_cascade
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
-from rag_evals.cli.shared.language import graders, judges, languages
 from rag_evals.cli.shared.options import RowFile
 from rag_evals.core import fingerprint
 from rag_evals.errors import ConfigurationError, RagEvalsError
@@ -34,9 +33,7 @@ PromptFolders = Annotated[
 ]
 LanguageCode = Annotated[
     str | None,
-    typer.Option(
-        metavar="CODE", help="Language of rows without one, such as ru.", autocompletion=languages
-    ),
+    typer.Option(metavar="CODE", help="Language of rows without one, such as ru."),
 ]
 
 
@@ -51,7 +48,6 @@ class Chosen:
             help="The judge; embedded@strict or embedded@0.8 set its threshold, "
             "decisions:PROVIDER/MODEL asks a decision model. "
             "Default: $RAG_EVALS_JUDGE, else embedded.",
-            autocompletion=judges,
         ),
     ] = None
     grader: Annotated[
@@ -60,7 +56,6 @@ class Chosen:
             metavar="NAME|MODULE:OBJECT",
             help="What to grade, such as faithfulness (the default) or your own "
             "my_graders:strict; may be repeated.",
-            autocompletion=graders,
         ),
     ] = None
     prompt: Annotated[
@@ -74,7 +69,6 @@ class Chosen:
             metavar="CODE",
             help="Language of rows without one, such as ru; numbers and table are shown in it, "
             "where it is en or ru. $RAG_EVALS_LANGUAGE shows them in another.",
-            autocompletion=languages,
         ),
     ] = None
     verifier: Annotated[
@@ -82,7 +76,6 @@ class Chosen:
         typer.Option(
             metavar="JUDGE",
             help="Verifier of faithfulness_two_step. Default: the judge.",
-            autocompletion=judges,
         ),
     ] = None
 

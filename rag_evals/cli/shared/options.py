@@ -2,9 +2,14 @@
 
 A command takes a group of options as one object: `@flat` replaces a parameter whose type is a
 dataclass by the fields of that class, and `**options: Unpack[RunOptions]` by options of the table.
+
+`--language` of commands that show a run (`report`, `export`, `judge label`) is the reader's.
+Commands that grade take the language of the rows by the same name: people mostly read what they
+grade, so they are spoken to in it, unless RAG_EVALS_LANGUAGE names the reader's own.
 """
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
@@ -16,9 +21,9 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 from pydantic_core import to_json
 
-from rag_evals.cli.shared.language import graders, presets
-from rag_evals.core import parse_settings
+from rag_evals.core import LANGUAGE_VARIABLE, LANGUAGES, parse_settings
 from rag_evals.dataset import ColumnMap, DataFile
+from rag_evals.errors import ConfigurationError
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.run import OPTIONS, RunOptions
 
@@ -85,9 +90,7 @@ LabelColumn = Annotated[
 
 OneGrader = Annotated[
     str | None,
-    typer.Option(
-        "--grader", metavar="NAME", help="The only grader to take.", autocompletion=graders
-    ),
+    typer.Option("--grader", metavar="NAME", help="The only grader to take."),
 ]
 
 
@@ -104,7 +107,6 @@ class RowFile:
         _file_option(
             metavar="NAME",
             help="Tool whose column names count, such as deepeval. Default: recognised.",
-            autocompletion=presets,
         ),
     ] = None
     sheet: Annotated[str | None, _file_option(help="Sheet of an Excel file.")] = None
@@ -242,3 +244,37 @@ def print_result(numbers: object, text: object, *, json_output: bool) -> None:
         echo_json(json.dumps(numbers, ensure_ascii=False))
     else:
         echo_json(to_json(numbers).decode())
+
+
+def reader_language(asked: str | None = None) -> str:
+    """Return the language of a command that shows a run.
+
+    Args:
+        asked: What `--language` says; None takes the environment's, else English.
+
+    Raises:
+        ConfigurationError: The environment names a language that cannot be shown.
+    """
+    return asked or _own() or "en"
+
+
+def grading_language(rows: str | None) -> str:
+    """Return the language of a command that grades.
+
+    Args:
+        rows: The language of the rows, as `--language` names it, such as `ru` or `pt-BR`.
+
+    Raises:
+        ConfigurationError: As for `reader_language`.
+    """
+    code = (rows or "").lower().replace("_", "-").partition("-")[0]
+    return _own() or (code if code in LANGUAGES else "en")
+
+
+def _own() -> str | None:
+    named = os.environ.get(LANGUAGE_VARIABLE)
+    if named and named not in LANGUAGES:
+        raise ConfigurationError(
+            f"{LANGUAGE_VARIABLE}={named!r} cannot be shown; there are {', '.join(LANGUAGES)}"
+        )
+    return named or None
