@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from copy import copy
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -64,9 +65,7 @@ class _Commands(MutableMapping[str, Any]):
         """Return a command, ready to be called."""
         if name not in self.helps:
             raise KeyError(name)
-        if name not in self._loaded:
-            self._loaded[name] = _load(name)
-        return self._loaded[name]
+        return self._loaded.get(name) or _load(name)
 
     def __setitem__(self, name: str, command: Any) -> None:
         """Add a command that is loaded already."""
@@ -114,6 +113,7 @@ def _loading(helps: Mapping[str, str]) -> type[TyperGroup]:
     return LoadingGroup
 
 
+@cache
 def _load(name: str) -> Any:
     try:
         module = import_module(f"{_ROOM}.{FILES.get(name, name)}")

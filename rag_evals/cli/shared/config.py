@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 
 from rag_evals.cli.shared.gates import Batches, Draws, Gates
 from rag_evals.cli.shared.graders import Chosen, TunedBy
-from rag_evals.cli.shared.options import OF_A_RUN, RowFile
+from rag_evals.cli.shared.options import OF_A_RUN, SHOWS_ALL, RowFile
 from rag_evals.cli.shared.runs import Outputs
 from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.grading import default_judge
@@ -104,8 +104,6 @@ def _read_toml(path: Path) -> dict[str, Any]:
 class GradingCommand(TyperCommand):
     """A command with many options: reads the config file, and shows the usual options only."""
 
-    shows_all = False
-
     # Any: the base class takes types that typer does not export.
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take from the config file what the command line does not say."""
@@ -133,7 +131,7 @@ class GradingCommand(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, without the rare options unless all are asked for."""
         shown = copy(self)
-        if not self.shows_all:
+        if not ctx.meta.get(SHOWS_ALL):
             shown.params = [one for one in self.params if one.name not in RARE]
         TyperCommand.format_help(shown, ctx, formatter)
 

@@ -193,11 +193,13 @@ def flat(
     return flattened
 
 
+SHOWS_ALL = "rag_evals.shows_all"
+"""Set in the context of a command that was called with `--help-all`."""
+
+
 def _show_all(context: typer.Context, wanted: bool) -> None:
     if wanted:
-        # Any: a command with many options has it, and typer's own type not.
-        command: Any = context.command
-        command.shows_all = True
+        context.meta[SHOWS_ALL] = True
         echo(context.get_help())
         raise typer.Exit
 
