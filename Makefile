@@ -4,6 +4,8 @@ PYTHON ?= python3
 WORKERS ?= 2
 # The certificates of the machine, as pip uses them: company networks have their own.
 export UV_SYSTEM_CERTS ?= 1
+# Tests start many processes; without compiled files each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --no-sync
 

@@ -14,7 +14,6 @@ from rag_evals.core import LANGUAGES, Result, phrases
 from rag_evals.dataset.readers import READERS
 from rag_evals.judge.clients.strings import PROVIDERS
 from rag_evals.prompt import shipped_languages
-from tools.generate.__main__ import COMMAND, stale_files
 from tools.generate.graders import GraderFile, grader_files
 
 ROOT = Path(__file__).parent.parent
@@ -96,10 +95,3 @@ def test_nothing_is_missing_of_what_was_added() -> None:
     missing += missing_elsewhere()
 
     assert not missing, "\n".join(["", *missing])
-
-
-def test_everything_generated_is_fresh() -> None:
-    """Doors, help texts and tables of pages are what the generator writes."""
-    stale = [f"{path.relative_to(ROOT)}: run {COMMAND}" for path in stale_files()]
-
-    assert not stale, "\n".join(["", *stale])

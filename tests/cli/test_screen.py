@@ -172,7 +172,6 @@ def test_the_words_of_an_endpoint_are_not_obeyed(
 @pytest.mark.parametrize(
     "words",
     [
-        ["graders"],
         ["--help"],
         pytest.param(["prompts", "show", "score_faithfulness"], marks=pytest.mark.slow),
         pytest.param(["demo"], marks=pytest.mark.slow),

@@ -209,7 +209,7 @@ def test_a_result_names_the_sentences_that_were_passed_over() -> None:
 
 @pytest.mark.parametrize("odd", [" ", "[", "[ ", "(see ", "`", "**", "|\n", "```", "| - ", ": "])
 def test_odd_answers_are_prepared(odd: str) -> None:
-    """A hundred thousand of a sign, also inside a sentence, take work in proportion.
+    """Thirty thousand of a sign, also inside a sentence, take work in proportion.
 
     Patterns are run in C, which nothing counts: one that took squares would run for minutes.
     """
@@ -218,5 +218,5 @@ def test_odd_answers_are_prepared(odd: str) -> None:
         prepare_answer(odd * count)
         prepare_answer(f"It is {odd * count} so.")
 
-    prepare(100_000)
-    assert work_of(lambda: prepare(8_000)) < 6 * work_of(lambda: prepare(2_000))
+    prepare(30_000)
+    assert work_of(lambda: prepare(4_000)) < 6 * work_of(lambda: prepare(1_000))

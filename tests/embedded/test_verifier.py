@@ -167,14 +167,14 @@ def test_the_threshold_is_a_setting_and_part_of_the_fingerprint() -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        "", " ", "\0", "😀" * 1000, "a" * 1_000_000, "." * 1_000_000, "\n" * 500_000,
-        "1234567890" * 9, "7" * 100_000, '"' * 500_000, "a. " * 100_000, "1. " * 50_000,
-        "not " * 200_000, "Anna beat Otto " * 60_000, "[1] " * 100_000,
+        "", " ", "\0", "😀" * 1000, "a" * 200_000, "." * 200_000, "\n" * 200_000,
+        "1234567890" * 9, "7" * 100_000, '"' * 200_000, "a. " * 20_000, "1. " * 20_000,
+        "not " * 40_000, "Anna beat Otto " * 12_000, "[1] " * 20_000,
     ],
     ids=lambda odd: f"{odd[:4]!r}x{len(odd)}",
 )  # fmt: skip
 def test_odd_input_is_judged(odd: str) -> None:
-    """A megabyte of one word, NULs, digits or stops neither raises nor runs away for hours."""
+    """Long texts of one word, NULs, digits or stops neither raise nor run away for hours."""
     verifier = EmbeddedVerifier()
     verifier.verify([odd, "A tower."], [odd, "A tower."])
 

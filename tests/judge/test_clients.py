@@ -48,6 +48,7 @@ def test_a_string_works_async_in_several_loops(scripted: Start) -> None:
         gc.collect()
 
 
+@pytest.mark.slow
 def test_reply_classes_are_built_before_threads_read_replies() -> None:
     """Old pydantic builds a class in place: a second thread would find it half built."""
     program = """
@@ -327,7 +328,7 @@ def test_a_process_that_ends_leaves_no_connection(scripted: Start) -> None:
         "r.Faithfulness.grade(answer='a', context=['c'], client='openai/m')\n"
         "print('graded')\n"
     )
-    command = [sys.executable, "-X", "dev", "-W", "always::ResourceWarning", "-c", program]
+    command = [sys.executable, "-W", "always::ResourceWarning", "-c", program]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert ended.stdout == "graded\n"

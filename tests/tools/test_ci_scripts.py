@@ -52,6 +52,7 @@ def test_the_action_runs_scripts_and_gives_them_what_they_read(action: dict[str,
         assert set(step["env"]) - read <= {"GH_TOKEN"}, name
 
 
+@pytest.mark.slow
 def test_the_gate_grades_and_compares_with_the_build_before() -> None:
     """The first build has nothing to compare with; a worse one ends with 1, and says why."""
     write("good.jsonl", RIGHT)

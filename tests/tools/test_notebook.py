@@ -41,6 +41,7 @@ def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_notebook_of_the_docs_shows_what_it_prints() -> None:
     """Every cell runs, and every output is the one that the page has."""
     ended = run_python("-m", "tools.notebook", "--check")

@@ -9,6 +9,7 @@ from shutil import copytree
 
 import pytest
 
+from rag_evals import evaluate
 from rag_evals.text import is_obeyed
 from tests.cli.inputs import data_files, options, prompts_and_runs
 from tests.cli.inputs.table import ROW, Content, Entry
@@ -22,13 +23,7 @@ _LONGEST_LINE = 1010
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Grade one row into a folder that the entries read."""
     folder = tmp_path_factory.mktemp("graded")
-    data = prompts_and_runs.run_folder(folder / "d.jsonl")
-    subprocess.run(
-        [sys.executable, "-m", "rag_evals", "grade", data, "--out", "run", "--quiet"],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
+    evaluate(prompts_and_runs.run_folder(folder / "d.jsonl"), out=folder / "run", progress=False)
     return folder / "run"
 
 

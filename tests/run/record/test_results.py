@@ -5,13 +5,16 @@ import pickle
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag_evals import load_run
+from rag_evals import Result, load_run
 from rag_evals.run import StoredResult
+from tests.conftest import Command
 
 OWN = '''
 """A user's own grader."""
@@ -54,18 +57,10 @@ class OwnGrader(Grader[OwnResult]):
 
 grader = OwnGrader()
 '''
-READ = """
-from rag_evals import load_run
-(outcome,) = load_run("kept").outcomes
-result = outcome.result
-print(type(result).__module__, type(result).__qualname__, result.score, len(result.findings))
-print([(f.text, f.verdict, f.label) for f in result.findings])
-"""
 
 
-def python(code: str, folder: Path | None = None) -> str:
+def python(code: str, folder: Path) -> str:
     """Run a program of a user's in a folder, and return what it prints."""
-    folder = folder or Path.cwd()
     root = Path(__file__).parents[3]
     program = f"import sys; sys.path[:0] = [{str(root)!r}, {str(folder)!r}]\n{code}"
     ended = subprocess.run(
@@ -86,9 +81,25 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def kept(graded: Path) -> None:
-    """Copy the module and its run into the folder of the test."""
+def kept(graded: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Copy the module and its run into the folder of the test, and look for modules there."""
     shutil.copytree(graded, Path.cwd(), dirs_exist_ok=True)
+    monkeypatch.syspath_prepend(Path.cwd())
+    # Compiled files are told apart by the second of their source, in which tests change it.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    shutil.rmtree("__pycache__", ignore_errors=True)
+    yield
+    for name in ("own", "kept", "kept.trap", "package", "package.trap", "trap"):
+        sys.modules.pop(name, None)
+
+
+def read() -> tuple[str, float, list[tuple[str, bool | None, str | None]]]:
+    """Load the run; return the class of its result, its score, and what its findings say."""
+    (outcome,) = load_run("kept").outcomes
+    result = outcome.result
+    assert isinstance(result, Result | StoredResult)
+    name = f"{type(result).__module__}:{type(result).__qualname__}"
+    return name, result.score, [(one.text, one.verdict, one.label) for one in result.findings]
 
 
 def write_lines(*changes: dict[str, Any]) -> None:
@@ -102,14 +113,17 @@ def write_lines(*changes: dict[str, Any]) -> None:
     path.write_text("".join(lines))
 
 
-FINDINGS = "[('short', True, 'good'), ('kind', False, 'not good')]\n"
+FINDINGS = [("short", True, "good"), ("kind", False, "not good")]
+STORED = "rag_evals.run.record.outcome:StoredResult"
 
 
 @pytest.mark.usefixtures("kept")
 def test_a_class_of_a_users_own_module_comes_back_as_itself() -> None:
-    """In another process too, once it has imported the module; else nothing is imported."""
-    assert python(READ) == f"rag_evals.run.record.outcome StoredResult 0.5 2\n{FINDINGS}"
-    assert python(f"import own{READ}") == f"own OwnResult 0.5 2\n{FINDINGS}"
+    """Once this process has imported the module; until then nothing is imported."""
+    assert read() == (STORED, 0.5, FINDINGS)
+    assert "own" not in sys.modules
+    import_module("own")
+    assert read() == ("own:OwnResult", 0.5, FINDINGS)
 
 
 @pytest.mark.usefixtures("kept")
@@ -123,10 +137,8 @@ def test_a_class_that_is_gone_leaves_score_and_findings(change: str) -> None:
         case "other fields":
             own.write_text(OWN.replace("marks: list[Mark]", "points: int"))
 
-    assert (
-        python(f"import own{READ}")
-        == f"rag_evals.run.record.outcome StoredResult 0.5 2\n{FINDINGS}"
-    )
+    import_module("own")
+    assert read() == (STORED, 0.5, FINDINGS)
 
 
 NAMES = [
@@ -148,12 +160,11 @@ def test_a_name_in_a_run_folder_runs_nothing() -> None:
     Path("package/__init__.py").write_text(trap)
     Path("package/trap.py").write_text("")
     write_lines(*({"result_type": name} for name in NAMES))
-    shown = python(
-        "import own\nfrom rag_evals import load_run\n"
-        "for o in load_run('kept').outcomes: print(type(o.result).__name__, o.result.score)"
-    )
+    import_module("own")
+    results = [one.result for one in load_run("kept").outcomes]
 
-    assert shown.splitlines() == ["StoredResult 0.5"] * len(NAMES)
+    assert [type(one) for one in results] == [StoredResult] * len(NAMES)
+    assert {one.score for one in results if isinstance(one, StoredResult)} == {0.5}
     assert not Path("sprung").exists()
 
 
@@ -162,7 +173,8 @@ def test_a_class_inside_another_is_found_too() -> None:
     """The whole qualified name counts."""
     write_lines({"result_type": "own:OwnResult.Inner", "result": {"good": True}})
 
-    assert python(f"import own{READ}").startswith("own OwnResult.Inner 1.0 1\n")
+    import_module("own")
+    assert read()[:2] == ("own:OwnResult.Inner", 1.0)
 
 
 @pytest.mark.usefixtures("kept")
@@ -179,23 +191,14 @@ def test_fields_of_any_name_are_kept() -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_commands_import_no_class() -> None:
+def test_commands_import_no_class(command: Command) -> None:
     """Reports, tables, comparisons and agreement read findings; the module is not needed."""
     Path("own.py").write_text("raise SystemExit('imported')")
     Path("labels.jsonl").write_text(
         json.dumps({"sample_id": "a", "grader": "own", "statement": 0, "label": 1})
     )
-    commands = ["report kept", "report kept --format md", "judge agreement kept labels.jsonl"]
-    printed = python(
-        "import io\nfrom rag_evals.cli.main import run\n"
-        "sys.stderr = said = io.StringIO()\n"
-        f"for command in {commands}:\n"
-        "    sys.argv = ['rag-evals', *command.split(), '--quiet']\n"
-        "    try:\n        run()\n"
-        "    except SystemExit as ended:\n        print('ended with', ended.code)\n"
-        "print('errors:', said.getvalue())\n"
-    )
+    commands = ("report kept", "report kept --format md", "judge agreement kept labels.jsonl")
+    ended = [command(*words.split(), "--quiet") for words in commands]
 
-    assert printed.count("ended with 0\n") == printed.count("ended with") == 3
-    assert printed.endswith("errors: \n")
-    assert "not good: kind" in printed.split("ended with")[1]
+    assert [(one.code, one.err) for one in ended] == [(0, "")] * 3
+    assert "not good: kind" in ended[1].out
