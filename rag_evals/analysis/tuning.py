@@ -27,13 +27,12 @@ from rag_evals.errors import (
 )
 from rag_evals.run import Graders, Run, evaluate, load_run
 from rag_evals.stats import (
-    Interval,
     SupportMap,
     SureSide,
-    balanced_accuracy_interval,
     best_threshold,
     calibration_error,
     fit_support_map,
+    measure_agreement,
     sure_side,
 )
 from rag_evals.verify import AgreementFigures, Promise, Tuning, from_string
@@ -248,11 +247,11 @@ def _map_fields(learnt: SupportMap) -> dict[str, Any]:
 def _figures(
     chosen: _Chosen, verdicts: Sequence[bool], supports: Sequence[float]
 ) -> AgreementFigures:
-    accuracy: Interval | None = balanced_accuracy_interval(
+    accuracy = measure_agreement(
         chosen.labels, verdicts, clusters=chosen.rows, resamples=_DRAWS
-    )
+    ).balanced_accuracy
     assert accuracy is not None, "both labels occur, as was checked"
-    error = calibration_error(chosen.labels, supports).error
+    error = calibration_error(chosen.labels, supports)
     return AgreementFigures(
         balanced_accuracy=accuracy.estimate,
         low=accuracy.low,

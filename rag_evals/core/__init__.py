@@ -4,7 +4,6 @@ from rag_evals import lazy_names
 
 NAMES = {
     "arguments": (
-        "DEFAULT_TEMPERATURE",
         "MISSING",
         "JudgeSettings",
         "check_settings",
@@ -20,7 +19,6 @@ NAMES = {
         "About",
         "Finding",
         "Quote",
-        "chunk_text",
         "findings_lines",
         "findings_of",
         "more_said",
@@ -28,7 +26,6 @@ NAMES = {
         "yes_or_no",
     ),
     "flow": (
-        "ALL_AT_ONCE",
         "CacheMode",
         "Claim",
         "Evidence",

@@ -1,5 +1,4 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.core.arguments import DEFAULT_TEMPERATURE as DEFAULT_TEMPERATURE
 from rag_evals.core.arguments import MISSING as MISSING
 from rag_evals.core.arguments import JudgeSettings as JudgeSettings
 from rag_evals.core.arguments import check_settings as check_settings
@@ -13,13 +12,11 @@ from rag_evals.core.finding import CONTRADICTED as CONTRADICTED
 from rag_evals.core.finding import About as About
 from rag_evals.core.finding import Finding as Finding
 from rag_evals.core.finding import Quote as Quote
-from rag_evals.core.finding import chunk_text as chunk_text
 from rag_evals.core.finding import findings_lines as findings_lines
 from rag_evals.core.finding import findings_of as findings_of
 from rag_evals.core.finding import more_said as more_said
 from rag_evals.core.finding import read_findings as read_findings
 from rag_evals.core.finding import yes_or_no as yes_or_no
-from rag_evals.core.flow import ALL_AT_ONCE as ALL_AT_ONCE
 from rag_evals.core.flow import CacheMode as CacheMode
 from rag_evals.core.flow import Claim as Claim
 from rag_evals.core.flow import Evidence as Evidence

@@ -57,9 +57,6 @@ class JudgeSettings(TypedDict, total=False):
 
 
 SETTING_NAMES = tuple(JudgeSettings.__annotations__)
-DEFAULT_TEMPERATURE = 0
-"""The likeliest reply: a judge that is asked twice should say the same."""
-
 _MOST = {"temperature": 2, "top_p": 1}
 
 

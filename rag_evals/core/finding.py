@@ -107,11 +107,6 @@ def read_findings(stored: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
     return found
 
 
-def chunk_text(chunk_id: int) -> str:
-    """Name a chunk as a finding about it does."""
-    return f"chunk {chunk_id}"
-
-
 def yes_or_no(word: str, verdict: bool) -> str:
     """Return the label of a verdict: the word, or the word denied."""
     return word if verdict else f"not {word}"
@@ -200,7 +195,9 @@ def _default_finding(thing: BaseModel, shape: _Shape, towards: bool | None) -> F
     own = () if shape.chunk_id is None else (int(getattr(thing, shape.chunk_id)),)
     listed = next((getattr(thing, name) for name in _CHUNK_IDS if hasattr(thing, name)), None)
     finding = Finding(
-        text=chunk_text(*own) if shape.text is None else str(getattr(thing, shape.text)),
+        text="".join(f"chunk {one}" for one in own)
+        if shape.text is None
+        else str(getattr(thing, shape.text)),
         verdict=None if towards is None else value == towards,
         label=yes_or_no(word, value),
         reasoning=_reason(thing),

@@ -1,6 +1,5 @@
 """What may a grader ask for? Steps for a driver, replies, costs and watchers; and verifiers."""
 
-import sys
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -401,9 +400,6 @@ async def watching(work: Work, doing: Coroutine[Any, Any, T]) -> T:
 
 CacheMode = Literal["exact", "semantic"]
 """Which statements share a verdict: equal ones, or also ones that say the same."""
-
-ALL_AT_ONCE = sys.maxsize
-"""Statements of one call, where one call decides however many there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,6 @@ from rag_evals.core import (
     Result,
     SampleField,
     check_each_once,
-    chunk_text,
     facts_of,
     yes_or_no,
 )
@@ -158,7 +157,7 @@ class PerChunkResult(Result):
         """Each chunk with its label."""
         return tuple(
             Finding(
-                text=chunk_text(chunk.chunk_id),
+                text=f"chunk {chunk.chunk_id}",
                 verdict=chunk.verdict,
                 label=yes_or_no(self.word, chunk.verdict),
                 reasoning=chunk.reasoning,

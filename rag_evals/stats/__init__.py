@@ -15,7 +15,6 @@ NAMES = {
         "Agreement",
         "ThresholdPoint",
         "auroc_interval",
-        "balanced_accuracy_interval",
         "best_threshold",
         "calibration_error",
         "krippendorff_interval",
@@ -42,7 +41,7 @@ NAMES = {
         "gate_test",
     ),
     "corrected": ("CorrectedMean", "CorrectedRate", "prediction_powered_mean", "rogan_gladen_rate"),
-    "intervals": ("Interval", "mean_interval", "wilson_interval"),
+    "intervals": ("Interval", "mean_interval"),
     "paired": (
         "PairedComparison",
         "PairedVerdict",

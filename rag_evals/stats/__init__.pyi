@@ -2,7 +2,6 @@
 from rag_evals.stats.agreement import Agreement as Agreement
 from rag_evals.stats.agreement import ThresholdPoint as ThresholdPoint
 from rag_evals.stats.agreement import auroc_interval as auroc_interval
-from rag_evals.stats.agreement import balanced_accuracy_interval as balanced_accuracy_interval
 from rag_evals.stats.agreement import best_threshold as best_threshold
 from rag_evals.stats.agreement import calibration_error as calibration_error
 from rag_evals.stats.agreement import krippendorff_interval as krippendorff_interval
@@ -29,7 +28,6 @@ from rag_evals.stats.corrected import prediction_powered_mean as prediction_powe
 from rag_evals.stats.corrected import rogan_gladen_rate as rogan_gladen_rate
 from rag_evals.stats.intervals import Interval as Interval
 from rag_evals.stats.intervals import mean_interval as mean_interval
-from rag_evals.stats.intervals import wilson_interval as wilson_interval
 from rag_evals.stats.paired import PairedComparison as PairedComparison
 from rag_evals.stats.paired import PairedVerdict as PairedVerdict
 from rag_evals.stats.paired import PassFailTest as PassFailTest

@@ -1,6 +1,6 @@
 """Which quantiles and tail probabilities do the intervals and tests need?
 
-Normal, beta, Student t and the fair binomial, in pure Python. Everything but the normal rests on
+Beta, Student t and the fair binomial, in pure Python. Everything but the normal rests on
 the regularised incomplete beta function, evaluated by its continued fraction (Abramowitz and
 Stegun 1964, 26.5.8) and inverted by Newton steps kept inside a bracket. Against scipy the error
 is below 1e-8 over the ranges that this package uses; the tests hold that.
@@ -9,9 +9,6 @@ is below 1e-8 over the ranges that this package uses; the tests hold that.
 import math
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
-
-normal_quantile = NormalDist().inv_cdf
-"""Value below which a standard normal variable falls with a probability (0 to 1, open)."""
 
 _TINY = 1e-300
 
@@ -92,7 +89,7 @@ def student_t_quantile(probability: float, degrees_of_freedom: float) -> float:
         spread = math.log1p(value * value / degrees_of_freedom)
         return math.exp(log_scale - (degrees_of_freedom + 1) / 2 * spread)
 
-    start = normal_quantile(probability)
+    start = NormalDist().inv_cdf(probability)
     high = 2 * start + 1
     while student_t_cdf(high, degrees_of_freedom) < probability:
         high *= 4

@@ -21,7 +21,7 @@ from rag_evals.errors import (
     TooFewLabelsError,
     UnpairedScoresError,
 )
-from rag_evals.stats.distributions import normal_quantile, student_t_quantile
+from rag_evals.stats.distributions import student_t_quantile
 
 
 def require_fraction(name: str, value: float) -> None:
@@ -100,24 +100,6 @@ class Interval:
     def contains(self, value: float) -> bool:
         """Whether `value` lies inside, ends included."""
         return self.low <= value <= self.high
-
-
-def wilson_interval(successes: int, trials: int, *, confidence: float = 0.95) -> Interval:
-    """Estimate a rate by the score interval of Wilson (1927).
-
-    Args:
-        successes: 0 to `trials`.
-        trials: Independent rows, at least 1.
-        confidence: Coverage of the interval, as a fraction; reached on average over rates.
-    """
-    if trials < 1 or not 0 <= successes <= trials:
-        raise InvalidScoresError(
-            f"{successes!r} of {trials!r} is not a rate; successes go from 0 to trials, "
-            "and trials from 1"
-        )
-    require_fraction("confidence", confidence)
-    low, high = wilson_limits(successes / trials, trials, normal_quantile((1 + confidence) / 2))
-    return Interval(successes / trials, low, high, confidence, "Wilson")
 
 
 def mean_interval(

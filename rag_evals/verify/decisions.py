@@ -3,12 +3,12 @@
 A question names its statement in full: these models err where they must look something up.
 """
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal, get_args
 
 from rag_evals.core import (
-    ALL_AT_ONCE,
     Claim,
     Flow,
     Verdict,
@@ -105,7 +105,8 @@ class DecisionVerifier:
         return VerifierTraits(
             threshold=self._limit,
             endpoints=(self.endpoint,),
-            batches=((self.name, ALL_AT_ONCE),),
+            # One call decides however many there are.
+            batches=((self.name, sys.maxsize),),
             untuned=(self.name,) if self.threshold is None else (),
         )
 

@@ -131,11 +131,9 @@ def _print_tuned(sets: list[Labelled], count: int, splits: int) -> None:
                 threshold = best_threshold(draw.labels, draw.supports).threshold
             except (TooFewLabelsError, WeakJudgeError):
                 continue
-            errors.append(
-                calibration_error(data.labels, [learnt(one) for one in data.supports]).error
-            )
+            errors.append(calibration_error(data.labels, [learnt(one) for one in data.supports]))
             accuracies.append(_accuracy(data, threshold))
-        before = calibration_error(data.labels, data.supports).error
+        before = calibration_error(data.labels, data.supports)
         cells = [before, fmean(errors), _accuracy(data, OWN_THRESHOLD), fmean(accuracies)]
         print(f"| {data.name} | {' | '.join(f'{100 * cell:.1f}' for cell in cells)} |", flush=True)
     print()

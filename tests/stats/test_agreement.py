@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
-from rag_evals.stats import balanced_accuracy_interval, krippendorff_interval, measure_agreement
-from rag_evals.stats.agreement import Confusion, count_confusion, kappa_interval
+from rag_evals.stats import krippendorff_interval, measure_agreement
+from rag_evals.stats.agreement import (
+    Confusion,
+    balanced_accuracy_interval,
+    count_confusion,
+    kappa_interval,
+)
 
 LABELS = [row * 7 % 10 < 7 for row in range(60)]
 SCORES = [round(0.4 * label + 0.6 * (row * 37 % 101) / 100, 2) for row, label in enumerate(LABELS)]

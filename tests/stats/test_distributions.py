@@ -10,7 +10,6 @@ from rag_evals.stats.distributions import (
     beta_cdf,
     beta_quantile,
     fair_binomial_p,
-    normal_quantile,
     quantile,
     student_t_cdf,
     student_t_quantile,
@@ -55,14 +54,6 @@ def test_beta_quantile_inverts_the_cdf(probability: float, a: float, b: float) -
 
     assert 0 <= value <= 1
     assert beta_cdf(value, a, b) == pytest.approx(probability, abs=1e-8)
-
-
-@given(PROBABILITIES)
-def test_normal_quantile_inverts_the_cdf(probability: float) -> None:
-    """A normal quantile has the probability below it that was asked for."""
-    assert scipy_stats.norm.cdf(normal_quantile(probability)) == pytest.approx(
-        probability, abs=1e-12
-    )
 
 
 @given(st.integers(0, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

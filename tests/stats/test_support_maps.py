@@ -47,8 +47,8 @@ def test_a_map_brings_supports_to_what_they_say(labels: int, has_points: bool) -
     after = [found(one) for one in supports[1_000:]]
 
     assert (found.slope is None, bool(found.supports)) == (has_points, has_points)
-    assert calibration_error(truth[1_000:], supports[1_000:]).error > 0.2
-    assert calibration_error(truth[1_000:], after).error < 0.1
+    assert calibration_error(truth[1_000:], supports[1_000:]) > 0.2
+    assert calibration_error(truth[1_000:], after) < 0.1
     assert sorted(after) == [found(one) for one in sorted(supports[1_000:])]
 
 

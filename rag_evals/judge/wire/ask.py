@@ -19,7 +19,6 @@ from weakref import WeakKeyDictionary
 from pydantic import ValidationError
 
 from rag_evals.core import (
-    DEFAULT_TEMPERATURE,
     JudgeCall,
     JudgeReply,
     Meter,
@@ -91,7 +90,8 @@ def wanted_settings(
     owned = {*own, *(own.get("extra_body") or ())}
     chosen = not owned.isdisjoint(_OWN_PLACES) or "top_p" in {*settings, *owned}
     if "temperature" not in settings and not chosen:
-        settings["temperature"] = DEFAULT_TEMPERATURE
+        # The likeliest reply: a judge that is asked twice should say the same.
+        settings["temperature"] = 0
     return settings
 
 
