@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -308,32 +307,37 @@ def test_a_sync_client_that_hangs_holds_no_run(scripted: Start, client_of: Clien
     """Neither the other rows nor the end of the run wait for its threads."""
     judge = scripted(lambda request: Stall(3600) if request.number < 2 else GOOD)
     rows = [{"answer": f"Answer {n} is here.", "context": ["c"]} for n in range(6)]
-    run = evaluate(rows, client=client_of(judge), model="m", timeout=0.5, concurrency=2)
+    run = evaluate(rows, client=client_of(judge), model="m", timeout=1, concurrency=2)
 
     assert Counter(o.status for o in run.outcomes) == {"failed": 2, "scored": 4}
 
 
 def test_a_window_of_few_requests_loses_no_row(scripted: Start) -> None:
     """Four requests a window that is longer than the row's time: all rows are scored."""
-    window, allowed = 2.0, 4
     lock = threading.Lock()
-    state = {"ends": 0.0, "left": 0}
+    places = iter(range(4))
+    windows: list[threading.Timer] = []
+
+    def opened() -> None:
+        nonlocal places
+        with lock:
+            places = iter(range(4))
 
     def script(_: JudgeRequest) -> Any:
         with lock:
-            now = time.monotonic()
-            if now >= state["ends"]:
-                state.update(ends=now + window, left=allowed)
-            state["left"] -= 1
-            if state["left"] >= 0:
+            if next(places, None) is not None:
                 return GOOD
-            return HttpError(429, headers={"retry-after": f"{state['ends'] - now:.3f}"})
+            if not windows or not windows[-1].is_alive():
+                windows.append(threading.Timer(1.1, opened))
+                windows[-1].start()
+            return HttpError(429, headers={"retry-after": "1.2"})
 
     scripted(script)
     rows = [{"answer": f"Answer {n} is here.", "context": ["c"]} for n in range(14)]
-    run = evaluate(rows, client="openai/m", timeout=1.6)
+    run = evaluate(rows, client="openai/m", timeout=1)
 
     assert [o.error for o in run.outcomes if o.error] == []
+    assert len(windows) == 3
 
 
 def test_a_wait_is_told(command: Command, scripted: Start, data: str) -> None:

@@ -5,7 +5,6 @@ looked at. `make test-real` installs both; without them these tests are skipped.
 """
 
 import json
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,14 +96,11 @@ def test_a_reply_keeps_to_the_schema_and_its_tokens_agree(address: str) -> None:
 
 
 def test_a_row_that_rambles_ends_in_time(address: str) -> None:
-    """A reply that never ends costs a row its time, and no more."""
-    began = time.monotonic()
-    with pytest.raises(errors.JudgeUnavailableError):
+    """A reply that never ends costs a row its time: without an end, so would this test."""
+    with pytest.raises(errors.JudgeUnavailableError, match="within the 2 s"):
         base.ContextEvaluation("Judge.", Endless).grade(
             **EIFFEL, client=f"openai/m@{address}", timeout=2
         )
-
-    assert time.monotonic() - began < 60
 
 
 def test_every_row_ends_in_a_named_outcome(address: str) -> None:

@@ -1,7 +1,6 @@
 """Does a comparison of two runs say no more than its samples can carry?"""
 
 import random
-import time
 
 import pytest
 from hypothesis import given
@@ -10,9 +9,11 @@ from scipy import stats as scipy_stats
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
 from rag_evals.stats import (
+    PairedComparison,
     compare_paired,
     largest_changes,
 )
+from tests.work import work_of
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40)
 
@@ -226,18 +227,17 @@ def test_the_rows_that_changed_most() -> None:
     assert largest_changes([0.5, 0.5, 0.5], [0.6, 0.0, 0.5], limit=1) == [1]
 
 
-@pytest.mark.slow
-def test_twenty_thousand_rows_are_quick() -> None:
-    """Comparing two runs of 20,000 clustered rows takes seconds, on a slow machine too."""
+def test_many_clustered_rows_take_work_in_proportion() -> None:
+    """Comparing two runs of four times as many rows takes four times the work, not sixteen."""
     rng = random.Random(3)
-    baseline = [rng.randrange(5) / 4 for _ in range(20_000)]
-    candidate = [rng.randrange(5) / 4 for _ in range(20_000)]
-    start = time.process_time()
+    baseline, candidate = ([rng.randrange(5) / 4 for _ in range(4_000)] for _ in range(2))
+    clusters = [row // 3 for row in range(4_000)]
 
-    result = compare_paired(baseline, candidate, clusters=[row // 3 for row in range(20_000)])
+    def compared(rows: int) -> PairedComparison:
+        return compare_paired(baseline[:rows], candidate[:rows], clusters=clusters[:rows])
 
-    assert time.process_time() - start < 30
-    assert result.significance.test == "cluster-robust t"
+    assert compared(4_000).significance.test == "cluster-robust t"
+    assert work_of(lambda: compared(4_000)) < 5 * work_of(lambda: compared(1_000))
 
 
 def test_a_missing_sample_is_refused() -> None:

@@ -92,7 +92,7 @@ def once(seed: int, names: list[str]) -> Callable[[JudgeRequest], Any]:
 def test_each_fault_alone(scripted: Start, name: str) -> None:
     """A fault that passes is survived; one that does not is named; no row is lost."""
     judge = scripted(once(1, [name]))
-    seconds = 0.5 if name == "stall" else 20.0
+    seconds = 1.0 if name == "stall" else 20.0
     run = evaluate(rows(24), client="openai/m", timeout=seconds, max_failures=24)
 
     wanted = Counter(

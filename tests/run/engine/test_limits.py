@@ -33,10 +33,10 @@ def after(seconds: float) -> Callable[[JudgeRequest], Stall]:
     return lambda request: Stall(seconds, Reply(json.dumps(fill_by_words(request))))
 
 
-@pytest.mark.parametrize(("timeout", "ends"), [(1.2, "failed"), (20.0, "scored")])
+@pytest.mark.parametrize(("timeout", "ends"), [(1.8, "failed"), (20.0, "scored")])
 def test_a_rows_time_is_that_of_all_its_calls(scripted: Start, timeout: float, ends: str) -> None:
     """Two calls of less than the row's time, and together of more, are too slow."""
-    judge = scripted(after(0.8))
+    judge = scripted(after(1.0))
     run = evaluate(rows(1), "faithfulness_two_step", "openai/m", timeout=timeout, max_failures=1)
 
     assert len(judge.requests) == 2
