@@ -10,22 +10,37 @@ from rag_evals.prompt import Prompt
 
 __all__ = ["Abstention", "AbstentionLabel", "AbstentionResult"]
 
-Cell = Literal["answered", "unfounded_answer", "needless_abstention", "right_abstention"]
-"""The four ends: answerable or not, answered or declined."""
+Cell = Literal[
+    "answered",
+    "answered_in_part",
+    "unfounded_answer",
+    "needless_abstention",
+    "right_abstention",
+]
+"""The five ends: answerable or not, answered or declined, or both in part."""
 
-_CELLS: dict[tuple[bool, bool], Cell] = {
-    (True, False): "answered",
-    (True, True): "needless_abstention",
-    (False, False): "unfounded_answer",
-    (False, True): "right_abstention",
+_Degree = Literal["no", "partly", "yes"]
+
+# By whether the context answers the question, and whether the answer declines.
+_CELLS: dict[tuple[_Degree, _Degree], Cell] = {
+    ("yes", "no"): "answered",
+    ("yes", "partly"): "needless_abstention",
+    ("yes", "yes"): "needless_abstention",
+    ("partly", "no"): "unfounded_answer",
+    ("partly", "partly"): "answered_in_part",
+    ("partly", "yes"): "right_abstention",
+    ("no", "no"): "unfounded_answer",
+    ("no", "partly"): "unfounded_answer",
+    ("no", "yes"): "right_abstention",
 }
+_RIGHT = ("answered", "answered_in_part", "right_abstention")
 
 
 class AbstentionLabel(JudgeModel):
     """One of the two questions about the answer."""
 
     reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
-    label: Literal["no", "yes"] = Field(description="Whether it is so.")
+    label: _Degree = Field(description="Whether it is so.")
 
 
 class AbstentionResult(Result):
@@ -39,18 +54,18 @@ class AbstentionResult(Result):
     )
     abstained: AbstentionLabel = Field(
         description="The answer declines: it says that it does not know or that the context does "
-        "not say, and gives no answer to the question."
+        "not say, and answers the question not at all, or only in part."
     )
 
     @property
     def cell(self) -> Cell:
-        """Which of the four ends it is."""
-        return _CELLS[self.answerable.label == "yes", self.abstained.label == "yes"]
+        """Which of the five ends it is."""
+        return _CELLS[self.answerable.label, self.abstained.label]
 
     @property
     def score(self) -> float:
-        """1.0 for `answered` and `right_abstention`, 0.0 for the other two."""
-        return float(self.cell in ("answered", "right_abstention"))
+        """1.0 for `answered`, `answered_in_part` and `right_abstention`, 0.0 for the others."""
+        return float(self.cell in _RIGHT)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -52,7 +52,9 @@ class AnswerRelevanceResult(Result):
 
     @property
     def score(self) -> float:
-        """Mean of the three aspects, 0 to 1."""
+        """Mean of the three aspects, 0 to 1; 0 for an answer to another question."""
+        if self.topical_match.label == "no":
+            return 0.0
         return fmean((self.topical_match.value, self.completeness.value, self.conciseness.value))
 
     @property
@@ -68,4 +70,4 @@ class AnswerRelevanceResult(Result):
 AnswerRelevance = ContextEvaluation(
     prompt=Prompt.shipped("score_relevance"), response_model=AnswerRelevanceResult
 )
-"""The mean of topical match, completeness and conciseness."""
+"""The mean of topical match, completeness and conciseness; 0 where the topic is another."""

@@ -1,4 +1,4 @@
-"""Abstention: answerable or not, answered or declined; two of the four cells are right."""
+"""Abstention: answerable or not, answered or declined, or both in part."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,12 +28,17 @@ def labels(answerable: str, abstained: str) -> dict[str, Any]:
         ("no", "yes", "right_abstention", 1.0),
         ("no", "no", "unfounded_answer", 0.0),
         ("yes", "yes", "needless_abstention", 0.0),
+        ("yes", "partly", "needless_abstention", 0.0),
+        ("partly", "partly", "answered_in_part", 1.0),
+        ("partly", "yes", "right_abstention", 1.0),
+        ("partly", "no", "unfounded_answer", 0.0),
+        ("no", "partly", "unfounded_answer", 0.0),
     ],
 )
-def test_two_of_four_cells_are_right(
+def test_the_right_cells_score_one(
     answerable: str, abstained: str, cell: str, score: float
 ) -> None:
-    """Answering what can be answered and declining what cannot score 1."""
+    """Answering what can be answered and declining what cannot score 1, in part as well."""
     result = AbstentionResult.model_validate(labels(answerable, abstained))
 
     assert (result.cell, result.score) == (cell, score)

@@ -1,4 +1,4 @@
-"""Answer relevance: three aspects, each no, partly or yes; the score is their mean."""
+"""Answer relevance: three aspects, each no, partly or yes; their mean, and 0 off topic."""
 
 from collections.abc import Callable
 
@@ -46,11 +46,12 @@ def test_another_label_is_asked_again(scripted: Start) -> None:
 
 @given(*[st.sampled_from(["no", "partly", "yes"])] * 3)
 def test_every_combination_has_its_mean(topical: str, complete: str, concise: str) -> None:
-    """The score depends on the labels alone, not on their order."""
+    """A short answer to another question earns nothing for being short."""
     labels = (topical, complete, concise)
     result = AnswerRelevanceResult.model_validate(reply(*labels))
 
-    assert result.score == pytest.approx(sum(VALUES[label] for label in labels) / 3)
+    mean = sum(VALUES[label] for label in labels) / 3
+    assert result.score == pytest.approx(0.0 if topical == "no" else mean)
 
 
 def test_an_aspect_can_be_written_by_hand() -> None:

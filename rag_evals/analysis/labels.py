@@ -18,7 +18,7 @@ labelled text that is a part of a longer statement takes the verdict of that sta
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,14 +76,16 @@ def read_labels(
         column: The column of a file that holds the label.
 
     Raises:
-        DataError: A source is neither, a label cannot be read, or there is none.
+        DataError: A source is neither, a label cannot be read, there is none, or one person gave
+            two that differ.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     labels = list(_own_labels(run)) if not given else []
+    seen: dict[Hashable, tuple[float, str]] = {}
     for source in given:
         if fault_of(Path(source)) != MISSING:
             name = Path(source).name.split(".")[0] if len(given) > 1 else None
-            labels += _file_labels(Path(source), column, name)
+            labels += _file_labels(Path(source), column, name, seen)
         else:
             labels += _column_labels(run, str(source))
     if not labels:
@@ -101,7 +103,9 @@ def _own_labels(run: Run) -> Iterator[Label]:
             yield from _column_labels(run, name)
 
 
-def _file_labels(path: Path, column: str, annotator: str | None) -> Iterator[Label]:
+def _file_labels(
+    path: Path, column: str, annotator: str | None, seen: dict[Hashable, tuple[float, str]]
+) -> Iterator[Label]:
     for place, row in read_rows(path):
         where = f"{str(path)!r}, {place}"
         sample_id = _sample_id(row, where)
@@ -111,16 +115,20 @@ def _file_labels(path: Path, column: str, annotator: str | None) -> Iterator[Lab
             continue  # a note without a verdict, as the report exports it
         if not found:
             raise DataError(f"{where}: no {column!r} and no 'statements'; a label needs one")
-        for label in found:
-            yield Label(
-                label.sample_id,
-                label.value,
-                label.statement,
-                label.text,
-                row.get("grader"),
-                None if who is None else str(who),
-                label.complete,
-            )
+        for one in found:
+            person = None if who is None else str(who)
+            label = replace(one, grader=row.get("grader"), annotator=person)
+            # A report's export names a statement by its place, and quotes it.
+            about = label.text if label.statement is None else label.statement
+            key = (label.sample_id, about, label.grader, label.annotator)
+            value, before = seen.setdefault(key, (label.value, where))
+            if value != label.value:
+                who_said = "one person" if person is None else repr(person)
+                raise DataError(
+                    f"{before} and {where}: {who_said} labels {label.sample_id!r} {value:g} and "
+                    f"{label.value:g}; remove one, or name the people in a column 'annotator'"
+                )
+            yield label
 
 
 def _row_labels(row: Mapping[str, Any], sample_id: str, column: str, where: str) -> Iterator[Label]:

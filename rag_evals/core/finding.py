@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from rag_evals.core.wording import Phrases, notebook_phrases, phrases
 from rag_evals.errors import ConfigurationError
@@ -29,6 +29,9 @@ _STATEMENTS = ("statement", "claim", "sentence")
 @dataclass(frozen=True, slots=True)
 class Quote:
     """Words of a chunk: `chunk.text[start:end] == text`, in code points; None where unknown."""
+
+    # What newer versions store is passed over.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
     chunk_id: int
     start: int | None
@@ -58,6 +61,9 @@ class Finding:
         decided_by: Name of the verifier that decided, where it is known.
         about: What it is about.
     """
+
+    # As above.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
     text: str
     verdict: bool | None

@@ -288,7 +288,7 @@ class ColumnMap:
         values: dict[str, Any] = {}
         for name in USUAL_NAMES:
             value = self._value(row, name, required)
-            if value is not _MISSING and not _is_empty(value):
+            if value is not _MISSING and not _is_empty(value) and not _says_nothing(value):
                 value = row.text(value) if isinstance(row, Cells) else value
                 values[name] = _id_text(value) if name == "id" else value
         return Sample(**values)
@@ -471,8 +471,18 @@ def _id_text(value: Any) -> Any:
     return str(int(value)) if whole else value
 
 
+# What pandas, Python, SQL and JSON write for no value. In capitals as they write it: an answer may
+# be "none".
+_NOTHING = frozenset({"NaN", "nan", "None", "NULL", "null", "<NA>", "NaT"})
+_LONGEST_NOTHING = 20
+
+
+def _says_nothing(value: object) -> bool:
+    return isinstance(value, str) and len(value) < _LONGEST_NOTHING and value.strip() in _NOTHING
+
+
 def _is_empty(value: Any) -> bool:
-    """Say whether a cell holds what tables write for nothing: NaN, NaT or NA."""
+    """Say whether a cell holds what tables have for nothing: NaN, NaT or NA."""
     if isinstance(value, float):
         return math.isnan(value)
     return type(value).__name__ in ("NaTType", "NAType")

@@ -5,11 +5,13 @@ programs that import the package ask a model.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
 from rag_evals.core import (
     Claim,
+    Evidence,
     Flow,
     Verdict,
     VerifiedTexts,
@@ -21,7 +23,14 @@ from rag_evals.core import (
     require_fraction,
 )
 from rag_evals.errors import ConfigurationError, UnknownNameError
-from rag_evals.text import LANGUAGE_NAMES, READ_WELL, SCRIPT_NAMES, script_of
+from rag_evals.text import (
+    LANGUAGE_NAMES,
+    READ_WELL,
+    SCRIPT_NAMES,
+    as_typed,
+    script_of,
+    typed_offsets,
+)
 
 if TYPE_CHECKING:
     from rag_evals.embedded.model import Model
@@ -32,7 +41,7 @@ THRESHOLDS = ("balanced", "screen", "strict")
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
 # Raise it when the same weights may give another verdict.
-_ENGINE = 9
+_ENGINE = 10
 # Characters of a text that tell its script.
 _SCRIPT_READ = 300
 
@@ -136,12 +145,16 @@ class EmbeddedVerifier:
         from rag_evals.embedded.decide import decide  # noqa: PLC0415
         from rag_evals.embedded.in_setting import decide_claims  # noqa: PLC0415
 
-        return decide_claims(
-            lambda texts: decide(self._model(), self.threshold, texts, chunks),
+        typed = [as_typed(chunk) for chunk in chunks]
+        verdicts = decide_claims(
+            lambda texts: decide(self._model(), self.threshold, texts, typed),
             self.threshold,
-            as_claims(statements),
-            chunks,
+            [_as_typed(claim) for claim in as_claims(statements)],
+            typed,
         )
+        if typed == list(chunks):
+            return verdicts
+        return [_quoting(verdict, chunks, typed) for verdict in verdicts]
 
     def verify_answer(
         self, answer: str, chunks: Sequence[str], question: str | None = None
@@ -185,6 +198,25 @@ class EmbeddedVerifier:
         from rag_evals.embedded.model import load  # noqa: PLC0415
 
         return load(self._file)
+
+
+def _quoting(verdict: Verdict, chunks: Sequence[str], typed: Sequence[str]) -> Verdict:
+    """Return a verdict whose evidence quotes the chunks as they were given."""
+    quotes = []
+    for one in verdict.evidence:
+        chunk = chunks[one.chunk_id]
+        if chunk == typed[one.chunk_id]:
+            quotes.append(one)
+            continue
+        offsets = typed_offsets(chunk)
+        start, end = offsets[one.start], offsets[one.end]
+        quotes.append(Evidence(one.chunk_id, start, end, chunk[start:end]))
+    return replace(verdict, evidence=tuple(quotes))
+
+
+def _as_typed(claim: Claim) -> Claim:
+    parts = (claim.sentence, claim.before, claim.question)
+    return Claim(as_typed(claim.text), *(part and as_typed(part) for part in parts))
 
 
 def _warnings(texts: VerifiedTexts) -> list[str]:

@@ -12,8 +12,8 @@ from functools import cache
 ESCAPED = "&lt;"
 """What stands in data where a forged tag began."""
 
-# The sign itself, its full-width and small forms, and the brackets that look like it.
-_OPENING = re.compile("[<＜﹤‹\u2329〈⟨❬❮❰⦑⧼˂ᐸᚲ≺⋖𝈶]")
+# The sign itself, also crossed out, its full-width and small forms, and brackets that look so.
+_OPENING = re.compile("[<≮＜﹤‹\u2329〈⟨❬❮❰⦑⧼˂ᐸᚲ≺⋖𝈶]")
 # What may stand between the sign and the name, and does not hide it: slashes, strokes, marks.
 _SLASHES = "/⁄∕⧸╱⟋丿ノ〳\\∖⧵⧹⟍|!?"
 # Letters that look like the closing sign; any other sign ends a name anyway.
@@ -25,7 +25,7 @@ _EMPTY = "\u115f\u1160\u2800\ufffc\U0001d159"
 _LATIN = {
     "a": "ɑαаᎪᗅᴀ⍺ꓮ𐊠𖽀",
     "b": "ƀƄʙΒβЬвᏏᏴᑲᖯᗷꓐꞴ𐊂𐊡𐌁",
-    "c": "ȼсᏟᴄⲤⲥꓚꞓꮯ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌",
+    "c": "ȼϲϹсᏟᴄⲤⲥꓚꞓꮯ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌",
     "d": "đԁᎠᏧᑯᗞᗪᴅꓒꓓ",
     "e": "ɇεеҽᎬᴇ℮⋿ⴹꓰꬲ𐊆𑢦𑢮",
     "f": "ϜքᖴẝꓝꜰꞘꞙꬵ𐊇𐊥𐔥𑢢𑣂𝈓",
@@ -128,7 +128,7 @@ def _plain_character(character: str) -> str:
     "Ｃ", "ⓒ", "⒞" and the Cyrillic "с" → "c".
     """
     # Before case is folded: a Greek capital Nu looks like an N, a small one like a v.
-    seen = unicodedata.normalize("NFKD", character).translate(_LOOK_ALIKES)
+    seen = unicodedata.normalize("NFKD", character.translate(_LOOK_ALIKES)).translate(_LOOK_ALIKES)
     small = seen.casefold().translate(_LOOK_ALIKES).translate(_STROKES).translate(_CLOSING)
     # A letter in brackets of its own, one character, becomes three.
     bare = small[1:-1] if small[:1] + small[-1:] == "()" else small

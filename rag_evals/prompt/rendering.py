@@ -17,7 +17,7 @@ from rag_evals.core import Sample, SampleField
 from rag_evals.errors import ConfigurationError, PromptError
 from rag_evals.prompt.shown import ShownExample, ShownList, TagEscaper
 from rag_evals.prompt.template import Prompt
-from rag_evals.text import split_sentences
+from rag_evals.text import LANGUAGE_CODES, split_sentences
 
 ExampleInput = Mapping[str, Any]
 """A few-shot example: `result`, and any of `question`, `answer`, `context`, `reference` and, where
@@ -248,12 +248,13 @@ def sentences_of(answer: str | None) -> list[str]:
 
 
 def check_language(language: str) -> None:
-    """Refuse what cannot be the code of a language.
+    """Refuse what is not the code of a language.
 
     Raises:
-        ConfigurationError: It is not of the form `ru` or `pt-BR`.
+        ConfigurationError: It is not of the form `ru` or `pt-BR`, or there is no such language.
     """
-    if not _LANGUAGE.fullmatch(language):
+    code = re.split("[-_]", language.lower())[0]
+    if not _LANGUAGE.fullmatch(language) or (len(code) == 2 and code not in LANGUAGE_CODES):
         raise ConfigurationError(f"language {language!r} is no code; expected one such as 'ru'")
 
 

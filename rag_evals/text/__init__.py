@@ -11,6 +11,7 @@ NAMES = {
         "citing_sentences",
     ),
     "language": (
+        "LANGUAGE_CODES",
         "LANGUAGE_NAMES",
         "READ_WELL",
         "SCRIPT_NAMES",
@@ -30,7 +31,7 @@ NAMES = {
         "split_sentences",
         "stands_alone",
     ),
-    "markup": ("plain_form",),
+    "markup": ("as_typed", "plain_form", "typed_offsets"),
     "numbers": (
         "NUMBER_WORDS",
         "expand_dates",

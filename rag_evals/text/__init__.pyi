@@ -1,6 +1,7 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.text.citations import CitingSentence as CitingSentence
 from rag_evals.text.citations import citing_sentences as citing_sentences
+from rag_evals.text.language import LANGUAGE_CODES as LANGUAGE_CODES
 from rag_evals.text.language import LANGUAGE_NAMES as LANGUAGE_NAMES
 from rag_evals.text.language import READ_WELL as READ_WELL
 from rag_evals.text.language import SCRIPT_NAMES as SCRIPT_NAMES
@@ -13,7 +14,9 @@ from rag_evals.text.language import token_counter as token_counter
 from rag_evals.text.lexicon import pairs_in as pairs_in
 from rag_evals.text.lexicon import rivals_in as rivals_in
 from rag_evals.text.lexicon import words_in as words_in
+from rag_evals.text.markup import as_typed as as_typed
 from rag_evals.text.markup import plain_form as plain_form
+from rag_evals.text.markup import typed_offsets as typed_offsets
 from rag_evals.text.numbers import NUMBER_WORDS as NUMBER_WORDS
 from rag_evals.text.numbers import expand_dates as expand_dates
 from rag_evals.text.numbers import normalise_numbers as normalise_numbers

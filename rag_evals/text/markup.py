@@ -8,6 +8,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from rag_evals.text.citations import citation_marks, without_final_citations
@@ -57,6 +58,7 @@ _HYPHEN = re.compile(r"(?<=[^\W_])(?P<hyphen>[-‐\u00ad])[ \t]*\r?\n[ \t]*(?=[^
 
 # A soft hyphen, a zero-width space, a word joiner and a byte-order mark are not seen.
 _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+_WIDE = re.compile("[\uff01-\uff5e]+")
 _SIGNS = str.maketrans(
     dict.fromkeys("“”„‟«»", '"') | dict.fromkeys("‘’‚‛", "'") | dict.fromkeys("\u2010\u2011", "-")
 )
@@ -193,6 +195,36 @@ def _join(found: re.Match[str]) -> str:
 
 def _keep(found: re.Match[str]) -> str:
     return "" if found["hyphen"] == "\u00ad" else "-"
+
+
+def as_typed(text: str) -> str:
+    """Return a text with letters and digits in their usual form, as they are compared.
+
+    A soft hyphen and other signs that are not seen are left out, "e" with an accent of its own is
+    one letter, and full-width letters, digits and signs are the narrow ones. All else stays.
+    """
+    if text.isascii():
+        return text
+    seen = text.translate(_UNSEEN)
+    narrow = _WIDE.sub(lambda found: unicodedata.normalize("NFKC", found.group()), seen)
+    return unicodedata.normalize("NFC", narrow)
+
+
+def typed_offsets(text: str) -> list[int]:
+    """Return where each character of `as_typed(text)` begins in the text, and the text's length."""
+    offsets: list[int] = []
+    for found in _composed_letters().finditer(text):
+        offsets += [found.start()] * len(as_typed(found.group()))
+    return [*offsets, len(text)]
+
+
+@cache
+def _composed_letters() -> re.Pattern[str]:
+    """Match what one letter is made of: one with its accents, or the parts of a Korean syllable."""
+    accents = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))
+    unseen = "".join(map(chr, _UNSEEN))
+    korean = f"[\uac00-\ud7a3]?[{unseen}]*[\u1100-\u11ff][\u1100-\u11ff{unseen}]*"
+    return re.compile(f"{korean}|.[{accents}{unseen}]*", re.DOTALL)
 
 
 def plain_form(text: str) -> str:

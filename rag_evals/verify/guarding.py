@@ -5,11 +5,12 @@ No model is asked and nothing is sent, so that a server can look at each answer 
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from rag_evals.core import Claim, ContextInput, Sample, require_fraction
+from rag_evals.core import Claim, ContextInput, Sample, require_fraction, require_whole
 from rag_evals.embedded import EmbeddedVerifier, PreparedStatement
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.text import shortened
@@ -17,6 +18,10 @@ from rag_evals.text import shortened
 MinSupport = float | Literal["balanced", "screen", "strict"]
 """Support from which a sentence counts as supported: 0 to 1, or a name of the embedded judge."""
 
+MOST_SENTENCES = 200
+"""Sentences of an answer that are decided, about a second of work."""
+
+_AT_ONCE = 8
 # A sentence may have ended: a stop or a line end, then more.
 _MAY_HAVE_ENDED = re.compile(r"[。！？｡]|[.!?…:;\n][^\w\n]*\s")
 
@@ -34,6 +39,8 @@ class GuardedSentence:
         support: How far, 0 to 1; None as above.
         reason: Why, in words; empty as above.
         chunk_ids: The chunks that carry it, from 0.
+        is_decided: False for the rest of an answer behind a bound: nobody looked at it, it does not
+            pass, and `reason` says which bound was reached.
     """
 
     text: str
@@ -43,9 +50,12 @@ class GuardedSentence:
     support: float | None = None
     reason: str = ""
     chunk_ids: tuple[int, ...] = ()
+    is_decided: bool = True
 
     def __repr__(self) -> str:
         """One line: the sentence, and what was decided."""
+        if not self.is_decided:
+            return f"GuardedSentence({shortened(self.text, 60)!r}, {self.reason})"
         words = {True: "supported", False: "not supported", None: "claims nothing"}
         return f"GuardedSentence({shortened(self.text, 60)!r}, {words[self.is_supported]})"
 
@@ -55,7 +65,8 @@ class Guarded:
     """An answer whose sentences are decided.
 
     Attributes:
-        sentences: All of them, in order; none for an empty answer.
+        sentences: All of them, in order; none for an empty answer. Behind a bound, the rest of the
+            answer is one of them, not decided and not supported.
     """
 
     sentences: tuple[GuardedSentence, ...]
@@ -64,6 +75,11 @@ class Guarded:
     def unsupported(self) -> tuple[GuardedSentence, ...]:
         """The sentences that claim what the context does not support."""
         return tuple(one for one in self.sentences if one.is_supported is False)
+
+    @property
+    def bound(self) -> str | None:
+        """Which bound was reached, in words; None where every sentence was decided."""
+        return next((one.reason for one in self.sentences if not one.is_decided), None)
 
     @property
     def passed(self) -> bool:
@@ -79,7 +95,10 @@ class Guarded:
         """One line: whether it passed, and what was counted."""
         claims = sum(one.is_supported is not None for one in self.sentences)
         verdict = "passed" if self.passed else "not passed"
-        return f"Guarded({verdict}: {len(self.unsupported)} of {claims} claims not supported)"
+        bound = f"; {self.bound}" if self.bound else ""
+        return (
+            f"Guarded({verdict}: {len(self.unsupported)} of {claims} claims not supported{bound})"
+        )
 
 
 async def guard(
@@ -88,6 +107,8 @@ async def guard(
     *,
     question: str | None = None,
     min_support: MinSupport = "balanced",
+    most_sentences: int = MOST_SENTENCES,
+    deadline_seconds: float | None = None,
 ) -> Guarded:
     """Decide the sentences of an answer, in a thread, so that the event loop stays free.
 
@@ -97,13 +118,23 @@ async def guard(
         question: What it answers; short answers and pronouns are read with it.
         min_support: Support from which a sentence counts as supported, 0 to 1; or "balanced",
             "screen" (lets more pass) or "strict" of the embedded judge.
+        most_sentences: Decide no more than these, at least 1. The rest of the answer does not pass,
+            and `Guarded.bound` says why.
+        deadline_seconds: Stop after so many seconds of deciding, above 0, in the same way; it is
+            looked at after every eight sentences. None sets none.
 
     Raises:
-        ConfigurationError: `min_support` is neither.
+        ConfigurationError: `min_support` is neither, or a bound is out of its range.
         DataError: A text is none, or holds a lone surrogate.
     """
     return await asyncio.to_thread(
-        guard_sync, answer, context, question=question, min_support=min_support
+        guard_sync,
+        answer,
+        context,
+        question=question,
+        min_support=min_support,
+        most_sentences=most_sentences,
+        deadline_seconds=deadline_seconds,
     )
 
 
@@ -113,9 +144,11 @@ def guard_sync(
     *,
     question: str | None = None,
     min_support: MinSupport = "balanced",
+    most_sentences: int = MOST_SENTENCES,
+    deadline_seconds: float | None = None,
 ) -> Guarded:
     """Decide the sentences of an answer in this thread; otherwise as `guard`."""
-    guarding = _Guarding.of(context, question, min_support)
+    guarding = _Guarding.of(context, question, min_support, most_sentences, deadline_seconds)
     return Guarded(tuple(guarding.decided(_said(answer), 0)))
 
 
@@ -125,6 +158,8 @@ async def guard_stream(
     *,
     question: str | None = None,
     min_support: MinSupport = "balanced",
+    most_sentences: int = MOST_SENTENCES,
+    deadline_seconds: float | None = None,
 ) -> AsyncIterator[GuardedSentence]:
     """Decide each sentence of an answer as soon as it has ended, while the rest is written.
 
@@ -137,11 +172,13 @@ async def guard_stream(
         context: As for `guard`.
         question: As for `guard`.
         min_support: As for `guard`.
+        most_sentences: As for `guard`.
+        deadline_seconds: As for `guard`; time in which the answer is written does not count.
 
     Yields:
-        Sentences, in order.
+        Sentences, in order; behind a bound, one that is not decided, and no more.
     """
-    guarding = _Guarding.of(context, question, min_support)
+    guarding = _Guarding.of(context, question, min_support, most_sentences, deadline_seconds)
     if not isinstance(tokens, AsyncIterable):
         raise ConfigurationError(
             f"tokens is {type(tokens).__name__}; expected an asynchronous stream of texts, as "
@@ -157,6 +194,8 @@ async def guard_stream(
         for sentence in await asyncio.to_thread(guarding.decided, text, seen, may_go_on=True):
             seen = max(seen, sentence.end)
             yield sentence
+            if not sentence.is_decided:
+                return
     for sentence in await asyncio.to_thread(guarding.decided, _said(text), seen):
         yield sentence
 
@@ -168,22 +207,38 @@ def _said(answer: str | None) -> str:
     return Sample(answer=answer).answer or ""
 
 
-class _Guarding(NamedTuple):
-    """Against what the sentences of an answer are decided."""
+@dataclass(slots=True)
+class _Guarding:
+    """Against what the sentences of an answer are decided, and how many were."""
 
     verifier: EmbeddedVerifier
     chunks: Sequence[str]
     question: str | None
+    most_sentences: int
+    deadline_seconds: float | None
+    sentences: int = 0
+    seconds: float = 0.0
 
     @classmethod
     def of(
-        cls, context: ContextInput, question: str | None, min_support: MinSupport
+        cls,
+        context: ContextInput,
+        question: str | None,
+        min_support: MinSupport,
+        most_sentences: int,
+        deadline_seconds: float | None,
     ) -> "_Guarding":
         sample = Sample(question=question, context=context)
         chunks = [chunk.text for chunk in sample.context]
         if not isinstance(min_support, str):
             require_fraction("min_support", min_support, otherwise=', or "balanced"')
-        return cls(EmbeddedVerifier(min_support), chunks, sample.question)
+        require_whole("most_sentences", most_sentences)
+        if deadline_seconds is not None and not deadline_seconds > 0:
+            raise ConfigurationError(
+                f"deadline_seconds is {deadline_seconds!r}; expected a number above 0, or None"
+            )
+        verifier = EmbeddedVerifier(min_support)
+        return cls(verifier, chunks, sample.question, most_sentences, deadline_seconds)
 
     def decided(self, text: str, seen: int, *, may_go_on: bool = False) -> list[GuardedSentence]:
         """Decide the sentences that end behind `seen`, and have ended where text may follow."""
@@ -196,7 +251,29 @@ class _Guarding(NamedTuple):
             starts = [one.start for one in prepared if re.search(r"\w\W", text[one.start :])]
             prepared = [one for one in prepared if one.end <= max(starts, default=0)]
         pairs = zip(prepared, claims_in_setting(prepared, self.question), strict=True)
-        return list(self._sentences([(one, claim) for one, claim in pairs if one.end > seen]))
+        left = [(one, claim) for one, claim in pairs if one.end > seen]
+        found: list[GuardedSentence] = []
+        while left:
+            if bound := self._reached():
+                start = left[0][0].start
+                rest = text[start:]
+                undecided = GuardedSentence(rest, start, len(text), False, None, bound, (), False)
+                return [*found, undecided]
+            count = min(_AT_ONCE, self.most_sentences - self.sentences)
+            now, left = left[:count], left[count:]
+            began = time.monotonic()
+            found += self._sentences(now)
+            self.seconds += time.monotonic() - began
+            self.sentences += len(now)
+        return found
+
+    def _reached(self) -> str:
+        """Say which bound is reached; empty where none is."""
+        if self.sentences >= self.most_sentences:
+            return f"not decided: more than {self.most_sentences} sentences"
+        if self.deadline_seconds is not None and self.seconds >= self.deadline_seconds:
+            return f"not decided within {self.deadline_seconds:g} s"
+        return ""
 
     def _sentences(
         self, asked: Sequence[tuple[PreparedStatement, Claim | None]]

@@ -1,6 +1,7 @@
 """Labels from people are read, matched with verdicts, and measured."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,28 @@ def test_labels_that_cannot_be_used_are_one_clear_error(row: dict[str, Any], mes
     """The message names the place, the value and what would be right."""
     with pytest.raises(DataError, match=message):
         agreement(scores_run([1.0, 0.0]), write("labels.jsonl", row))
+
+
+@pytest.mark.parametrize("more", [{}, {"annotator": "ann"}, {"statement": 0}, {"note": "no"}])
+def test_two_labels_of_one_person_that_differ_are_refused(more: dict[str, Any]) -> None:
+    """With both lines; the last one counted for nobody knows which."""
+    row = {"sample_id": "r0", "label": 1, **more}
+    other = {"sample_id": "r1", "label": 1}
+    labels = write("labels.jsonl", row, other, {**row, "label": "no"})
+    who = repr(more["annotator"]) if "annotator" in more else "one person"
+
+    said = f"'labels.jsonl', line 1 and 'labels.jsonl', line 3: {who} labels 'r0' 1 and 0; remove"
+    with pytest.raises(DataError, match=re.escape(said)):
+        agreement(scores_run([1.0, 0.0]), labels)
+
+
+def test_equal_labels_and_those_of_two_people_are_taken() -> None:
+    """A label that was written twice is one; people may differ."""
+    rows = [{"sample_id": "r0", "label": 1, "annotator": who} for who in ("ann", "ann", "bob")]
+    rows.append({"sample_id": "r1", "label": 0, "annotator": "ann"})
+
+    measured = agreement(scores_run([1.0, 0.0]), write("labels.jsonl", *rows))
+    assert table(measured, "row").units == 2
 
 
 def test_a_label_source_must_exist() -> None:

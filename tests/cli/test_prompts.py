@@ -316,11 +316,10 @@ def test_another_language_gets_english_prompts(command: Command, scripted: Start
     command("grade", "rows.jsonl", "--judge", "openai/m")
 
     assert "in the answer's language" in judge.requests[0].instructions
-    ended = command("grade", "rows.jsonl", "--judge", "openai/m", "--language", "Russian!")
-    assert (ended.code, ended.err) == (
-        2,
-        "Error: language 'Russian!' is no code; expected one such as 'ru'\n",
-    )
+    for word in ("Russian!", "xx", "xx-RU", "ENG_"):
+        ended = command("grade", "rows.jsonl", "--judge", "openai/m", "--language", word)
+        said = f"Error: language {word!r} is no code; expected one such as 'ru'\n"
+        assert (ended.code, ended.err) == (2, said)
 
 
 def test_russian_prompts_can_be_shown_and_copied(command: Command) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals import ColumnMap
+from rag_evals import ColumnMap, evaluate
 from rag_evals.dataset.columns import USUAL_NAMES
 from rag_evals.errors import DataError, MissingColumnError
 
@@ -124,3 +124,26 @@ def test_nested_keys_are_found_by_their_path(inner: dict[str, str], outer: list[
         row = {name: row}
 
     assert ColumnMap(answer=".".join([*outer, key])).sample(row).answer == inner[key]
+
+
+@pytest.mark.parametrize("word", ["NaN", "nan", "None", "NULL", "null", " None\n", "<NA>"])
+def test_words_for_nothing_are_empty_cells(word: str) -> None:
+    """What pandas, Python and SQL write for no value is no answer, no context and no question."""
+    row = {"question": word, "answer": word, "context": word, "reference": word, "topic": word}
+    sample = ColumnMap().sample(row)
+
+    assert (sample.question, sample.answer, sample.reference, sample.context) == (None,) * 3 + ((),)
+    assert ColumnMap().sample({"answer": "none", "context": f"{word} of it"}).answer == "none"
+    assert ColumnMap().sample({"answer": f"Ask {word}."}).answer == f"Ask {word}."
+
+
+def test_words_for_nothing_are_counted_as_not_scorable() -> None:
+    """None of them is graded; a column of the user's own keeps its word."""
+    words = ("NaN", "None", "NULL", "null")
+    it = "It is in Paris."
+    rows = [{"question": f"{word}?", "answer": word, "context": [it], "t": word} for word in words]
+    run = evaluate([*rows, {"answer": it, "context": "None"}, {"answer": it, "context": [it]}])
+
+    said = "1.00 over 1 scored of 6 (5 not scorable: 4 empty_answer, 1 empty_context)"
+    assert said in str(run.summary())
+    assert {one.columns["t"] for one in run.samples.values() if "t" in one.columns} == set(words)

@@ -1,6 +1,7 @@
 """The embedded verifier: offline, bounded, and right on simple cases in two languages."""
 
 import json
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,32 @@ def test_evidence_quotes_the_chunk() -> None:
 
     assert evidence.text == "It was completed in 1889."
     assert CHUNKS[evidence.chunk_id][evidence.start : evidence.end] == evidence.text
+
+
+PLAIN = "The café in Zürich opened in 1998 and seats 1250 representatives, at 12%."
+WRITTEN = {
+    "accents of their own": unicodedata.normalize("NFD", PLAIN),
+    "soft hyphens": PLAIN.replace("sent", "sent\u00ad"),
+    "full-width digits": PLAIN.translate({ord(d): 0xFEE0 + ord(d) for d in "0123456789%"}),
+    "all of it": unicodedata.normalize("NFD", PLAIN.replace("sent", "sent\u00ad")).replace(
+        "1250", "１２５０"
+    ),
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_letters_and_digits_compare_equal_however_they_are_written(written: str) -> None:
+    """In the statement and in the chunk; the evidence quotes the chunk as it is."""
+    other = WRITTEN[written]
+    for statement, chunk in ((PLAIN, other), (other, PLAIN), (other, f"Well. {other} It is so.")):
+        (verdict,) = EmbeddedVerifier().verify([statement], ["Nothing.", chunk])
+
+        assert verdict.is_supported, verdict.reason
+        (evidence,) = verdict.evidence
+        assert chunk[evidence.start : evidence.end] == evidence.text
+        assert evidence.text in (PLAIN, other)
+    (changed,) = EmbeddedVerifier().verify([other.replace("98", "89").replace("０", "１")], [PLAIN])
+    assert not changed.is_supported or "98" not in other
 
 
 def test_an_answer_is_decided_sentence_by_sentence() -> None:

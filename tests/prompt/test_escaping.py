@@ -64,6 +64,10 @@ FORGED = [
     "<?chunk?>",
     "<╱chunk>",
     "<丿chunk>",
+    "\u226e/chunk>",  # a crossed-out sign
+    "<\u0338/chunk>",
+    "</\u03f2hunk>",  # a lunate sigma, which Unicode's own normal form makes another letter
+    "<\u03f9HUNK>",
     "<answer/>",
     "<answer",
 ]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.text import plain_form
+from rag_evals.text import as_typed, plain_form, typed_offsets
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,26 @@ def test_a_plain_form_stands_on_one_line(text: str) -> None:
 
     assert "\n" not in plain
     assert plain == plain.strip()
+
+
+LETTERS = st.text(
+    st.sampled_from("aé e\u0301\u0323\u00ad１ｔ가\u1112\u1161\u11ab\u200bй\u0438\u0306ﬁ②\u0958\n")
+)
+
+
+@given(LETTERS)
+def test_each_typed_character_has_its_place(text: str) -> None:
+    """One offset for each, in order, and the length; only what is written otherwise differs."""
+    typed, offsets = as_typed(text), typed_offsets(text)
+
+    assert len(offsets) == len(typed) + 1
+    assert offsets == sorted(offsets)
+    assert as_typed(typed) == typed
+    for number, place in enumerate(offsets):
+        if place not in offsets[:number]:
+            assert as_typed(text[place:]) == typed[number:]
+
+
+def test_only_the_form_of_letters_changes() -> None:
+    """Full-width letters, digits and signs are narrow; ligatures and signs in circles stay."""
+    assert as_typed("Ｐａｒｉｓ １２％ ﬁ ② co\u00adop Zu\u0308rich") == "Paris 12% ﬁ ② coop Zürich"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -113,6 +114,60 @@ def test_without_context_no_claim_passes(min_support: MinSupport) -> None:
     """Nothing carries a claim then, whatever was asked."""
     assert not guard_sync("The tower is high.", [], min_support=min_support).passed
     assert guard_sync("Hello!", []).passed
+
+
+LONG = " ".join(f"It is {n} m high." for n in range(330, 360))
+
+
+def bounded_stream(**bounds: Any) -> list[GuardedSentence]:
+    """Guard the long answer while it is written."""
+
+    async def collect() -> list[GuardedSentence]:
+        return [one async for one in guard_stream(pieces(LONG, 7), CONTEXT, **bounds)]
+
+    return asyncio.run(collect())
+
+
+@pytest.mark.parametrize(
+    ("bounds", "decided", "said"),
+    [
+        ({"most_sentences": 3}, 3, "not decided: more than 3 sentences"),
+        ({"most_sentences": 20}, 20, "not decided: more than 20 sentences"),
+        ({"deadline_seconds": 1e-9}, 8, "not decided within 1e-09 s"),
+    ],
+)
+def test_a_bound_is_said_and_what_is_behind_it_does_not_pass(
+    bounds: dict[str, Any], decided: int, said: str
+) -> None:
+    """The rest of the answer is one sentence that nobody looked at."""
+    guarded = guard_sync(LONG, CONTEXT, **bounds)
+    rest = guarded.sentences[-1]
+
+    assert (len(guarded.sentences), guarded.bound, guarded.passed) == (decided + 1, said, False)
+    assert all(one.is_decided for one in guarded.sentences[:-1])
+    assert (rest.is_decided, rest.reason, rest.text) == (False, said, LONG[rest.start :])
+    assert said in repr(guarded)
+    streamed = bounded_stream(**bounds)
+    assert not streamed[-1].is_decided
+    assert LONG.startswith(streamed[-1].text, streamed[-1].start)
+    if "most_sentences" in bounds:
+        assert len(streamed) == decided + 1
+
+
+def test_an_answer_within_its_bounds_is_decided_whole() -> None:
+    """As many sentences as are allowed reach no bound; by default 200 are."""
+    assert guard_sync(LONG, CONTEXT, most_sentences=30, deadline_seconds=60).bound is None
+    assert len(bounded_stream(most_sentences=30)) == 30
+    assert guard_sync(" ".join([LONG] * 7), CONTEXT).bound == (
+        "not decided: more than 200 sentences"
+    )
+
+
+@pytest.mark.parametrize("bounds", [{"most_sentences": 0}, {"deadline_seconds": 0}])
+def test_a_bound_that_lets_nothing_be_decided_is_refused(bounds: dict[str, Any]) -> None:
+    """With its name."""
+    with pytest.raises(ConfigurationError, match=next(iter(bounds))):
+        guard_sync(LONG, CONTEXT, **bounds)
 
 
 WRONG = [
