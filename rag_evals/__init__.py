@@ -24,26 +24,27 @@ from typing import Any
 __version__ = "0.1.0"
 
 NAMES = {
-    "analysis": ("agreement", "calibrate", "compare", "correct", "tune"),
+    "analysis": ("agreement", "compare"),
+    "analysis.agreement": ("calibrate",),
+    "analysis.correction": ("correct",),
+    "analysis.tuning": ("tune",),
     "base": ("ContextEvaluation", "base"),
     "core": ("Chunk", "Result", "Sample"),
     "dataset": ("ColumnMap",),
     "errors": ("errors",),
     "grading": ("Grader",),
-    "report": ("write_report",),
+    "report.html_page": ("write_report",),
     "response_models": ("FaithfulnessResult", "StatementEvaluation"),
     "run": (
         "Outcome",
         "Run",
         "Sampling",
-        "aevaluate",
-        "astream",
         "evaluate",
         "load_run",
         "merge",
         "open_session",
-        "stream",
     ),
+    "run.engine.evaluate": ("aevaluate", "astream", "stream"),
     "score_abstention": ("Abstention",),
     "score_citations": ("CitationFaithfulness",),
     "score_faithfulness": ("Faithfulness",),
@@ -54,9 +55,9 @@ NAMES = {
     "score_relevance": ("AnswerRelevance",),
     "score_utility": ("ChunkUtility",),
     "testing": ("testing",),
-    "verify": ("guard", "guard_stream", "guard_sync"),
+    "verify.guarding": ("guard", "guard_stream", "guard_sync"),
 }
-"""Every public name, by the room that has it; a room itself stands under its own name."""
+"""Every public name, by the room or file that has it; a room is a name of its own."""
 
 
 def lazy_names(

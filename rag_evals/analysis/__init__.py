@@ -5,7 +5,6 @@ from rag_evals.analysis.agreement import (
     LevelAgreement,
     PeopleAgreement,
     agreement,
-    calibrate,
 )
 from rag_evals.analysis.attack import (
     Attack,
@@ -27,9 +26,9 @@ from rag_evals.analysis.comparison import (
     p_words,
     verdict_words,
 )
-from rag_evals.analysis.correction import Correction, Corrections, correct
+from rag_evals.analysis.correction import Correction, Corrections
 from rag_evals.analysis.labels import has_verdicts
-from rag_evals.analysis.tuning import tune, tune_cascade
+from rag_evals.analysis.tuning import tune_cascade
 
 __all__ = [
     "Attack",
@@ -46,9 +45,7 @@ __all__ = [
     "RunInput",
     "agreement",
     "attack",
-    "calibrate",
     "compare",
-    "correct",
     "detectable_words",
     "difference_words",
     "group_verdict_words",
@@ -59,7 +56,6 @@ __all__ = [
     "parse_pairs",
     "read_attacks",
     "shipped_attacks",
-    "tune",
     "tune_cascade",
     "verdict_words",
 ]

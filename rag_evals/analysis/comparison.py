@@ -10,9 +10,6 @@ from rag_evals.run import (
     GraderDecision,
     Missed,
     counted_words,
-    missed_coverage,
-    missed_loss,
-    missed_pending,
     reason_words,
     require_share,
 )
@@ -254,11 +251,11 @@ class Comparison:
         """
         require_share("min_scored", min_scored)
         if self.pending:
-            return [missed_pending(self.pending)]
+            return [Missed.pending(self.pending)]
         missed = [
             each
             for found in (*(grader.coverage for grader in self.graders), *self.unscored)
-            for each in missed_coverage(
+            for each in Missed.coverage(
                 found.grader,
                 found.scored,
                 found.rows,
@@ -269,7 +266,7 @@ class Comparison:
         ]
         if margin is not None:
             missed += [
-                missed_loss(grader.grader, grader.paired.difference, margin)
+                Missed.loss(grader.grader, grader.paired.difference, margin)
                 for grader in self.graders
                 if grader.is_worse(margin=margin)
             ]

@@ -3,7 +3,7 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "claims": ("PreparedStatement", "claims_of", "prepare_answer"),
+    "claims": ("PreparedStatement", "prepare_answer"),
     "in_setting": ("claims_in_setting",),
     "verifier": ("EmbeddedVerifier",),
 }

@@ -1,6 +1,5 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.embedded.claims import PreparedStatement as PreparedStatement
-from rag_evals.embedded.claims import claims_of as claims_of
 from rag_evals.embedded.claims import prepare_answer as prepare_answer
 from rag_evals.embedded.in_setting import claims_in_setting as claims_in_setting
 from rag_evals.embedded.verifier import EmbeddedVerifier as EmbeddedVerifier

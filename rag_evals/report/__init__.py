@@ -9,7 +9,6 @@ NAMES = {
         "report_html",
         "rows_to_label",
         "write_private",
-        "write_report",
     ),
     "tables": (
         "View",

@@ -15,13 +15,10 @@ NAMES = {
         "pending_in",
     ),
     "engine.evaluate": (
-        "aevaluate",
         "aexecute",
-        "astream",
         "evaluate",
         "execute",
         "run_until_signal",
-        "stream",
     ),
     "engine.session": (
         "AsyncGradingSession",
@@ -38,9 +35,6 @@ NAMES = {
         "GateDecision",
         "GraderDecision",
         "Missed",
-        "missed_coverage",
-        "missed_loss",
-        "missed_pending",
     ),
     "plan.options": (
         "DEFAULT_ERROR",

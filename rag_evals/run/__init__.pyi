@@ -6,13 +6,10 @@ from rag_evals.run.engine.batches import aexecute_batches as aexecute_batches
 from rag_evals.run.engine.batches import ask_states as ask_states
 from rag_evals.run.engine.batches import batch_words as batch_words
 from rag_evals.run.engine.batches import pending_in as pending_in
-from rag_evals.run.engine.evaluate import aevaluate as aevaluate
 from rag_evals.run.engine.evaluate import aexecute as aexecute
-from rag_evals.run.engine.evaluate import astream as astream
 from rag_evals.run.engine.evaluate import evaluate as evaluate
 from rag_evals.run.engine.evaluate import execute as execute
 from rag_evals.run.engine.evaluate import run_until_signal as run_until_signal
-from rag_evals.run.engine.evaluate import stream as stream
 from rag_evals.run.engine.session import AsyncGradingSession as AsyncGradingSession
 from rag_evals.run.engine.session import GradingSession as GradingSession
 from rag_evals.run.engine.session import SessionOpener as SessionOpener
@@ -25,9 +22,6 @@ from rag_evals.run.plan.gate import GateAt as GateAt
 from rag_evals.run.plan.gate import GateDecision as GateDecision
 from rag_evals.run.plan.gate import GraderDecision as GraderDecision
 from rag_evals.run.plan.gate import Missed as Missed
-from rag_evals.run.plan.gate import missed_coverage as missed_coverage
-from rag_evals.run.plan.gate import missed_loss as missed_loss
-from rag_evals.run.plan.gate import missed_pending as missed_pending
 from rag_evals.run.plan.options import DEFAULT_ERROR as DEFAULT_ERROR
 from rag_evals.run.plan.options import OPTIONS as OPTIONS
 from rag_evals.run.plan.options import RunOptions as RunOptions

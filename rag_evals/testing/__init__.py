@@ -18,11 +18,8 @@ print(judge.requests[0].chunks)
 The real client and the real network stack stand between: a test sees what a provider would get.
 """
 
-from rag_evals.testing.fill import fill_by_words, vector_by_words
 from rag_evals.testing.server import Script, ScriptedJudge
 from rag_evals.testing.wire import (
-    OPENAI,
-    Answer,
     EmptyBody,
     HttpError,
     JudgeRequest,
@@ -34,8 +31,6 @@ from rag_evals.testing.wire import (
 )
 
 __all__ = [
-    "OPENAI",
-    "Answer",
     "EmptyBody",
     "HttpError",
     "JudgeRequest",
@@ -46,6 +41,4 @@ __all__ = [
     "ScriptedJudge",
     "Stall",
     "Wire",
-    "fill_by_words",
-    "vector_by_words",
 ]

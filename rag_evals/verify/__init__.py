@@ -6,7 +6,6 @@ NAMES = {
     "cascade": ("CascadeVerifier", "described_stages", "with_tunings"),
     "classifier": ("ClassifierVerifier", "HHEM"),
     "decisions": ("DecisionVerifier",),
-    "guarding": ("guard", "guard_stream", "guard_sync"),
     "judge_string": (
         "EMBEDDED",
         "EMBEDDED_GRADERS",

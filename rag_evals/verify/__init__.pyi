@@ -5,9 +5,6 @@ from rag_evals.verify.cascade import with_tunings as with_tunings
 from rag_evals.verify.classifier import HHEM as HHEM
 from rag_evals.verify.classifier import ClassifierVerifier as ClassifierVerifier
 from rag_evals.verify.decisions import DecisionVerifier as DecisionVerifier
-from rag_evals.verify.guarding import guard as guard
-from rag_evals.verify.guarding import guard_stream as guard_stream
-from rag_evals.verify.guarding import guard_sync as guard_sync
 from rag_evals.verify.judge_string import EMBEDDED as EMBEDDED
 from rag_evals.verify.judge_string import EMBEDDED_GRADERS as EMBEDDED_GRADERS
 from rag_evals.verify.judge_string import from_string as from_string

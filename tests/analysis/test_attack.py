@@ -13,7 +13,8 @@ from rag_evals.analysis import Attack, attack, read_attacks, shipped_attacks
 from rag_evals.catalog import PROMPTED, RUBRICS
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.prompt.escaping import ESCAPED
-from rag_evals.testing import Answer, HttpError, JudgeRequest, Script, ScriptedJudge
+from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
+from rag_evals.testing.wire import Answer
 
 Start = Callable[[Script], ScriptedJudge]
 ATTACKS = shipped_attacks()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_evals.analysis import correct
+from rag_evals import correct
 from rag_evals.errors import TooFewLabelsError
 from rag_evals.run import Run
 from tests.analysis.runs import scores_run, statements_run

@@ -19,10 +19,13 @@ from typing import TypeVar
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from rag_evals import FaithfulnessResult, StatementEvaluation  # noqa: E402 - the path comes first
+from rag_evals import (  # noqa: E402 - the path comes first
+    FaithfulnessResult,
+    StatementEvaluation,
+    write_report,
+)
 from rag_evals.analysis import compare  # noqa: E402 - as above
 from rag_evals.core import Usage  # noqa: E402 - as above
-from rag_evals.report import write_report  # noqa: E402 - as above
 from rag_evals.run.record.outcome import GradingIdentity, outcome_from_result  # noqa: E402 - as above
 from tests.report.browser import chromium  # noqa: E402 - as above
 

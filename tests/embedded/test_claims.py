@@ -3,7 +3,8 @@
 import pytest
 
 from rag_evals import Faithfulness
-from rag_evals.embedded import claims_of, prepare_answer
+from rag_evals.embedded import prepare_answer
+from rag_evals.embedded.claims import claims_of
 from rag_evals.embedded.sources import absence_of
 from rag_evals.grading import VerifiedFaithfulnessResult
 from tests.work import work_of

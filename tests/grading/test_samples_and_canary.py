@@ -13,7 +13,8 @@ from rag_evals.errors import CanaryError, PromptError
 from rag_evals.run import evaluate
 from rag_evals.score_citations import CitationGrader
 from rag_evals.score_faithfulness_audited import AuditedGrader
-from rag_evals.testing import Answer, JudgeRequest, Script, ScriptedJudge
+from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
+from rag_evals.testing.wire import Answer
 from tests.audited import GOOD, claim, grade
 from tests.conftest import EIFFEL
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from typing import Any
 
-from rag_evals.testing import Answer, HttpError, Raw, Reply, Reset, Stall
+from rag_evals.testing import HttpError, Raw, Reply, Reset, Stall
+from rag_evals.testing.wire import Answer
 from tests.conftest import statement
 
 GOOD = {"statements": [statement()]}

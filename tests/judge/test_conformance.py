@@ -19,7 +19,8 @@ from rag_evals.judge.clients.sdks import _completion
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
 from rag_evals.judge.wire.direct import AsyncDirectJudge, packed, read_reply, request_body, usable
 from rag_evals.response_models import ChecklistResult
-from rag_evals.testing import JudgeRequest, fill_by_words
+from rag_evals.testing import JudgeRequest
+from rag_evals.testing.fill import fill_by_words
 from tests.conftest import MODES
 
 SAMPLE = Sample(

@@ -8,7 +8,8 @@ import openai
 import pytest
 
 from rag_evals import Faithfulness, Run, aevaluate, errors
-from rag_evals.testing import Answer, HttpError, JudgeRequest, ScriptedJudge
+from rag_evals.testing import HttpError, JudgeRequest, ScriptedJudge
+from rag_evals.testing.wire import Answer
 from tests.conftest import EIFFEL, statement
 
 GOOD = {"statements": [statement()]}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rag_evals import write_report
 from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import (
@@ -14,7 +15,6 @@ from rag_evals.report import (
     report_json,
     report_markdown,
     rows_to_label,
-    write_report,
 )
 from rag_evals.run import Run
 from tests.analysis.runs import record, scores_run, statements_run

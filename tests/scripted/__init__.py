@@ -1,15 +1,8 @@
 """A scripted judge that speaks as any provider does: for the tests of this project."""
 
-from rag_evals.testing import (
-    Answer,
-    EmptyBody,
-    HttpError,
-    Raw,
-    Reply,
-    Reset,
-    Stall,
-    vector_by_words,
-)
+from rag_evals.testing import EmptyBody, HttpError, Raw, Reply, Reset, Stall
+from rag_evals.testing.fill import vector_by_words
+from rag_evals.testing.wire import Answer
 from tests.scripted.batches import BatchEnd
 from tests.scripted.server import JudgeRequest, Script, ScriptedJudge, fill_by_words
 

@@ -12,7 +12,8 @@ from email import message_from_bytes
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
-from rag_evals.testing import Answer, HttpError, Raw, Reply, Reset, Wire
+from rag_evals.testing import HttpError, Raw, Reply, Reset, Wire
+from rag_evals.testing.wire import Answer
 
 Lost = Literal["upload", "create", "content"]
 BatchStep = Literal["upload", "create", "poll", "content"]

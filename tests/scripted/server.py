@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag_evals import testing
-from rag_evals.testing import Answer, Reply, Wire
+from rag_evals.testing import Reply, Wire, fill
+from rag_evals.testing.wire import Answer
 from tests.scripted.batches import DESKS, BatchDesk, BatchEnd, is_for_batches
 from tests.scripted.decisions import (
     AskedQuestion,
@@ -33,7 +34,7 @@ def fill_by_words(request: testing.JudgeRequest) -> Answer:
     """Fill any response model, and answer any question of a decision: the default script."""
     if is_for_decisions(request.path):
         return decided_by_words(questions_of(request.body), request.chunks)
-    return testing.fill_by_words(request)
+    return fill.fill_by_words(request)
 
 
 class ScriptedJudge(testing.ScriptedJudge):

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from rag_evals.testing import OPENAI, HttpError, Reply, Wire
+from rag_evals.testing import HttpError, Reply, Wire
+from rag_evals.testing.wire import OPENAI
 
 Body = Mapping[str, Any]
 Messages = Sequence[Mapping[str, Any]]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Unpack
 import typer
 from rich.table import Table
 
+import rag_evals
 from rag_evals import analysis
 from rag_evals.analysis import AttackReport, read_attacks
 from rag_evals.base import JudgedGrader
@@ -107,7 +108,7 @@ def agreement(
       rag-evals judge agreement runs/before labels.jsonl
       rag-evals judge agreement runs/before anna.jsonl boris.jsonl --by topic
     """
-    measured = analysis.agreement(
+    measured = rag_evals.agreement(
         opened_run(run),
         labels or [],
         grader=grader,
@@ -137,7 +138,7 @@ def correct(
 
       rag-evals judge correct runs/before labels.jsonl
     """
-    found = analysis.correct(
+    found = rag_evals.correct(
         opened_run(run),
         labels or [],
         grader=grader,
@@ -179,7 +180,7 @@ def calibrate(
     graders, asked = chosen.graders_and_judge()
     options["columns"] = reading.columns()
     options["progress"] = not quiet
-    measured = analysis.calibrate(
+    measured = rag_evals.calibrate(
         reading.file(data),
         graders,
         asked,
@@ -225,7 +226,7 @@ def tune(
       rag-evals judge tune runs/embedded labels.jsonl -o judge.json
       rag-evals grade answers.jsonl --tuned judge.json
     """
-    tuning = analysis.tune(
+    tuning = rag_evals.tune(
         opened_run(run),
         labels or [],
         grader=grader,

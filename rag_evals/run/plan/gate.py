@@ -38,6 +38,55 @@ class Missed:
     found: Phrase
     why: Mapping[str, int] = field(default_factory=dict)
 
+    @classmethod
+    def coverage(
+        cls,
+        grader: str,
+        scored: int,
+        rows: int,
+        least: float,
+        *,
+        why: Mapping[str, int] | None = None,
+        of_both: bool = False,
+    ) -> "list[Missed]":
+        """Return the rule that a least share of rows, 0 to 1, has a score, where it is missed.
+
+        Args:
+            grader: Its name.
+            scored: Rows that have one.
+            rows: All rows, at least 1.
+            least: Share that must, 0 to 1.
+            why: Reasons of the others, counted.
+            of_both: A row must have a score from both runs of a comparison.
+        """
+        # 54 of 60 are 0.9, whatever 0.9 * 60 is in binary.
+        if scored >= least * rows - 1e-9:
+            return []
+        share = scored / rows
+        values = (
+            ("scored", f"{scored}"),
+            ("rows", f"{rows}"),
+            ("share", f"{100 * share:.1f}"),
+            ("points", f"{100 * (least - share):.1f}"),
+        )
+        found = Phrase("gate.pair_coverage" if of_both else "gate.coverage", values)
+        return [cls(grader, "min-scored", f"{least:.4g}", found, why or {})]
+
+    @classmethod
+    def pending(cls, pending: int) -> "Missed":
+        """Say that so many gradings have no outcome yet, so that no gate passes."""
+        return cls("", "pending", f"{pending}", Phrase("gate.no_outcome"))
+
+    @classmethod
+    def loss(cls, grader: str, difference: Interval, margin: float) -> "Missed":
+        """Say that a candidate is worse than its baseline by more than a margin from 0 to 1."""
+        values = (
+            ("estimate", f"{difference.estimate:+.4f}"),
+            ("high", f"{difference.high:+.4f}"),
+            ("lacking", f"{-difference.high - margin:.4f}"),
+        )
+        return cls(grader, "fail-if-worse", f"{margin:g}", Phrase("gate.loss", values))
+
     @property
     def words(self) -> str:
         """What was asked, what was found, and by how much it is missed."""
@@ -92,7 +141,7 @@ class Gate:
             summary: The numbers of the run; one without a single outcome misses the gate.
         """
         if summary.pending:
-            return [missed_pending(summary.pending)]
+            return [Missed.pending(summary.pending)]
         if not summary.graders:
             return [Missed("", "min-scored", f"{self.min_scored:.4g}", Phrase("gate.nothing"))]
         return [
@@ -106,7 +155,7 @@ class Gate:
             for reason, number in of_grader.not_scorable.items()
             if reason not in self.count
         }
-        yield from missed_coverage(
+        yield from Missed.coverage(
             of_grader.grader,
             len(values),
             of_grader.total,
@@ -126,64 +175,6 @@ class Gate:
             numbers = ("reached", f"{reached:.4f}"), ("lacking", lacking)
             key = "gate.mean_low" if self.at == "mean" else "gate.lower_low"
             yield Missed(of_grader.grader, "fail-under", asked, Phrase(key, numbers))
-
-
-def missed_coverage(
-    grader: str,
-    scored: int,
-    rows: int,
-    least: float,
-    *,
-    why: Mapping[str, int] | None = None,
-    of_both: bool = False,
-) -> Iterator[Missed]:
-    """Say whether too few rows have a score for a gate to trust the rest.
-
-    Args:
-        grader: Its name.
-        scored: Rows that have one.
-        rows: All rows, at least 1.
-        least: Share that must, 0 to 1.
-        why: Reasons of the others, counted.
-        of_both: A row must have a score from both runs of a comparison.
-    """
-    # 54 of 60 are 0.9, whatever 0.9 * 60 is in binary.
-    if scored >= least * rows - 1e-9:
-        return
-    share = scored / rows
-    values = (
-        ("scored", f"{scored}"),
-        ("rows", f"{rows}"),
-        ("share", f"{100 * share:.1f}"),
-        ("points", f"{100 * (least - share):.1f}"),
-    )
-    found = Phrase("gate.pair_coverage" if of_both else "gate.coverage", values)
-    yield Missed(grader, "min-scored", f"{least:.4g}", found, why or {})
-
-
-def missed_pending(pending: int) -> Missed:
-    """Say that gradings have no outcome yet, so that no gate passes.
-
-    Args:
-        pending: How many.
-    """
-    return Missed("", "pending", f"{pending}", Phrase("gate.no_outcome"))
-
-
-def missed_loss(grader: str, difference: Interval, margin: float) -> Missed:
-    """Say that a candidate is worse than its baseline by more than a margin.
-
-    Args:
-        grader: Its name.
-        difference: Candidate minus baseline, the whole interval below the margin.
-        margin: Loss that is acceptable, 0 to 1.
-    """
-    values = (
-        ("estimate", f"{difference.estimate:+.4f}"),
-        ("high", f"{difference.high:+.4f}"),
-        ("lacking", f"{-difference.high - margin:.4f}"),
-    )
-    return Missed(grader, "fail-if-worse", f"{margin:g}", Phrase("gate.loss", values))
 
 
 _MOST_ROWS_TOLD = 1_000_000
@@ -344,7 +335,7 @@ def decide_gate(
                 fail_error=fail_error,
                 clusters=[clusters.get(row) for row, _ in scored] if clusters else None,
             )
-        missed = missed_coverage(
+        missed = Missed.coverage(
             grader, len(scored), len(outcomes), min_scored, why=_why(outcomes, count)
         )
         decided.append(GraderDecision(grader, test, tuple(missed)))
