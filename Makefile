@@ -26,7 +26,7 @@ coverage: .venv/installed  ## The same with branch coverage, which takes two and
 	$(RUN) coverage report
 
 test-slow: .venv/installed  ## Kills, hangs and large inputs
-	$(RUN) pytest -m slow
+	$(RUN) pytest -n $(WORKERS) -m slow
 
 test-real: .venv-real/installed  ## Judge with a small real model on a real server
 	.venv-real/bin/python -m pytest tests/real

@@ -65,7 +65,7 @@ def _read(path: Path) -> str:
 
 def _formatted(text: str, path: Path) -> str:
     """Return Python text in the house's format."""
-    ruff = [sys.executable, "-m", "ruff"]
+    ruff = [Path(sys.executable).with_name("ruff")]
     for verb in (["check", "--quiet", "--select=I", "--fix"], ["format", "--quiet"]):
         text = subprocess.run(
             [*ruff, *verb, "--stdin-filename", str(path), "-"],

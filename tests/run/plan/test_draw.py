@@ -343,7 +343,7 @@ def test_a_budget_that_nobody_can_watch_is_said(command: Command, scripted: Star
 
     scripted(answer)
     asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache")
-    ended = command("grade", rows_file(400, 30), *asked, "--budget", "0.005")
+    ended = command("grade", rows_file(150, 30), *asked, "--budget", "0.005")
 
     assert "no reply said how long it was, so nobody watched the budget of $0.01" in ended.out
 
