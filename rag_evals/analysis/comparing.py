@@ -39,7 +39,6 @@ from rag_evals.stats import (
     compare_paired,
     gate_test,
     holm_adjusted,
-    largest_changes,
     mcnemar_exact,
     mean_interval,
     sampled_difference,
@@ -369,6 +368,9 @@ class _Pair:
         old, new = self.scores(0, self.rows), self.scores(1, self.rows)
         old_passed = [score >= threshold for score in old]
         new_passed = [score >= threshold for score in new]
+        # 0.1 + 0.2 against 0.3 is no change.
+        changed = [place for place in range(len(old)) if abs(new[place] - old[place]) > 1e-9]
+        changed.sort(key=lambda place: -abs(new[place] - old[place]))
         return GraderComparison(
             grader=self.grader,
             coverage=self.coverage(),
@@ -380,7 +382,7 @@ class _Pair:
             passed=(sum(old_passed), sum(new_passed)),
             changed=tuple(
                 ChangedRow(self.name(self.rows[place]), old[place], new[place])
-                for place in largest_changes(old, new, limit=_CHANGES_KEPT)
+                for place in changed[:_CHANGES_KEPT]
             ),
             scored_once=tuple(self._scored_once()),
             only_baseline=tuple(map(self.name, table.missing)),

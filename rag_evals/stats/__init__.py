@@ -31,7 +31,6 @@ NAMES = {
         "majority",
         "spread_of",
         "summarize_groups",
-        "within_variance",
     ),
     "betting": (
         "GateTest",
@@ -49,7 +48,6 @@ NAMES = {
         "SampledDifference",
         "compare_paired",
         "holm_adjusted",
-        "largest_changes",
         "mcnemar_exact",
         "sampled_difference",
     ),

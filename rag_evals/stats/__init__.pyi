@@ -16,7 +16,6 @@ from rag_evals.stats.bands import count_bands as count_bands
 from rag_evals.stats.bands import majority as majority
 from rag_evals.stats.bands import spread_of as spread_of
 from rag_evals.stats.bands import summarize_groups as summarize_groups
-from rag_evals.stats.bands import within_variance as within_variance
 from rag_evals.stats.betting import GateTest as GateTest
 from rag_evals.stats.betting import GateVerdict as GateVerdict
 from rag_evals.stats.betting import SequentialGate as SequentialGate
@@ -34,7 +33,6 @@ from rag_evals.stats.paired import PassFailTest as PassFailTest
 from rag_evals.stats.paired import SampledDifference as SampledDifference
 from rag_evals.stats.paired import compare_paired as compare_paired
 from rag_evals.stats.paired import holm_adjusted as holm_adjusted
-from rag_evals.stats.paired import largest_changes as largest_changes
 from rag_evals.stats.paired import mcnemar_exact as mcnemar_exact
 from rag_evals.stats.paired import sampled_difference as sampled_difference
 from rag_evals.stats.tuned import SupportMap as SupportMap

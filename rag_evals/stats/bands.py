@@ -235,8 +235,3 @@ def majority(scores: Sequence[float]) -> float:
         (score for score, count in counted.items() if count == most),
         key=lambda score: (abs(score - middle), score),
     )
-
-
-def within_variance(scores: Sequence[float]) -> float | None:
-    """Return the variance of one row's scores (n - 1); None for fewer than two."""
-    return statistics.variance(scores) if len(scores) > 1 else None

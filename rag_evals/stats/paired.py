@@ -460,12 +460,3 @@ def _reach(freedom: float, confidence: float) -> float:
     """Standard errors that a true difference must have to be found in 80 of 100 comparisons."""
     sure, found = (1 + confidence) / 2, _POWER
     return student_t_quantile(sure, freedom) + student_t_quantile(found, freedom)
-
-
-def largest_changes(
-    baseline: Sequence[float], candidate: Sequence[float], *, limit: int = 10
-) -> list[int]:
-    """List the places of the samples that changed most, largest change first."""
-    differences = _differences(baseline, candidate)
-    changed = [place for place, change in enumerate(differences) if change]
-    return sorted(changed, key=lambda place: -abs(differences[place]))[:limit]

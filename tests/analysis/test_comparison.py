@@ -49,6 +49,9 @@ def test_a_clear_loss_is_found_with_its_size() -> None:
     assert "the candidate is worse" in str(compared)
     assert len(grader.changed) == 20
     assert grader.changed[0].baseline - grader.changed[0].candidate == pytest.approx(0.3)
+    sizes = [abs(row.candidate - row.baseline) for row in grader.changed]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] > 0
 
 
 def test_rows_of_one_run_only_are_listed() -> None:

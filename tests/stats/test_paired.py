@@ -11,7 +11,6 @@ from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedSco
 from rag_evals.stats import (
     PairedComparison,
     compare_paired,
-    largest_changes,
 )
 from tests.work import work_of
 
@@ -219,12 +218,6 @@ def test_no_rows_are_needed_where_nothing_is_left_to_find() -> None:
     assert compare_paired([0.5] * 20, [1.0, 0.0] * 10).rows_needed is None
     assert compare_paired([0.5] * 20, [0.6] * 20).rows_needed is None
     assert compare_paired([0.5] * 20, [1.0] * 10 + [0.0] * 9 + [0.002]).rows_needed is None
-
-
-def test_the_rows_that_changed_most() -> None:
-    """Positions come by size of change, either way, without rows that did not change."""
-    assert largest_changes([0.5, 0.5, 0.5, 0.5], [0.6, 0.0, 0.5, 0.9]) == [1, 3, 0]
-    assert largest_changes([0.5, 0.5, 0.5], [0.6, 0.0, 0.5], limit=1) == [1]
 
 
 def test_many_clustered_rows_take_work_in_proportion() -> None:

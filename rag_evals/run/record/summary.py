@@ -1,6 +1,7 @@
 """What are the numbers of a run? Means, their row counts, and why other rows have no score."""
 
 import math
+import statistics
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,6 @@ from rag_evals.stats import (
     majority,
     mean_interval,
     spread_of,
-    within_variance,
 )
 from rag_evals.text import html_note, html_table
 
@@ -98,10 +98,9 @@ class RepeatNumbers:
         self.rows += 1
         self.same += len(set(repeats)) == 1
         self.majorities += majority(scores)
-        within = within_variance(scores)
-        if within is not None:
+        if len(scores) > 1:
             self.compared += 1
-            self.variances += within
+            self.variances += statistics.variance(scores)
 
     @property
     def within_row_variance(self) -> float | None:
