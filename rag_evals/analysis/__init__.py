@@ -19,12 +19,6 @@ from rag_evals.analysis.comparison import (
     Comparison,
     GraderComparison,
     PairCoverage,
-    detectable_words,
-    difference_words,
-    group_verdict_words,
-    interval_words,
-    p_words,
-    verdict_words,
 )
 from rag_evals.analysis.correction import Correction, Corrections
 from rag_evals.analysis.labels import has_verdicts
@@ -46,16 +40,10 @@ __all__ = [
     "agreement",
     "attack",
     "compare",
-    "detectable_words",
-    "difference_words",
-    "group_verdict_words",
     "has_verdicts",
-    "interval_words",
-    "p_words",
     "paired_runs",
     "parse_pairs",
     "read_attacks",
     "shipped_attacks",
     "tune_cascade",
-    "verdict_words",
 ]

@@ -26,32 +26,10 @@ from rag_evals.text import MOST_ITEMS, and_more, html_head, html_note, html_tabl
 _ROWS_SHOWN = 10
 
 
-def detectable_words(paired: PairedComparison, say: Phrases | None = None) -> str:
-    """Say which true difference this many rows would usually find: "0.08 (80 % power)".
-
-    Args:
-        paired: What the rows say.
-        say: In which language; None is English, here and below.
-    """
-    say = say or phrases()
-    if paired.detectable is None:
-        return say("compare.no_spread")
-    if paired.detectable > 1:
-        return say("compare.above_one")
-    return say("compare.power", effect=say.written(f"{paired.detectable:.2g}"))
-
-
 def needed_words(paired: PairedComparison, say: Phrases | None = None) -> str | None:
     """Say how many rows would find a difference of this size; None where that is not known."""
     say, rows = say or phrases(), paired.rows_needed
     return None if rows is None else say("compare.needed", rows=say.whole(rows))
-
-
-def difference_words(paired: PairedComparison, say: Phrases | None = None) -> str:
-    """Write the difference with its interval; without one where both sides are the same."""
-    if not paired.difference.width:
-        return (say or phrases())("compare.same_outcomes")
-    return interval_words(paired.difference, sign="+", say=say)
 
 
 def interval_words(interval: Interval, sign: str = "", say: Phrases | None = None) -> str:
@@ -114,6 +92,14 @@ class GroupComparison:
     def verdict(self) -> PairedVerdict:
         """Whether there is a difference in this group, all groups taken together."""
         return adjusted_verdict(self.paired, self.adjusted_p)
+
+    def words(self, say: Phrases | None = None) -> dict[str, str]:
+        """Say the difference and the verdict in a reader's language; None is English."""
+        say = say or phrases()
+        verdict = say.named("verdicts", self.verdict)
+        if self.verdict == "not distinguishable":
+            verdict = _adjusted_words(self.paired, self.adjusted_p, "groups", say)
+        return {"difference": _difference_words(self.paired, say), "verdict": verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +186,26 @@ class GraderComparison:
             margin: Loss that is acceptable, 0 to 1.
         """
         return self.paired.is_worse(margin=margin) and self.verdict == "worse"
+
+    def words(self, graders: int, say: Phrases | None = None) -> dict[str, str]:
+        """Say each number by its name: verdict, baseline, candidate, difference, p, detectable.
+
+        Args:
+            graders: How many were compared, for which p-values are adjusted.
+            say: In which language; None is English.
+        """
+        say = say or phrases()
+        verdict = say("compare.is", verdict=say.named("verdicts", self.verdict))
+        if self.verdict == "not distinguishable":
+            verdict = _adjusted_words(self.paired, self.adjusted_p, "graders", say)
+        return {
+            "verdict": verdict,
+            "baseline": interval_words(self.baseline, say=say),
+            "candidate": interval_words(self.candidate, say=say),
+            "difference": _difference_words(self.paired, say),
+            "p": _p_words(self, graders, say),
+            "detectable": _detectable_words(self.paired, say),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,27 +324,17 @@ class Comparison:
 
 
 def _html_row(grader: GraderComparison) -> list[str]:
-    return [
-        grader.grader,
-        verdict_words(grader),
-        coverage_words(grader.coverage),
-        interval_words(grader.baseline),
-        interval_words(grader.candidate),
-        difference_words(grader.paired),
-        f"{grader.adjusted_p:.2g}",
-    ]
+    words = grader.words(1)
+    numbers = (words[name] for name in ("baseline", "candidate", "difference"))
+    covered = coverage_words(grader.coverage)
+    return [grader.grader, words["verdict"], covered, *numbers, f"{grader.adjusted_p:.2g}"]
 
 
 def _details_html(grader: GraderComparison) -> Iterator[str]:
     """Yield the groups, and the rows that changed most."""
     if grader.groups:
         groups = [
-            (
-                group.group or "(none)",
-                str(group.paired.samples),
-                difference_words(group.paired),
-                group_verdict_words(group),
-            )
+            (group.group or "(none)", str(group.paired.samples), *group.words().values())
             for group in grader.groups
         ]
         yield _bounded_table(("group", "rows", "difference", "verdict"), groups, "groups")
@@ -358,23 +354,7 @@ def _bounded_table(
 
 
 def _short_words(grader: GraderComparison) -> str:
-    return f"{grader.grader}: {grader.verdict}, {difference_words(grader.paired)}"
-
-
-def verdict_words(grader: GraderComparison, say: Phrases | None = None) -> str:
-    """Say whether the candidate is better, worse, or cannot be told from the baseline."""
-    say = say or phrases()
-    if grader.verdict != "not distinguishable":
-        return say("compare.is", verdict=say.named("verdicts", grader.verdict))
-    return _adjusted_words(grader.paired, grader.adjusted_p, "graders", say)
-
-
-def group_verdict_words(group: GroupComparison, say: Phrases | None = None) -> str:
-    """Say the verdict on one group."""
-    say = say or phrases()
-    if group.verdict != "not distinguishable":
-        return say.named("verdicts", group.verdict)
-    return _adjusted_words(group.paired, group.adjusted_p, "groups", say)
+    return f"{grader.grader}: {grader.verdict}, {grader.words(1)['difference']}"
 
 
 def _adjusted_words(
@@ -397,9 +377,24 @@ def coverage_words(found: PairCoverage, say: Phrases | None = None) -> str:
     return say("compare.coverage_of", scored=found.scored, rows=found.rows, why=why)
 
 
-def p_words(grader: GraderComparison, graders: int, say: Phrases | None = None) -> str:
+def _detectable_words(paired: PairedComparison, say: Phrases) -> str:
+    """Say which true difference this many rows would usually find: "0.08 (80 % power)"."""
+    if paired.detectable is None:
+        return say("compare.no_spread")
+    if paired.detectable > 1:
+        return say("compare.above_one")
+    return say("compare.power", effect=say.written(f"{paired.detectable:.2g}"))
+
+
+def _difference_words(paired: PairedComparison, say: Phrases) -> str:
+    """Write the difference with its interval; without one where both sides are the same."""
+    if not paired.difference.width:
+        return say("compare.same_outcomes")
+    return interval_words(paired.difference, sign="+", say=say)
+
+
+def _p_words(grader: GraderComparison, graders: int, say: Phrases) -> str:
     """Say the p-value, the test behind it, and the adjustment where there are several graders."""
-    say = say or phrases()
     test = grader.paired.significance
     values = {"p": say.written(f"{test.p_value:.2g}"), "test": say.named("tests", test.test)}
     words = say("compare.p", **values)
@@ -429,9 +424,9 @@ def _comparison_lines(comparison: Comparison, say: Phrases) -> Iterator[str]:
 def _grader_lines(
     grader: GraderComparison, threshold: float, graders: int, say: Phrases
 ) -> Iterator[str]:
-    paired, passes = grader.paired, grader.passes
+    paired, passes, told = grader.paired, grader.passes, grader.words(graders, say)
     name = say.named("graders", grader.grader)
-    yield say("compare.head", grader=name, verdict=verdict_words(grader, say))
+    yield say("compare.head", grader=name, verdict=told["verdict"])
     clusters = ""
     if paired.clusters != paired.samples:
         clusters = say("compare.clusters", count=paired.clusters)
@@ -447,13 +442,10 @@ def _grader_lines(
         p=say.written(f"{passes.p_value:.2g}"),
     )
     for line, words in (
-        ("baseline", interval_words(grader.baseline, say=say)),
-        ("candidate", interval_words(grader.candidate, say=say)),
-        ("difference", difference_words(paired, say)),
-        ("p", p_words(grader, graders, say)),
+        *((name, told[name]) for name in ("baseline", "candidate", "difference", "p")),
         ("rows", rows),
         ("passed", passed),
-        ("detectable", detectable_words(paired, say)),
+        ("detectable", told["detectable"]),
         ("needed", needed_words(paired, say)),
     ):
         if words is not None:
@@ -462,9 +454,8 @@ def _grader_lines(
         yield say(
             "compare.group",
             group=group.group or say("table.no_group"),
-            difference=difference_words(group.paired, say),
             rows=group.paired.samples,
-            verdict=group_verdict_words(group, say),
+            **group.words(say),
         )
     yield from _row_lines(grader, say)
 

@@ -13,7 +13,7 @@ import hashlib
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache
 from importlib import resources
 from operator import itemgetter
 from pathlib import Path
@@ -24,13 +24,7 @@ from pydantic_core import to_json
 from rag_evals.analysis import (
     Comparison,
     RunInput,
-    detectable_words,
-    difference_words,
-    group_verdict_words,
     has_verdicts,
-    interval_words,
-    p_words,
-    verdict_words,
 )
 from rag_evals.core import (
     CONTRADICTED,
@@ -116,14 +110,7 @@ def comparison_html(
         left_out=_left_out(runs, say),
         title=say("compare.title", baseline=comparison.baseline, candidate=comparison.candidate),
         comparison=comparison,
-        verdicts=[
-            (grader, verdict_words(grader, say), p_words(grader, len(comparison.graders), say))
-            for grader in comparison.graders
-        ],
-        detectable=partial(detectable_words, say=say),
-        difference=partial(difference_words, say=say),
-        interval=partial(interval_words, say=say),
-        group_verdict=partial(group_verdict_words, say=say),
+        compared=[(one, one.words(len(comparison.graders), say)) for one in comparison.graders],
         facts=[_facts(run, view.say) for run in runs],
         view=view,
     )

@@ -11,11 +11,6 @@ from pydantic_core import to_json
 from rag_evals.analysis import (
     Comparison,
     RunInput,
-    detectable_words,
-    difference_words,
-    interval_words,
-    p_words,
-    verdict_words,
 )
 from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.report.failures import worst_records
@@ -210,19 +205,12 @@ def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> 
     )
     lines = [markdown_row(*map(say, names)), "|---|---|---|---|---|---|---|"]
     for grader in comparison.graders:
-        lines.append(
-            markdown_row(
-                say.named("graders", grader.grader),
-                interval_words(grader.baseline, say=say),
-                interval_words(grader.candidate, say=say),
-                difference_words(grader.paired, say),
-                p_words(grader, len(comparison.graders), say),
-                verdict_words(grader, say),
-                grader.paired.samples,
-            )
-        )
+        words = grader.words(len(comparison.graders), say)
+        shown = (words[name] for name in ("baseline", "candidate", "difference", "p", "verdict"))
+        name = say.named("graders", grader.grader)
+        lines.append(markdown_row(name, *shown, grader.paired.samples))
         if grader.verdict == "not distinguishable":
-            least = say("table.detectable", words=detectable_words(grader.paired, say))
+            least = say("table.detectable", words=words["detectable"])
             lines += ["", _escaped(least), ""]
     lines += [f"- {_escaped(note)}" for note in comparison.notes(say=say)]
     return "\n".join(lines) + "\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag_evals import evaluate
-from rag_evals.analysis import compare, verdict_words
+from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError, DataError, UnknownNameError, UnpairedScoresError
 from rag_evals.run import Run
 from tests.analysis.runs import record, scores_run
@@ -94,7 +94,7 @@ def test_several_graders_are_adjusted_together() -> None:
     assert two.adjusted_p == 1
     assert one.paired.verdict == "better"
     assert one.verdict == "not distinguishable"
-    assert verdict_words(one) == (
+    assert one.words(2)["verdict"] == (
         "not distinguishable: better by itself, but p = 0.062 with all graders taken together "
         "(Holm)"
     )
@@ -312,7 +312,7 @@ def test_words_and_interval_never_contradict() -> None:
         )
         for grader in compare(one, other, resamples=100, seed=draw).graders:
             excludes = not grader.paired.difference.contains(0)
-            words = verdict_words(grader)
+            words = grader.words(2)["verdict"]
             assert excludes or words == "not distinguishable"
             assert not excludes or words != "not distinguishable"
             explained += "taken together" in words
