@@ -122,7 +122,7 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "Chunk": lambda: Chunk(0, LONG, {"source": LONG}),
     "ColumnMap": lambda: rag_evals.ColumnMap(answer=HOSTILE),
     "ContextEvaluation": lambda: base.ContextEvaluation(
-        "Call {{ answer }} right or wrong.\n" * 500, FaithfulnessResult, name="strict"
+        "Call {{ answer }} right by {{ context }}.\n" * 500, FaithfulnessResult, name="strict"
     ),
     "DataFile": lambda: DataFile(HOSTILE),
     "FaithfulnessResult": lambda: FaithfulnessResult(statements=many_statements()),

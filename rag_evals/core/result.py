@@ -77,8 +77,8 @@ def facts_for(facts: Mapping[str, Any], *, is_last: bool) -> dict[str, Any]:
 def _checked_id(noun: str, count_in: Callable[[Mapping[str, Any]], int]) -> AfterValidator:
     def check(number: int, info: ValidationInfo) -> int:
         facts = facts_of(info)
-        if facts is not None and not 0 <= number < (count := count_in(facts)):
-            raise _no_such(noun, number, count)
+        if facts is not None and not 0 <= number < count_in(facts):
+            raise _no_such(noun, number, count_in(facts))
         return number
 
     return AfterValidator(check)

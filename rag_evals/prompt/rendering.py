@@ -347,10 +347,12 @@ def check_shown(
         PromptError: It names the fields that are missing or are shown in part, and what to write.
     """
     faults: dict[str, str] = {}
+    opening = f"{prompt.origin}: "
     for fields in (dict.fromkeys([*needs, *_DATA]), needs):
         try:
             text = _squeezed(render({name: made_up(name) for name in fields}).casefold())
-        except PromptError:
+        except PromptError as error:
+            opening = f"{error}; "
             # It reads what no made-up sample has, such as a chunk's metadata.
             seen = {name: any(map(prompt.uses, _WHERE.get(name, (name,)))) for name in needs}
             faults |= {name: "does not show" for name in needs if not seen[name]}
@@ -368,7 +370,7 @@ def check_shown(
         said = " and ".join(f"{fault} the {names}" for fault, names in by_fault.items())
         write = " and ".join(f"{{{{ {name} }}}}" for name in faults)
         raise PromptError(
-            f"{prompt.origin}: {reader} needs the {' and the '.join(needs)}, and the template "
+            f"{opening}{reader} needs the {' and the '.join(needs)}, and the template "
             f"{said}; write {write}{way_out}"
         )
 

@@ -148,6 +148,15 @@ class TagEscaper:
         return value
 
 
+def _block(value: Any) -> str | None:
+    """Return what numbered texts print, also in lists of lists; None for anything else."""
+    if not isinstance(value, list | tuple):
+        found: str | None = getattr(value, "block", None)
+        return found
+    blocks = [_block(one) for one in value]
+    return "\n".join(filter(None, blocks)) if value and None not in blocks else None
+
+
 def printed(value: Any) -> Any:
     """Return what `{{ value }}` prints.
 
@@ -156,8 +165,9 @@ def printed(value: Any) -> Any:
     """
     if isinstance(value, str | Undefined):
         return value
-    if isinstance(value, list | tuple) and value and all(hasattr(one, "block") for one in value):
-        return str(ShownList(value))
+    block = _block(value) if isinstance(value, list | tuple) else None
+    if block is not None:
+        return block
     if callable(value) or isinstance(value, Iterator):
         raise TypeError(
             f"this prints a {type(value).__name__}, which has no text; call a method or a macro "

@@ -42,7 +42,14 @@ VARIABLES = DATA_VARIABLES | {
 
 # What a template raises that does too much for the stack, and that reads what is not there.
 _DEEP = (RecursionError, SyntaxError, MemoryError)
-_WRONG = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError)
+_WRONG = (
+    jinja2.TemplateError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    AttributeError,
+)
 _OF_A_TEXT = ("id", "text", "metadata")
 _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
 
