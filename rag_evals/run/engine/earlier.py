@@ -22,7 +22,8 @@ class EarlierOutcomes:
     """The outcomes of earlier starts in a run's folder.
 
     Where the data is the same to the last byte, the index says which rows are done, and they are
-    not read again. Else each row is looked up by what it and its grader are now.
+    not read again; what a killed start wrote last is looked up. Else each row is looked up by what
+    it and its grader are now.
 
     Attributes:
         changed: Rows that were graded before, and are not what they were.
@@ -47,15 +48,16 @@ class EarlierOutcomes:
         self._has_moved = False
         self._key = self._data_key()
         if store.is_new:
-            store.index.note(POSITIONS, self._key)
+            store.index.trust_positions(self._key)
         self._flags = self._positions()
+        self._doubted = frozenset() if self._flags is None else store.index.doubted()
         if self._flags is None:
             # Until all rows were looked up: lines of this start have positions of other data.
             self.forget_positions()
 
     def forget_positions(self) -> None:
         """Have the next start look every row up: the data is not what was checked."""
-        self._store.index.note(POSITIONS)
+        self._store.index.trust_positions(None)
 
     def was_refused(self, outcome: Outcome) -> bool:
         """Say whether an earlier start ended the same grading with a refusal of the endpoint."""
@@ -110,9 +112,12 @@ class EarlierOutcomes:
         Returns:
             None where there is none, it failed, or row or grader are not what they were.
         """
-        if self._store.is_new or self._flags is not None:
+        if self._store.is_new:
             return None
-        self._store.index.mark(row.name)
+        if self._flags is None:
+            self._store.index.mark(row.name)
+        elif not self._doubted or stable_hash(row.name) not in self._doubted:
+            return None
         key = row.name, grader, row.fingerprint, self._fingerprints[grader]
         found = self._store.index.find(key)
         if found is None:
@@ -151,7 +156,7 @@ class EarlierOutcomes:
                 if self._kept_line(sample_id) != read_sample_key(line).line:
                     self._store.append_sample(line)
             if not self._has_moved and self._key is not None:
-                index.note(POSITIONS, self._key)
+                index.trust_positions(self._key)
                 index.note(_LEFT_OUT, str(gone))
         return gone or int(index.noted(_LEFT_OUT) or 0)
 

@@ -33,6 +33,8 @@ RESULTS = "results.jsonl"
 POSITIONS = "positions"
 """Note: the hash of the data in which every line's `index` is the place of its row."""
 LOCK = ".lock"
+_DOUBTED = "doubted"
+_MOST_DOUBTED = 10_000
 _VERSION = 2
 _COMMIT_ROWS = 200
 _FETCHED = 1_000
@@ -84,10 +86,10 @@ CREATE INDEX temp.shown_sample ON shown (sample, grader);
 # What came before this start, for whoever looks for single rows. Temporary: an index of SQLite that
 # is damaged would not be noticed.
 _EARLIER = """
-CREATE TEMP TABLE earlier AS SELECT sample, grader, place FROM outcome;
+CREATE TEMP TABLE earlier AS SELECT sample, grader, place FROM outcome WHERE {lines};
 CREATE INDEX temp.earlier_sample ON earlier (sample, grader, place);
 CREATE TEMP TABLE kept (sample INTEGER PRIMARY KEY, line INTEGER);
-INSERT OR REPLACE INTO kept SELECT sample, line FROM main.sample ORDER BY place;
+INSERT OR REPLACE INTO kept SELECT sample, line FROM main.sample WHERE {samples} ORDER BY place;
 CREATE TEMP TABLE came (sample INTEGER PRIMARY KEY);
 """
 STATUSES: tuple[Literal["failed", "scored", "not_scorable"], ...] = (
@@ -302,6 +304,18 @@ class RunIndex:
         found = self._database.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
         return None if found is None else found[0]
 
+    def doubted(self) -> frozenset[int]:
+        """Return hashes of the samples whose last lines came after the last commit of their start.
+
+        A killed start leaves them. Whether their positions are those of the data, nobody knows.
+        """
+        return frozenset(map(int, (self.noted(_DOUBTED) or "").split()))
+
+    def trust_positions(self, key: str | None) -> None:
+        """Note the data in which all lines have the places of their rows; None for no data."""
+        self.note(POSITIONS, key)
+        self.note(_DOUBTED)
+
     @property
     def lines(self) -> int:
         """Lines of the log, those that were graded again among them."""
@@ -342,7 +356,8 @@ class RunIndex:
         few bytes a row, where SQLite would sort them.
         """
         graded = bytearray(_MAP_BYTES)
-        for (sample,) in self._rows("SELECT sample FROM outcome WHERE status > 0"):
+        where = f"status > 0 AND sample NOT IN ({self._doubted_numbers()})"
+        for (sample,) in self._rows(f"SELECT sample FROM outcome WHERE {where}"):
             graded[sample >> 3 & _MAP_BYTES - 1] |= 1 << (sample & 7)
         for sample, line in self._rows("SELECT sample, line FROM main.sample ORDER BY place"):
             if not graded[sample >> 3 & _MAP_BYTES - 1] & 1 << (sample & 7):
@@ -380,7 +395,10 @@ class RunIndex:
             f"(o.grader = {self._word(name)} AND o.fingerprint = {self._word(fingerprint)})"
             for name, fingerprint in chosen.fingerprints.items()
         )
-        where = f"o.status > 0 AND ({' OR '.join(pairs) or '0'})"
+        where = (
+            f"o.status > 0 AND ({' OR '.join(pairs) or '0'}) "
+            f"AND o.sample NOT IN ({self._doubted_numbers()})"
+        )
         if not chosen.only_current:
             return where
         self._need_now()
@@ -447,8 +465,16 @@ class RunIndex:
     def _look_back(self) -> None:
         if not self._looks_back:
             self._flush()
-            self._database.executescript(_EARLIER)
+            lines = samples = "1"
+            if self.noted(POSITIONS) is not None:
+                # The rest is known by its position.
+                samples = f"sample IN ({self._doubted_numbers()})"
+                lines = f"status = 0 OR {samples}"
+            self._database.executescript(_EARLIER.format(lines=lines, samples=samples))
             self._looks_back = True
+
+    def _doubted_numbers(self) -> str:
+        return ", ".join(map(str, sorted(self.doubted())))
 
     # What a reader asks: only the lines that count, in the order of the data.
 
@@ -550,13 +576,28 @@ class RunIndex:
                 if len(self._outcomes) + len(self._samples) >= _COMMIT_ROWS:
                     self._flush()
         if sizes != covered:
-            # Nobody knows whether these were rows of the data as it is now.
-            self.note(POSITIONS)
+            self._doubt(covered)
             results, samples = (
                 Written(sizes[name], hash_file(self.folder / name, sizes[name]))
                 for name in (RESULTS, SAMPLES)
             )
             self.commit(results, samples)
+
+    def _doubt(self, covered: Mapping[str, int]) -> None:
+        """Have the samples of lines behind those covered looked up, and all where they are many."""
+        if self.noted(POSITIONS) is None:
+            return
+        new = self._rows(
+            "SELECT sample FROM outcome WHERE place >= ? UNION "
+            f"SELECT sample FROM main.sample WHERE place >= ? LIMIT {_MOST_DOUBTED}",
+            covered[RESULTS],
+            covered[SAMPLES],
+        )
+        doubted = self.doubted().union(sample for (sample,) in new)
+        if len(doubted) < _MOST_DOUBTED:
+            self.note(_DOUBTED, " ".join(map(str, sorted(doubted))))
+        else:
+            self.trust_positions(None)
 
     def _fitting(self, hash_file: Callable[[Path, int], str]) -> dict[str, int]:
         """Return how far the index covers each file; empty it where it does not fit them."""
