@@ -141,7 +141,8 @@ def test_a_template_shows_every_field_that_its_reply_needs(text: str, tmp_path: 
     with pytest.raises(PromptError) as caught:
         base.ContextEvaluation(path, FaithfulnessResult)
 
-    assert f"{path}: FaithfulnessResult needs the answer and the context" in str(caught.value)
+    assert str(caught.value).startswith(str(path))
+    assert "FaithfulnessResult needs the answer and the context" in str(caught.value)
     assert LACKING[text] in str(caught.value)
     assert "it is then instructions, and the data follow them" in str(caught.value)
 
