@@ -32,9 +32,8 @@ from rag_evals.prompt import (
     Prompt,
     PromptHeader,
     Rendering,
-    check_criteria,
     check_language,
-    check_numbered,
+    check_lists,
     check_shown,
     read_criteria,
     read_example,
@@ -136,8 +135,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         self._hardened = True
         criteria, examples = options.get("criteria"), options.get("examples")
         self._criteria = read_criteria(header.criteria if criteria is None else criteria)
-        check_criteria(self._prompt, response_model, self._criteria)
-        check_numbered(self._prompt, response_model)
+        check_lists(self._prompt, response_model, self._criteria)
         shown = header.examples if examples is None else examples
         self._examples = [
             read_example(number, example, response_model) for number, example in enumerate(shown)

@@ -4,7 +4,7 @@ from rag_evals import lazy_names
 
 NAMES = {
     "calls": ("CallCache",),
-    "configured": ("CACHE_VARIABLES", "check_cache_variables", "configured_cache"),
+    "configured": ("check_cache_variables", "configured_cache"),
     "database": (
         "Database",
         "count_entries",

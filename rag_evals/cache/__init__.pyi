@@ -1,6 +1,5 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.cache.calls import CallCache as CallCache
-from rag_evals.cache.configured import CACHE_VARIABLES as CACHE_VARIABLES
 from rag_evals.cache.configured import check_cache_variables as check_cache_variables
 from rag_evals.cache.configured import configured_cache as configured_cache
 from rag_evals.cache.database import Database as Database

@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 from typing import Literal
 
-from rag_evals.cache.database import SIZE_VARIABLE, default_path, max_megabytes
+from rag_evals.cache.database import default_path, max_megabytes
 from rag_evals.cache.statements import StatementCache
 from rag_evals.core.arguments import number_in_variable
 from rag_evals.errors import ConfigurationError
@@ -15,9 +15,6 @@ THRESHOLD_VARIABLE = "RAG_EVALS_SIMILARITY_THRESHOLD"
 MODEL_VARIABLE = "RAG_EVALS_EMBEDDING_MODEL"
 EQUIVALENCE_VARIABLE = "RAG_EVALS_EQUIVALENCE"
 DEFAULT_MODEL = "openai/text-embedding-3-small"
-
-CACHE_VARIABLES = (MODE_VARIABLE, THRESHOLD_VARIABLE, SIZE_VARIABLE)
-"""Those that `check_cache_variables` reads."""
 
 _DEFAULT_THRESHOLD = 0.95
 _MODES = ("off", "exact", "semantic")

@@ -22,7 +22,6 @@ from typing import (
 from pydantic import BaseModel
 
 from rag_evals.cache import (
-    CACHE_VARIABLES,
     StatementCache,
     check_cache_variables,
     configured_cache,
@@ -409,8 +408,7 @@ def resolve(
             and none is asked, or an environment variable of the caches has no meaning.
     """
     # Here too, because few graders open a cache: what a variable says is never passed over.
-    if any(name in os.environ for name in CACHE_VARIABLES):
-        check_cache_variables()
+    check_cache_variables()
     if client is None:
         client = default_judge()
     if not isinstance(client, str):

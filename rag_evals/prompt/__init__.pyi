@@ -9,9 +9,8 @@ from rag_evals.prompt.rendering import Criterion as Criterion
 from rag_evals.prompt.rendering import Example as Example
 from rag_evals.prompt.rendering import ExampleInput as ExampleInput
 from rag_evals.prompt.rendering import Rendering as Rendering
-from rag_evals.prompt.rendering import check_criteria as check_criteria
 from rag_evals.prompt.rendering import check_language as check_language
-from rag_evals.prompt.rendering import check_numbered as check_numbered
+from rag_evals.prompt.rendering import check_lists as check_lists
 from rag_evals.prompt.rendering import check_shown as check_shown
 from rag_evals.prompt.rendering import count_arriving as count_arriving
 from rag_evals.prompt.rendering import examples_of as examples_of

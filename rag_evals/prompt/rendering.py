@@ -272,8 +272,8 @@ def read_criteria(given: object) -> list[Criterion]:
     return [Criterion(name, text) for name, text in given.items()]
 
 
-def check_criteria(prompt: Prompt, response_model: type, criteria: Sequence[object]) -> None:
-    """Refuse a checklist without criteria, and a template that hides them.
+def check_lists(prompt: Prompt, response_model: type, criteria: Sequence[object]) -> None:
+    """Refuse a checklist without criteria, and a template that hides them or ids of the reply.
 
     Raises:
         PromptError: It says what to write.
@@ -289,14 +289,6 @@ def check_criteria(prompt: Prompt, response_model: type, criteria: Sequence[obje
             "{% for criterion in criteria %}{{ criterion.name }}: {{ criterion.text }}"
             "{% endfor %}"
         )
-
-
-def check_numbered(prompt: Prompt, response_model: type) -> None:
-    """Refuse a template that hides ids which the reply must name.
-
-    Raises:
-        PromptError: It says what to write.
-    """
     for name in ("sentences", "statements"):
         wanted = getattr(response_model, f"numbered_{name}", False)
         if wanted and prompt.places_data and not prompt.uses(name):
