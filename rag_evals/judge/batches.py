@@ -14,6 +14,7 @@ So what is asked, what is wrong with a reply, and how it is asked again are thos
 
 import json
 from abc import ABC, abstractmethod
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
@@ -117,7 +118,9 @@ class BatchResult(NamedTuple):
     def read(cls, line: bytes | str) -> "BatchResult | None":
         """Read one line of a file of results; None where it is none."""
         try:
-            found = from_json(line)
+            raw = line.encode() if isinstance(line, str) else line
+            # Some programs begin a file with a byte order mark.
+            found = from_json(raw.removeprefix(BOM_UTF8))
             key = found["custom_id"]
         except (ValueError, KeyError, TypeError):
             return None

@@ -10,6 +10,7 @@ NAMES = {
     "engine.batches": (
         "BatchSteps",
         "aexecute_batches",
+        "check_batch_judges",
         "ask_states",
         "batch_words",
         "pending_in",

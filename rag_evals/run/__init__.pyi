@@ -5,6 +5,7 @@ from rag_evals.run.engine.batches import BatchSteps as BatchSteps
 from rag_evals.run.engine.batches import aexecute_batches as aexecute_batches
 from rag_evals.run.engine.batches import ask_states as ask_states
 from rag_evals.run.engine.batches import batch_words as batch_words
+from rag_evals.run.engine.batches import check_batch_judges as check_batch_judges
 from rag_evals.run.engine.batches import pending_in as pending_in
 from rag_evals.run.engine.evaluate import aexecute as aexecute
 from rag_evals.run.engine.evaluate import evaluate as evaluate

@@ -44,6 +44,7 @@ def test_a_run_goes_on_from_command_to_command(scripted: Start) -> None:
     assert code == 4, said
     assert "gate not decided: 2 gradings are pending" in said
     assert "2 gradings pending: their replies have not come" in said
+    assert "`rag-evals batch collect run` takes the replies" in said
     assert not Path("run/results.jsonl").read_text()
     Path("elsewhere").mkdir()
     os.chdir("elsewhere")
@@ -135,6 +136,8 @@ BAD: list[tuple[str, str]] = [
     ("grade rows.jsonl --batch", "this run asks no judge"),
     ("grade rows.jsonl --batch --judge cohere/m", "judge 'cohere/m' takes no batches here"),
     ("grade rows.jsonl --batch --judge decisions:openai/m", "takes no batches here"),
+    ("grade rows.jsonl --batch --judge cohere/m --dry-run", "takes no batches here"),
+    ("grade rows.jsonl --batch --dry-run", "this run asks no judge"),
     ("grade - --batch --judge openai/m", "standard input can be read once"),
     ("grade rows.jsonl --batch --judge openai/m --sample 2", "--batch sends all rows at once"),
     ("batch collect nowhere", "'nowhere' has no batch; `rag-evals grade DATA"),

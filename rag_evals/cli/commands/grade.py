@@ -29,6 +29,7 @@ from rag_evals.run import (
     Run,
     RunOptions,
     aexecute,
+    check_batch_judges,
     default_folders,
     estimate,
     plan_draw,
@@ -133,6 +134,9 @@ def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
 
 
 def _show_estimate(plan: Plan, view: View, outputs: Outputs) -> None:
+    if plan.batched:
+        # What no batch can ask has no price of a batch.
+        check_batch_judges(plan)
     estimated = estimate(plan)
     if outputs.json_output:
         echo_json(json.dumps(asdict(estimated)))

@@ -138,6 +138,11 @@ class BatchTable:
         )
         return bool(rows)
 
+    def keys(self, part: BatchPart) -> frozenset[str]:
+        """Return the names of a part's requests."""
+        found = self._read("SELECT key FROM requests WHERE part = ?", part.number)
+        return frozenset(key for (key,) in found)
+
     def drop_written(self) -> None:
         """Forget parts that were not sent: what is still missing is written anew."""
         unsent = "(SELECT number FROM parts WHERE status = ? AND NOT is_taken)"

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -50,16 +51,24 @@ class _Held(NamedTuple):
     """What a file of results holds.
 
     Attributes:
-        requests: Requests that it speaks of.
+        requests: Requests of the part that it speaks of.
         replies: Those of them that have a reply.
+        foreign: Requests that it speaks of and that are not of the part.
         others: Lines that cannot be read.
         start: How the first of these begins, for a message.
     """
 
     requests: int
     replies: int
+    foreign: int
     others: int
     start: str
+
+    def words_for(self, part: BatchPart) -> str:
+        """Say why nothing of the part is in it."""
+        if self.foreign:
+            return f": 0 of {self.foreign} are of this batch's {part.requests} requests"
+        return self.start
 
 
 def take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
@@ -71,10 +80,11 @@ def take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
     path = table.path_of(part.number, ".out")
     if not path.exists():
         return
-    held = _held(path)
+    held = _held(path, table.keys(part))
     if not held.requests:
         raise ConfigurationError(
-            f"no line of {str(path)!r} is a result{held.start}; let `vllm run-batch` write it"
+            f"no line of {str(path)!r} is a result of part {part.number}{held.words_for(part)}; "
+            "let `vllm run-batch` write it"
         )
     _take(table, part, path, "completed")
     tell(f"taken: {path}, {_words(held, part)}")
@@ -90,17 +100,18 @@ def take_batch(
         ConfigurationError: What is there is no results.
     """
     path = table.path_of(part.number, ".out")
-    held = _fetched(api, state, path)
-    if not held.requests and (held.others or state.replied):
+    held = _fetched(api, state, path, table.keys(part))
+    if not held.requests and (held.others or held.foreign or state.replied):
         raise ConfigurationError(
-            f"what the endpoint sent as the results of batch {state.name} holds none{held.start}; "
+            f"what the endpoint sent as the results of batch {state.name} holds none"
+            f"{held.words_for(part)}; "
             f"nothing was taken: `rag-evals batch collect {table.folder.parent}` fetches it again"
         )
     _take(table, part, path, state.status)
     tell(f"taken: batch {state.name}, {state.status}, {_words(held, part)}")
 
 
-def _fetched(api: BatchApi, state: BatchState, path: Path) -> _Held:
+def _fetched(api: BatchApi, state: BatchState, path: Path, keys: frozenset[str]) -> _Held:
     for number in range(1, _TRIES + 1):
         is_last = number == _TRIES
         try:
@@ -109,7 +120,7 @@ def _fetched(api: BatchApi, state: BatchState, path: Path) -> _Held:
             if is_last:
                 raise
         else:
-            held = _held(path)
+            held = _held(path, keys)
             if is_last or not _is_short(held, state):
                 return held
         time.sleep(seconds_before_poll(number))
@@ -127,7 +138,7 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
         file.writelines(line + b"\n" for line in lines)
 
 
-def _held(path: Path) -> _Held:
+def _held(path: Path, asked: frozenset[str]) -> _Held:
     keys: set[str] = set()
     replied: set[str] = set()
     others, start = 0, ""
@@ -139,7 +150,9 @@ def _held(path: Path) -> _Held:
                 shown = line[:_SHOWN_CHARS].decode("utf-8", "replace")
                 start = start or f": {shown!r}"
                 others += 1
-    return _Held(len(keys | replied), len(replied), others, start)
+    ours = (keys | replied) & asked
+    foreign = len((keys | replied) - asked)
+    return _Held(len(ours), len(replied & asked), foreign, others, start)
 
 
 def _take(table: BatchTable, part: BatchPart, path: Path, status: str) -> None:
@@ -207,7 +220,7 @@ async def aexecute_batches(
     Raises:
         ConfigurationError: The judge takes no batches, or the provider refused one as a whole.
     """
-    _check_judges(plan)
+    check_batch_judges(plan)
     if plan.settings.restart:
         with RunStore(out, plan.manifest(), restart=True):
             pass
@@ -219,18 +232,36 @@ async def aexecute_batches(
         if command is not None:
             table.command = command
         if steps.take:
-            take_results(table, tell, again=steps.again)
+            await _outlast(partial(take_results, table, tell, again=steps.again), steps, tell)
         while True:
             run = await _round(plan, table, steps, out, progress)
             if steps.send:
-                send_parts(table, tell)
+                await _outlast(partial(send_parts, table, tell), steps, tell)
             if not (steps.wait and run.summary().pending):
                 return run
             await _ended(table, tell)
-            take_results(table, tell)
+            await _outlast(partial(take_results, table, tell), steps, tell)
 
 
-def _check_judges(plan: Plan) -> None:
+async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> None:
+    """Ask an endpoint; whoever waits for batches outlasts its outages, however long they are."""
+    for number in count(1):
+        try:
+            work()
+        except JudgeUnavailableError as error:
+            if not steps.wait:
+                raise
+            tell(_asked_again(error))
+            await asyncio.sleep(seconds_before_poll(number))
+        else:
+            return
+
+
+def _asked_again(error: JudgeUnavailableError) -> str:
+    return f"no answer, and asked again: {error}"
+
+
+def check_batch_judges(plan: Plan) -> None:
     """Refuse what no batch can ask, before anything is written."""
     own = [] if plan.client is None else [plan.client]
     asked = own + [endpoint for grader in plan.graders for endpoint in grader.endpoints]
@@ -287,7 +318,10 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
                 table.note(part.number, file=file)
             made = api.create(path, file, part.name, again=again)
             table.note(part.number, batch=made.name, status=made.status)
-            tell(f"sent: batch {made.name} with {part.requests} requests to {part.model}")
+            tell(
+                f"sent: batch {made.name} with {part.requests} requests to {part.model}; "
+                f"`rag-evals batch collect {table.folder.parent}` takes the replies"
+            )
 
 
 def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
@@ -359,7 +393,7 @@ async def _ended(table: BatchTable, tell: Tell) -> None:
             words = batch_words(parts := ask_states(table))
         except JudgeUnavailableError as error:
             # A batch takes up to a day, and a network may be down for an hour of it.
-            parts, words = table.parts(), f"no answer, and asked again: {error}"
+            parts, words = table.parts(), _asked_again(error)
         if any(part.batch is None for part in parts):
             raise ConfigurationError(
                 "the requests are to be worked off by a program of yours, so there is nothing to "

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,10 @@ MENDED: dict[str, tuple[BatchEnd, int, str]] = {
         6,
         "6 of 6 requests have a reply, and 4 lines cannot be read",
     ),
+    "a byte order mark": (BatchEnd(spoil=lambda lines: BOM_UTF8 + lines), 6, "6 of 6 requests"),
+    "an outage of results": (BatchEnd(instead={"content": [BROKEN] * 9}), 6, "asked again"),
+    "an outage of uploads": (BatchEnd(instead={"upload": [HttpError(503)] * 20}), 6, "asked again"),
+    "an outage of orders": (BatchEnd(instead={"create": [HttpError(503)] * 20}), 6, "asked again"),
     "a torn last line": (
         BatchEnd(spoil=lambda lines: lines[:-40]),
         7,
@@ -86,7 +91,11 @@ ENDED: dict[str, tuple[BatchEnd, int, str]] = {
         "holds none: '<html><body>Log in</body></html>'; nothing was taken",
     ),
     "empty results": (BatchEnd(spoil=lambda _: b""), 6, "holds none; nothing was taken"),
-    "results that always break off": (BatchEnd(instead={"content": [BROKEN] * 9}), 6, "broke"),
+    "results of another batch": (
+        BatchEnd(spoil=lambda lines: lines.replace(b'"custom_id": "', b'"custom_id": "0')),
+        6,
+        "holds none: 0 of 6 are of this batch's 6 requests; nothing was taken",
+    ),
     "results that are gone": (
         BatchEnd(instead={"content": [HttpError(404)]}),
         6,
