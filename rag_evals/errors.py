@@ -174,10 +174,12 @@ class JudgeUnavailableError(GradingError):
     Attributes:
         status: HTTP status of the last reply; None when there was none.
         retry_after_seconds: How long the endpoint asked to wait; None when it did not say.
+        row_is_over: The row has no time left for another call.
     """
 
     status: int | None = None
     retry_after_seconds: float | None = None
+    row_is_over: bool = False
 
 
 class JudgeUnreachableError(JudgeUnavailableError):

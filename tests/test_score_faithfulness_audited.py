@@ -9,7 +9,6 @@ import pytest
 
 from rag_evals import AuditedFaithfulness, FaithfulnessResult
 from rag_evals.errors import ConfigurationError, NotScorableError
-from rag_evals.judge.wire.ask import DEFAULT_REASKS
 from rag_evals.run import evaluate
 from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
@@ -213,7 +212,7 @@ def test_a_judge_that_cannot_show_its_work_leaves_the_statement_unverified(
     result = grade(judge)
     first = result.statements[0]
 
-    assert len(judge.requests) == 1 + DEFAULT_REASKS
+    assert len(judge.requests) == 2
     assert [s.verdict for s in result.statements] == ["unverified", "contradicted"]
     assert (first.is_supported, first.supporting_chunk_ids, first.evidence) == (False, [], [])
     assert first.fault == fault
@@ -264,7 +263,7 @@ def test_an_unverified_reply_is_taken_from_the_cache_too(scripted: Start, tmp_pa
         for _ in range(2)
     ]
 
-    assert len(judge.requests) == 1 + DEFAULT_REASKS
+    assert len(judge.requests) == 2
     assert runs[0].outcomes[0].score == runs[1].outcomes[0].score == 0.0
 
 

@@ -81,7 +81,7 @@ def test_failures_are_not_kept(scripted: Start) -> None:
     for _ in range(2):
         evaluate(ROWS[:1], client="openai/m", cache=True, max_failures="100%")
 
-    assert len(judge.requests) == 8
+    assert len(judge.requests) == 4
 
 
 class Counting:

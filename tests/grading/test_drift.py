@@ -7,7 +7,6 @@ import pytest
 
 from rag_evals import AuditedFaithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.judge.wire.ask import DEFAULT_REASKS
 from rag_evals.response_models import DRIFT_NAMES
 from rag_evals.testing import Script, ScriptedJudge
 
@@ -148,14 +147,14 @@ def graded(judge: ScriptedJudge, sample: dict[str, Any]) -> Any:
 def test_a_judge_that_drifts_is_named(
     scripted: Start, name: str, sample: dict[str, Any], given: Given
 ) -> None:
-    """Each is asked again with its fault, and a warning says what stays."""
+    """Each is asked again with its fault, once; a warning says what stays of one that insists."""
     judge = scripted(lambda _: reply_of(given, 3))
     result = graded(judge, sample)
     asked_again = [str(request.messages[-1]) for request in judge.requests[1:]]
 
     assert name in DRIFT_NAMES
     assert any(warning.startswith(name) for warning in result.warnings), result.warnings
-    assert name == "merged" or len(asked_again) == DEFAULT_REASKS
+    assert name == "merged" or len(asked_again) == 1
     assert all(name == "merged" or name in text for text in asked_again)
 
 
@@ -235,7 +234,7 @@ def test_the_audited_judge_is_held_to_the_answer(scripted: Start) -> None:
     sample = {**TOWER, "answer": "The Eiffel Tower was completed in 1923."}
     result = AuditedFaithfulness.grade(**sample, client="openai/m")
 
-    assert len(judge.requests) == 1 + DEFAULT_REASKS
+    assert len(judge.requests) == 2
     assert "which sentence 0 does not say" in str(judge.requests[1].messages[-1])
     assert [warning.partition(":")[0] for warning in result.drift][-1] == "merged"
     assert len(result.statements) == 1

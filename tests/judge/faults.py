@@ -71,7 +71,6 @@ def fails(name: str, fault: Answer, says: str, *, calls: int = ROWS, **more: Any
 
 
 EACH_TRIED = ROWS * 5
-EACH_ASKED_AGAIN = ROWS * 4
 
 STATUSES = [
     refused("401", HttpError(401, "no"), "refuses the key"),
@@ -201,9 +200,36 @@ REPLIES = [
     fails("refusal", Reply(refusal="I cannot."), "the judge refused: I cannot."),
     fails("filtered", Raw(completion({"role": "assistant", "content": None}, "content_filter")),
           "content filter"),
-    fails("content null", Raw(message()), "invalid after 4 attempts", calls=EACH_ASKED_AGAIN),
-    fails("content empty", Reply(""), "invalid after 4 attempts", calls=EACH_ASKED_AGAIN),
-    passes("content null, once", Raw(message())),
+    fails("content null", Raw(message()), "the reply is empty"),
+    fails("content empty", Reply(" \n"), "the reply is empty"),
+    fails("content of no parts", Raw(message(content=[])), "the reply is empty"),
+    fails("thoughts alone", Raw(message(reasoning_content="Hm.")), "is its thoughts; allow more"),
+    fails("refusal in a part", Raw(message(content=[{"type": "refusal", "refusal": "No."}])),
+          "the judge refused: No."),
+    *(
+        fails(f"refusal in words {number}", Reply(said), "the judge refused: ")
+        for number, said in enumerate((
+            "I'm sorry, but I can't assist with that request.", "I cannot help with this.",
+            "Sorry, that is against my rules.", "\u042f \u043d\u0435 \u043c\u043e\u0433\u0443.",
+        ))
+    ),
+    *(
+        fails(f"an error in a choice: {name}", Raw({"choices": [choice]}),
+              "an error came in place of the reply: upstream sank")
+        for name, choice in {
+            "no message": {"error": {"message": "upstream sank"}},
+            "a message": {"error": {"code": 502, "message": "upstream sank"},
+                          "message": {"role": "assistant", "content": ""},
+                          "finish_reason": "error"},
+            "words": {"error": "upstream sank", "message": {"content": TEXT[:9]}},
+        }.items()
+    ),
+    *(
+        fails(f"the same fault twice: {name}", Reply(said),
+              "invalid after 2 attempts, the last two with the same fault", calls=2 * ROWS)
+        for name, said in {"a field is missing": "{}", "words": "I think it is fine.",
+                           "another id": json.dumps({"statements": [statement(ids=(7,))]})}.items()
+    ),
     passes("no usage, no id", Raw({"choices": [{"message": {"content": TEXT}}]}), calls=ROWS),
 ]  # fmt: skip
 
@@ -219,11 +245,18 @@ READ_AT_ONCE = {
     "Russian words around": f"Вот ответ: {TEXT}. Готово.",
     "an end of line and spaces": f"\n\n  {TEXT}  \n",
     "a mark of byte order": f"\ufeff{TEXT}",
+    "the name of the model around": json.dumps({"FaithfulnessResult": GOOD}),
+    "its name as a variable around": json.dumps({"faithfulness_result": GOOD}),
+    "a tool call around": json.dumps({"name": "FaithfulnessResult", "arguments": GOOD}),
+    "the schema around": json.dumps({"type": "object", "properties": GOOD}),
+    "a list around": f"[{TEXT}]",
+    "the list alone": json.dumps(GOOD["statements"]),
+    "the list alone in a fence": f"```json\n{json.dumps(GOOD['statements'])}\n```",
+    "yes for a boolean": TEXT.replace("true", '"yes"'),
 }
 ASKED_AGAIN = {
     "two objects": f"{TEXT}\n{TEXT}",
     "two fences": f"```{TEXT}```\n```{TEXT}```",
-    "a list around": f"[{TEXT}]",
     "an object that breaks off": TEXT[:-10],
     "the start of a list": '{"statements": [' + json.dumps(statement()),
     "braces in words": "use {this} or " + TEXT,
@@ -235,6 +268,17 @@ ASKED_AGAIN = {
 }
 TEXTS = [
     *(Fault(f"read: {name}", always=Reply(text)) for name, text in READ_AT_ONCE.items()),
+    *(
+        Fault(f"read: {name}", always=Raw(message(content=parts)))
+        for name, parts in {
+            "a part": [{"type": "text", "text": TEXT}],
+            "parts": [
+                {"type": "thinking", "thinking": []},
+                {"type": "text", "text": TEXT[:9]},
+                {"type": "text", "text": TEXT[9:]},
+            ],
+        }.items()
+    ),
     *(passes(f"asked again: {name}", Reply(text)) for name, text in ASKED_AGAIN.items()),
 ]
 
@@ -248,6 +292,13 @@ CONNECTIONS = [
 ]  # fmt: skip
 
 FAULTS: list[Fault] = [*STATUSES, *WAITS, *HEADERS, *REPLIES, *TEXTS, *CONNECTIONS]
+
+NOT_REPEATED = "the header is for the SDK, which repeats nothing; a call is repeated by its status"
+OWN_CLIENT: Mapping[str, tuple[int, int, str]] = {
+    "500 not to be retried": (EACH_TRIED, 0, NOT_REPEATED),
+    "400 to be retried": (ROWS, ROWS - 1, NOT_REPEATED),
+}
+"""Where a user's own client, with `max_retries=0`, differs: calls, scores, and the reason."""
 
 ADDRESSES: Mapping[str, str] = {
     "": "does not begin with http",

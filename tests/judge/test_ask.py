@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rag_evals import Faithfulness, FaithfulnessResult, errors
-from rag_evals.core import JudgeCall, Meter
+from rag_evals.core import JudgeCall, Meter, is_last_attempt
 from rag_evals.judge import judge_for
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
 from rag_evals.judge.wire.exchange import strict_response_format
@@ -32,6 +32,7 @@ Start = Callable[[Script], ScriptedJudge]
 ClientOf = Callable[..., instructor.Instructor]
 GOOD = {"statements": [statement()]}
 WRONG_ID = {"statements": [statement(ids=(9,))]}
+WRONG_IDS = [{"statements": [statement(ids=(number,))]} for number in (6, 7, 8, 9)]
 EMPTY_STATEMENT = {"statements": [statement(" ")]}
 
 
@@ -85,7 +86,7 @@ def test_after_the_last_attempt_nothing_is_repaired(
     scripted: Start, client_of: ClientOf, mode: instructor.Mode
 ) -> None:
     """Four wrong replies are an error; no result is made of them."""
-    judge = scripted(WRONG_ID)
+    judge = scripted(WRONG_IDS)
 
     with pytest.raises(errors.JudgeOutputError, match=r"invalid after 4 attempts.*chunk id 9"):
         Faithfulness.grade(**EIFFEL, client=client_of(judge, mode), model="m")
@@ -191,8 +192,8 @@ def test_usage_counts_each_reply_once(
 ) -> None:
     """Instructor adds up usage over re-asks; the meter counts every reply by itself (trap 4)."""
     reply = Reply(GOOD, prompt_tokens=7, completion_tokens=3)
-    bad = Reply(WRONG_ID, prompt_tokens=100, completion_tokens=10)
-    judge = scripted([bad, bad, reply])
+    bad = [Reply(wrong, prompt_tokens=100, completion_tokens=10) for wrong in WRONG_IDS[:2]]
+    judge = scripted([*bad, reply])
     meter = Meter()
     judge_for(client_of(judge, mode), "m").ask(call(), meter)
 
@@ -203,7 +204,7 @@ def test_usage_counts_each_reply_once(
 
 def test_usage_of_a_failed_call_is_counted(scripted: Start, client_of: ClientOf) -> None:
     """Replies that led to nothing were paid for all the same."""
-    judge = scripted(Reply(WRONG_ID, prompt_tokens=100, completion_tokens=10))
+    judge = scripted([Reply(one, prompt_tokens=100, completion_tokens=10) for one in WRONG_IDS])
     meter = Meter()
     with pytest.raises(errors.JudgeOutputError):
         judge_for(client_of(judge), "m").ask(call(), meter)
@@ -221,6 +222,30 @@ def test_messages_arrive_byte_for_byte(
     Faithfulness.grade(answer=text, context=[text, "x"], client=client_of(judge, mode), model="m")
 
     assert judge.requests[0].chunks[0] == judge.requests[0].answer == text
+
+
+class Drawn(BaseModel):
+    """A reply that is refused while a better one may come."""
+
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def _even(cls, number: int, info: ValidationInfo) -> int:
+        if number % 2 and not is_last_attempt(info):
+            raise ValueError("odd")
+        return number
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_fault_that_comes_twice_ends_the_attempts(
+    scripted: Start, client_of: ClientOf, mode: instructor.Mode
+) -> None:
+    """The second reply is the last one then, and what the last one may hold is taken."""
+    judge = scripted({"number": 7})
+    reply = judge_for(client_of(judge, mode), "m").ask(call(Drawn), Meter())
+
+    assert (reply.parsed.model_dump(), len(judge.requests)) == ({"number": 7}, 2)
 
 
 class Numbered(BaseModel):

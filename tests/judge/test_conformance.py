@@ -125,6 +125,10 @@ def faults(mode: str, good: str) -> dict[str, Said]:
     return {
         **{name: Said(filled(mode, text)) for name, text in texts.items()},
         "refused": Said(bare | {"refusal": "Нет."}),
+        "refused in words": Said({"role": "assistant", "content": "I'm sorry, but no."}),
+        "parts": Said({"role": "assistant", "content": [{"type": "text", "text": good}]}),
+        "broken parts": Said({"role": "assistant", "content": [{"text": "{Ж"}, {"text": "}"}]}),
+        "properties": Said(filled(mode, f'{{"properties": {good}}}')),
         "cut off": Said(filled(mode, good[:9]), "length"),
         "filtered": Said(filled(mode, ""), "content_filter"),
         "no call": Said({"role": "assistant", "content": "Да \U0001f5fc"}),
@@ -135,8 +139,8 @@ def faults(mode: str, good: str) -> dict[str, Said]:
     }
 
 
-READ = {"fenced", "thoughts"}
-ENDS = {"refused", "cut off", "filtered"}
+READ = {"fenced", "thoughts", "parts", "properties"}
+ENDS = {"refused", "refused in words", "cut off", "filtered", "empty", "null", "no calls"}
 """What is not asked again: it would come back the same."""
 
 SETTINGS: Any = [

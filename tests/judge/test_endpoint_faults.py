@@ -17,11 +17,11 @@ import instructor
 import openai
 import pytest
 
-from rag_evals import Faithfulness, errors, evaluate
+from rag_evals import Faithfulness, Run, aevaluate, errors, evaluate
 from rag_evals.judge.wire.exchange import one_object
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Script, ScriptedJudge, Stall
 from tests.conftest import EIFFEL, Command
-from tests.judge.faults import ADDRESSES, FAULTS, GOOD, KEYS, ROWS, TEXT, Fault, message
+from tests.judge.faults import ADDRESSES, FAULTS, GOOD, KEYS, OWN_CLIENT, ROWS, TEXT, Fault, message
 
 Start = Callable[[Script], ScriptedJudge]
 ClientOf = Callable[..., instructor.Instructor]
@@ -83,6 +83,55 @@ def test_a_fault_ends_as_it_should(
     assert (code, len(judge.requests), ends["scored"]) == (fault.code, fault.calls, fault.scored)
     assert fault.says in said
     assert grown < 150 * _MEGABYTES
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        pytest.param(("OpenAI", "AsyncOpenAI")[place % 2], fault, id=fault.name)
+        for place, fault in enumerate(FAULTS)
+    ],
+)
+def test_a_fault_ends_alike_with_a_client_of_ones_own(
+    scripted: Start, data: str, fault: Fault, kind: str
+) -> None:
+    """Calls, scores and words through instructor and the user's SDK; differences have reasons."""
+    judge = scripted(script_of(fault))
+    named = dict(zip(fault.options[::2], fault.options[1::2], strict=True))
+    options: Any = {name[2:].replace("-", "_"): float(value) for name, value in named.items()}
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run, said = graded_by(kind, judge.base_url, data, options)
+
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
+    scored = sum(one.status == "scored" for one in run.outcomes) if run else 0
+    calls, scores, _ = OWN_CLIENT.get(fault.name, (fault.calls, fault.scored, ""))
+    assert (len(judge.requests), scored) == (calls, scores), said
+    assert fault.says in said
+    assert grown < 150 * _MEGABYTES
+
+
+def graded_by(
+    kind: str, url: str, data: str, options: Any, retries: int = 0
+) -> tuple[Run | None, str]:
+    """Grade through a client of the user's own; return the run, if any, and all errors."""
+
+    async def ask() -> tuple[Run | None, str]:
+        sdk = getattr(openai, kind)(base_url=url, api_key="sk-test-SECRET", max_retries=retries)
+        try:
+            run = await aevaluate(
+                data, client=sdk, model="m", concurrency=1, progress=False, **options
+            )
+        except errors.RagEvalsError as error:
+            return None, str(error)
+        finally:
+            closed = sdk.close()
+            if closed is not None:
+                await closed
+        return run, "".join(str(one.error) for one in run.outcomes)
+
+    run, said = asyncio.run(ask())
+    assert "SECRET" not in said
+    return run, said
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -197,6 +246,64 @@ def test_a_redirect_to_another_host(
     assert (code, len(judge.requests), other.requests) == (2, 1, [])
     assert judge.base_url.removesuffix("/v1") in said
     assert other.base_url.removesuffix("/v1") in said
+
+
+OWN = ["OpenAI", "AsyncOpenAI"]
+
+
+@pytest.mark.parametrize("kind", OWN)
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_client_of_ones_own_is_led_to_no_other_host(
+    scripted: Start, data: str, kind: str, status: int
+) -> None:
+    """The other host gets no prompt, its reply is no grade, and nothing is asked twice."""
+    other = scripted(GOOD)
+    judge = scripted(redirect(f"{other.base_url}/chat/completions", status))
+    run, said = graded_by(kind, judge.base_url, data, {}, retries=2)
+
+    assert (run, len(judge.requests), other.requests) == (None, 1, [])
+    assert f"redirects to another host, {other.base_url.removesuffix('/v1')}" in said
+    assert "base_url of the client" in said
+
+
+@pytest.mark.parametrize("kind", OWN)
+@pytest.mark.parametrize(
+    ("status", "location", "calls", "says"),
+    [
+        (307, "/elsewhere/chat/completions", 2 * ROWS, "None"),
+        (302, "/elsewhere/chat/completions", 1, "leaves the prompt behind"),
+        (307, "/v1/chat/completions", 4, "redirects in a circle"),
+    ],
+)
+def test_redirects_at_home_with_a_client_of_ones_own(
+    scripted: Start, data: str, kind: str, status: int, location: str, calls: int, says: str
+) -> None:
+    """They are followed as with a client of ours."""
+    judge = scripted(
+        lambda request: GOOD if "elsewhere" in request.path else redirect(location, status)
+    )
+    _, said = graded_by(kind, judge.base_url, data, {}, retries=2)
+
+    assert (len(judge.requests), says in said) == (calls, True), said
+
+
+def test_a_client_of_ones_own_is_left_as_it_is(scripted: Start) -> None:
+    """What is not asked by us follows redirects as before, and hooks of the user's are called."""
+    other = scripted(GOOD)
+    judge = scripted(redirect(f"{other.base_url}/chat/completions"))
+    seen: list[int] = []
+    hooks: Any = {"response": [lambda response: seen.append(response.status_code)]}
+    with openai.OpenAI(
+        base_url=judge.base_url,
+        api_key="k",
+        http_client=openai.DefaultHttpxClient(event_hooks=hooks),
+    ) as sdk:
+        for _ in range(2):
+            with pytest.raises(errors.JudgeRejectedError, match="to another host"):
+                Faithfulness.grade(**EIFFEL, client=sdk, model="m")
+        assert (seen, other.requests) == ([307, 307], [])
+        sdk.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
+    assert (seen, len(other.requests)) == ([307, 307, 307, 200], 1)
 
 
 @contextmanager

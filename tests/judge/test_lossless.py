@@ -33,6 +33,8 @@ ClientOf = Callable[..., instructor.Instructor]
         ({"supporting_chunk_ids": [1.0]}, "supporting_chunk_ids", [1]),
         ({"is_supported": "true"}, "is_supported", True),
         ({"is_supported": "False"}, "is_supported", False),
+        ({"is_supported": "Yes"}, "is_supported", True),
+        ({"is_supported": "no"}, "is_supported", False),
     ],
 )
 def test_a_form_that_loses_nothing_costs_one_call(
@@ -63,7 +65,7 @@ def test_a_form_that_loses_nothing_costs_one_call(
         {"supporting_chunk_ids": ["9"]},
         {"supporting_chunk_ids": [True]},
         {"supporting_chunk_ids": [None]},
-        {"is_supported": "yes"},
+        {"is_supported": "perhaps"},
         {"is_supported": 1},
         {"is_supported": 2},
         {"is_supported": None},
@@ -74,7 +76,7 @@ def test_a_form_that_loses_nothing_costs_one_call(
 def test_a_form_that_has_to_be_guessed_is_asked_again(
     scripted: Start, client_of: ClientOf, given: dict[str, Any]
 ) -> None:
-    """No id is "1.5", and "yes" and 1 are no verdict: the judge is asked once more."""
+    """No id is "1.5", and "perhaps" and 1 are no verdict: the judge is asked once more."""
     judge = scripted([{"statements": [statement() | given]}, {"statements": [statement()]}])
     Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
 

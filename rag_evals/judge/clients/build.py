@@ -36,7 +36,13 @@ from rag_evals.judge.wire.ask import (
 )
 from rag_evals.judge.wire.direct import AsyncDirectJudge, Post
 from rag_evals.judge.wire.exchange import OF_A_CLIENT
-from rag_evals.judge.wire.sending import ClientUse, redact, repeating, translate
+from rag_evals.judge.wire.sending import (
+    ClientUse,
+    bind_to_policy,
+    redact,
+    repeating,
+    translate,
+)
 
 if TYPE_CHECKING:
     import asyncio
@@ -138,6 +144,7 @@ def client_judge(
     asynchronous = is_async(client)
     check_endpoint(client)
     check_taken(client, options.settings, model or own_model(client))
+    bind_to_policy(getattr(client, "client", None))
     settings = replace(_settings(client, model, options), repeats=repeats)
     if asynchronous:
         return AsyncInstructorJudge(client, settings)

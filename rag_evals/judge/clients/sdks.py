@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -27,7 +27,14 @@ from rag_evals.errors import ConfigurationError, MissingExtraError, RagEvalsErro
 from rag_evals.judge.clients.strings import OPENAI_HOSTS, Endpoint
 from rag_evals.judge.pace.retry import call_in_thread
 from rag_evals.judge.wire.direct import CHAT_PATH, DirectPost, Post, packed, read_reply, usable
-from rag_evals.judge.wire.sending import CONNECT_SECONDS, Answering, ClientUse, http_client, redact
+from rag_evals.judge.wire.sending import (
+    CONNECT_SECONDS,
+    Answering,
+    ClientUse,
+    bind_to_policy,
+    http_client,
+    redact,
+)
 
 if TYPE_CHECKING:
     from instructor import AsyncInstructor, Instructor
@@ -70,6 +77,7 @@ def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
         create: Any = attrgetter(made.asks)(sdk)
     else:
         create = use.repeating(made.send)
+    bind_to_policy(made.sdk)
     provider, mode = Provider(made.provider), instructor.Mode[made.mode]
     kind: Any = instructor.AsyncInstructor if use.asynchronous else instructor.Instructor
     patched = instructor.patch(create=create, mode=mode, provider=provider)
@@ -311,12 +319,22 @@ def build_openai(endpoint: Endpoint, use: ClientUse) -> tuple[Any, Post | None]:
         direct = DirectPost(
             sdk, reply_seconds=use.seconds, model=endpoint.model, limiter=use.limiter
         )
-        sdk._client.closes_with(direct.close)
+        _close_with(sdk._client, direct.close)
         post = use.repeating(direct.send, teaches=True)
         return kind(client=sdk, create=post, mode=mode), post
     ask = _ask_responses if endpoint.provider == _RESPONSES else _ask_chat
     create = use.repeating(partial(ask, sdk, endpoint.model, use))
     return kind(client=sdk, create=instructor.patch(create=create, mode=mode), mode=mode), None
+
+
+def _close_with(http: Any, close: Callable[[], Awaitable[None]]) -> None:
+    aclose = http.aclose
+
+    async def close_both() -> None:
+        await close()
+        await aclose()
+
+    http.aclose = close_both
 
 
 def _ask_chat(sdk: Any, model: str, use: ClientUse, body: dict[str, Any]) -> Any:

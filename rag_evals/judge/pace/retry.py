@@ -328,7 +328,7 @@ class Tries:
         # What no SDK repeats is a reply with status 200 that is none; in a run we do. And the
         # connection that belonged to another loop is gone after the first try.
         is_ours = never or (status == _OK and self._gate is not None)
-        passes = is_ours and isinstance(error, JudgeUnavailableError)
+        passes = is_ours and isinstance(error, JudgeUnavailableError) and not error.row_is_over
         if not passes and not (never and isinstance(error, EventLoopError)):
             raise error
         seconds = self._wait(error, status, getattr(error, "retry_after_seconds", None))
@@ -555,6 +555,8 @@ def call_within(meter: "Meter", work: Callable[[], T]) -> T:
 
 
 def _too_late(seconds: float | None) -> JudgeUnavailableError:
-    return JudgeUnavailableError(
+    error = JudgeUnavailableError(
         f"no valid reply within the {seconds:g} s that a row has (timeout)"
     )
+    error.row_is_over = True
+    return error

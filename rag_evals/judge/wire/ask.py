@@ -464,7 +464,8 @@ def exchanged(
         # Not `from error`: instructor's exception holds the whole prompt and cannot be pickled.
         if exchange.fault is not None:
             raise cleaned(exchange.fault, _key_of(client)) from None
-        raise translate(error, attempts=attempts, key=_key_of(client)) from None
+        repeated = exchange.is_repeated
+        raise translate(error, attempts=attempts, key=_key_of(client), repeated=repeated) from None
     finally:
         address_name.reset(named)
         current_exchange.reset(token)

@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from json import JSONDecodeError
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
@@ -40,6 +40,7 @@ address_name: ContextVar[str] = ContextVar("address_name", default=OF_A_CLIENT)
 """Of the call that is being made, in this thread or task: a variable, or where else it stands."""
 
 _NOTHING = Usage()
+M = TypeVar("M", bound=BaseModel)
 
 
 class Exchange:
@@ -50,6 +51,7 @@ class Exchange:
         requests: HTTP requests that were sent, where the transport is watched.
         usage: Sum over the replies so far; each is counted once, where instructor accumulates.
         answered_by: Models that the replies so far say they are from.
+        is_repeated: The last two replies have the same fault; a third one would have it as well.
     """
 
     def __init__(
@@ -62,6 +64,8 @@ class Exchange:
         self._is_answered = False
         self._calls_made = 1
         self._mode = mode
+        self._last_fault = ""
+        self.is_repeated = False
         self._ends_at = None if seconds is None else time.monotonic() + seconds
         self.usage = _NOTHING
         self.answered_by: dict[str, None] = {}
@@ -83,9 +87,12 @@ class Exchange:
         choices = getattr(response, "choices", None)
         if self.fault is not None or not choices:
             return
+        message = choices[0].message
         if self._mode == "TOOLS":
-            complete_tool_call(choices[0].message)
-        self._calls_made = differing_calls(choices[0].message)
+            complete_tool_call(message)
+        elif self._mode == "JSON_SCHEMA":
+            complete_text(message)
+        self._calls_made = differing_calls(message)
 
     def may_ask_again(self, error: BaseException) -> bool:
         """Say whether the judge can do better: what it sent was a reply."""
@@ -93,7 +100,13 @@ class Exchange:
             # The client itself could not read the body.
             self.fault = no_reply(error.doc)
         self._is_answered = False
-        return self.fault is None
+        # The judge has read these words, and answered with the same fault.
+        self.is_repeated, self._last_fault = self.repeats(error), str(error)
+        return self.fault is None and not self.is_repeated
+
+    def repeats(self, error: BaseException) -> bool:
+        """Say whether the reply before had the same fault."""
+        return str(error) == self._last_fault
 
     @property
     def is_last_attempt(self) -> bool:
@@ -253,17 +266,19 @@ def fault_of(response: object) -> GradingError | None:
     if choices is None:
         return early_stop(response)
     message = choices[0].message
+    if (failed := _error_in(choices[0])) is not None:
+        return failed
     # LiteLLM keeps it with what it calls the provider's own fields.
     kept = getattr(message, "provider_specific_fields", None) or {}
-    refusal = getattr(message, "refusal", None) or kept.get("refusal")
+    refusal = _join_parts(message) or getattr(message, "refusal", None) or kept.get("refusal")
     if refusal:
         return JudgeRefusedError(f"the judge refused: {refusal}")
     if getattr(choices[0], "finish_reason", None) == "content_filter":
         return JudgeRefusedError("the endpoint's content filter stopped the reply")
-    return early_stop(response)
+    return early_stop(response) or _unreadable(message)
 
 
-def missing_message(response: object) -> JudgeUnavailableError | None:
+def missing_message(response: object) -> GradingError | None:
     """Say why a client's reply object holds no message, though its status was 200.
 
     None where it holds one, or is of a provider that keeps it elsewhere.
@@ -276,7 +291,7 @@ def missing_message(response: object) -> JudgeUnavailableError | None:
     if not isinstance(choices, list) or not choices:
         return _no_choices(getattr(response, "error", None))
     if getattr(choices[0], "message", None) is None:
-        return _no_choices(getattr(choices[0], "error", None))
+        return _error_in(choices[0]) or _no_choices(None)
     return None
 
 
@@ -292,8 +307,77 @@ def no_reply(body: str | bytes) -> JudgeUnavailableError:
 
 
 def _no_choices(error: Any) -> JudgeUnavailableError:
-    said = error.get("message") if isinstance(error, dict) else error
+    said = _words(error)
     return _unusable(f"an error in it: {said}" if said else "no choices in it")
+
+
+def _words(error: Any) -> Any:
+    return (error.get("message") or error.get("code")) if isinstance(error, dict) else error
+
+
+def _error_in(choice: Any) -> JudgeOutputError | None:
+    """Say what a router reports of the model behind it; None where it reports no error."""
+    said = _words(getattr(choice, "error", None))
+    return JudgeOutputError(f"an error came in place of the reply: {said}") if said else None
+
+
+def _join_parts(message: Any) -> str | None:
+    """Put the text of a message's parts in their place; return the refusal among them, if any."""
+    parts = getattr(message, "content", None)
+    if not isinstance(parts, list):
+        return None
+    found = [part for part in parts if isinstance(part, dict)]
+    _put(message, "content", "".join(str(part["text"]) for part in found if part.get("text")))
+    return next((str(part["refusal"]) for part in found if part.get("refusal")), None)
+
+
+def _put(message: Any, name: str, value: Any) -> None:
+    # Our own replies are dictionaries.
+    if isinstance(message, dict):
+        message[name] = value
+    else:
+        setattr(message, name, value)
+
+
+_REFUSALS = re.compile(
+    r"(?:(?:i['\u2019]?m|i am) (?:very |so |truly )?sorry|sorry|my apologies|i apologi[sz]e"
+    r"|(?:unfortunately,? )?i(?: am|['\u2019]m) (?:not able|unable)"
+    r"|(?:unfortunately,? )?i (?:can['\u2019]t|cannot|can not|won['\u2019]t|will not|must decline)"
+    r"|as an ai"
+    # Russian: "Sorry", "I cannot", "Unfortunately, I".
+    r"|(?:\u043a \u0441\u043e\u0436\u0430\u043b\u0435\u043d\u0438\u044e,? )?"
+    r"\u044f \u043d\u0435 (?:\u043c\u043e\u0433\u0443|\u0431\u0443\u0434\u0443)"
+    r"|(?:\u0438\u0437\u0432\u0438\u043d\u0438|\u043f\u0440\u043e\u0441\u0442\u0438)\u0442\u0435)\b",
+    re.IGNORECASE,
+)
+
+
+def _unreadable(message: Any) -> GradingError | None:
+    """Say that a reply is empty, or a refusal in plain words: it would come back the same."""
+    calls = _arguments_in(message)
+    text = getattr(message, "content", None)
+    said = text.strip() if isinstance(text, str) else ""
+    if any(calls) or (text and not isinstance(text, str)):
+        return None
+    if not said:
+        thought = any(getattr(message, name, None) for name in ("reasoning", "reasoning_content"))
+        return JudgeOutputError(
+            "the reply is empty, and all the model wrote is its thoughts; allow more output "
+            "tokens, or ask it to think less"
+            if thought
+            else "the reply is empty"
+        )
+    if "{" not in said and "[" not in said and _REFUSALS.match(said):
+        return JudgeRefusedError(f"the judge refused: {shortened(said, 2 * _SHOWN_CHARS)}")
+    return None
+
+
+def _arguments_in(message: Any) -> list[Any]:
+    called = [
+        getattr(call, "function", None) for call in getattr(message, "tool_calls", None) or ()
+    ]
+    called.append(getattr(message, "function_call", None))
+    return [getattr(one, "arguments", None) for one in called if one is not None]
 
 
 def _unusable(what: str) -> JudgeUnavailableError:
@@ -326,6 +410,24 @@ def one_object(text: str | bytes) -> str | None:
     return None if "{" in rest or "}" in rest else said[start : start + length]
 
 
+def one_list(text: str) -> str | None:
+    """Find the JSON list that is all of a text, but for thoughts and a code fence around it."""
+    before, end, after = text.partition(_THOUGHTS_END)
+    said = (after if end else before).strip().removeprefix("```json").strip("`").strip()
+    try:
+        return said if isinstance(json.loads(said), list) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def complete_text(message: Any) -> None:
+    """Put the arguments of a message's one tool call where text was asked for and none came."""
+    arguments = _arguments_in(message)
+    text = getattr(message, "content", None)
+    if not text and len(arguments) == 1 and isinstance(arguments[0], str):
+        _put(message, "content", arguments[0])
+
+
 def complete_tool_call(message: Any) -> None:
     """Put the one JSON object of a message's text where a tool call was asked for and none came.
 
@@ -334,7 +436,7 @@ def complete_tool_call(message: Any) -> None:
     text = getattr(message, "content", None)
     if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
         return
-    found = one_object(text) if isinstance(text, str) else None
+    found = (one_object(text) or one_list(text)) if isinstance(text, str) else None
     if found is not None and isinstance(message, dict):
         message["function_call"] = type(message)(arguments=found, name="")
     elif found is not None:
@@ -435,18 +537,11 @@ def prepared(model: type[BaseModel], *, schema_only: bool) -> type[BaseModel]:
 
         @classmethod
         def model_validate_json(cls, json_data: Any, **options: Any) -> Any:
-            options = _with_facts(options)
-            try:
-                return Parsed(validated_json(model, json_data, options))
-            except ValidationError as error:
-                found = one_object(json_data) if _is_no_json(error) else None
-                if found is None:
-                    raise
-                return Parsed(validated_json(model, found, options))
+            return _read(partial(_from_text, model, json_data), options)
 
         @classmethod
         def model_validate(cls, obj: Any, **options: Any) -> Any:
-            return Parsed(validated(model, obj, _with_facts(options)))
+            return _read(partial(validated, model, obj), options)
 
     Prepared.__name__ = Prepared.__qualname__ = model.__name__
     Prepared.__doc__ = model.__doc__
@@ -454,12 +549,37 @@ def prepared(model: type[BaseModel], *, schema_only: bool) -> type[BaseModel]:
     return made
 
 
-def _with_facts(options: dict[str, Any]) -> dict[str, Any]:
+def _read(read: Callable[[dict[str, Any]], BaseModel], options: dict[str, Any]) -> Parsed:
+    """Read a reply, with the facts of its call for validators."""
     exchange = current_exchange.get()
-    if exchange is not None:
-        exchange.check_one_call()
-        options["context"] = facts_for(exchange.call.facts, is_last=exchange.is_last_attempt)
-    return options
+    if exchange is None:
+        return Parsed(read(options))
+    exchange.check_one_call()
+    facts = exchange.call.facts
+    context = facts_for(facts, is_last=exchange.is_last_attempt)
+    try:
+        return Parsed(read({**options, "context": context}))
+    except ValidationError as error:
+        # No further attempt follows, so that what the last one allows is allowed here.
+        if exchange.repeats(error):
+            with suppress(ValidationError):
+                return Parsed(read({**options, "context": facts_for(facts, is_last=True)}))
+        raise
+
+
+def _from_text(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> M:
+    try:
+        return validated_json(model, text, options)
+    except ValidationError as error:
+        found = _one_value(text) if _is_no_json(error) else None
+        if found is None:
+            raise
+    return validated_json(model, found, options)
+
+
+def _one_value(text: str | bytes) -> str | None:
+    said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return one_object(said) or one_list(said)
 
 
 def _is_no_json(error: ValidationError) -> bool:
@@ -523,12 +643,14 @@ def _close(node: Any) -> bool:
     return all(_close(value) for value in node.values())
 
 
-M = TypeVar("M", bound=BaseModel)
-
 # As many digits as a float holds: nothing is lost on the way.
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,14})", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,7})\.\d{1,7}", re.ASCII)
-_TRUTHS = {"true": True, "false": False}
+_TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
+# What models repeat of a schema, with the values in place of the descriptions.
+_SCHEMA_WORDS = frozenset(
+    "$defs additionalProperties description properties required title type".split()
+)
 
 
 # Keys and indexes that lead to a value, and what to put there.
@@ -541,25 +663,84 @@ def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]
     Raises:
         ValidationError: What is wrong in any other way.
     """
-    try:
-        return _with_shown_chunks(model.model_validate_json(text, **options), options)
-    except ValidationError as error:
-        if not (mends := _mends(error)):
-            raise
+
+    def validate(said: str | bytes) -> M:
+        return _with_shown_chunks(model.model_validate_json(said, **options), options)
+
     # As JSON once more: what a strict model takes from JSON is not what it takes from Python.
-    mended = to_json(_mended(from_json(text), mends))
-    return _with_shown_chunks(model.model_validate_json(mended, **options), options)
+    return _validated(model, validate, text, from_json, to_json)
 
 
 def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
     """Validate a reply that was parsed before; as `validated_json` otherwise."""
+
+    def validate(said: Any) -> M:
+        return _with_shown_chunks(model.model_validate(said, **options), options)
+
+    return _validated(model, validate, reply, copy.deepcopy, _same)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _validated(
+    model: type[M],
+    validate: Callable[[Any], M],
+    said: Any,
+    parse: Callable[[Any], Any],
+    write: Callable[[Any], Any],
+) -> M:
+    fault = None
     try:
-        return _with_shown_chunks(model.model_validate(reply, **options), options)
+        reply = validate(said)
+        # A model without required fields takes any object, one around the reply as well.
+        if reply.model_fields_set:
+            return reply
     except ValidationError as error:
-        if not (mends := _mends(error)):
-            raise
-    mended = _mended(copy.deepcopy(reply), mends)
-    return _with_shown_chunks(model.model_validate(mended, **options), options)
+        fault = error
+    try:
+        parsed = parse(said)
+    except ValueError:
+        parsed = None
+    inner = _unwrapped(model, parsed)
+    if inner is not parsed:
+        return _validated(model, validate, write(inner), parse, write)
+    if fault is None:
+        return reply
+    if not (mends := _mends(fault)):
+        raise fault
+    return validate(write(_mended(parsed, mends)))
+
+
+def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
+    """Return what is in a wrapping that can mean one thing only; the reply where there is none.
+
+    That is the name of the model or of a tool call around it, the schema with values in it, a list
+    around the one object, or the list of the only field that must be there.
+    """
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    needed = [name for name, field in fields.items() if field.is_required()]
+    if isinstance(reply, list):
+        only = reply[0] if len(reply) == 1 else None
+        if isinstance(only, dict) and needed and only.keys() >= set(needed):
+            return only
+        is_one_list = len(needed) == 1 and get_origin(fields[needed[0]].annotation) is list
+        return {needed[0]: reply} if is_one_list else reply
+    if not isinstance(reply, dict) or not fields.keys().isdisjoint(reply):
+        return reply
+    inner = reply.get("properties")
+    if isinstance(inner, dict) and _SCHEMA_WORDS.issuperset(reply):
+        return inner
+    named = {_plain_name(str(name)): value for name, value in reply.items()}
+    inner = named.get(_plain_name(model.__name__), reply) if len(reply) == 1 else reply
+    if _plain_name(str(reply.get("name"))) == _plain_name(model.__name__):
+        inner = reply.get("arguments", reply.get("parameters", reply))
+    return inner if isinstance(inner, dict | list) else reply
+
+
+def _plain_name(name: str) -> str:
+    return name.replace("_", "").casefold()
 
 
 def _with_shown_chunks(reply: M, options: Mapping[str, Any]) -> M:

@@ -1,8 +1,8 @@
 """How is a request sent, and sent again, and what does its failure mean? In one way for every SDK.
 
-The SDKs' own retries are off. An endpoint may lead our own clients a few redirects on its host, and
-its replies are bounded. Failures are read from names and status codes of any SDK, and keys are
-removed from what other libraries say, in errors and logs.
+The SDKs' own retries are off. An endpoint may lead a client, a user's own too, a few redirects on
+its host, and its replies are bounded. Failures are read from names and status codes of any SDK, and
+keys are removed from what other libraries say, in errors and logs.
 """
 
 import logging
@@ -39,7 +39,7 @@ from rag_evals.judge.pace.retry import (
     try_again,
     try_again_async,
 )
-from rag_evals.judge.wire.exchange import address_name, current_exchange
+from rag_evals.judge.wire.exchange import address_name, current_exchange, no_reply
 
 if TYPE_CHECKING:
     import ssl
@@ -163,6 +163,8 @@ MAX_REPLY_BYTES = 16_000_000
 # Vectors are numbers in words: a batch of them is far longer than any judgement.
 _MAX_VECTOR_BYTES = 256_000_000
 MAX_REDIRECTS = 3
+_FOLLOWED = "rag_evals.redirects"
+_BAD_REQUEST = 400
 
 _KEEP_THE_BODY = frozenset({307, 308})
 _REDIRECTS = _KEEP_THE_BODY | {301, 302, 303}
@@ -172,8 +174,12 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 # Of httpx2, or of OpenAI's SDK over aiohttp.
 def http_client(timeout: "openai.Timeout", *, asynchronous: bool) -> Any:
     """Make the HTTP client of one of our SDK clients; an async one travels on aiohttp."""
-    kind = _async_class() if asynchronous else _sync_class()
-    return kind(timeout=timeout, verify=trusted_certificates())
+    import openai  # noqa: PLC0415 - 1.4 s of CPU
+
+    kind: Any = openai.DefaultAioHttpClient if asynchronous else openai.DefaultHttpxClient
+    http = kind(timeout=timeout, verify=trusted_certificates())
+    _bind(http, always=True)
+    return http
 
 
 def trusted_certificates() -> "ssl.SSLContext":
@@ -200,109 +206,148 @@ def _changed_at(path: str | None) -> int | None:
         return None
 
 
+# Where the SDKs keep their HTTP clients: OpenAI's and its kind, Cohere's, Mistral's, Gemini's.
+_HTTP_CLIENTS = (
+    "_client",
+    "_client_wrapper.httpx_client.httpx_client",
+    "sdk_configuration.client",
+    "sdk_configuration.async_client",
+    "_api_client._httpx_client",
+    "_api_client._async_httpx_client",
+)
+
+
+def bind_to_policy(sdk: Any) -> None:
+    """Have the HTTP clients of an SDK's client, a user's own too, keep our policy in our calls.
+
+    They follow no redirect to another host, and read no reply without an end. What else the client
+    is used for is left as it is.
+    """
+    for path in _HTTP_CLIENTS:
+        http = sdk
+        for name in path.split("."):
+            http = getattr(http, name, None)
+        if isinstance(getattr(http, "event_hooks", None), dict):
+            _bind(http, always=False)
+
+
+def _bind(http: Any, *, always: bool) -> None:
+    hook = (_check_async if hasattr(http, "aclose") else _check)(always=always)
+    before = http.event_hooks.get("response", [])
+    if hook not in before:
+        http.event_hooks = {**http.event_hooks, "response": [*before, hook]}
+
+
+# An HTTP client of httpx's kind calls these with each reply, before it reads it.
 @cache
-def _sync_class() -> Any:
-    import openai  # noqa: PLC0415 - 1.4 s of CPU
+def _check(*, always: bool) -> Callable[[Any], None]:
 
-    class GuardedHttpClient(openai.DefaultHttpxClient):
-        def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-            options["follow_redirects"] = False
-            for _ in range(MAX_REDIRECTS + 1):
-                response = super().send(request, stream=True, **options)
-                target = None
-                try:
-                    target = _redirected(request, response)
-                    if target is None:
-                        return response if stream else _read(response)
-                finally:
-                    if not ((stream and target is None) or response.is_closed):
-                        response.close()
-                request = target
-            raise redirects_in_a_circle(request.url)
+    def check(response: Any) -> None:
+        if not (always or current_exchange.get()):
+            return
+        try:
+            if not _is_redirected(response):
+                body = bytearray()
+                for part in response.iter_bytes():
+                    _add(body, part, response)
+                # As its own `read` does, which has no limit: few bytes may unpack to many.
+                response._content = bytes(body)
+        except GradingError as fault:
+            response.close()
+            _refuse(response, fault)
 
-    return GuardedHttpClient
+    return check
 
 
 @cache
-def _async_class() -> Any:
-    import openai  # noqa: PLC0415 - 1.4 s of CPU
+def _check_async(*, always: bool) -> Callable[[Any], Awaitable[None]]:
+    async def check(response: Any) -> None:
+        if not (always or current_exchange.get()):
+            return
+        try:
+            if not _is_redirected(response):
+                body = bytearray()
+                async for part in response.aiter_bytes():
+                    _add(body, part, response)
+                response._content = bytes(body)
+        except GradingError as fault:
+            await response.aclose()
+            _refuse(response, fault)
 
-    class AsyncGuardedHttpClient(openai.DefaultAioHttpClient):
-        _close: Any = None
-
-        def closes_with(self, close: Any) -> None:
-            self._close = close
-
-        async def aclose(self) -> None:
-            if self._close is not None:
-                await self._close()
-            await super().aclose()
-
-        async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-            options["follow_redirects"] = False
-            for _ in range(MAX_REDIRECTS + 1):
-                response = await super().send(request, stream=True, **options)
-                target = None
-                try:
-                    target = _redirected(request, response)
-                    if target is None:
-                        return response if stream else await _aread(response)
-                finally:
-                    if not ((stream and target is None) or response.is_closed):
-                        await response.aclose()
-                request = target
-            raise redirects_in_a_circle(request.url)
-
-    return AsyncGuardedHttpClient
+    return check
 
 
-def _redirected(request: Any, response: Any) -> Any:
-    """Return the request to send instead; None when there is no redirect.
+def _is_redirected(response: Any) -> bool:
+    """Say whether a reply leads to another path of its host.
 
     Raises:
-        JudgeRejectedError: It leads to another host, or would leave the prompt behind.
+        JudgeRejectedError: It leads elsewhere, or in a circle.
     """
-    if not response.has_redirect_location:
-        return None
-    target = response.next_request
-    here = _origin(request.url)
+    request = response.request
+    target = redirected_post(str(request.url), response.status_code, response.headers.raw)
     if target is None:
-        raise JudgeRejectedError(f"the endpoint {here} redirects to an address that is none")
-    there = _origin(target.url)
-    if there != here and not _is_upgrade(request.url, target.url):
-        raise JudgeRejectedError(
-            f"the endpoint {here} redirects to another host, {there}; nothing was sent there; if "
-            f"it is the right one, set {address_name.get()} to it"
-        )
-    if target.method != request.method:
-        raise JudgeRejectedError(
-            f"the endpoint {here} redirects with status {response.status_code}, which leaves the "
-            f"prompt behind; set {address_name.get()} to where it leads, {there}{target.url.path}"
-        )
-    return target
+        return False
+    # These go with the redirected request.
+    followed = request.extensions.get(_FOLLOWED, 0) + 1
+    if followed > MAX_REDIRECTS:
+        raise redirects_in_a_circle(request.url.join(target))
+    request.extensions[_FOLLOWED] = followed
+    return True
+
+
+def _add(body: bytearray, part: bytes, response: Any) -> None:
+    body += part
+    is_vectors = response.request.url.path.endswith("/embeddings")
+    most = _MAX_VECTOR_BYTES if is_vectors else MAX_REPLY_BYTES
+    if len(body) > most:
+        raise too_long(most)
+
+
+def _refuse(response: Any, fault: GradingError) -> None:
+    """Have a call end with a fault, after one request; outside of a call, raise it."""
+    exchange = current_exchange.get()
+    if exchange is None:
+        raise fault
+    exchange.fault = fault
+    # Every SDK raises this, and none repeats it, as they would repeat a broken connection.
+    response.status_code = _BAD_REQUEST
+    response.headers = type(response.headers)({"x-should-retry": "false"})
+    response._content = b""
 
 
 def redirected_post(url: str, status: int, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """Return the address to post to instead; None when there is no redirect.
 
     Raises:
-        JudgeRejectedError: As for redirects of an SDK's requests.
+        JudgeRejectedError: It leads to another host, or would leave the prompt behind.
     """
     if status not in _REDIRECTS:
         return None
     import httpx2  # noqa: PLC0415 - loaded by now
 
-    request = httpx2.Request("POST", url)
-    response = httpx2.Response(status, headers=list(headers), request=request)
-    if not response.has_redirect_location:
+    location = httpx2.Headers(list(headers)).get("location")
+    if location is None:
         return None
-    method = "POST" if status in _KEEP_THE_BODY else "GET"
+    source = httpx2.URL(url)
+    here = _origin(source)
     try:
-        target = request.url.join(response.headers["location"])
-        response.next_request = httpx2.Request(method, target)
+        target = source.join(location)
     except (httpx2.InvalidURL, ValueError):
-        response.next_request = None
-    return str(_redirected(request, response).url)
+        raise JudgeRejectedError(
+            f"the endpoint {here} redirects to an address that is none"
+        ) from None
+    there = _origin(target)
+    if there != here and not _is_upgrade(source, target):
+        raise JudgeRejectedError(
+            f"the endpoint {here} redirects to another host, {there}; nothing was sent there; if "
+            f"it is the right one, set {address_name.get()} to it"
+        )
+    if status not in _KEEP_THE_BODY:
+        raise JudgeRejectedError(
+            f"the endpoint {here} redirects with status {status}, which leaves the "
+            f"prompt behind; set {address_name.get()} to where it leads, {there}{target.path}"
+        )
+    return str(target)
 
 
 # A URL of httpx2, or of aiohttp.
@@ -326,32 +371,6 @@ def _is_upgrade(here: Any, there: Any) -> bool:
         and (here.scheme, here.port) == ("http", None)
         and (there.scheme, there.port) == ("https", None)
     )
-
-
-def _read(response: Any) -> Any:
-    body = bytearray()
-    for part in response.iter_bytes():
-        body += part
-        _check_size(body, response)
-    # As its own `read` does, which has no limit: few bytes may unpack to many.
-    response._content = bytes(body)
-    return response
-
-
-async def _aread(response: Any) -> Any:
-    body = bytearray()
-    async for part in response.aiter_bytes():
-        body += part
-        _check_size(body, response)
-    response._content = bytes(body)
-    return response
-
-
-def _check_size(body: bytearray, response: Any) -> None:
-    is_vectors = response.request.url.path.endswith("/embeddings")
-    most = _MAX_VECTOR_BYTES if is_vectors else MAX_REPLY_BYTES
-    if len(body) > most:
-        raise too_long(most)
 
 
 def too_long(most_bytes: int) -> JudgeOutputError:
@@ -382,11 +401,15 @@ _OTHER_LOOP = (
 _CLOSED = "this client has been closed; grade before it is closed, or make another"
 
 
-def translate(error: BaseException, *, attempts: int, key: str | None = None) -> RagEvalsError:
+def translate(
+    error: BaseException, *, attempts: int, key: str | None = None, repeated: bool = False
+) -> RagEvalsError:
     """Turn what a client raised, after so many replies, into the error that says what to do.
 
-    `key` is the client's own, which the message will not hold.
+    `key` is the client's own, which the message will not hold; `repeated` says that the last two
+    replies have the same fault.
     """
+    tried = f"invalid after {attempts} attempts" + ", the last two with the same fault" * repeated
     cause = _cause(error)
     names = {kind.__name__ for kind in type(cause).__mro__}
     if isinstance(cause, RagEvalsError):
@@ -395,15 +418,15 @@ def translate(error: BaseException, *, attempts: int, key: str | None = None) ->
         return JudgeOutputError(
             "the reply was cut off at the token limit; allow more output tokens"
         )
-    if isinstance(cause, AssertionError) and "Unable to generate" in str(cause):
-        return JudgeRefusedError(f"the judge refused: {_short(str(cause), key)}")
     if isinstance(cause, ValidationError):
-        return JudgeOutputError(f"invalid after {attempts} attempts: {_first_fault(cause)}")
+        return JudgeOutputError(f"{tried}: {_first_fault(cause)}")
     if names & {"ResponseParsingError", "JSONDecodeError", "AsyncValidationError"}:
-        return JudgeOutputError(f"invalid after {attempts} attempts: {_short(str(cause), key)}")
-    # What instructor's handlers ask of a reply of Gemini or Vertex: one function call.
+        return JudgeOutputError(f"{tried}: {_short(str(cause), key)}")
+    if isinstance(cause, UnicodeDecodeError | RecursionError):
+        # The client itself could not read the body.
+        return no_reply(getattr(cause, "object", "JSON of too many levels"))
     if isinstance(cause, AssertionError):
-        return JudgeOutputError(f"the reply is not what was asked for: {_short(str(cause), key)}")
+        return _by_assertion(_short(str(cause), key))
     if isinstance(cause, TypeError) and "'model'" in str(cause):
         return ConfigurationError(_NO_MODEL)
     fault = read_fault(cause)
@@ -419,6 +442,13 @@ def cleaned(error: RagEvalsError, key: str | None) -> RagEvalsError:
     if error.args and isinstance(error.args[0], str):
         error.args = (redact(error.args[0], key), *error.args[1:])
     return error
+
+
+def _by_assertion(said: str) -> GradingError:
+    if "Unable to generate" in said:
+        return JudgeRefusedError(f"the judge refused: {said}")
+    # What instructor's handlers ask of a reply of Gemini or Vertex: one function call.
+    return JudgeOutputError(f"the reply is not what was asked for: {said}")
 
 
 def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> RagEvalsError:

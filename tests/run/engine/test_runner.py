@@ -82,7 +82,7 @@ def test_each_row_ends_in_its_named_outcome(scripted: Start) -> None:
     ]
     failed = run.outcomes[1]
     assert failed.error is not None
-    assert (failed.error.type, failed.attempts) == ("JudgeOutputError", 4)
+    assert (failed.error.type, failed.attempts) == ("JudgeOutputError", 2)
     assert run.summary().graders["faithfulness"].line() == (
         "faithfulness: 1.00 (0.33 with failed rows as 0) over 1 scored of 6 (3 not scorable: "
         "1 empty_answer, 1 empty_context, 1 no_statements; 2 failed: 1 DataError, "
