@@ -191,7 +191,7 @@ def measured() -> list[Figure]:
         Figure("options that grade --help shows", options, 25, 25),
         Figure("commands", commands, 20, 20),
         Figure("names of the package", names, 40, 40),
-        Figure("names behind all doors", behind, 350, 485),
+        Figure("names behind all doors", behind, 350, 455),
         *(
             Figure(f"parts of {room} in a circle", *found[:1], 0, 0, found[1])
             for room in ("run", "judge")

@@ -44,11 +44,7 @@ class PluginOptions:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        """Read them.
-
-        Raises:
-            pytest.UsageError: A number is none, or too small.
-        """
+        """Read them; a number that is none, or too small, is a `pytest.UsageError`."""
         self._config = config
         graders = tuple(filter(None, map(str.strip, self._text("graders").split(","))))
         cache = self._text("cache")
@@ -93,14 +89,7 @@ class GradedRow(TypedDict):
 
 @dataclass(slots=True)
 class Grading:
-    """One grading of a test.
-
-    Attributes:
-        outcome: How it ended.
-        chunks: Texts of the row's context.
-        judge: Who graded.
-        is_told: A failure has said what counts against it.
-    """
+    """One grading of a test, with its chunks and judge; `is_told` once a failure has shown it."""
 
     outcome: "Outcome"
     chunks: Sequence[str]
@@ -125,13 +114,7 @@ class OpenJudges:
 
     # `Any`: whatever `open_session` takes as a client and as graders.
     def session(self, judge: Any, graders: Any, grader: str | None) -> "GradingSession":
-        """Return the session of a judge.
-
-        Args:
-            judge: Of the marker, or None.
-            graders: Of the marker, or None.
-            grader: The one that is asked for; one that nobody has named gets a session of its own.
-        """
+        """Return the session of a judge; a grader that nobody named gets one of its own."""
         from rag_evals.run import open_session  # noqa: PLC0415 - loaded when first used
 
         asked = self._options.graders if graders is None else graders
@@ -195,12 +178,7 @@ class CurrentTest:
         return None if marker is None else marker.kwargs.get(name)
 
     def grade(self, row: object, grader: str | None, fields: Mapping[str, object]) -> Grading:
-        """Grade one row.
-
-        Args:
-            row: As `evaluate` takes it; None where there are fields.
-            grader: One of the test's graders; None where it has only one.
-            fields: Of the row.
+        """Grade one row, given as `evaluate` takes it or by its fields.
 
         Raises:
             ConfigurationError: There is no row, or there are two; no session can be opened.
@@ -270,11 +248,7 @@ running: list[CurrentTest] = []
 
 
 def current_test() -> CurrentTest:
-    """Return the test that runs now.
-
-    Raises:
-        ConfigurationError: No test runs, or the plugin is switched off.
-    """
+    """Return the test that runs now; `ConfigurationError` outside of one, or without the plugin."""
     if not running:
         raise ConfigurationError(
             "no test runs under the plugin rag_evals, which grades here; call this inside a test, "

@@ -102,11 +102,7 @@ class ScriptedJudge:
     ) -> Answer | None:
         """Answer a request that the script does not see; None leaves it to the script.
 
-        Args:
-            method: `GET` or `POST`.
-            path: With its query.
-            headers: Names in lower case.
-            content: The body as it came.
+        The method is `GET` or `POST`, the path has its query, header names are in lower case.
         """
         del headers, content
         return None if method == "POST" else HttpError(404, f"no such path: {path}")

@@ -65,12 +65,7 @@ class HttpError:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """No reply for a while; then `then` is sent.
-
-    Attributes:
-        seconds: How long the client waits.
-        then: What follows; None closes the connection.
-    """
+    """No reply for some seconds; then `then` is sent, or the connection closed for None."""
 
     seconds: float
     then: Reply | Mapping[str, Any] | None = None
@@ -88,10 +83,7 @@ class EmptyBody:
 class Raw:
     """Any raw reply, sent unchanged: a proxy's page, an error with status 200, a redirect.
 
-    Attributes:
-        body: What is sent; a mapping or a list as JSON, text as UTF-8.
-        status: The HTTP status.
-        headers: Further headers; they come before those that the server would send itself.
+    A mapping or a list is sent as JSON, text as UTF-8; `headers` come before the server's own.
     """
 
     body: bytes | str | Mapping[str, Any] | Sequence[Any] | None = b""

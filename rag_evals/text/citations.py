@@ -17,13 +17,7 @@ _LONGEST_RANGE = 20
 
 
 class CitationMark(NamedTuple):
-    """One mark of a text.
-
-    Attributes:
-        start: Where it begins, in characters.
-        end: Where it ends.
-        numbers: The sources that it names, in order.
-    """
+    """One mark of a text, in characters from `start` to `end`, and the sources that it names."""
 
     start: int
     end: int
@@ -31,13 +25,7 @@ class CitationMark(NamedTuple):
 
 
 class CitingSentence(NamedTuple):
-    """One sentence of an answer, and what it cites.
-
-    Attributes:
-        text: As it stands in the answer, with its marks.
-        claim: The same without them.
-        numbers: The sources that it cites, in order, each once.
-    """
+    """One sentence of an answer, its claim without the marks, and the sources that it cites."""
 
     text: str
     claim: str

@@ -62,14 +62,9 @@ SCRIPT_NAMES = {**LANGUAGE_NAMES, "latin": "Latin", "ru": "Cyrillic", "other": "
 
 
 def language_of(text: str) -> str | None:
-    """Tell the language of a text.
+    """Return the two-letter code of a text's language, by its first 2,000 characters.
 
-    Args:
-        text: Any text; its first 2,000 characters are read.
-
-    Returns:
-        A two-letter code of `LANGUAGE_NAMES`; None when the text is too short to tell, mixed, or in
-        another language.
+    None when the text is too short to tell, mixed, or in a language without a name here.
     """
     text = text[:_MOST_READ]
     found = [word.lower() for word in _WORD.findall(text)]
@@ -119,14 +114,9 @@ def denials(language: str) -> frozenset[str]:
 
 
 def token_counter(model: str | None = None) -> tuple[Callable[[str], int], str]:
-    """Choose how tokens are counted.
+    """Return a counter of a model's tokens (None: `gpt-4o`), and what it rests on, in words.
 
-    Args:
-        model: Whose tokens; None takes those of `gpt-4o`.
-
-    Returns:
-        The counter, and in words what it rests on: tiktoken where it is installed and knows the
-        model, else an estimate.
+    That is tiktoken where it is installed and knows the model, else an estimate.
     """
     try:
         import tiktoken  # noqa: PLC0415 - optional, and reads files when it is loaded

@@ -74,13 +74,7 @@ Edit = tuple[int, int, str]
 
 
 class Traced(NamedTuple):
-    """A text made from another one.
-
-    Attributes:
-        text: The text as it is now.
-        starts: For each of its characters, where it begins in the source.
-        ends: Where it ends there.
-    """
+    """Return what a reader sees: without hyphens at line ends, and with all of them."""
 
     text: str
     starts: list[int]
@@ -119,11 +113,7 @@ def traced(text: str) -> Traced:
 
 
 def without_markup(text: Traced) -> tuple[Traced, ...]:
-    """Return what a reader sees of a text.
-
-    Returns:
-        One or two readings: with hyphens at line ends taken out, and with all of them kept.
-    """
+    """Return what a reader sees: with hyphens at line ends taken out, and with all of them kept."""
     text = text.edited(_hidden(text.text))
     text = text.replaced(_RAISED, _raised)
     text = text.replaced(_TAG, lambda found: "" if found["line"] else "|")

@@ -107,13 +107,9 @@ def unit_at(sequence: list[Word], position: int) -> str:
 def normalise_numbers(sequence: list[Word]) -> list[Word]:
     """Replace number words, ordinals, month names and digit spellings by one key each.
 
-    Args:
-        sequence: The words of a text.
-
-    Returns:
-        The same words, numbers with `kind` "number" and a plain decimal as key; a run such as
-        "two and a half million" stays several words, "2.5 million" becomes one. Keys of "two
-        hundred and five people, 1,500 seats, in May" → 205, person, 1500, seat, in, month5.
+    Numbers get the `kind` "number" and a plain decimal as key; a run such as "two and a half
+    million" stays several words, "2.5 million" becomes one. Keys of "two hundred and five people,
+    1,500 seats, in May" → 205, person, 1500, seat, in, month5.
     """
     figures = [
         i for i, word in enumerate(sequence) if word.kind == "number" or word.low in _FIGURES

@@ -43,11 +43,7 @@ class Quotable:
         self._folded = _fold(traced(text))
 
     def find(self, quote: str) -> tuple[Span, ...] | None:
-        """Find a quote.
-
-        Args:
-            quote: Words of the text; an ellipsis (`...`, `…`, `[...]`) stands for words left out,
-                but for no word that denies.
+        """Find a quote; an ellipsis in it stands for words left out, but for no word that denies.
 
         Returns:
             One span for each part, in order, with `text[start:end] == span.text`; None when a part

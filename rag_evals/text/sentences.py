@@ -59,14 +59,9 @@ _WRAPPED_LINE_CHARS = 60
 
 
 def split_sentences(text: str) -> list[Span]:
-    """Split a text into sentences, list items and headings.
+    """Split a text into sentences, list items and headings; stops may be European or Chinese.
 
-    Args:
-        text: English, Russian, or any text with European or Chinese/Japanese stops.
-
-    Returns:
-        Spans in order, not overlapping, none empty, without the white space around them and
-        without list markers and heading signs.
+    Spans are in order, do not overlap, and leave out white space, list markers and heading signs.
     """
     spans: list[Span] = []
     for start, end in _blocks(text):
@@ -238,12 +233,7 @@ _LONGEST_FRAGMENT = 7
 
 
 def leaning_of(text: str) -> Leaning | None:
-    """Say how a claim leans on what stands around it.
-
-    Returns:
-        None for a claim that can be understood by itself, and for one of which that cannot be
-        told.
-    """
+    """Say how a claim depends on the text around it; None where it does not, or nobody can tell."""
     head = text.strip()[:400].replace("’", "'")
     answer = _YES_NO.match(head)
     if answer is not None and _adds_nothing(answer["rest"]):
