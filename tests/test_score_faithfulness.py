@@ -1,6 +1,8 @@
 """Faithfulness, asked of a judge and decided by the embedded verifier."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -92,6 +94,43 @@ def test_the_embedded_judge_is_the_default(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("RAG_EVALS_JUDGE", "nonsense")
     with pytest.raises(ConfigurationError, match="judge 'nonsense' is not"):
         Faithfulness.grade(**EIFFEL)
+
+
+def test_a_judge_that_nobody_named_warns_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its name and the one word to change, at the caller's line; a named one is silent."""
+    script = (
+        "from rag_evals import Faithfulness, evaluate\n"
+        "row = dict(answer='It is 5.', context=['It is 5.'])\n"
+        "evaluate([row], client={named}, progress=False)\n"
+        "Faithfulness.grade(**row, client={named})\n"
+    )
+
+    def told(named: str | None) -> str:
+        words = [sys.executable, "-c", script.replace("{named}", repr(named))]
+        return subprocess.run(words, check=True, capture_output=True, text=True).stderr
+
+    said = told(None)
+    assert said.count("Warning") == 1
+    assert said.startswith("<string>:3: UserWarning: no judge is named, so the embedded one")
+    assert "client='openai/gpt-4o-mini' asks a model, client='embedded' says" in said
+    assert told("embedded") == ""
+    monkeypatch.setenv("RAG_EVALS_JUDGE", "embedded")
+    assert told(None) == ""
+
+
+def test_a_result_names_who_decided(scripted: Start) -> None:
+    """The judge string, or the verifier; equality and JSON do not know it."""
+    reply = FaithfulnessResult(statements=[])
+    scripted({"statements": []})
+
+    graded = Faithfulness.grade(**EIFFEL, client="openai/gpt-4o-mini")
+
+    assert graded.decided_by == "openai/gpt-4o-mini"
+    assert repr(graded).endswith("; judge: openai/gpt-4o-mini)")
+    assert reply.decided_by is None
+    assert graded == reply
+    assert graded.model_dump() == reply.model_dump()
+    assert Faithfulness.grade(**EIFFEL, client="embedded@strict").decided_by == "embedded"
 
 
 def test_an_answer_without_claims_has_no_statements() -> None:

@@ -257,7 +257,7 @@ def test_printing_a_result_lists_its_findings() -> None:
     )
 
     assert str(result).splitlines() == [
-        "VerifiedFaithfulnessResult(score=0.50; 1 supported, 1 not supported)",
+        "VerifiedFaithfulnessResult(score=0.50; 1 supported, 1 not supported; judge: embedded)",
         "+  The tower is in Paris.  [supported, chunk 0]  all 2 content words are in chunk 0",
         "-  It is 500 m tall.  [not supported]  '500' is not in any chunk; chunk 1 says '330'",
     ]

@@ -12,7 +12,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
@@ -317,6 +317,7 @@ _RESERVED = {
     "warnings": "a property that lists oddities",
     "tallies": "a property that counts parts of wholes",
     "ranking_score": "a property that ranks rows more finely than the score",
+    "decided_by": "a property that names who decided",
 }
 
 
@@ -379,10 +380,20 @@ class Result(JudgeModel):
         """A number from 0 to 1 that ranks rows more finely than the score; None where none does."""
         return None
 
+    @cached_property
+    def decided_by(self) -> str | None:
+        """Who decided, such as `embedded` or `openai/gpt-4o-mini`; None for one written by hand.
+
+        `grade` and `agrade` set it; of a run, outcomes and the summary say it. It is no field: a
+        judge does not fill it, and results that differ in it alone are equal.
+        """
+        return None
+
     def __repr__(self) -> str:
         """One line: the score, and the findings counted; the fields where there is no score."""
         try:
             rest = f"score={self.score:.2f}; {findings_line(self.findings) or 'no findings'}"
+            rest += "" if self.decided_by is None else f"; judge: {self.decided_by}"
         except Exception:  # noqa: BLE001 - what a user's own score raises must not hide the result
             return super().__repr__()
         return f"{type(self).__name__}({rest})"

@@ -5,7 +5,15 @@ from rag_evals import lazy_names
 NAMES = {
     "drivers": ("drive_async",),
     "extract": ("Extractor", "SentenceExtractor", "StatementExtractor", "claiming_sentences"),
-    "grader": ("Grader", "default_judge", "require_fields", "resolve"),
+    "grader": (
+        "JUDGE_VARIABLE",
+        "Grader",
+        "default_judge",
+        "judge_name",
+        "require_fields",
+        "resolve",
+        "warn_of_default",
+    ),
     "repeat": ("Repeated", "RepeatedResult"),
     "two_step": ("VerifiedFaithfulness", "VerifiedFaithfulnessResult", "VerifiedStatement"),
 }

@@ -4,10 +4,13 @@ from rag_evals.grading.extract import Extractor as Extractor
 from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor
 from rag_evals.grading.extract import StatementExtractor as StatementExtractor
 from rag_evals.grading.extract import claiming_sentences as claiming_sentences
+from rag_evals.grading.grader import JUDGE_VARIABLE as JUDGE_VARIABLE
 from rag_evals.grading.grader import Grader as Grader
 from rag_evals.grading.grader import default_judge as default_judge
+from rag_evals.grading.grader import judge_name as judge_name
 from rag_evals.grading.grader import require_fields as require_fields
 from rag_evals.grading.grader import resolve as resolve
+from rag_evals.grading.grader import warn_of_default as warn_of_default
 from rag_evals.grading.repeat import Repeated as Repeated
 from rag_evals.grading.repeat import RepeatedResult as RepeatedResult
 from rag_evals.grading.two_step import VerifiedFaithfulness as VerifiedFaithfulness

@@ -2,6 +2,9 @@
 
 import copy
 import os
+import sys
+import threading
+import warnings
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -31,6 +34,7 @@ from rag_evals.core import (
     Flow,
     JudgeSettings,
     Meter,
+    Result,
     Sample,
     SampleField,
     Verifier,
@@ -54,7 +58,9 @@ from rag_evals.judge import (
     as_instructor,
     async_judge_for,
     check_timeout,
+    is_async,
     judge_for,
+    model_of,
 )
 from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
 
@@ -325,7 +331,7 @@ class Grader(_FixedOnceMade, Generic[R]):
         if work.client is not None:
             judge = judge_for(work.client, options.get("model"), work.asked)
         named = partial(judge_for, options=work.asked)
-        return drive(work.flow, judge, work.meter, named=named)
+        return _signed(drive(work.flow, judge, work.meter, named=named), work)
 
     async def agrade(
         self,
@@ -345,7 +351,7 @@ class Grader(_FixedOnceMade, Generic[R]):
         if work.client is not None:
             judge = await async_judge_for(work.client, options.get("model"), work.asked)
         named = partial(async_judge_for, options=work.asked)
-        return await drive_async(work.flow, judge, work.meter, named=named)
+        return _signed(await drive_async(work.flow, judge, work.meter, named=named), work)
 
 
 class _Work(NamedTuple, Generic[R]):
@@ -355,6 +361,22 @@ class _Work(NamedTuple, Generic[R]):
     client: Client
     asked: AskOptions
     meter: Meter
+    judge: str
+
+
+def _signed(result: R, work: _Work[R]) -> R:
+    """Note on a result who decided; not as a field, which the judge would be asked for."""
+    if isinstance(result, Result) and result.decided_by is None:
+        vars(result)["decided_by"] = work.judge
+    return result
+
+
+def judge_name(client: Client, model: str | None) -> str:
+    """Name the judge as far as it can be known without asking it."""
+    if isinstance(client, str):
+        return client if model is None else f"{client} ({model})"
+    kind = "async client" if is_async(client) else "client"
+    return f"{kind} ({model or model_of(client) or 'its own model'})"
 
 
 def _prepare(
@@ -378,7 +400,10 @@ def _prepare(
         tunings = read_tunings(tuned)
     model = options.get("model")
     form, judge = resolve(grader, client, model, settings=asked.settings, tunings=tunings)
-    return _Work(form.flow(sample), judge, asked, Meter(timeout))
+    if client is None:
+        client = default_judge()
+        warn_of_default([form])
+    return _Work(form.flow(sample), judge, asked, Meter(timeout), judge_name(client, model))
 
 
 def resolve(
@@ -443,6 +468,29 @@ def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
 def default_judge() -> str:
     """Return the judge that is used where none is named."""
     return os.environ.get(JUDGE_VARIABLE) or EMBEDDED
+
+
+_WARNED = threading.Event()
+
+
+def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
+    """Warn that nobody named a judge, once a process, where the embedded one decides then.
+
+    Args:
+        graders: As they are driven.
+    """
+    decides = any(stage["name"] == EMBEDDED for grader in graders for stage in grader.stages)
+    if not decides or os.environ.get(JUDGE_VARIABLE) or _WARNED.is_set():
+        return
+    _WARNED.set()
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("rag_evals."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(
+        "no judge is named, so the embedded one decides, on this machine and without a model; "
+        "client='openai/gpt-4o-mini' asks a model, client='embedded' says that it is meant",
+        stacklevel=level,
+    )
 
 
 def _how_to_change(grader: _FixedOnceMade, name: str, *, is_new: bool) -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from pydantic import Field
@@ -127,6 +128,11 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
         """Oddities of the verdicts, drift, and a language that the verifier was not made for."""
         more = [] if self.language_warning is None else [self.language_warning]
         return [*super().warnings, *self.drift, *more]
+
+    @cached_property
+    def decided_by(self) -> str | None:
+        """The verifier."""
+        return self.verifier
 
     @property
     def ranking_score(self) -> float | None:

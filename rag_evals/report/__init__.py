@@ -16,6 +16,7 @@ NAMES = {
         "grader_numbers",
         "group_cells",
         "report_json",
+        "markdown_text",
         "report_markdown",
     ),
 }

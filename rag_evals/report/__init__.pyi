@@ -11,6 +11,7 @@ from rag_evals.report.tables import View as View
 from rag_evals.report.tables import comparison_markdown as comparison_markdown
 from rag_evals.report.tables import grader_numbers as grader_numbers
 from rag_evals.report.tables import group_cells as group_cells
+from rag_evals.report.tables import markdown_text as markdown_text
 from rag_evals.report.tables import report_json as report_json
 from rag_evals.report.tables import report_markdown as report_markdown
 

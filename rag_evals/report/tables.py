@@ -185,9 +185,12 @@ def report_markdown(run: RunInput, *, view: View | None = None) -> str:
     """
     stored, view = load_run(run), view or View()
     numbers = grader_numbers(stored, view)
-    lines = [*_grader_table(numbers, view), *_group_tables(numbers, view)]
+    judge, lines = stored.summary().judge, []
+    if judge is not None:
+        lines += [markdown_text(view.say("summary.judge", judge=judge)), ""]
+    lines += [*_grader_table(numbers, view), *_group_tables(numbers, view)]
     lines += _worst_rows(stored, view)
-    lines += [line for note in stored.notes(say=view.say) for line in ("", _escaped(note))]
+    lines += [line for note in stored.notes(say=view.say) for line in ("", markdown_text(note))]
     return "\n".join(lines) + "\n"
 
 
@@ -211,8 +214,8 @@ def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> 
         lines.append(markdown_row(name, *shown, grader.paired.samples))
         if grader.verdict == "not distinguishable":
             least = say("table.detectable", words=words["detectable"])
-            lines += ["", _escaped(least), ""]
-    lines += [f"- {_escaped(note)}" for note in comparison.notes(say=say)]
+            lines += ["", markdown_text(least), ""]
+    lines += [f"- {markdown_text(note)}" for note in comparison.notes(say=say)]
     return "\n".join(lines) + "\n"
 
 
@@ -280,9 +283,9 @@ def _group_tables(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]
     for each in numbers:
         if each.groups:
             names = ("group", "score", "interval", "scored", "not_scored")
-            grader = _escaped(say.named("graders", each.grader))
+            grader = markdown_text(say.named("graders", each.grader))
             yield ""
-            yield say("table.by", grader=grader, column=_escaped(view.by))
+            yield say("table.by", grader=grader, column=markdown_text(view.by))
             yield ""
             yield markdown_row(*(say(f"table.{name}") for name in names))
             yield "|---|---|---|---|---|"
@@ -346,10 +349,10 @@ def _listed(findings: Iterable[Finding], say: Phrases) -> str:
 
 def markdown_row(*cells: object) -> str:
     """Write one line of a table; no cell is obeyed as Markdown."""
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+    return f"| {' | '.join(markdown_text(cell) for cell in cells)} |"
 
 
-def _escaped(value: object) -> str:
+def markdown_text(value: object) -> str:
     """Write text so that Markdown shows it and obeys none of it."""
     text = " ".join(str(value).split())
     if len(text) > _MAX_CELL_CHARS:

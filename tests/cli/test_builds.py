@@ -166,3 +166,59 @@ def test_a_summary_fits_into_what_github_takes(
     said = text.decode().removeprefix("é" * 499_000)
     assert said.count("### rag-evals: Scores") == 1
     assert said.endswith("|\n\n*The rest does not fit here; it is in the run folder.*\n")
+
+
+def test_an_earlier_junit_file_does_not_outlive_an_error(command: Command) -> None:
+    """A build that ends with 2 leaves none, whichever option is wrong; other files stay."""
+    write([RIGHT])
+
+    for wrong in (["--judge", "nobody/model"], ["--at", "lower"], ["--dry-run"]):
+        command("grade", "rows.jsonl", "-q", "--junit", "out.xml")
+        assert Path("out.xml").exists()
+        assert command("grade", "rows.jsonl", "-q", "--junit", "out.xml", *wrong).code == 2
+        assert not Path("out.xml").exists()
+    assert command("grade", "rows.jsonl", "--junit", "rows.jsonl").code == 2
+    assert Path("rows.jsonl").exists()
+
+
+def test_the_summary_of_a_build_says_how_it_ended(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdict, the line of each gate and the judge come before the numbers."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    write([WRONG])
+
+    for gates, code, head, line in (
+        (["--fail-under", "0.4"], 0, "Scores: passed", "gate passed: fail-under 0.4, min-scored"),
+        (["--fail-under", "0.9"], 1, "Scores: failed", "gate missed: fail-under 0.9: the mean"),
+        (["--gate", "0.4"], 4, "Scores: not decided", "gate not decided: the mean"),
+    ):
+        Path("summary.md").unlink(missing_ok=True)
+        ended = command("grade", "rows.jsonl", "-q", *gates)
+        text = Path("summary.md").read_text(encoding="utf-8")
+        assert ended.code == code
+        assert text.startswith(f"### rag-evals: {head}\n")
+        assert f"- {line}" in text
+        assert line in ended.err
+        assert "\njudge: embedded" in text
+        assert text.index("judge: ") < text.index("| faithfulness")
+
+    Path("summary.md").unlink()
+    assert command("compare", *2 * [str(next(Path("runs").iterdir()))], "--gate", "0.1").code == 0
+    assert "Comparison: passed" in Path("summary.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("rows", [1, 30])
+def test_a_grader_without_a_score_is_no_success(
+    command: Command, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """However few the rows are, the command ends with 3 and says why; `--count` makes scores."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    write([{**EMPTY, "id": f"{n}"} for n in range(rows)])
+
+    ended = command("grade", "rows.jsonl", "-q")
+
+    assert ended.code == 3
+    assert f"faithfulness has a score in none of its {rows} rows ({rows} empty_answer)" in ended.err
+    assert "Scores: failed" in Path("summary.md").read_text(encoding="utf-8")
+    assert command("grade", "rows.jsonl", "-q", "--count", "empty_answer=0").code == 0

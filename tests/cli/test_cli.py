@@ -341,7 +341,9 @@ def test_too_many_failures_are_exit_code_3(command: Command, scripted: Start, ro
 def test_some_failures_are_a_warning(command: Command, data: str, scripted: Start) -> None:
     """Under the limit the exit code is 0, and stderr says how many failed."""
     scripted(
-        lambda request: HttpError(400) if "1923" in str(request.answer) else {"statements": []}
+        lambda request: (
+            HttpError(400) if "1923" in str(request.answer) else {"statements": [statement()]}
+        )
     )
     ended = command("grade", data, "--judge", "openai/m")
 

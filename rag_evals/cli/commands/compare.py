@@ -12,12 +12,10 @@ from rag_evals.analysis import compare as compare_runs
 from rag_evals.cli.shared.gates import (
     Counts,
     GateError,
+    GateResult,
     MinScored,
     asked_error,
     asked_share,
-    exit_as_decided,
-    exit_when_missed,
-    exit_while_pending,
     gate_option,
     parsed_counts,
 )
@@ -153,7 +151,16 @@ def compare(
         echo_json(comparison_json(compared))
     else:
         echo(compared.lines(say))
-    append_step_summary(compared, view)
+    result = GateResult()
+    if fail_if_worse is not None or min_scored is not None:
+        missed = compared.missed(margin=fail_if_worse, min_scored=share)
+        worse = "" if fail_if_worse is None else f"fail-if-worse {fail_if_worse:g}, "
+        result = GateResult.missed(missed, f"{worse}min-scored {share:.4g}", say)
+        if compared.pending:
+            result = GateResult.pending(compared.pending, say)
+    if not result.code and (decision := compared.decision(min_scored=share)) is not None:
+        result = result.then(GateResult.decided(decision, say))
+    append_step_summary(compared, view, result)
     if out is not None:
         path = write_private(out, comparison_html(compared, first, second, view=view))
         echo(say("terminal.report", path=path), err=json_output)
@@ -165,11 +172,7 @@ def compare(
             json_output=json_output,
             language=view.language,
         )
-    if fail_if_worse is not None or min_scored is not None:
-        exit_while_pending(compared.pending, say)
-        exit_when_missed(compared.missed(margin=fail_if_worse, min_scored=share), say)
-    if (decision := compared.decision(min_scored=share)) is not None:
-        exit_as_decided(decision, say)
+    result.exit()
 
 
 def _asked_pairs(

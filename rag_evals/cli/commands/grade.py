@@ -13,6 +13,7 @@ from rag_evals.cli.shared.gates import (
     AskedBatches,
     Batches,
     Draws,
+    GateResult,
     Gates,
     announce_draw,
     refuse_batches_under_way,
@@ -95,6 +96,8 @@ def grade(
     plan = plan_draw(reading.file(data), graders, judge, options=options, folders=folders)
     tuned_by.check(plan)
     view = View(outputs.by, language=grading_language(chosen.language))
+    if chosen.is_default_judge and not outputs.quiet:
+        echo(view.say("terminal.default_judge"), err=True)
     _announce(plan, data, view, quiet=outputs.quiet)
     if dry_run:
         _show_estimate(replace(plan, batched=batches.batch), view, outputs)
@@ -119,11 +122,14 @@ def _grade(
         show_run(run, count=gates.counts, language=view.language)
     if failed := run.summary().failed:
         echo(view.say("terminal.failed", count=failed), err=True)
-    outputs.show_more(run, view, gates.counts)
-    if too_many is not None:
+    if too_many is None:
+        result = gates.result(run, view.say)
+        outputs.show_more(run, view, gates.counts, result)
+        result.exit()
+    else:
+        outputs.show_more(run, view, gates.counts, GateResult((str(too_many),), TOO_MANY_FAILURES))
         echo_error(too_many)
         raise typer.Exit(TOO_MANY_FAILURES)
-    gates.exit_unless_passed(run, view.say)
 
 
 def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:

@@ -8,17 +8,17 @@ import contextlib
 import json
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rag_evals.cli.shared.exits import GATE_MISSED, NOT_DECIDED
+from rag_evals.cli.shared.exits import DONE, GATE_MISSED, NOT_DECIDED, TOO_MANY_FAILURES
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
-from rag_evals.report.screen import echo
+from rag_evals.report.screen import echo, echo_error
 from rag_evals.run import (
     DEFAULT_ERROR,
     DEFAULT_MIN_SCORED,
@@ -26,6 +26,7 @@ from rag_evals.run import (
     Gate,
     GateAt,
     GateDecision,
+    GraderSummary,
     Missed,
     Plan,
     Report,
@@ -35,6 +36,7 @@ from rag_evals.run import (
     open_batches,
     parse_share,
     parts_under_way,
+    reason_words,
     require_counts,
     require_gate,
 )
@@ -65,6 +67,68 @@ Counts = Annotated[
         "empty_context=0; may be repeated.",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What gates say of a run or a comparison.
+
+    Attributes:
+        lines: What is missed, not decided or passed; empty where nothing is asked.
+        code: The exit code: 0 where nothing is missed.
+    """
+
+    lines: tuple[str, ...] = ()
+    code: int = DONE
+
+    @classmethod
+    def missed(cls, missed: Sequence[Missed], asked: str, say: Phrases) -> "GateResult":
+        """Say each rule that was missed; else that the rules in `asked` hold."""
+        lines = tuple(say("gate.missed", told=each.line(say)) for each in missed)
+        return cls(lines or (say("gate.passed", told=asked),), GATE_MISSED if missed else DONE)
+
+    @classmethod
+    def decided(cls, decision: GateDecision, say: Phrases) -> "GateResult":
+        """Say what a gate decided."""
+        lines = tuple(say("gate.line", told=line) for line in decision.lines(say))
+        return cls(lines, _CODES[decision.verdict])
+
+    @classmethod
+    def pending(cls, pending: int, say: Phrases) -> "GateResult":
+        """Say that no gate is decided while gradings have no outcome yet."""
+        return cls.decided(GateDecision((), pending), say)
+
+    @classmethod
+    def unscored(cls, graders: Sequence[GraderSummary], say: Phrases) -> "GateResult":
+        """Say of each of these graders that no row has a score, and why."""
+        told = [
+            say(
+                "gate.unscored",
+                grader=say.named("graders", one.grader),
+                rows=one.total,
+                why=reason_words({**one.not_scorable, **one.failed}, say),
+            )
+            for one in graders
+        ]
+        return cls(("; ".join(told),), TOO_MANY_FAILURES) if told else cls()
+
+    def then(self, later: "GateResult") -> "GateResult":
+        """Add what another gate says, where this one passed."""
+        return GateResult((*self.lines, *later.lines), later.code)
+
+    def exit(self) -> None:
+        """Say it on standard error, and end the command where a gate did not pass."""
+        last = len(self.lines) - 1 if self.code == TOO_MANY_FAILURES else None
+        for place, line in enumerate(self.lines):
+            if place == last:
+                echo_error(line)
+            else:
+                echo(line, err=True)
+        if self.code:
+            raise typer.Exit(self.code)
+
+
+_CODES = {"passed": DONE, "failed": GATE_MISSED, "not decided": NOT_DECIDED}
 
 
 @dataclass(frozen=True)
@@ -116,19 +180,22 @@ class Gates:
         at, share = self.at or "mean", asked_share(self.min_scored)
         return Gate(self.fail_under, at, share, self.counts)
 
-    def exit_unless_passed(self, run: Run, say: Phrases) -> None:
-        """Say what is missed or not decided, and exit with 1 or 4 then."""
-        if self:
-            exit_while_pending(run.summary().pending, say)
-        if self.fail_under is not None and self.at is None:
-            echo(say("gate.mean_warning"), err=True)
-        rules = self._rules
+    def result(self, run: Run, say: Phrases) -> "GateResult":
+        """Ask the gates; a grader without a single score fails where no gate is asked, too."""
+        summary, rules = run.summary(), self._rules
+        if summary.pending:
+            return GateResult.pending(summary.pending, say) if self else GateResult()
+        found = GateResult()
         if rules is not None and (self.gate is None or self.fail_under is not None):
-            exit_when_missed(rules.missed(run.summary()), say)
-        if self.gate is not None:
+            found = GateResult.missed(rules.missed(summary), rules.asked(), say)
+        if self.fail_under is not None and self.at is None:
+            found = replace(found, lines=(say("gate.mean_warning"), *found.lines))
+        if self.gate is not None and not found.code:
             error, share = asked_error(self.gate, self.error), asked_share(self.min_scored)
             decision = run.gate(self.gate, error=error, min_scored=share, count=self.counts)
-            exit_as_decided(decision, say)
+            found = found.then(GateResult.decided(decision, say))
+        unscored = [one for one in summary.graders.values() if one.mean(self.counts) is None]
+        return found if found.code else found.then(GateResult.unscored(unscored, say))
 
 
 @dataclass(frozen=True)
@@ -233,30 +300,6 @@ def asked_share(text: str | None) -> float:
         return parse_share(text)
     except ConfigurationError as error:
         raise ConfigurationError(f"--min-scored {error}") from None
-
-
-def exit_as_decided(decision: GateDecision, say: Phrases) -> None:
-    """Say what a gate decided, and exit with 1 for failed, with 4 for not decided."""
-    for line in decision.lines(say):
-        echo(say("gate.line", told=line), err=True)
-    if decision.verdict == "failed":
-        raise typer.Exit(GATE_MISSED)
-    if decision.verdict == "not decided":
-        raise typer.Exit(NOT_DECIDED)
-
-
-def exit_while_pending(pending: int, say: Phrases) -> None:
-    """Say that no gate is decided while gradings have no outcome yet, and exit with 4 then."""
-    if pending:
-        exit_as_decided(GateDecision((), pending), say)
-
-
-def exit_when_missed(missed: Sequence[Missed], say: Phrases) -> None:
-    """Say each rule that was missed, and exit with 1 when there is one."""
-    for each in missed:
-        echo(say("gate.missed", told=each.line(say)), err=True)
-    if missed:
-        raise typer.Exit(GATE_MISSED)
 
 
 _steps: ContextVar[BatchSteps | None] = ContextVar("batch_steps", default=None)

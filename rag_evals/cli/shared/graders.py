@@ -1,5 +1,6 @@
 """Which graders and which judge does a command mean? The options that choose and tune them."""
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
 from rag_evals.cli.shared.options import RowFile
 from rag_evals.core import fingerprint
 from rag_evals.errors import ConfigurationError, RagEvalsError
-from rag_evals.grading import Grader, default_judge
+from rag_evals.grading import JUDGE_VARIABLE, Grader, default_judge
 from rag_evals.prompt import search_folders
 from rag_evals.run import Plan
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
@@ -78,6 +79,11 @@ class Chosen:
             help="Verifier of faithfulness_two_step. Default: the judge.",
         ),
     ] = None
+
+    @property
+    def is_default_judge(self) -> bool:
+        """Whether nobody named a judge: neither the command, its config file nor the variable."""
+        return not (self.judge or self.verifier or os.environ.get(JUDGE_VARIABLE))
 
     def graders_and_judge(self) -> tuple[list[Grader[Any]], str]:
         """Find the graders and the judge.

@@ -12,6 +12,8 @@ import typer
 from rich.table import Column, Table
 
 from rag_evals.analysis import Comparison
+from rag_evals.cli.shared.exits import DONE, NOT_DECIDED
+from rag_evals.cli.shared.gates import GateResult
 from rag_evals.cli.shared.options import By, JsonForTable, Quiet
 from rag_evals.core import Phrases, phrases
 from rag_evals.errors import ConfigurationError, MissingColumnError, RunInterruptedError
@@ -22,6 +24,7 @@ from rag_evals.report import (
     grader_numbers,
     group_cells,
     junit_xml,
+    markdown_text,
     report_html,
     report_markdown,
     write_private,
@@ -80,6 +83,22 @@ def offer_next(
         echo(phrases(language)("terminal.next", command=command), err=True)
 
 
+_JUNIT_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="rag-evals">'
+
+
+def _remove_earlier(junit: Path | None) -> Path | None:
+    """Remove what an earlier build left: where this one ends with an error, it would be read.
+
+    Only a file that `--junit` wrote is removed; the option may name the data by mistake.
+    """
+    if junit is not None and junit.is_file():
+        with junit.open("rb") as file:
+            is_ours = file.read(len(_JUNIT_HEAD)) == _JUNIT_HEAD.encode()
+        if is_ours:
+            junit.unlink()
+    return junit
+
+
 @dataclass(frozen=True)
 class Outputs:
     """Options of `grade` that say what a run shows and leaves."""
@@ -90,7 +109,13 @@ class Outputs:
     ] = False
     junit: Annotated[
         Path | None,
-        _build_option(metavar="FILE", help="Write a JUnit file, with a test case for each row."),
+        _build_option(
+            metavar="FILE",
+            # Eager: before another option is refused.
+            is_eager=True,
+            callback=_remove_earlier,
+            help="Write a JUnit file, with a test case for each row.",
+        ),
     ] = None
     row_under: Annotated[
         str | None,
@@ -116,17 +141,20 @@ class Outputs:
             _check_file(self.junit, data, dry_run=dry_run)
         self._under()
 
-    def show_more(self, run: Run, view: View, count: Mapping[str, float]) -> None:
+    def show_more(
+        self, run: Run, view: View, count: Mapping[str, float], result: GateResult
+    ) -> None:
         """Show groups, write report and files of a build, and offer what is next.
 
         Args:
             run: A finished run that was kept.
             view: Column to show groups by, and the language.
             count: Numbers for reasons of rows without a score.
+            result: What the gates say.
         """
         asked = (view.by, self.report, self.junit, _warns(), os.environ.get(_SUMMARY))
         if any(asked):
-            self._show_stored(load_run(run), view, count)
+            self._show_stored(load_run(run), view, count, result)
         following = ("judge", "label") if self.report else ("report",)
         offer_next(
             *following,
@@ -136,14 +164,16 @@ class Outputs:
             language=view.language,
         )
 
-    def _show_stored(self, stored: Run, view: View, count: Mapping[str, float]) -> None:
+    def _show_stored(
+        self, stored: Run, view: View, count: Mapping[str, float], result: GateResult
+    ) -> None:
         # Standard output may hold JSON that must stay alone.
         on_stderr = self.json_output
         if view.by is not None:
             _show_groups(stored, view, on_stderr=on_stderr)
         if self.junit is not None or _warns():
             self._leave_for_build(stored, view.say, count)
-        append_step_summary(stored, view)
+        append_step_summary(stored, view, result)
         if self.report and stored.folder is not None:
             path = write_private(stored.folder / "report.html", report_html(stored, view=view))
             echo(view.say("terminal.report", path=path), err=on_stderr)
@@ -221,12 +251,15 @@ def _show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
         show_table(table, err=on_stderr)
 
 
-def append_step_summary(shown: Run | Comparison, view: View | None = None) -> None:
+def append_step_summary(
+    shown: Run | Comparison, view: View | None = None, result: GateResult | None = None
+) -> None:
     """Add a run or a comparison to the summary of a build step; does nothing outside of a build.
 
     Args:
         shown: What to add.
         view: Groups and bands of a run, and the reader's language.
+        result: What the gates say; it comes first, where nothing is cut.
 
     Raises:
         ConfigurationError: The file cannot be written.
@@ -239,6 +272,11 @@ def append_step_summary(shown: Run | Comparison, view: View | None = None) -> No
         title, text = say("table.scores"), report_markdown(shown, view=view)
     else:
         title, text = say("table.comparison"), comparison_markdown(shown, view=view)
+    if result is not None and result.lines:
+        verdict = "passed" if result.code == DONE else "failed"
+        verdict = "not decided" if result.code == NOT_DECIDED else verdict
+        title += f": {say.named('verdicts', verdict)}"
+        text = "".join(f"- {markdown_text(line)}\n" for line in result.lines) + f"\n{text}"
     try:
         with Path(target).open("a", encoding="utf-8") as file:
             cut = f"\n*{say('table.cut')}*\n"

@@ -134,6 +134,13 @@ class Gate:
         require_share("min_scored", self.min_scored)
         require_counts(self.count)
 
+    def asked(self) -> str:
+        """Return the rules as a command names them: "fail-under 0.8, min-scored 0.9"."""
+        asked = {"min-scored": self.min_scored}
+        if self.fail_under is not None:
+            asked = {"fail-under": self.fail_under, **asked}
+        return ", ".join(f"{rule} {number:.4g}" for rule, number in asked.items())
+
     def missed(self, summary: Summary) -> list[Missed]:
         """List the rules that a run misses; an empty list is a passed gate.
 

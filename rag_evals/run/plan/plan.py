@@ -22,7 +22,7 @@ from rag_evals.dataset import (
     data_from,
 )
 from rag_evals.errors import ConfigurationError
-from rag_evals.grading import Grader, default_judge, resolve
+from rag_evals.grading import Grader, default_judge, judge_name, resolve, warn_of_default
 from rag_evals.judge import (
     BatchHost,
     Client,
@@ -31,7 +31,6 @@ from rag_evals.judge import (
     as_instructor,
     check_endpoint,
     client_settings,
-    is_async,
     judge_for,
     model_of,
     price_of,
@@ -285,7 +284,8 @@ def make_plan(
     given: RunOptions = options or {}
     settings = RunSettings.of(given)
     model = given.get("model")
-    client = as_instructor(default_judge() if client is None else client, asynchronous=True)
+    is_named = client is not None
+    client = as_instructor(client if is_named else default_judge(), asynchronous=True)
     columns = ColumnMap.of(given.get("columns"))
     chosen = _repeated(_chosen(graders), given.get("repeat", 1))
     _check_graders(chosen)
@@ -298,8 +298,10 @@ def make_plan(
     ]
     asked = resolved[0][1]
     check_endpoint(asked)
-    judge = _judge_name(client, model)
+    judge = judge_name(client, model)
     made = tuple(grader for grader, _ in resolved)
+    if not is_named:
+        warn_of_default(made)
     if asked is None and not any(grader.endpoints for grader in made):
         _refuse_rates(given, judge)
     required = frozenset(field for grader in chosen for field in grader.requires)
@@ -402,11 +404,3 @@ def _settings(
     if client is None and not any(grader.endpoints for grader in graders):
         return None
     return wanted_settings({}, given, client_settings(client))
-
-
-def _judge_name(client: Client, model: str | None) -> str:
-    """Name the judge as far as it can be known without asking it."""
-    if isinstance(client, str):
-        return client if model is None else f"{client} ({model})"
-    kind = "async client" if is_async(client) else "client"
-    return f"{kind} ({model or model_of(client) or 'its own model'})"

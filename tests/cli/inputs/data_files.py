@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.cli.inputs.table import ROW, RUSSIAN, Content, Entry, graded
 
 OK = "over 1 scored of 1"
-NO_SCORE = "no score over 0 scored of 1"
+NO_SCORE = "a score in none of its 1 rows"
 
 
 def row(**changes: object) -> str:
@@ -40,7 +40,7 @@ JSONL: list[tuple[str, Content, int, str]] = [
     ("a broken last line", f"{ROW}\n{{", 2, "line 2: broken JSON"),
     ("zeros", b"\0" * 100, 2, "line 1: broken JSON"),
     ("a zero in a text", raw("m", '"\\u0000"'), 0, OK),
-    ("NaN as answer", row(answer=float("nan")), 0, NO_SCORE),
+    ("NaN as answer", row(answer=float("nan")), 3, NO_SCORE),
     ("NaN beside", row(m=float("nan")), 0, OK),
     ("infinity beside", row(m=float("inf")), 0, OK),
     ("a number beyond floats", raw("m", "1e999"), 0, OK),
@@ -92,14 +92,14 @@ JSONL: list[tuple[str, Content, int, str]] = [
     ("a list of answers", row(answer=["да", "нет"]), 2, "(list); expected text"),
     ("an object as answer", row(answer={"a": 1}), 2, "(dict); expected text"),
     ("a huge list as answer", row(answer=["a"] * 50_000), 2, "... (list); expected text"),
-    ("no answer", row(answer=None), 0, NO_SCORE),
-    ("an empty answer", row(answer=""), 0, NO_SCORE),
-    ("blanks as answer", row(answer=" \n\t\u00a0\u200b "), 0, "scored of 1"),
-    ("signs as answer", row(answer="!!! ... ???"), 0, "scored of 1"),
+    ("no answer", row(answer=None), 3, NO_SCORE),
+    ("an empty answer", row(answer=""), 3, NO_SCORE),
+    ("blanks as answer", row(answer=" \n\t\u00a0\u200b "), 3, NO_SCORE),
+    ("signs as answer", row(answer="!!! ... ???"), 3, NO_SCORE),
     ("no column answer", '{"context": ["c"]}', 2, "no column for 'answer'"),
     ("no column context", '{"answer": "a"}', 2, "no column for 'context'"),
-    ("no context", row(context=None), 0, NO_SCORE),
-    ("an empty context", row(context=[]), 0, NO_SCORE),
+    ("no context", row(context=None), 3, NO_SCORE),
+    ("an empty context", row(context=[]), 3, NO_SCORE),
     ("a number as context", row(context=7), 2, "context is 7 (int); expected text or a list"),
     ("null in the context", row(context=[None]), 2, "context[0] is None (NoneType)"),
     ("a number in the context", row(context=["a", 7]), 2, "context[1] is 7 (int)"),
@@ -123,20 +123,20 @@ JSONL: list[tuple[str, Content, int, str]] = [
         "scored of 1",
     ),
     *(
-        (f"an answer of {name}", row(answer=filler * 3000), 0, "of 1")
-        for name, filler in [
-            ("one letter", "a"),
-            ("brackets", "("),
-            ("quotes", '"'),
-            ("numbers", "1,"),
-            ("points", "."),
-            ("dashes", "-—"),
-            ("line ends", "\n"),
-            ("percents", "12 % "),
-            ("citations", "[1]"),
-            ("marks", "\u0301"),
-            ("words", "не "),
-            ("tags", "<chunk>"),
+        (f"an answer of {name}", row(answer=filler * 3000), *ended)
+        for ended, name, filler in [
+            ((0, "of 1"), "one letter", "a"),
+            ((3, NO_SCORE), "brackets", "("),
+            ((3, NO_SCORE), "quotes", '"'),
+            ((0, "of 1"), "numbers", "1,"),
+            ((3, NO_SCORE), "points", "."),
+            ((3, NO_SCORE), "dashes", "-—"),
+            ((3, NO_SCORE), "line ends", "\n"),
+            ((0, "of 1"), "percents", "12 % "),
+            ((0, "of 1"), "citations", "[1]"),
+            ((3, NO_SCORE), "marks", "\u0301"),
+            ((0, "of 1"), "words", "не "),
+            ((0, "of 1"), "tags", "<chunk>"),
         ]
     ),
 ]
@@ -172,7 +172,7 @@ CSV: list[tuple[str, Content, int, str]] = [
     ("empty names", ",,\na,b,c\n", 2, "no column for 'answer'"),
     ("an open quote", 'answer,context\na,"b\n', 2, "unexpected end of data"),
     ("text behind a quote", 'answer,context\n"a"b,c\n', 2, "',' expected after '\"'"),
-    ("zeros", b"answer,context\n\0,\0\n", 0, "of 1"),
+    ("zeros", b"answer,context\n\0,\0\n", 3, NO_SCORE),
     ("semicolons", "answer;context\nСнег бел.;Снег бел.\n", 0, OK),
     ("tabs", "answer\tcontext\nСнег бел.\tСнег бел.\n", 0, OK),
     ("spaces around names", " answer , context \nСнег бел.,Снег бел.\n", 0, OK),
@@ -187,12 +187,12 @@ CSV: list[tuple[str, Content, int, str]] = [
     ),
     ("a deep cell", "answer,context,m\na,b," + "[" * 9999 + "]" * 9999, 2, "too deeply"),
     ("a cell of 5,000 digits", f"answer,context,m\na,b,[{'9' * 5000}]", 2, "more than 4300 digits"),
-    ("a number of 5,000 digits", f"answer,context,m\nДа.,Да.,{'9' * 5000}", 0, "of 1"),
+    ("a number of 5,000 digits", f"answer,context,m\nДа.,Да.,{'9' * 5000}", 3, NO_SCORE),
     ("a note in brackets", 'answer,context\n"[1] Да, так.",Да\n', 0, "of 1"),
     ("an object as context", 'answer,context\na,"{""a"": 1}"\n', 2, "context[0] is {'a': 1}"),
     ("carriage returns alone", "answer,context\rДа.,Да.\r", 2, "'d.csv'"),
-    ("formulas", "answer,context,m\nДа.,Да.,=1+1\n", 0, "of 1"),
-    ("a cell of 1 MB", "answer,context\nДа.," + "Нет. " * 100_000, 0, "of 1"),
+    ("formulas", "answer,context,m\nДа.,Да.,=1+1\n", 3, NO_SCORE),
+    ("a cell of 1 MB", "answer,context\nДа.," + "Нет. " * 100_000, 3, NO_SCORE),
     ("1,000 columns", _wide := ",".join(f"c{n}" for n in range(1000)) + "\n", 2, "has no rows"),
     ("1,000 columns, none of ours", _wide + _wide, 2, "no column for 'answer'"),
     ("1,000 columns, a short row", _wide + "a\n", 2, "1 cells, the header has 1000"),
