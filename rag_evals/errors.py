@@ -1,7 +1,35 @@
 """Which errors can rag_evals raise, and what can you do about each?
 
-Fix the call after a `ConfigurationError`, and the data after a `DataError`. A `GradingError` is of
-one sample; the run continues. All are a `RagEvalsError`.
+RagEvalsError
+├── ConfigurationError            wrong before anything ran: fix the call
+│   ├── UnknownNameError          no grader, prompt or provider of that name
+│   ├── UnknownArgumentError      a keyword that a function does not take; a TypeError too
+│   ├── FixedGraderError          an attribute set on a grader; an AttributeError too
+│   ├── PromptError               a prompt file or text that is missing or invalid
+│   ├── MissingExtraError         an optional library is not installed
+│   ├── UnknownBatchError         the endpoint has a batch, or its results, no more
+│   └── EventLoopError            an async client was used in another event loop before
+├── DataError                     a file or a row that cannot be read: fix the data
+│   ├── MissingColumnError
+│   ├── NotInRunError
+│   └── DuplicateIdError
+├── TooManyFailuresError          more rows failed than the run allows
+├── RunInterruptedError           a signal ended the run
+├── PendingError                  a reply that a batch has not brought yet
+├── NotScorableError              nothing to grade: no answer, no context, no statements
+├── InvalidScoresError            a number that cannot be a score, or none at all
+├── UnpairedScoresError           two lists do not describe the same samples
+├── TooFewLabelsError             label more rows, then ask again
+├── WeakJudgeError                the judge is too close to chance to correct its bias
+└── GradingError                  one sample could not be graded; the run continues
+    ├── VerifierError             a verifier failed: wrong verdicts, a statement too long, a device
+    ├── JudgeOutputError          the reply stayed invalid after the last attempt
+    ├── CanaryError               the judge supported a made-up sentence
+    ├── JudgeRefusedError         the model declined to answer
+    ├── JudgeRequestError         the endpoint refused this one request (too long, filtered)
+    ├── JudgeUnavailableError     time-out, rate limit, server error, after all retries
+    │   └── JudgeUnreachableError no connection to the endpoint
+    └── JudgeRejectedError        the endpoint refuses every request: key, model or schema
 """
 
 import difflib
