@@ -202,6 +202,7 @@ class AsyncGradingSession:
         self._places = asyncio.Semaphore(plan.settings.session.concurrency)
         self._graders = {grader.name: grader for grader in plan.graders}
         self._fingerprints = plan.fingerprints
+        self._settings = {grader.name: plan.asked_with(grader) for grader in plan.graders}
         self._indexes = count()
         self._usage = Usage()
         self._cost_usd: float | None = None
@@ -277,7 +278,15 @@ class AsyncGradingSession:
         async with self._places:
             meter = Meter()
             began = time.monotonic()
-            grading = GradingIdentity.of(row, grader.name, self._fingerprints[grader.name])
+            grading = GradingIdentity(
+                row.position,
+                row.name,
+                grader.name,
+                row.fingerprint,
+                self._fingerprints[grader.name],
+                self._plan.identity["judge"],
+                self._settings[grader.name],
+            )
             try:
                 ended = await self._ended(row, grader, meter)
             finally:

@@ -179,6 +179,13 @@ class Plan:
         """The beginning of each grader's fingerprint, by name, as outcomes have it."""
         return {name: short_fingerprint(full) for name, full in self.identity["graders"].items()}
 
+    def asked_with(self, grader: Grader[Any]) -> dict[str, Any] | None:
+        """Return what judges are asked with for a grader, as its outcomes have it."""
+        if self.identity["settings"] is None:
+            return None
+        own = {} if grader.model is None else {"model": grader.model}
+        return {**self.identity["settings"], "address": self.identity["address"], **own}
+
     @property
     def untuned(self) -> list[str]:
         """Names of verifiers whose threshold nobody has fitted."""

@@ -39,7 +39,8 @@ class _Part:
 
     Attributes:
         path: Where it is.
-        identity: Of its manifest; of a file, the graders with their short fingerprints.
+        identity: Of its manifest; of a file, what its outcomes say: graders with their short
+            fingerprints, and who judged.
         is_finished: False for a run that was not graded to its end.
         records: Reads its outcomes.
     """
@@ -150,14 +151,32 @@ def _opened(path: Path) -> _Part:
             yield checked_record(to_json(record_of_row(row, where)), where)
 
     graders: dict[str, str] = {}
+    judged: dict[str, Any] = {}
+    models: dict[str, str | None] = {}
     for record in records():
-        found = record.get("grader_fingerprint", "")
-        if graders.setdefault(record["grader"], found) != found:
+        name, found = record["grader"], record.get("grader_fingerprint", "")
+        # Earlier versions did not say who judged.
+        if record.get("judge"):
+            by, model = _judged(record)
+            own = {name: models.setdefault(name, model)}
+            judged = judged or by
+            _require_equal(judged | {"models": own}, by | {"models": {name: model}}, str(path))
+        if graders.setdefault(name, found) != found:
             raise DataError(
-                f"{str(path)!r} has outcomes of two graders named {record['grader']!r}: its prompt "
-                "or a setting changed between them"
+                f"{str(path)!r} has outcomes of two graders named {name!r}: its prompt or a "
+                "setting changed between them"
             )
-    return _Part(path, {"graders": graders}, True, records)
+    if judged:
+        judged["models"] = {name: model for name, model in models.items() if model is not None}
+    return _Part(path, {"graders": graders, **judged}, True, records)
+
+
+def _judged(record: Record) -> tuple[dict[str, Any], str | None]:
+    """Return who judged an outcome, as the identity of a run has it, and the grader's own model."""
+    settings = dict(record.get("settings") or {})
+    address, model = settings.pop("address", None), settings.pop("model", None)
+    asked = None if record.get("settings") is None else settings
+    return {"judge": record["judge"], "address": address, "settings": asked}, model
 
 
 def _require_all_rows(path: Path, manifest: Mapping[str, Any]) -> None:
@@ -188,19 +207,27 @@ def _require_alike(first: _Part, other: _Part) -> None:
             f"{between} have different graders: {', '.join(sorted(ours))}, and "
             f"{', '.join(sorted(theirs))}; merge parts of one run"
         )
+    _require_equal(first.identity, other.identity, between)
     changed = sorted(name for name in ours if ours[name] != theirs[name])
     if changed:
         raise ConfigurationError(
             f"{between} were graded by different graders: the prompt or a setting of "
             f"{', '.join(changed)} is not the same"
         )
+
+
+def _require_equal(before: Mapping[str, Any], now: Mapping[str, Any], where: str) -> None:
+    """Refuse outcomes that two judges graded.
+
+    Raises:
+        ConfigurationError: With what both say.
+    """
     for name in _COMMON:
-        if name in first.identity and name in other.identity:
-            before, now = first.identity[name], other.identity[name]
-            if before != now:
-                raise ConfigurationError(
-                    f"{between} differ in {name}: {before!r} and {now!r}; merge parts of one run"
-                )
+        if name in before and name in now and before[name] != now[name]:
+            raise ConfigurationError(
+                f"outcomes in {where} differ in {name}: {before[name]!r} and {now[name]!r}; "
+                "merge parts of one run"
+            )
 
 
 def _graders(part: _Part) -> dict[str, str]:

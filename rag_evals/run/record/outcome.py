@@ -22,7 +22,7 @@ from rag_evals.core import (
     phrases,
     read_findings,
 )
-from rag_evals.dataset import NumberedSample, required_module
+from rag_evals.dataset import required_module
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
 from rag_evals.run.record.lines import fault_of
 from rag_evals.text import shortened
@@ -134,7 +134,7 @@ def _find_class(name: str) -> type[BaseModel] | None:
 
 
 # What is nested stands in its column as JSON: its form differs from grader to grader.
-_AS_JSON = ("result", "findings", "tallies", "repeats")
+_AS_JSON = ("result", "findings", "tallies", "repeats", "settings")
 _COUNTS = tuple(Usage.__dataclass_fields__)
 _TEXT, _WHOLE, _NUMBER, _TEXTS = "string", "int64", "float64", "list<string>"
 COLUMNS: Mapping[str, str] = {
@@ -157,6 +157,8 @@ COLUMNS: Mapping[str, str] = {
     "warnings": _TEXTS,
     "tallies": _TEXT,
     "repeats": _TEXT,
+    "judge": _TEXT,
+    "settings": _TEXT,
     "answered_by": _TEXTS,
     "sample_fingerprint": _TEXT,
     "grader_fingerprint": _TEXT,
@@ -263,6 +265,9 @@ class Outcome(Generic[R_co]):
             provider's system where there is one.
         sample_fingerprint: Hash of the sample as it was graded; empty for a row that was none.
         grader_fingerprint: Beginning of the grader's fingerprint.
+        judge: Who graded, as the run names it; empty in outcomes of earlier versions.
+        settings: What the judge was asked with, such as `{"temperature": 0}`, its `address` and a
+            grader's own `model` among them; None where no endpoint is asked.
     """
 
     index: int
@@ -286,6 +291,8 @@ class Outcome(Generic[R_co]):
     answered_by: tuple[str, ...] = ()
     sample_fingerprint: str = ""
     grader_fingerprint: str = ""
+    judge: str = ""
+    settings: Mapping[str, Any] | None = None
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -368,18 +375,15 @@ def short_fingerprint(fingerprint: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GradingIdentity:
-    """Which grading this is; the fields are those of `Outcome`."""
+    """Which grading this is, and by whom; the fields are those of `Outcome`."""
 
     index: int
     sample_id: str
     grader: str
     sample_fingerprint: str = ""
     grader_fingerprint: str = ""
-
-    @classmethod
-    def of(cls, row: NumberedSample, grader: str, fingerprint: str) -> "GradingIdentity":
-        """Name the grading of a row."""
-        return cls(row.position, row.name, grader, row.fingerprint, fingerprint)
+    judge: str = ""
+    settings: Mapping[str, Any] | None = None
 
 
 def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | None:
@@ -491,6 +495,8 @@ def outcome_from_result(
         repeats=tuple(getattr(result, "repeated_scores", ())),
         sample_fingerprint=grading.sample_fingerprint,
         grader_fingerprint=grading.grader_fingerprint,
+        judge=grading.judge,
+        settings=grading.settings,
     )
 
 
@@ -517,4 +523,6 @@ def _without_score(grading: GradingIdentity, status: Status, seconds: float) -> 
         seconds=seconds,
         sample_fingerprint=grading.sample_fingerprint,
         grader_fingerprint=grading.grader_fingerprint,
+        judge=grading.judge,
+        settings=grading.settings,
     )

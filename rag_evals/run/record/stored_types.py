@@ -42,6 +42,8 @@ class _StoredOutcome(TypedDict):
     answered_by: NotRequired[list[str]]
     sample_fingerprint: NotRequired[str]
     grader_fingerprint: NotRequired[str]
+    judge: NotRequired[str]
+    settings: NotRequired[dict[str, Any] | None]
 
 
 def _consistent(record: _StoredOutcome) -> _StoredOutcome:

@@ -1,6 +1,7 @@
 """Parts of a run, graded in several places and kept as folders or as tables, become one run."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,22 @@ from rag_evals import (
     merge,
     open_session,
 )
+from rag_evals.base import ContextEvaluation
 from rag_evals.cli.main import app
 from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.prompt import Prompt
 from rag_evals.run import outcome_schema
+from rag_evals.run.record.outcome import short_fingerprint
+from rag_evals.score_faithfulness import FaithfulnessResult
+from rag_evals.testing import Script, ScriptedJudge
+from tests.conftest import statement
 
+Start = Callable[[Script], ScriptedJudge]
+GOOD = {"statements": [statement()]}
+OWN, OTHER = (
+    ContextEvaluation(Prompt.shipped("score_faithfulness"), FaithfulnessResult, model=model)
+    for model in ("gpt-x", "gpt-y")
+)
 ROWS: list[Any] = [
     {"id": f"row-{n}", "answer": f"Tower {n} is in {place}.", "context": ["Tower 1 is in Paris."]}
     for n, place in enumerate(["Rome", "Paris", "Oslo", "Paris", "Bonn"])
@@ -89,7 +102,7 @@ def test_parts_of_different_runs_are_refused() -> None:
     cases: list[tuple[list[str], type[Exception], str]] = [
         ([], ConfigurationError, "no parts to merge"),
         (["a", "other"], ConfigurationError, "'a' and 'other' have different graders: faithful"),
-        (["a", "strict"], ConfigurationError, "a setting of faithfulness is not the same"),
+        (["a", "strict"], ConfigurationError, "in judge: 'embedded' and 'embedded@strict'"),
         (["a", "row"], DataError, "'row' has another row 'row-0' than a part before it"),
         (["a", "missing"], DataError, "'missing' does not exist"),
     ]
@@ -180,3 +193,61 @@ def test_blocks_without_rows_are_passed_over() -> None:
     parquet.write_table(outcome_schema().empty_table(), "empty.parquet")
 
     assert len(merge(["empty.parquet", "full.parquet"], "merged")) == 3
+
+
+def parquet_of(outcomes: Any, path: str) -> str:
+    """Write outcomes as another engine would."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [outcome.to_row() for outcome in outcomes]
+    parquet.write_table(arrow.Table.from_pylist(rows, schema=outcome_schema()), path)
+    return path
+
+
+def test_every_outcome_says_who_judged(scripted: Start) -> None:
+    """Judge, model that answered, settings and grader: in the outcome, its row, log and Parquet."""
+    address = scripted(GOOD).base_url
+    run = evaluate(
+        ROWS[:3], client="openai/m", out="a", settings={"temperature": 0.5}, concurrency=1
+    )
+    path = parquet_of(run.outcomes, "a.parquet")
+
+    logged = [json.loads(line) for line in Path("a/results.jsonl").read_text().splitlines()]
+    written = [Outcome.from_record(record) for record in logged]
+    settings = {"temperature": 0.5, "address": address}
+    for outcome in [*written, *merge([path], "merged"), *load_run("a"), *run]:
+        assert (outcome.judge, outcome.settings) == ("openai/m", settings)
+        assert outcome.answered_by == ("m",)
+        assert outcome.grader_fingerprint == short_fingerprint(Faithfulness.fingerprint())
+    row = run.outcomes[0].to_row()
+    assert (row["judge"], json.loads(row["settings"])) == ("openai/m", settings)
+    assert evaluate(ROWS[:1], client="embedded").outcomes[0].settings is None
+
+
+@pytest.mark.parametrize("form", ["parts", "one file", "folder and file"])
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        ({"client": "openai/a"}, {"client": "openai/b"}, "judge: 'openai/a' and 'openai/b'"),
+        ({"settings": {"seed": 1}}, {"settings": {"seed": 2}}, "settings: .*1.* and .*2.*"),
+        ({}, {"client": "embedded"}, "judge: 'openai/m' and 'embedded'"),
+        ({"graders": OWN}, {"graders": OTHER}, "models: .*'gpt-x'.* and .*'gpt-y'.*"),
+    ],
+)
+def test_outcomes_of_two_judges_are_no_run(
+    scripted: Start, form: str, before: dict[str, Any], now: dict[str, Any], said: str
+) -> None:
+    """Parts, and rows in one file, that different judges graded are refused with both names."""
+    scripted(GOOD)
+    one, other = (
+        evaluate(rows, **{"client": "openai/m", **who}, out=out)
+        for rows, who, out in ((ROWS[:2], before, "one"), (ROWS[2:5], now, "other"))
+    )
+    parts = {
+        "parts": lambda: [parquet_of(one, "1.parquet"), parquet_of(other, "2.parquet")],
+        "one file": lambda: [parquet_of([*one, *other], "both.parquet")],
+        "folder and file": lambda: ["one", parquet_of(other, "2.parquet")],
+    }[form]()
+    with pytest.raises(ConfigurationError, match=f"differ in {said}; merge parts of one run"):
+        merge(parts, "merged")
+    assert not Path("merged").exists()
