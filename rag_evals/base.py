@@ -3,9 +3,10 @@
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar, Unpack
+from typing import Any, ClassVar, Generic, Literal, Self, TypedDict, TypeVar, Unpack, get_args
 
 from pydantic import BaseModel
 
@@ -20,14 +21,22 @@ from rag_evals.core import (
     Verifier,
     VerifierChanges,
     check_settings,
+    has_statements,
     require_known,
     required_fields,
 )
 from rag_evals.errors import ConfigurationError, PromptError
-from rag_evals.grading import Grader, require_fields
+from rag_evals.grading import (
+    Grader,
+    grade_by_sentence,
+    grade_own_statements,
+    keyed_example,
+    require_fields,
+)
 from rag_evals.prompt import (
     DATA_VARIABLES,
     Criterion,
+    Example,
     ExampleInput,
     Prompt,
     PromptHeader,
@@ -39,6 +48,7 @@ from rag_evals.prompt import (
     read_example,
     sentences_of,
 )
+from rag_evals.response_models import ByStatement, VerdictUnit
 
 __all__ = ["ContextEvaluation", "Criterion", "Grader", "JudgedGrader"]
 
@@ -57,6 +67,8 @@ class PromptOptions(TypedDict, total=False):
         name: What results call the grader.
         settings: What the judge is asked with, such as `{"temperature": 0}`; they come before those
             of the prompt file.
+        unit: What gets a verdict where the reply is about statements: `"claims"` of each sentence,
+            each `"sentence"`, or the whole `"answer"`; None takes the prompt file's, else claims.
     """
 
     examples: Sequence[ExampleInput] | None
@@ -65,6 +77,7 @@ class PromptOptions(TypedDict, total=False):
     model: str | None
     name: str | None
     settings: Mapping[str, Any] | None
+    unit: VerdictUnit | None
 
 
 class JudgedGrader(Grader[R], Generic[R, M]):
@@ -78,6 +91,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         model: Model to ask when `grade` names none.
         language: Language of samples that name none, or None.
         settings: What the judge is asked with.
+        unit: What gets a verdict; None where the reply is not about statements.
     """
 
     response_model: type[M]
@@ -91,6 +105,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         "_examples",
         "_shown",
         "language",
+        "unit",
+        "_form",
         "_hardened",
     )
 
@@ -131,17 +147,30 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             response_model, "accepts", ("question", "context", "reference")
         )
         self._shown = frozenset(self.requires + accepts)
-        self._numbers_sentences = bool(getattr(response_model, "numbered_sentences", False))
+        self._numbered: Literal["answer", "reference"] | None = (
+            "answer" if getattr(response_model, "numbered_sentences", False) else None
+        )
+        self.unit = _unit(response_model, options.get("unit") or header.unit)
+        self._form: Prompt | None = None
         self._hardened = True
         criteria, examples = options.get("criteria"), options.get("examples")
         self._criteria = read_criteria(header.criteria if criteria is None else criteria)
         check_lists(self._prompt, response_model, self._criteria)
         shown = header.examples if examples is None else examples
-        self._examples = [
-            read_example(number, example, response_model) for number, example in enumerate(shown)
-        ]
+        self._examples = [self._example(number, example) for number, example in enumerate(shown)]
         if self._prompt.places_data or block is not None:
             self._check_shown()
+        if issubclass(response_model, ByStatement) and self.unit is not None:
+            self._form = _shipped("reply_form")
+            self._numbered = None if self.unit == "answer" else response_model.statements_of
+
+    def _example(self, number: int, given: ExampleInput) -> Example:
+        example = read_example(number, given, self.response_model)
+        if self.unit is None:
+            return example
+        kind: Any = self.response_model
+        reply = keyed_example(kind, example.result, example.sample, self.unit)
+        return replace(example, result=reply)
 
     @property
     def prompt(self) -> str:
@@ -180,6 +209,19 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         """Return the same grader with some of the judge's settings changed: `temperature=0.3`."""
         return self._copy_with(settings={**self.settings, **check_settings(settings)})
 
+    def with_unit(self, unit: VerdictUnit) -> Self:
+        """Return the same grader with another unit of a verdict.
+
+        Args:
+            unit: `"claims"` of each sentence, each `"sentence"`, or the whole `"answer"`.
+
+        Raises:
+            ConfigurationError: The reply is not about statements, or there is no such unit.
+        """
+        _unit(self.response_model, unit)
+        of: Any = self.response_model
+        return self._copy_with(unit=unit, _numbered=None if unit == "answer" else of.statements_of)
+
     def without_hardening(self) -> Self:
         """Return the same grader without escaped data and without words about data.
 
@@ -213,11 +255,13 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             language=sample.language or self.language,
             sentences=sentences,
             statements=statements,
-            numbers_sentences=self._numbers_sentences,
+            numbered=self._numbered,
+            unit=self.unit,
             hardened=self._hardened,
         )
+        form = self._form and self._form.in_language(language)
         if prompt.places_data:
-            return (_message("user", render.text(prompt, prompt.tags)),)
+            return (_message("user", self._placed(render, prompt, form, language)),)
         block = self._block.in_language(language)
         tags = prompt.tags | block.tags
         instructions = render.text(prompt, tags)
@@ -226,10 +270,28 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         if self._criteria and not prompt.uses("criteria"):
             listed = _shipped("criteria_template").in_language(language)
             instructions = f"{instructions.rstrip()}\n\n{render.text(listed, tags)}"
-        return (
-            _message("system", instructions),
-            _message("user", render.text(block, tags, in_block=True)),
-        )
+        data = render.text(block, tags, in_block=True)
+        if form is not None:
+            instructions = f"{instructions.rstrip()}\n\n{render.text(form, tags)}"
+            data = self._with_ids(render, data, block, language)
+        return (_message("system", instructions), _message("user", data))
+
+    def _placed(
+        self, render: Rendering, prompt: Prompt, form: Prompt | None, language: str | None
+    ) -> str:
+        """Fill a prompt that places the data; sentences that it does not number follow it."""
+        if form is None:
+            return render.text(prompt, prompt.tags)
+        data = render.text(prompt, prompt.tags | _shipped("sentences_template").tags)
+        data = self._with_ids(render, data, prompt, language).rstrip()
+        return f"{data}\n\n{render.text(form, prompt.tags)}"
+
+    def _with_ids(self, render: Rendering, data: str, prompt: Prompt, language: str | None) -> str:
+        """Add the numbered sentences to data that a prompt wrote without their ids."""
+        if self._numbered is None or prompt.uses("sentences"):
+            return data
+        listed = _shipped("sentences_template").in_language(language)
+        return f"{data.rstrip()}\n\n{render.text(listed, prompt.tags | listed.tags)}"
 
     def call(
         self,
@@ -240,6 +302,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         facts: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
         sample_index: int = 0,
+        # A model made for the row is no subclass of the one that results are of.
+        reply_model: type[Any] | None = None,
     ) -> JudgeCall[M]:
         """Make the judge call for one sample.
 
@@ -250,6 +314,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             facts: What validators may know beyond the usual; see `rag_evals.core.facts_of`.
             settings: Of the call, such as `temperature`; None takes the grader's.
             sample_index: Keeps apart equal calls whose answers may differ.
+            reply_model: What the judge fills; None takes the response model.
         """
         if sentences is None:
             sentences = sentences_of(sample.answer)
@@ -261,7 +326,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         }
         return JudgeCall(
             self.messages(sample, sentences=sentences, statements=statements),
-            self.response_model,
+            reply_model or self.response_model,
             known,
             self.settings if settings is None else settings,
             model=self.model,
@@ -361,11 +426,43 @@ class ContextEvaluation(JudgedGrader[R, R]):
             )
 
     def flow(self, sample: Sample) -> Flow[R]:
-        """Ask one call."""
+        """Ask one call; for statements as many as the answer's sentences need."""
         require_fields(sample, self.requires)
+        if self.unit is not None:
+            ask = partial(_asked, self, sample)
+            return (yield from grade_by_sentence(sample, self.response_model, self.unit, ask))
         call = self.call(sample)
+        if "answer" in self.requires and has_statements(self.response_model):
+            return (yield from grade_own_statements(sample, call))
         (reply,) = yield [call]
         return call.read(reply)
+
+
+def _asked(
+    grader: JudgedGrader[Any, Any],
+    sample: Sample,
+    sentences: Sequence[str],
+    reply_model: type[BaseModel],
+) -> JudgeCall[Any]:
+    return grader.call(sample, sentences=sentences, reply_model=reply_model)
+
+
+def _unit(response_model: type[BaseModel], wanted: VerdictUnit | None) -> VerdictUnit | None:
+    """Return what gets a verdict; None where the reply is not about statements.
+
+    Raises:
+        ConfigurationError: A unit is wanted where there is none, or one that does not exist.
+    """
+    if wanted is not None and wanted not in get_args(VerdictUnit):
+        raise ConfigurationError(f"unit is {wanted!r}; one of {', '.join(get_args(VerdictUnit))}")
+    if issubclass(response_model, ByStatement) and response_model.is_keyed():
+        return wanted or "claims"
+    if wanted is not None:
+        raise ConfigurationError(
+            f"unit is {wanted!r}, but the reply of {response_model.__name__} has a form of its "
+            "own; a unit is for FaithfulnessResult and ContextRecallResult"
+        )
+    return None
 
 
 def _verified_with_cache(

@@ -9,7 +9,7 @@ same, and the statement is unverified: nobody knows what the chunks say of it.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import Field, ValidationInfo, model_validator
@@ -33,18 +33,24 @@ from rag_evals.core import (
     is_last_attempt,
 )
 from rag_evals.errors import CanaryError, ConfigurationError
-from rag_evals.grading import claiming_sentences, require_fields
+from rag_evals.grading import GuardedCall, ask_guarded, claiming_sentences, require_fields
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import (
-    Extracted,
     FaithfulnessResult,
+    Guard,
     NoClaimSentence,
+    Stated,
     StatementEvaluation,
-    check_drift,
     check_every_sentence,
-    distinct_statements,
 )
-from rag_evals.text import MIN_QUOTE_LETTERS, Quotable, has_russian, numbers_of, split_sentences
+from rag_evals.text import (
+    MIN_QUOTE_LETTERS,
+    Quotable,
+    Span,
+    has_russian,
+    numbers_of,
+    split_sentences,
+)
 
 __all__ = [
     "AuditReply",
@@ -168,13 +174,13 @@ class AuditReply(JudgeModel):
         claimed = {number for claim in self.statements for number in claim.sentence_ids}
         check_every_sentence(claimed, self.no_claim_sentences, facts)
         _check_unmixed(self.statements, facts.get("own_sentence_ids", ()))
-        check_drift(self.extracted, self.no_claim_sentences, info)
         return self
 
     @property
-    def extracted(self) -> list[Extracted]:
-        """The statements with their sentences, to be compared with them."""
-        return [Extracted(one.statement, tuple(one.sentence_ids)) for one in self.statements]
+    def stated(self) -> tuple[list[Stated], list[int]]:
+        """The statements with their sentences, and the sentences that have none."""
+        stated = [Stated(one.statement, tuple(one.sentence_ids)) for one in self.statements]
+        return stated, [one.sentence_id for one in self.no_claim_sentences]
 
 
 class NumberedVerdict(JudgeModel):
@@ -229,18 +235,13 @@ class AuditedStatement(StatementEvaluation):
         description="Share of the samples that gave this verdict, above 0 to 1; None when it was "
         "asked once.",
     )
-    fault: str | None = Field(
-        default=None, description="Why it is unverified; None for every other verdict."
-    )
 
     @property
     def finding(self) -> Finding:
         """The statement as results show it, with the quotes that decide it."""
-        told = [f"{self.fault}."] if self.fault else []
         return replace(
             super().finding,
             label=self.verdict.replace("_", " "),
-            reasoning=" ".join([*told, *filter(None, [self.reasoning])]) or None,
             quotes=tuple(self.evidence),
             sentence_ids=tuple(self.sentence_ids),
         )
@@ -261,16 +262,9 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
     statements: list[AuditedStatement] = Field(  # type: ignore[assignment]
         description="Every claim of the answer, in the order of the answer."
     )
-    no_claim_sentences: OptionalList[NoClaimSentence] = Field(
-        default_factory=list, description="Sentences that claim nothing, with the judge's reason."
-    )
     sentence_count: int = Field(default=0, description="Sentences of the answer.")
     counts_against: CountsAgainst = Field(
         default="unsupported", description="What lowers the score."
-    )
-    drift: OptionalList[str] = Field(
-        default_factory=list,
-        description="How statements differ from their sentences, though asked again.",
     )
     canary: CanaryVerdict | None = Field(
         default=None,
@@ -285,7 +279,8 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
         """
         if not self.statements:
             return 0.0
-        return sum(map(self._counts, self.statements)) / len(self.statements)
+        total = len(self.statements) + len(self.left_out)
+        return sum(map(self._counts, self.statements)) / total
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -477,6 +472,7 @@ class _Judged(NamedTuple):
     reasoning: str | None
     evidence: Sequence[ClaimedQuote]
     agreement: float | None
+    drift: str | None = None
 
 
 class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
@@ -540,22 +536,25 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
             CanaryError: The judge supports the sentence that was made up.
         """
         require_fields(sample, self.requires)
-        sentences = [span.text for span in split_sentences(sample.answer or "")]
+        spans = split_sentences(sample.answer or "")
+        sentences = [span.text for span in spans]
         if not sentences:
             return AuditedFaithfulnessResult(statements=[], counts_against=self.counts_against)
         planted = _plant(sample, sentences) if self.canary else None
-        if planted is None:
-            claiming = {"claiming_sentences": claiming_sentences(sample.answer or "")}
-            asked, call = sample, self.call(sample, sentences=sentences, facts=claiming)
-        else:
-            # The claim of the false sentence must be told apart from those of the answer.
-            own = {"own_sentence_ids": [planted.sentence_id]}
-            asked = planted.sample
-            call = self.call(asked, sentences=planted.sentences, facts=own)
-        (answered,) = yield [call]
-        reply = call.read(answered)
-        places, drift = distinct_statements(reply.extracted, reply.no_claim_sentences, call.facts)
-        reply = reply.model_copy(update={"statements": [reply.statements[n] for n in places]})
+        # The claim of the false sentence must be told apart from those of the answer.
+        own = {} if planted is None else {"own_sentence_ids": [planted.sentence_id]}
+        asked = sample if planted is None else planted.sample
+        shown = sentences if planted is None else planted.sentences
+        call = self.call(asked, sentences=shown, facts=own)
+        claiming = partial(_claiming, sample.answer or "", planted)
+        chunks = [chunk.text for chunk in sample.context]
+        guard = Guard(shown, sample.question, chunks, claiming)
+        guarded = GuardedCall(call, guard, lambda reply: reply.stated)
+        (found,) = yield from ask_guarded([guarded])
+        reply = found.reply
+        drift = [found.unverified.get(place) for place in found.places]
+        kept = [reply.statements[n] for n in found.places]
+        reply = reply.model_copy(update={"statements": kept})
         if self.samples == 1 or not reply.statements:
             judged = [
                 _Judged(claim, claim.verdict, claim.reasoning, claim.evidence, None)
@@ -563,8 +562,11 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
             ]
         else:
             judged = yield from self._sampled(asked, reply.statements)
-        result = self._result(sample, reply, judged, planted, len(sentences))
-        return result.model_copy(update={"drift": drift})
+        judged = [one._replace(drift=told) for one, told in zip(judged, drift, strict=True)]
+        result = self._result(sample, reply, judged, planted, spans)
+        place = _same if planted is None else planted.original_id
+        left_out = [place(number) for number in found.left_out]
+        return result.model_copy(update={"drift": found.drift, "left_out": left_out})
 
     def _sampled(self, sample: Sample, claims: Sequence[AuditedClaim]) -> Flow[list[_Judged]]:
         texts = [claim.statement for claim in claims]
@@ -594,7 +596,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         reply: AuditReply,
         judged: Sequence[_Judged],
         planted: _Planted | None,
-        sentence_count: int,
+        spans: Sequence[Span],
     ) -> AuditedFaithfulnessResult:
         chunks = [chunk.text for chunk in sample.context]
         passed_over = reply.no_claim_sentences
@@ -604,20 +606,32 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
             said = _said_of_canary(of_canary, planted)
             judged = [j for j in judged if j not in of_canary]
             passed_over = [s for s in passed_over if s.sentence_id != planted.sentence_id]
-        place = (lambda number: number) if planted is None else planted.original_id
+        place = _same if planted is None else planted.original_id
         return AuditedFaithfulnessResult(
             statements=[
-                _statement(one, chunks, [place(n) for n in one.claim.sentence_ids])
+                _statement(one, chunks, [place(n) for n in one.claim.sentence_ids], spans)
                 for one in judged
             ],
             no_claim_sentences=[
                 NoClaimSentence(sentence_id=place(s.sentence_id), reason=s.reason)
                 for s in passed_over
             ],
-            sentence_count=sentence_count,
+            sentence_count=len(spans),
             counts_against=self.counts_against,
             canary=said,
         )
+
+
+def _same(number: int) -> int:
+    return number
+
+
+def _claiming(answer: str, planted: _Planted | None) -> set[int]:
+    """Return which of the sentences that are asked about claim something."""
+    found = claiming_sentences(answer)
+    if planted is None:
+        return set(found)
+    return {number + (number >= planted.sentence_id) for number in found}
 
 
 def _verdict_prompt(prompt: Prompt) -> Prompt:
@@ -631,10 +645,12 @@ def _verdict_prompt(prompt: Prompt) -> Prompt:
 
 
 def _statement(
-    judged: _Judged, chunks: Sequence[str], sentence_ids: Sequence[int]
+    judged: _Judged, chunks: Sequence[str], sentence_ids: Sequence[int], spans: Sequence[Span]
 ) -> AuditedStatement:
     evidence = quotes_of(judged.evidence, chunks)
-    fault = why_unverified(judged.claim.statement, judged.verdict, judged.evidence, chunks)
+    fault = judged.drift or why_unverified(
+        judged.claim.statement, judged.verdict, judged.evidence, chunks
+    )
     supported = judged.verdict == "supported" and fault is None
     cited = dict.fromkeys(quote.chunk_id for quote in evidence)
     return AuditedStatement(
@@ -643,6 +659,9 @@ def _statement(
         supporting_chunk_ids=list(cited) if supported else [],
         is_supported=supported,
         sentence_ids=list(dict.fromkeys(sentence_ids)),
+        sentence_id=min(sentence_ids),
+        start=spans[min(sentence_ids)].start,
+        end=spans[max(sentence_ids)].end,
         verdict=judged.verdict if fault is None else "unverified",
         evidence=evidence,
         agreement=judged.agreement,

@@ -1,23 +1,22 @@
 """Does the context support the reference answer? Statement by statement."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from rag_evals.base import ContextEvaluation
 from rag_evals.core import (
+    ByCode,
     ChunkId,
     Finding,
     JudgeModel,
     OptionalList,
     Reasoning,
-    Result,
     SampleField,
     StatementText,
-    yes_or_no,
 )
-from rag_evals.errors import NotScorableReason
 from rag_evals.prompt import Prompt
+from rag_evals.response_models import ByStatement, finding_of
 
 __all__ = ["ContextRecall", "ContextRecallResult", "ReferenceStatement"]
 
@@ -36,55 +35,35 @@ class ReferenceStatement(JudgeModel):
         description="Ids of the chunks that cover it; empty list when none does.",
     )
     is_covered: bool = Field(description="True when the chunks alone show it to be so.")
+    sentence_id: ByCode[int | None] = Field(
+        default=None, description="Its sentence in the reference, from 0; None if not known."
+    )
+    start: ByCode[int | None] = Field(default=None, description="Where the sentence begins.")
+    end: ByCode[int | None] = Field(default=None, description="Where the sentence ends.")
+    fault: ByCode[str | None] = Field(
+        default=None, description="Why it is unverified; None for every other statement."
+    )
 
 
-class ContextRecallResult(Result):
+class ContextRecallResult(ByStatement):
     """Which statements of the reference the context covers."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("reference", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+    statements_of: ClassVar[Literal["answer", "reference"]] = "reference"
+    verdict_name: ClassVar[str] = "is_covered"
 
     statements: list[ReferenceStatement] = Field(
         description="Every claim of the reference, in its order."
     )
 
     @property
-    def score(self) -> float:
-        """Covered statements divided by all, 0 to 1; 0.0 when there are none."""
-        if not self.statements:
-            return 0.0
-        return sum(s.is_covered for s in self.statements) / len(self.statements)
-
-    @property
     def findings(self) -> tuple[Finding, ...]:
         """Each statement of the reference, covered or not."""
         return tuple(
-            Finding(
-                text=statement.statement,
-                verdict=statement.is_covered,
-                label=yes_or_no("covered", statement.is_covered),
-                reasoning=statement.reasoning,
-                chunk_ids=tuple(statement.supporting_chunk_ids),
-                about="reference",
-            )
-            for statement in self.statements
+            finding_of(one, "covered", verdict=one.is_covered, about="reference")
+            for one in self.statements
         )
-
-    @property
-    def not_scorable(self) -> NotScorableReason | None:
-        """`no_statements` for a reference that claims nothing."""
-        return None if self.statements else "no_statements"
-
-    @property
-    def warnings(self) -> list[str]:
-        """Covered statements without chunk ids, others with ids."""
-        found = []
-        for number, statement in enumerate(self.statements):
-            if statement.is_covered and not statement.supporting_chunk_ids:
-                found.append(f"statement {number} is covered but cites no chunk")
-            if not statement.is_covered and statement.supporting_chunk_ids:
-                found.append(f"statement {number} is not covered but cites chunks")
-        return found
 
 
 ContextRecall = ContextEvaluation(

@@ -15,7 +15,7 @@ from rag_evals.cli.main import run
 from rag_evals.core import VerifierChanges, VerifierTraits
 from rag_evals.judge.clients.build import close_sync_clients
 from rag_evals.judge.pace.retry import Waits
-from tests.scripted import Script, ScriptedJudge
+from tests.scripted import EVERY_SENTENCE, Script, ScriptedJudge
 
 EIFFEL: dict[str, Any] = {
     "question": "Where is the Eiffel Tower, and when was it finished?",
@@ -145,15 +145,21 @@ def client_of() -> Iterator[Callable[..., instructor.Instructor]]:
 
 
 def statement(
-    text: str = "The tower stands in Paris.", *, supported: bool = True, ids: tuple[int, ...] = (0,)
+    text: str = EVERY_SENTENCE, *, supported: bool = True, ids: tuple[int, ...] = (0,)
 ) -> dict[str, Any]:
-    """Return one statement as a judge would send it."""
+    """Return one statement as a judge would send it; by default a verdict on each sentence."""
     return {
         "statement": text,
         "reasoning": "Chunk 0 says so.",
         "supporting_chunk_ids": list(ids),
         "is_supported": supported,
     }
+
+
+ONE_SUPPORTED: dict[str, Any] = {
+    "s0": {"reasoning": "Chunk 0 says so.", "verdict": {"supported_by": [0]}}
+}
+"""What a judge sends for an answer of one sentence."""
 
 
 class Ended(NamedTuple):

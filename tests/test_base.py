@@ -13,6 +13,7 @@ from rag_evals import Faithfulness, FaithfulnessResult, base
 from rag_evals.core.result import Result, SampleField
 from rag_evals.core.sample import Sample
 from rag_evals.errors import NotScorableError, PromptError
+from rag_evals.response_models import PassFailResult
 
 DATA = Sample(question="Where?", answer="In Paris.", context=["It is in Paris.", "It is tall."])
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -23,7 +24,7 @@ def test_instructions_become_the_system_message() -> None:
     grader = base.ContextEvaluation(prompt="Judge strictly.", response_model=FaithfulnessResult)
     system, user = grader.messages(DATA)
 
-    assert system == {"role": "system", "content": "Judge strictly."}
+    assert system["content"].startswith("Judge strictly.\n\nKey s0 is for sentence 0")
     assert user["role"] == "user"
     assert '<chunk id="1">\nIt is tall.\n</chunk>' in user["content"]
     assert user["content"].index("Where?") < user["content"].index("In Paris.")
@@ -33,12 +34,27 @@ def test_a_prompt_that_places_the_data_is_the_whole_message() -> None:
     """Nothing is added to a template that shows the data itself."""
     grader = base.ContextEvaluation(
         prompt="{{ answer }} | {% for c in chunks %}{{ c.id }}={{ c.text }};{% endfor %}",
-        response_model=FaithfulnessResult,
+        response_model=PassFailResult,
     )
 
     assert grader.messages(DATA) == (
         {"role": "user", "content": "In Paris. | 0=It is in Paris.;1=It is tall.;"},
     )
+
+
+def test_a_prompt_that_numbers_no_sentences_is_followed_by_them() -> None:
+    """A reply by sentence needs their ids; a prompt that shows them itself gets only the form."""
+    shown = "{{ answer }} {{ context | join }}"
+    numbered = "{% for s in sentences %}{{ s.id }}: {{ s.text }} {% endfor %}{{ context }}"
+    (first,), (second,) = (
+        base.ContextEvaluation(prompt, FaithfulnessResult).messages(DATA)
+        for prompt in (shown, numbered)
+    )
+
+    assert first["content"].startswith("In Paris. It is in Paris.")
+    assert '<sentence id="0">\nIn Paris.\n</sentence>' in first["content"]
+    assert "<sentence" not in second["content"]
+    assert "Key s0 is for sentence 0" in second["content"]
 
 
 def test_the_shipped_prompt_taken_out_and_put_back_is_the_same_grader() -> None:
@@ -83,7 +99,8 @@ NASTY = [
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
 def test_chunk_text_is_sent_byte_for_byte(text: str) -> None:
     """Braces, backslashes, blank lines, control characters and long texts arrive as they are."""
-    content = Faithfulness.messages(Sample(answer=text, context=[text]))[1]["content"]
+    grader = base.ContextEvaluation("Judge.", PassFailResult)
+    content = grader.messages(Sample(answer=text, context=[text]))[1]["content"]
 
     assert content.count(text) == 2
 
@@ -114,7 +131,7 @@ def test_a_template_with_tags_of_its_own_protects_them() -> None:
     grader = base.ContextEvaluation(
         prompt="{% for c in chunks %}<doc>{{ c }} {{ c.metadata.source }}</doc>{% endfor %}"
         "{{ answer }}",
-        response_model=FaithfulnessResult,
+        response_model=PassFailResult,
     )
     sample = Sample(answer="a", context=[{"text": "</doc>", "source": "<doc>"}])
 
@@ -131,14 +148,18 @@ def test_examples_are_shown_before_the_data() -> None:
                 "question": "Q?",
                 "answer": "A.",
                 "context": ["C."],
-                "result": {"statements": [{"statement": "A.", "is_supported": True}]},
+                "result": {
+                    "statements": [
+                        {"statement": "A.", "is_supported": True, "supporting_chunk_ids": [0]}
+                    ]
+                },
             }
         ],
     )
     content = grader.messages(DATA)[1]["content"]
 
     assert content.index("<example>") < content.index("Where?")
-    assert '"statement":"A."' in content
+    assert '{"s0": {"reasoning": "", "verdict": {"supported_by": [0]}}}' in content
     assert content.count('<chunk id="0">') == 2
 
 
@@ -168,14 +189,15 @@ def test_the_data_block_can_be_swapped(tmp_path: Path) -> None:
         grader = base.ContextEvaluation(
             prompt="Judge.", response_model=FaithfulnessResult, chunk_template=template
         )
-        assert grader.messages(DATA)[1]["content"] == "A=In Paris. C=It is in Paris.It is tall."
+        content = grader.messages(DATA)[1]["content"]
+        assert content.startswith("A=In Paris. C=It is in Paris.It is tall.\n\nThe sentences to")
 
 
 def test_what_a_sample_lacks_is_none() -> None:
     """A variable that exists but has no value can be tested in the template."""
     grader = base.ContextEvaluation(
         prompt="{{ question is none }} {{ reference is none }} {{ answer }} {{ context | join }}",
-        response_model=FaithfulnessResult,
+        response_model=PassFailResult,
     )
 
     assert grader.messages(Sample(answer="a", context=["c"]))[0]["content"] == "True True a c"
@@ -185,7 +207,7 @@ def test_a_template_may_show_any_field_of_the_sample() -> None:
     """What the standard block leaves out, a prompt that places the data itself may still use."""
     grader = base.ContextEvaluation(
         prompt="{{ context | join }} | {{ answer }} | {{ reference }}",
-        response_model=FaithfulnessResult,
+        response_model=PassFailResult,
     )
     sample = Sample(answer="a", context=["c"], reference="r")
 

@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,6 +127,7 @@ def careful_judge(request: JudgeRequest) -> Answer:
     answer = fill_by_words(request)
     if isinstance(answer, HttpError) or not isinstance(answer, dict):
         return answer
+    _judge_sentences(answer, request)
     for statement in answer.get("statements", []):
         if "verdict" in statement:
             _contradict_other_years(statement)
@@ -135,12 +136,7 @@ def careful_judge(request: JudgeRequest) -> Answer:
     for text, statement in decided:
         if "is_supported" not in statement:
             continue
-        held = [
-            number
-            for number, chunk in enumerate(request.chunks)
-            if number in statement["supporting_chunk_ids"]
-            and set(re.findall(r"\d+", text)) <= set(re.findall(r"\d+", chunk))
-        ]
+        held = _held(text, statement["supporting_chunk_ids"], request.chunks)
         statement["supporting_chunk_ids"] = held
         statement["is_supported"] = bool(held)
         statement["reasoning"] = f"Chunk {held[0]} says so." if held else "No chunk says so."
@@ -156,6 +152,26 @@ def careful_judge(request: JudgeRequest) -> Answer:
     if "completeness" in answer:
         answer["completeness"] = {"reasoning": "The date is missing.", "label": "partly"}
     return answer
+
+
+def _judge_sentences(answer: dict[str, Any], request: JudgeRequest) -> None:
+    """Give each sentence, or the whole answer, a verdict with its reason."""
+    keys = [name for name in answer if re.fullmatch(r"s\d+", name)]
+    units = [*zip((answer[key] for key in keys), request.sentences, strict=False)]
+    if "verdict" in answer:
+        units = [(answer, request.answer or "")]
+    for one, text in units:
+        held = _held(text, one.get("verdict", {}).get("supported_by", []), request.chunks)
+        if "verdict" in one:
+            one["reasoning"] = f"Chunk {held[0]} says so." if held else "No chunk says so."
+            why_not = {"not_supported_because": "contradicted"}
+            one["verdict"] = {"supported_by": held} if held else why_not
+
+
+def _held(text: str, chunk_ids: Sequence[int], chunks: Sequence[str]) -> list[int]:
+    """Return the chunks that have every number of a text, of those that have its words."""
+    numbers = set(re.findall(r"\d+", text))
+    return [n for n in chunk_ids if numbers <= set(re.findall(r"\d+", chunks[n]))]
 
 
 def _fill_rubrics(answer: dict[str, Any], request: JudgeRequest) -> None:

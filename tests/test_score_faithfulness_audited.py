@@ -270,7 +270,8 @@ def test_an_unverified_reply_is_taken_from_the_cache_too(scripted: Start, tmp_pa
 def test_sentences_without_a_claim_lower_coverage_only(scripted: Start) -> None:
     """They stand in the result with the judge's reason, and do not count in the score."""
     scripted({"statements": [PARIS], "no_claim_sentences": [{"sentence_id": 1, "reason": "Hi."}]})
-    result = AuditedFaithfulness.grade(**EIFFEL, client="openai/m")
+    row = {**EIFFEL, "answer": "The Eiffel Tower stands in Paris. Hope this helps!"}
+    result = AuditedFaithfulness.grade(**row, client="openai/m")
 
     assert result.score == 1.0
     assert result.coverage == 0.5
@@ -280,7 +281,7 @@ def test_sentences_without_a_claim_lower_coverage_only(scripted: Start) -> None:
 def test_what_counts_against_the_score_is_a_switch(scripted: Start) -> None:
     """Ours: not in the context is not supported. deepeval's: only a contradiction counts."""
     scripted(
-        {"statements": [PARIS, claim(1, "It is old.", "not_in_context")]}
+        {"statements": [PARIS, claim(1, "It was completed in 1923.", "not_in_context")]}
         | {"no_claim_sentences": []}
     )
     lenient = AuditedFaithfulness.with_options(counts_against="contradicted")
@@ -288,7 +289,7 @@ def test_what_counts_against_the_score_is_a_switch(scripted: Start) -> None:
     assert AuditedFaithfulness.grade(**EIFFEL, client="openai/m").score == 0.5
     result = lenient.grade(**EIFFEL, client="openai/m")
     assert (result.score, result.contradiction_rate) == (1.0, 0.0)
-    assert result.unsupported[0].statement == "It is old."
+    assert result.unsupported[0].statement == "It was completed in 1923."
 
 
 def test_numbers_that_the_quotes_lack_are_warned_of(scripted: Start) -> None:

@@ -27,7 +27,13 @@ def covered(text: str, is_covered: bool = True, *ids: int) -> dict[str, Any]:
 def test_the_score_is_the_covered_share(scripted: Start) -> None:
     """Two of the reference's three statements stand in the chunks; the answer is not shown."""
     judge = scripted(
-        {"statements": [covered("a", True, 0), covered("b", True, 1), covered("c", False)]}
+        {
+            "statements": [
+                covered("Paris.", True, 0),
+                covered("1889.", True, 1),
+                covered("tall.", False),
+            ]
+        }
     )
     result = ContextRecall.grade(
         question="q",

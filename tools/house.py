@@ -49,8 +49,8 @@ from rag_evals import Faithfulness, evaluate
 from rag_evals.testing import ScriptedJudge
 row = {"question": "When was it built?", "answer": "It stands in Paris. It was built in 1889.",
        "context": ["The tower stands in Paris. It was built in 1889."]}
-reply = {"statements": [{"statement": "It stands in Paris.", "is_supported": True,
-                         "reasoning": "r", "supporting_chunk_ids": [0]}]}
+verdict = {"reasoning": "r", "verdict": {"supported_by": [0]}}
+reply = {"s0": verdict, "s1": verdict}
 kind = sys.argv[1]
 if kind == "embedded grade":
     print(traced(lambda: Faithfulness.grade(**row, client="embedded")))
@@ -184,7 +184,7 @@ def measured() -> list[Figure]:
     options, commands = options_and_commands()
     names, behind = names_behind_doors()
     return [
-        Figure("lines", sum(text.count("\n") for text in texts), 42_000, 47_500),
+        Figure("lines", sum(text.count("\n") for text in texts), 42_000, 48_300),
         Figure("files", len(texts), 260, 190),
         Figure("parameters of a public function", width, 8, 8, widest),
         Figure("files in a folder", full, 12, 12, folder),
@@ -198,7 +198,7 @@ def measured() -> list[Figure]:
             for found in [circles(room)]
         ),
         Figure("files of an embedded grade", traced("embedded grade"), 30, 30),
-        Figure("files of an LLM grade", traced("LLM grade"), 20, 22),
+        Figure("files of an LLM grade", traced("LLM grade"), 20, 25),
         Figure("files of evaluate, one row", traced("evaluate"), 50, 56),
         Figure("modules loaded by evaluate", traced("modules"), 140, 140),
     ]

@@ -8,7 +8,7 @@ graders cannot change it and are left out. A cached answer is checked again when
 
 import time
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -98,6 +98,6 @@ class CallCache:
         )
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _schema_hash(model: type[BaseModel]) -> str:
     return fingerprint(model.model_json_schema())

@@ -16,13 +16,17 @@ NAMES = {
     ),
     "finding": (
         "CONTRADICTED",
+        "UNVERIFIED",
         "About",
         "Finding",
         "Quote",
         "findings_lines",
         "findings_of",
+        "has_statements",
         "more_said",
         "read_findings",
+        "statement_texts",
+        "with_statements",
         "yes_or_no",
     ),
     "flow": (
@@ -55,6 +59,7 @@ NAMES = {
     ),
     "hashes": ("fingerprint", "parts_fingerprint"),
     "result": (
+        "ByCode",
         "ChunkId",
         "JudgeModel",
         "OptionalList",
@@ -68,6 +73,7 @@ NAMES = {
         "check_each_once",
         "facts_for",
         "facts_of",
+        "fields_of_judge",
         "is_last_attempt",
         "required_fields",
     ),

@@ -9,13 +9,17 @@ from rag_evals.core.arguments import require_fraction as require_fraction
 from rag_evals.core.arguments import require_known as require_known
 from rag_evals.core.arguments import require_whole as require_whole
 from rag_evals.core.finding import CONTRADICTED as CONTRADICTED
+from rag_evals.core.finding import UNVERIFIED as UNVERIFIED
 from rag_evals.core.finding import About as About
 from rag_evals.core.finding import Finding as Finding
 from rag_evals.core.finding import Quote as Quote
 from rag_evals.core.finding import findings_lines as findings_lines
 from rag_evals.core.finding import findings_of as findings_of
+from rag_evals.core.finding import has_statements as has_statements
 from rag_evals.core.finding import more_said as more_said
 from rag_evals.core.finding import read_findings as read_findings
+from rag_evals.core.finding import statement_texts as statement_texts
+from rag_evals.core.finding import with_statements as with_statements
 from rag_evals.core.finding import yes_or_no as yes_or_no
 from rag_evals.core.flow import CacheMode as CacheMode
 from rag_evals.core.flow import Claim as Claim
@@ -45,6 +49,7 @@ from rag_evals.core.flow import watched as watched
 from rag_evals.core.flow import watching as watching
 from rag_evals.core.hashes import fingerprint as fingerprint
 from rag_evals.core.hashes import parts_fingerprint as parts_fingerprint
+from rag_evals.core.result import ByCode as ByCode
 from rag_evals.core.result import ChunkId as ChunkId
 from rag_evals.core.result import JudgeModel as JudgeModel
 from rag_evals.core.result import OptionalList as OptionalList
@@ -58,6 +63,7 @@ from rag_evals.core.result import check_chunk_ids as check_chunk_ids
 from rag_evals.core.result import check_each_once as check_each_once
 from rag_evals.core.result import facts_for as facts_for
 from rag_evals.core.result import facts_of as facts_of
+from rag_evals.core.result import fields_of_judge as fields_of_judge
 from rag_evals.core.result import is_last_attempt as is_last_attempt
 from rag_evals.core.result import required_fields as required_fields
 from rag_evals.core.sample import Chunk as Chunk

@@ -1,10 +1,10 @@
 """What did a grader find? Each thing with its verdict, the same for all; and how lines show it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,12 +12,17 @@ from rag_evals.core.wording import Phrases, notebook_phrases, phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.text import MOST_ITEMS, html_head, html_note, html_text, shortened
 
+M = TypeVar("M", bound=BaseModel)
+
 About = Literal["statement", "reference", "citation", "chunk", "answer"]
 """What a finding is about: a statement of the answer or of the reference, a citation, a chunk, or
 the answer as a whole."""
 
 CONTRADICTED = "contradicted"
 """The label of a statement that the chunks show to be wrong; pages colour it apart."""
+
+UNVERIFIED = "unverified"
+"""The label of a statement whose verdict nobody can trust; it counts as not supported."""
 
 _TEXTS = ("statement", "claim", "text", "sentence", "criterion", "name")
 _REASONS = ("reasoning", "reason", "explanation")
@@ -57,6 +62,9 @@ class Finding:
         chunk_ids: The chunks that it rests on or is about, from 0.
         quotes: Words of chunks that decide it.
         sentence_ids: Its sentences in the answer, from 0.
+        start: Where its sentence begins in the answer, or in the reference, in characters; None
+            where nobody knows.
+        end: Where it ends, not part of it; None as above.
         support: How far it holds, 0 to 1: a verifier's support, or the value of a rating.
         decided_by: Name of the verifier that decided, where it is known.
         about: What it is about.
@@ -75,6 +83,8 @@ class Finding:
     support: float | None = None
     decided_by: str | None = None
     about: About = "answer"
+    start: int | None = None
+    end: int | None = None
 
     def __repr__(self) -> str:
         """One line: the text, and its label."""
@@ -134,6 +144,42 @@ def default_findings(result: BaseModel) -> tuple[Finding, ...]:
     things: Sequence[BaseModel] = getattr(result, shape.list_name)
     towards = _towards(result, shape, things) if things else None
     return tuple(_default_finding(thing, shape, towards) for thing in things)
+
+
+def has_statements(model: type[BaseModel]) -> bool:
+    """Say whether a model has one list of labelled things, each with a text named `statement`."""
+    shape = _shape(model)
+    return shape is not None and shape.text == "statement"
+
+
+def statement_texts(result: BaseModel) -> list[str]:
+    """Return the statements of a result; its model `has_statements`."""
+    shape = _shape(type(result))
+    assert shape is not None, "asked of a model with statements"
+    return [str(thing.statement) for thing in getattr(result, shape.list_name)]
+
+
+def with_statements(result: M, kept: Collection[int], denied: Collection[int]) -> M:
+    """Return a result with some of its statements, of which some count against the score.
+
+    Args:
+        result: As for `statement_texts`.
+        kept: Places of those that stay, from 0.
+        denied: Places of those that are to count against it.
+    """
+    shape = _shape(type(result))
+    assert shape is not None, "asked of a model with statements"
+    things: Sequence[BaseModel] = getattr(result, shape.list_name)
+    if len(kept) == len(things) and not denied:
+        return result
+    towards = _towards(result, shape, things)
+    against = {} if towards is None else {shape.label: not towards}
+    changed = [
+        thing.model_copy(update=against) if place in denied else thing
+        for place, thing in enumerate(things)
+        if place in kept
+    ]
+    return result.model_copy(update={shape.list_name: changed})
 
 
 def _aspects(result: BaseModel) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import InitErrorDetails, core_schema
 
 from rag_evals.core.arguments import require_known
@@ -252,11 +253,21 @@ class JudgeModel(BaseModel):
     @model_validator(mode="after")
     def _filled(self, info: ValidationInfo) -> Self:
         if facts_of(info) is not None:
-            fields, given = type(self).model_fields, self.model_fields_set
-            if not given >= fields.keys():
-                missing = [name for name in fields if name not in given]
+            wanted, given = fields_of_judge(type(self)), self.model_fields_set
+            if not given >= wanted.keys():
+                missing = [name for name in wanted if name not in given]
                 raise ValueError(f"missing: {', '.join(missing)}")
         return self
+
+
+@cache
+def fields_of_judge(model: type[BaseModel]) -> Mapping[str, object]:
+    """Return the fields that a judge fills, by name; code fills the others."""
+    return {
+        name: field
+        for name, field in model.model_fields.items()
+        if not any(type(mark).__name__ == "SkipJsonSchema" for mark in field.metadata)
+    }
 
 
 @cache
@@ -305,6 +316,9 @@ class _NullIsEmpty:
 
 
 T = TypeVar("T")
+
+ByCode = Annotated[T, SkipJsonSchema()]
+"""A field that code fills; a judge is not asked for it."""
 
 OptionalList = Annotated[list[T], _NullIsEmpty()]
 """A list that may be empty: in a reply and in Python, None is an empty one."""

@@ -4,7 +4,7 @@ from rag_evals import lazy_names
 
 NAMES = {
     "drivers": ("drive_async",),
-    "extract": ("Extractor", "SentenceExtractor", "StatementExtractor", "claiming_sentences"),
+    "extract": ("Extractor", "SentenceExtractor", "StatementExtractor"),
     "grader": (
         "JUDGE_VARIABLE",
         "Grader",
@@ -13,6 +13,14 @@ NAMES = {
         "require_fields",
         "resolve",
         "warn_of_default",
+    ),
+    "guarding": (
+        "GuardedCall",
+        "ask_guarded",
+        "claiming_sentences",
+        "grade_by_sentence",
+        "grade_own_statements",
+        "keyed_example",
     ),
     "repeat": ("Repeated", "RepeatedResult"),
     "two_step": ("VerifiedFaithfulness", "VerifiedFaithfulnessResult", "VerifiedStatement"),

@@ -1,10 +1,9 @@
 """What does an answer claim? Its own sentences, or statements that a judge extracts."""
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -26,6 +25,7 @@ from rag_evals.core import (
     fingerprint,
     text_before,
 )
+from rag_evals.grading.guarding import GuardedCall, ask_guarded, claiming_sentences
 from rag_evals.prompt import (
     Example,
     ExampleInput,
@@ -36,39 +36,13 @@ from rag_evals.prompt import (
     shown_examples,
 )
 from rag_evals.response_models import (
-    Extracted,
+    Guard,
     NoClaimSentence,
     PassedOverSentence,
-    check_drift,
+    Stated,
     check_every_sentence,
-    distinct_statements,
 )
-from rag_evals.text import Span, leaning_of, numbers_of, split_sentences
-
-_LEAST_WORDS_OF_CLAIM = 5
-_FIRST_PERSON = re.compile(r"(?:\w+,? )?(?:i|we|you|let|я|мы|вы)\b", re.IGNORECASE)
-
-
-def claiming_sentences(answer: str) -> list[int]:
-    """Return the ids of the sentences that claim something and hold a number or a verb.
-
-    Args:
-        answer: The whole answer; its sentences are numbered as `split_sentences` finds them.
-    """
-    # As below.
-    from rag_evals.embedded import prepare_answer  # noqa: PLC0415
-
-    places = {span.start: number for number, span in enumerate(split_sentences(answer))}
-    found = [
-        places[one.start]
-        for one in prepare_answer(answer)
-        if one.no_claim is None
-        and one.start in places
-        and leaning_of(one.claim) in (None, "pronoun")
-        and (numbers_of(one.claim) or len(one.claim.split()) >= _LEAST_WORDS_OF_CLAIM)
-        and not _FIRST_PERSON.match(one.claim)
-    ]
-    return sorted(set(found))
+from rag_evals.text import Span, split_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +55,14 @@ class ExtractedStatement:
             sentence, what stands before it, and the question.
         sentence_id: Number of the sentence in the answer, from 0.
         span: The sentence: `answer[span.start:span.end] == span.text`.
+        fault: Why nobody can trust that the answer says so; None for most.
     """
 
     text: str
     claim: Claim
     sentence_id: int
     span: Span
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +73,13 @@ class Extraction:
         statements: In the order of the answer.
         passed_over: Sentences without a statement.
         drift: Where the statements differ from the sentences, though asked again.
+        left_out: Ids of the sentences that claim something and have no statement.
     """
 
     statements: tuple[ExtractedStatement, ...]
     passed_over: tuple[PassedOverSentence, ...] = ()
     drift: tuple[str, ...] = ()
+    left_out: tuple[int, ...] = ()
 
 
 def unclear_sentences(
@@ -188,12 +166,7 @@ class ExtractionReply(JudgeModel):
         if facts is not None:
             claimed = {one.sentence_id for one in self.statements}
             check_every_sentence(claimed, self.no_claim_sentences, facts)
-            check_drift(_drifting(self), self.no_claim_sentences, info)
         return self
-
-
-def _drifting(reply: ExtractionReply) -> list[Extracted]:
-    return [Extracted(one.statement, (one.sentence_id,)) for one in reply.statements]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -262,25 +235,26 @@ class StatementExtractor(Extractor):
             return Extraction(())
         prompt = self._template.in_language(sample.language or self.language)
         texts = [span.text for span in sentences]
-        claiming = claiming_sentences(sample.answer or "")
-        call = self._call(prompt, sample.question, texts, claiming)
-        (reply,) = yield [call]
-        found = call.read(reply)
-        distinct, drift = distinct_statements(
-            _drifting(found), found.no_claim_sentences, call.facts
-        )
+        call = self._call(prompt, sample.question, texts)
+        claiming = partial(claiming_sentences, sample.answer or "")
+        chunks = [chunk.text for chunk in sample.context]
+        guard = Guard(texts, sample.question, chunks, claiming)
+        (found,) = yield from ask_guarded([GuardedCall(call, guard, _stated)])
+        reply, unverified = found.reply, found.unverified
         # Stable: the statements of one sentence stay in the judge's order.
-        statements = sorted(
-            (found.statements[place] for place in distinct), key=lambda one: one.sentence_id
-        )
-        passed_over = sorted(found.no_claim_sentences, key=lambda one: one.sentence_id)
+        order = sorted(found.places, key=lambda place: reply.statements[place].sentence_id)
+        statements = [reply.statements[place] for place in order]
+        faults = [unverified.get(place) for place in order]
+        passed_over = [
+            PassedOverSentence(**dict(one), text=sentences[one.sentence_id].text)
+            for one in sorted(reply.no_claim_sentences, key=lambda one: one.sentence_id)
+            if one.sentence_id not in found.left_out
+        ]
         return Extraction(
-            tuple(_extracted(statements, sentences, sample.question)),
-            tuple(
-                PassedOverSentence(**dict(one), text=sentences[one.sentence_id].text)
-                for one in passed_over
-            ),
-            tuple(drift),
+            tuple(_extracted(statements, faults, sentences, sample.question)),
+            tuple(passed_over),
+            tuple(found.drift),
+            tuple(found.left_out),
         )
 
     def _call(
@@ -288,7 +262,6 @@ class StatementExtractor(Extractor):
         prompt: Prompt,
         question: str | None,
         sentences: Sequence[str],
-        claiming: Collection[int],
     ) -> JudgeCall[ExtractionReply]:
         return JudgeCall(
             ({"role": "user", "content": self._render(prompt, question, sentences)},),
@@ -298,7 +271,6 @@ class StatementExtractor(Extractor):
                 "chunk_count": 0,
                 "sentences": sentences,
                 "question": question,
-                "claiming_sentences": claiming,
             },
             self.settings or {},
             model=self.model,
@@ -326,15 +298,23 @@ class StatementExtractor(Extractor):
         return self._examples[prompt.origin]
 
 
+def _stated(reply: ExtractionReply) -> tuple[list[Stated], list[int]]:
+    stated = [Stated(one.statement, (one.sentence_id,)) for one in reply.statements]
+    return stated, [one.sentence_id for one in reply.no_claim_sentences]
+
+
 def _extracted(
-    found: Sequence[StatementOfSentence], sentences: Sequence[Span], question: str | None
+    found: Sequence[StatementOfSentence],
+    faults: Sequence[str | None],
+    sentences: Sequence[Span],
+    question: str | None,
 ) -> Iterator[ExtractedStatement]:
     before: list[Claim] = []
-    for one in found:
+    for one, fault in zip(found, faults, strict=True):
         text, span = one.statement.strip(), sentences[one.sentence_id]
         claim = Claim(text, span.text, text_before(before), question)
         before.append(claim)
-        yield ExtractedStatement(text, claim, one.sentence_id, span)
+        yield ExtractedStatement(text, claim, one.sentence_id, span, fault)
 
 
 @cache

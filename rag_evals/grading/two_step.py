@@ -36,7 +36,7 @@ from rag_evals.grading.extract import (
 )
 from rag_evals.grading.grader import Grader, require_fields
 from rag_evals.prompt import Prompt, check_language
-from rag_evals.response_models import FaithfulnessResult, PassedOverSentence, StatementEvaluation
+from rag_evals.response_models import FaithfulnessResult, StatementEvaluation
 from rag_evals.text import language_of
 from rag_evals.verify import LLMVerifier, described_stages, with_tunings
 
@@ -53,9 +53,6 @@ class VerifiedStatement(StatementEvaluation):
 
     support: float | None = Field(default=None, description="From 0, nothing speaks for it, to 1.")
     decided_by: str | None = Field(default=None, description="Name of the verifier that decided.")
-    sentence_id: int | None = Field(default=None, description="Its sentence in the answer, from 0.")
-    start: int | None = Field(default=None, description="Where the sentence begins, in characters.")
-    end: int | None = Field(default=None, description="Where the sentence ends, in characters.")
     windows: int | None = Field(
         default=None, description="Pieces of context that a classifier read."
     )
@@ -70,13 +67,7 @@ class VerifiedStatement(StatementEvaluation):
     @property
     def finding(self) -> Finding:
         """The statement as results show it, with who decided it how surely."""
-        sentence_ids = () if self.sentence_id is None else (self.sentence_id,)
-        return replace(
-            super().finding,
-            sentence_ids=sentence_ids,
-            support=self.support,
-            decided_by=self.decided_by,
-        )
+        return replace(super().finding, support=self.support, decided_by=self.decided_by)
 
 
 class VerifiedFaithfulnessResult(FaithfulnessResult):
@@ -85,13 +76,6 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
     # A list cannot be narrowed; nobody puts a plain StatementEvaluation into a result.
     statements: list[VerifiedStatement] = Field(  # type: ignore[assignment]
         description="Every claim of the answer, in the order of the answer."
-    )
-    drift: OptionalList[str] = Field(
-        default_factory=list,
-        description="How extracted statements differ from their sentences, though asked again.",
-    )
-    no_claim_sentences: OptionalList[PassedOverSentence] = Field(
-        default_factory=list, description="The sentences of the answer that claim nothing."
     )
     language: str | None = Field(
         default=None, description="Two-letter code of the answer's language; None when unclear."
@@ -127,7 +111,7 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
     def warnings(self) -> list[str]:
         """Oddities of the verdicts, drift, and a language that the verifier was not made for."""
         more = [] if self.language_warning is None else [self.language_warning]
-        return [*super().warnings, *self.drift, *more]
+        return [*super().warnings, *more]
 
     @cached_property
     def decided_by(self) -> str | None:
@@ -340,7 +324,10 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         passed_over = list(extraction.passed_over)
         if not extraction.statements:
             return VerifiedFaithfulnessResult(
-                statements=[], no_claim_sentences=passed_over, drift=list(extraction.drift)
+                statements=[],
+                no_claim_sentences=passed_over,
+                drift=list(extraction.drift),
+                left_out=list(extraction.left_out),
             )
         claims = [one.claim for one in extraction.statements]
         made = _CallsMade()
@@ -362,6 +349,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             language=language,
             language_warning=_warning(verifier, sample, language, chunks),
             drift=list(extraction.drift),
+            left_out=list(extraction.left_out),
             verifier=self.verifier.name,
             deciders=traits.deciders,
             cache=traits.cache_mode,
@@ -431,13 +419,14 @@ def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> V
     return VerifiedStatement(
         statement=statement.text,
         reasoning=verdict.reason,
-        supporting_chunk_ids=list(verdict.chunk_ids),
-        is_supported=verdict.is_supported,
+        supporting_chunk_ids=[] if statement.fault else list(verdict.chunk_ids),
+        is_supported=verdict.is_supported and statement.fault is None,
         support=verdict.support,
         decided_by=verdict.decided_by or name,
         sentence_id=statement.sentence_id,
         start=statement.span.start,
         end=statement.span.end,
+        fault=statement.fault,
         windows=verdict.windows,
         from_cache=verdict.from_cache,
         taken_from=verdict.taken_from,

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -51,6 +51,9 @@ class PromptHeader(BaseModel):
     )
     language: str | None = Field(
         default=None, pattern=r"^[a-z]{2,3}$", description="Language the prompt is written in."
+    )
+    unit: Literal["claims", "sentence", "answer"] | None = Field(
+        default=None, description="What gets a verdict, for replies about statements."
     )
     settings: Annotated[dict[str, Any], BeforeValidator(_settings)] = Field(
         default_factory=dict, description="What the judge is asked with, such as temperature."

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from jinja2.utils import htmlsafe_json_dumps
 from pydantic import BaseModel, ValidationError
@@ -161,7 +161,8 @@ class Rendering:
         language: Language of the sample, or None.
         sentences: Those of the answer, in order; None splits it.
         statements: What a prompt about numbered statements shows.
-        numbers_sentences: The data block shows the answer sentence by sentence.
+        numbered: What the data block shows sentence by sentence; None shows nothing so.
+        unit: What gets a verdict, for a prompt about that.
         hardened: Data is escaped and said to be data.
     """
 
@@ -173,7 +174,8 @@ class Rendering:
     language: str | None
     sentences: Sequence[str] | None
     statements: Sequence[str]
-    numbers_sentences: bool
+    numbered: Literal["answer", "reference"] | None
+    unit: str | None
     hardened: bool
 
     def text(self, prompt: Prompt, tags: frozenset[str], *, in_block: bool = False) -> str:
@@ -187,7 +189,7 @@ class Rendering:
         if not prompt.is_same_for_all or (self.examples and prompt.uses("examples")):
             return self._written(prompt, tags, in_block=in_block)
         # Instructions are a third of a prompt's work, and the same for a million rows.
-        key = (self.task, self.language, self.hardened, tuple(self.criteria))
+        key = (self.task, self.language, self.unit, self.hardened, tuple(self.criteria))
         if (text := prompt.kept.get(key)) is None:
             text = self._written(prompt, tags, in_block=in_block)
             # Languages may come from data, and never end.
@@ -209,6 +211,7 @@ class Rendering:
                 "criteria": ShownList(self.criteria),
                 "task": self.task,
                 "language": self.language,
+                "unit": self.unit,
                 "hardened": self.hardened,
             }
         )
@@ -219,10 +222,11 @@ class Rendering:
         chunks = escape.chunks(shown.get("context", ()))
         answer = shown.get("answer")
         sentences = None
-        if answer is not None and (not in_block or self.numbers_sentences):
+        text = shown.get(self.numbered or "answer")
+        if text is not None and (not in_block or self.numbered):
             # An example has sentences of its own.
             split = self.sentences if sample is self.sample else None
-            sentences = escape.texts(sentences_of(answer) if split is None else split, "sentences")
+            sentences = escape.texts(sentences_of(text) if split is None else split, "sentences")
         return {
             "question": escape.text(shown.get("question")),
             "answer": escape.text(answer),

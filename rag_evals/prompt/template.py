@@ -36,7 +36,8 @@ DATA_VARIABLES = frozenset({"question", "answer", "sentences", "chunks", "contex
 """A template that uses one of these places the data itself; one that uses none is instructions."""
 
 VARIABLES = DATA_VARIABLES | {
-    "reference", "examples", "language", "criteria", "task", "hardened", "statement_settings"
+    "reference", "examples", "language", "criteria", "task", "hardened", "statement_settings",
+    "unit",
 }  # fmt: skip
 """Every variable that a prompt may use."""
 

@@ -3,7 +3,17 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "drift": ("DRIFT_NAMES", "Extracted", "check_drift", "distinct_statements"),
+    "guard": ("DRIFT_NAMES", "Fault", "Guard", "Stated", "distinct"),
+    "keyed": (
+        "EXACT",
+        "MOST_SENTENCES",
+        "JudgedClaim",
+        "KeyedReply",
+        "ReplyForm",
+        "ReplyShape",
+        "VerdictUnit",
+        "keyed_reply",
+    ),
     "rubrics": (
         "ChecklistResult",
         "ChunkLabel",
@@ -15,11 +25,13 @@ NAMES = {
         "RatingResult",
     ),
     "statements": (
+        "ByStatement",
         "FaithfulnessResult",
         "NoClaimSentence",
         "PassedOverSentence",
         "StatementEvaluation",
         "check_every_sentence",
+        "finding_of",
     ),
 }
 """Every name of this room that others may use, by the file that has it."""

@@ -1,8 +1,17 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.response_models.drift import DRIFT_NAMES as DRIFT_NAMES
-from rag_evals.response_models.drift import Extracted as Extracted
-from rag_evals.response_models.drift import check_drift as check_drift
-from rag_evals.response_models.drift import distinct_statements as distinct_statements
+from rag_evals.response_models.guard import DRIFT_NAMES as DRIFT_NAMES
+from rag_evals.response_models.guard import Fault as Fault
+from rag_evals.response_models.guard import Guard as Guard
+from rag_evals.response_models.guard import Stated as Stated
+from rag_evals.response_models.guard import distinct as distinct
+from rag_evals.response_models.keyed import EXACT as EXACT
+from rag_evals.response_models.keyed import MOST_SENTENCES as MOST_SENTENCES
+from rag_evals.response_models.keyed import JudgedClaim as JudgedClaim
+from rag_evals.response_models.keyed import KeyedReply as KeyedReply
+from rag_evals.response_models.keyed import ReplyForm as ReplyForm
+from rag_evals.response_models.keyed import ReplyShape as ReplyShape
+from rag_evals.response_models.keyed import VerdictUnit as VerdictUnit
+from rag_evals.response_models.keyed import keyed_reply as keyed_reply
 from rag_evals.response_models.rubrics import ChecklistResult as ChecklistResult
 from rag_evals.response_models.rubrics import ChunkLabel as ChunkLabel
 from rag_evals.response_models.rubrics import ChunkLabelsResult as ChunkLabelsResult
@@ -11,10 +20,12 @@ from rag_evals.response_models.rubrics import LabelledChunk as LabelledChunk
 from rag_evals.response_models.rubrics import PassFailResult as PassFailResult
 from rag_evals.response_models.rubrics import PerChunkResult as PerChunkResult
 from rag_evals.response_models.rubrics import RatingResult as RatingResult
+from rag_evals.response_models.statements import ByStatement as ByStatement
 from rag_evals.response_models.statements import FaithfulnessResult as FaithfulnessResult
 from rag_evals.response_models.statements import NoClaimSentence as NoClaimSentence
 from rag_evals.response_models.statements import PassedOverSentence as PassedOverSentence
 from rag_evals.response_models.statements import StatementEvaluation as StatementEvaluation
 from rag_evals.response_models.statements import check_every_sentence as check_every_sentence
+from rag_evals.response_models.statements import finding_of as finding_of
 
 __all__: list[str]

@@ -1,11 +1,14 @@
 """What does a faithfulness grader say? Statements of the answer, each supported or not."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import BaseModel, Field, ValidationInfo, model_validator
 
 from rag_evals.core import (
+    UNVERIFIED,
+    About,
+    ByCode,
     ChunkId,
     Finding,
     JudgeModel,
@@ -17,6 +20,7 @@ from rag_evals.core import (
     StatementText,
     check_each_once,
     facts_of,
+    fields_of_judge,
     yes_or_no,
 )
 from rag_evals.errors import NotScorableReason
@@ -35,18 +39,46 @@ class StatementEvaluation(JudgeModel):
         description="Empty list if unsupported.",
     )
     is_supported: bool = Field(description="The chunks alone show it.")
+    sentence_id: ByCode[int | None] = Field(
+        default=None, description="Its sentence in the answer, from 0; None where nobody knows."
+    )
+    start: ByCode[int | None] = Field(
+        default=None, description="Where the sentence begins, in characters."
+    )
+    end: ByCode[int | None] = Field(
+        default=None, description="Where the sentence ends, in characters."
+    )
+    fault: ByCode[str | None] = Field(
+        default=None, description="Why it is unverified; None for every other statement."
+    )
 
     @property
     def finding(self) -> Finding:
         """The statement as results show it."""
-        return Finding(
-            text=self.statement,
-            verdict=self.is_supported,
-            label=yes_or_no("supported", self.is_supported),
-            reasoning=self.reasoning,
-            chunk_ids=tuple(self.supporting_chunk_ids),
-            about="statement",
-        )
+        return finding_of(self, "supported", verdict=self.is_supported, about="statement")
+
+
+def finding_of(one: Any, word: str, *, verdict: bool, about: About) -> Finding:
+    """Show a statement, its verdict and its place.
+
+    Args:
+        one: The statement: a `StatementEvaluation`, or a model with the same fields but one.
+        word: What a statement that counts is called.
+        verdict: Whether it counts.
+        about: Whose statement it is.
+    """
+    told = [f"{one.fault}."] if one.fault else []
+    return Finding(
+        text=one.statement,
+        verdict=verdict,
+        label=UNVERIFIED if one.fault else yes_or_no(word, verdict),
+        reasoning=" ".join([*told, *filter(None, [one.reasoning])]) or None,
+        chunk_ids=tuple(one.supporting_chunk_ids),
+        sentence_ids=() if one.sentence_id is None else (one.sentence_id,),
+        about=about,
+        start=one.start,
+        end=one.end,
+    )
 
 
 class NoClaimSentence(JudgeModel):
@@ -72,7 +104,85 @@ class PassedOverSentence(NoClaimSentence):
     text: str = Field(description="The sentence.")
 
 
-class FaithfulnessResult(Result):
+class ByStatement(Result):
+    """A result with a verdict for each statement of the answer, or of the reference.
+
+    Attributes:
+        statements_of: Whose statements they are.
+        verdict_name: The field of a statement that says whether it counts.
+    """
+
+    statements_of: ClassVar[Literal["answer", "reference"]] = "answer"
+    verdict_name: ClassVar[str] = "is_supported"
+
+    # First, so that results are written in this order; subclasses say of what it is.
+    statements: list[Any] = Field(description="In order.")
+    no_claim_sentences: ByCode[list[Any]] = Field(
+        default_factory=list, description="The sentences that claim nothing, with the reason."
+    )
+    drift: ByCode[list[str]] = Field(
+        default_factory=list,
+        description="How statements differ from their sentences, though asked again.",
+    )
+    left_out: ByCode[list[int]] = Field(
+        default_factory=list,
+        description="Ids of sentences that claim something, of which the judge says nothing.",
+    )
+    calls: ByCode[int] = Field(
+        default=1, description="Calls in which a long answer was graded, re-asks left out."
+    )
+
+    @property
+    def score(self) -> float:
+        """Statements that count divided by all, 0 to 1; 0.0 when there are none.
+
+        A sentence that was left out counts as a statement without support.
+        """
+        verdicts = [getattr(one, self.verdict_name) for one in self.statements]
+        total = len(verdicts) + len(self.left_out)
+        return sum(verdicts) / total if total else 0.0
+
+    @property
+    def not_scorable(self) -> NotScorableReason | None:
+        """Sentences were left out, or nothing is claimed."""
+        if self.left_out:
+            return "answer_not_covered"
+        return None if self.statements else "no_statements"
+
+    @property
+    def warnings(self) -> list[str]:
+        """Verdicts that do not fit their chunk ids, drift, and several calls for one answer."""
+        word = self.verdict_name.removeprefix("is_")
+        found = []
+        for number, one in enumerate(self.statements):
+            counts, ids = getattr(one, self.verdict_name), one.supporting_chunk_ids
+            if one.fault:
+                continue
+            if counts and not ids:
+                found.append(f"statement {number} is {word} but cites no chunk")
+            if not counts and ids:
+                found.append(f"statement {number} is not {word} but cites chunks")
+        found += self.drift
+        if self.calls > 1:
+            found.append(f"the {self.statements_of} is long: it was graded in {self.calls} calls")
+        return found
+
+    @classmethod
+    def statement_type(cls) -> type[BaseModel]:
+        """Return the class of its statements."""
+        (kind,) = get_args(cls.model_fields["statements"].annotation)
+        return kind  # type: ignore[no-any-return]  # of a list
+
+    @classmethod
+    def is_keyed(cls) -> bool:
+        """Say whether a judge may answer sentence by sentence: it gives nothing but verdicts."""
+        own = {"statement", "reasoning", "supporting_chunk_ids", cls.verdict_name}
+        return fields_of_judge(cls).keys() == {"statements"} and (
+            fields_of_judge(cls.statement_type()).keys() == own
+        )
+
+
+class FaithfulnessResult(ByStatement):
     """The statements of the answer."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
@@ -81,37 +191,14 @@ class FaithfulnessResult(Result):
     statements: list[StatementEvaluation] = Field(description="In order.")
 
     @property
-    def score(self) -> float:
-        """Supported statements divided by all, 0 to 1; 0.0 when there are none."""
-        if not self.statements:
-            return 0.0
-        return sum(s.is_supported for s in self.statements) / len(self.statements)
-
-    @property
     def findings(self) -> tuple[Finding, ...]:
         """Each statement, supported or not."""
         return tuple(statement.finding for statement in self.statements)
 
     @property
-    def not_scorable(self) -> NotScorableReason | None:
-        """`no_statements` for an answer that claims nothing."""
-        return None if self.statements else "no_statements"
-
-    @property
     def unsupported(self) -> Sequence[StatementEvaluation]:
         """The statements that the context does not support, in order."""
         return [s for s in self.statements if not s.is_supported]
-
-    @property
-    def warnings(self) -> list[str]:
-        """Supported statements without chunk ids, unsupported ones with ids."""
-        found = []
-        for number, statement in enumerate(self.statements):
-            if statement.is_supported and not statement.supporting_chunk_ids:
-                found.append(f"statement {number} is supported but cites no chunk")
-            if not statement.is_supported and statement.supporting_chunk_ids:
-                found.append(f"statement {number} is unsupported but cites chunks")
-        return found
 
 
 def check_every_sentence(

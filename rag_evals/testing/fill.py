@@ -8,6 +8,7 @@ from zlib import crc32
 from rag_evals.testing.wire import Answer, HttpError, JudgeRequest
 
 _SENTENCE = re.compile(r"[^.!?…。！？]+(?:[.!?…](?=\S)[^.!?…。！？]*)*[.!?…。！？]*")
+_SENTENCE_KEY = re.compile(r"s\d+")
 _CRITERION = re.compile(r"^- ([^:\n]+): ", re.MULTILINE)
 _CITATION = re.compile(r"sentence (\d+), chunk (\d+)")
 _DECLINES = re.compile(
@@ -26,17 +27,33 @@ def fill_by_words(request: JudgeRequest) -> Answer:
     if not schema:
         return HttpError(400, "the request asks for no schema")
     filled: dict[str, Any] = _fill(schema, schema)
+    for name, text in zip(_keys(schema), request.sentences, strict=False):
+        filled[name] = _keyed(text, request.chunks)
+    if filled.keys() == {"reasoning", "verdict"}:
+        filled = _keyed(request.answer or request.reference or "", request.chunks)
     for name in filled:
         if name in _FILLERS:
             filled[name] = _FILLERS[name](request)
     return filled
 
 
+def _keys(schema: Mapping[str, Any]) -> list[str]:
+    """Return the keys that stand for sentences."""
+    return [name for name in schema.get("properties", {}) if _SENTENCE_KEY.fullmatch(name)]
+
+
+def _keyed(text: str, chunks: Sequence[str]) -> dict[str, Any]:
+    """Give a sentence, or the whole answer, a verdict by its words; a question claims nothing."""
+    if text.rstrip().endswith("?"):
+        return {"claims_nothing": "It is a question."}
+    decided = _supported(text, chunks)
+    ids = decided["supporting_chunk_ids"]
+    verdict = {"supported_by": ids} if ids else {"not_supported_because": "not_in_context"}
+    return {"reasoning": decided["reasoning"], "verdict": verdict}
+
+
 def _statements(request: JudgeRequest) -> list[dict[str, Any]]:
-    if request.reference is not None and "reference" in request.instructions:
-        texts = _sentences(request.reference)
-    else:
-        texts = request.sentences or _sentences(request.answer or "")
+    texts = request.sentences or _sentences(request.answer or "")
     kind = str(request.schema)
     found = []
     for number, text in enumerate(texts):
@@ -48,8 +65,6 @@ def _statements(request: JudgeRequest) -> list[dict[str, Any]]:
             filled = {"statement": text, "reasoning": decided["reasoning"]}
             found.append({"sentence_ids": [number], **filled, **_verdict(text, request.chunks)})
         else:
-            if "is_covered" in kind:
-                decided["is_covered"] = decided.pop("is_supported")
             found.append({"statement": text, **decided})
     return found
 

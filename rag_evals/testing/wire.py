@@ -206,17 +206,22 @@ class JudgeRequest:
     @property
     def answer(self) -> str | None:
         """The answer in the standard data block, or None; numbered sentences are lines."""
-        return "\n".join(self.sentences) if self.sentences else self._field("answer")
+        return self._unnumbered("answer")
 
     @property
     def reference(self) -> str | None:
-        """The reference in the standard data block, or None."""
-        return self._field("reference")
+        """The reference in the standard data block, or None; as `answer`."""
+        return self._unnumbered("reference")
 
     @property
     def sentences(self) -> list[str]:
-        """The numbered sentences of the answer, in order; empty where they are not numbered."""
+        """The numbered sentences, in order; empty where neither answer nor reference has any."""
         return [text for _, text in _ITEMS["sentence"].findall(self.data)]
+
+    def _unnumbered(self, tag: str) -> str | None:
+        text = self._field(tag)
+        sentences = _ITEMS["sentence"].findall(text or "")
+        return "\n".join(one for _, one in sentences) if sentences else text
 
     @property
     def statements(self) -> list[str]:

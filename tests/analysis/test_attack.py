@@ -15,6 +15,7 @@ from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.prompt.escaping import ESCAPED
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.wire import Answer
+from tests.scripted import EVERY_SENTENCE
 
 Start = Callable[[Script], ScriptedJudge]
 ATTACKS = shipped_attacks()
@@ -30,7 +31,7 @@ def reply(supported: bool) -> dict[str, Any]:
     return {
         "statements": [
             {
-                "statement": "s",
+                "statement": EVERY_SENTENCE,
                 "reasoning": "r",
                 "supporting_chunk_ids": [0] if supported else [],
                 "is_supported": supported,
@@ -90,7 +91,11 @@ def test_every_attack_arrives_as_data(one: Attack, scripted: Start) -> None:
     assert [m["role"] for m in request.messages] == ["system", "user"]
     assert request.instructions == Faithfulness.messages(one.clean())[0]["content"]
     assert request.question == one.question
-    assert as_escaped(undone(request.answer)) == as_escaped(sample.answer)
+    # Sentences arrive one by one: without the white space between them, and without list markers.
+    words = re.findall(r"\w+", as_escaped(sample.answer))
+    assert [w for w in words if not w.isdigit()] == [
+        w for w in re.findall(r"\w+", as_escaped(undone(request.answer))) if not w.isdigit()
+    ]
     assert [as_escaped(undone(chunk)) for chunk in request.chunks] == [
         as_escaped(chunk.text) for chunk in sample.context
     ]
@@ -112,12 +117,15 @@ def test_no_attack_adds_a_tag_to_any_grader(name: str) -> None:
 
 
 def test_a_judge_that_obeys_loses_every_time(scripted: Start) -> None:
-    """100 %, with and without hardening: no wording of ours can help such a judge."""
+    """With and without hardening: no wording of ours can help such a judge.
+
+    Only an answer's sentences are sent: what is invisible behind them never arrives.
+    """
     scripted(obeys)
     report = attack(Faithfulness, "openai/m")
 
-    assert report.success_rate(hardened=True) == 1.0
-    assert report.success_rate(hardened=False) == 1.0
+    lost = {one.attack.id for one in report.trials if not (one.attacked or 0) > (one.clean or 0)}
+    assert lost == {"invisible-03"}
     assert len(report.trials) == 2 * len(ATTACKS)
 
 
@@ -199,14 +207,14 @@ def test_two_attacks_with_one_id_are_refused() -> None:
 def test_nothing_in_a_reply_is_evaluated(scripted: Start) -> None:
     """Templates and code in a judge's words come back as they are, also in a re-ask."""
     words = "{{ 7 * 7 }} __import__('os') ${HOME} <b>"
-    wrong = reply(True)
-    wrong["statements"][0] |= {"statement": words, "reasoning": words, "supporting_chunk_ids": [9]}
-    right = json.loads(json.dumps(wrong))
-    right["statements"][0]["supporting_chunk_ids"] = [0]
+    claim = {"statement": f"a {words}", "reasoning": words, "verdict": {"supported_by": [9]}}
+    wrong = {"s0": {"claims": [claim]}}
+    right = {"s0": {"claims": [claim | {"verdict": {"supported_by": [0]}}]}}
     judge = scripted([wrong, right])
-    result = Faithfulness.grade(answer="a", context=["c"], client="openai/m")
+    result = Faithfulness.grade(answer=f"a {words}", context=["c"], client="openai/m")
 
-    assert (result.statements[0].statement, result.statements[0].reasoning) == (words, words)
+    (statement,) = result.statements
+    assert (statement.statement, statement.reasoning) == (f"a {words}", words)
     assert "{{ 7 * 7 }}" in str(judge.requests[1].messages)
     assert "49" not in str(judge.requests[1].messages)
 

@@ -13,7 +13,7 @@ from tests.conftest import Command
 Start = Callable[[Script], ScriptedJudge]
 
 
-@pytest.mark.parametrize(("script", "rate"), [(obeys, "100%"), (resists, "0%")])
+@pytest.mark.parametrize(("script", "rate"), [(obeys, "99%"), (resists, "0%")])
 def test_the_command_shows_the_rates(
     command: Command, scripted: Start, script: Script, rate: str
 ) -> None:
@@ -24,7 +24,7 @@ def test_the_command_shows_the_rates(
     last = next(line for line in ended.out.splitlines() if line.startswith("all "))
     assert ended.code == 0
     assert last.split() == ["all", str(len(ATTACKS)), rate, rate]
-    assert ("84 won in spite of hardening" in ended.out) is (rate == "100%")
+    assert ("83 won in spite of hardening" in ended.out) is (rate == "99%")
 
 
 def test_the_command_attacks_a_users_prompt_with_a_users_attacks(

@@ -30,11 +30,10 @@ def judged(request: JudgeRequest) -> Answer:
     """Refuse one answer; of the others, the year 1923 has no support."""
     if "breaks" in (request.answer or ""):
         return HttpError(400, "this one breaks")
-    said = [f"{one.rstrip('.')}." for one in (request.answer or "").split(". ")]
     return {
         "statements": [
             statement(one, supported="1923" not in one, ids=() if "1923" in one else (0,))
-            for one in said
+            for one in request.sentences
         ]
     }
 

@@ -100,7 +100,7 @@ def test_the_longest_row_is_shown_as_it_is_sent(command: Command, rows: str, tex
     assert int(tokens.split()[1]) > sum(len(str(ROWS[1][name])) for name in ROWS[1]) / 8
 
 
-PLACING = "---\nresponse_model: faithfulness\n---\n"
+PLACING = "---\nresponse_model: chunk_utility\n---\n"
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_a_users_folder_comes_before_ours(
     assert "politeness: " in graded.out
     assert "faithfulness: " in graded.out
     sent = {request.instructions for request in judge.requests}
-    assert any("MY WORDS" in text and "Break the answer into statements" in text for text in sent)
+    assert any("MY WORDS" in text and "Look in every chunk" in text for text in sent)
     assert any("the tone of an answer" in text for text in sent)
     command("grade", data, *options, "--prompt", "other/child.jinja")
     assert "MY WORDS" in judge.requests[-1].instructions
@@ -315,7 +315,7 @@ def test_another_language_gets_english_prompts(command: Command, scripted: Start
     Path("rows.jsonl").write_text(json.dumps(EIFFEL | {"language": "de"}))
     command("grade", "rows.jsonl", "--judge", "openai/m")
 
-    assert "in the answer's language" in judge.requests[0].instructions
+    assert "in its language" in judge.requests[0].instructions
     for word in ("Russian!", "xx", "xx-RU", "ENG_"):
         ended = command("grade", "rows.jsonl", "--judge", "openai/m", "--language", word)
         said = f"Error: language {word!r} is no code; expected one such as 'ru'\n"

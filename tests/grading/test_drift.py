@@ -19,7 +19,10 @@ TOWER: dict[str, Any] = {
         "It does not stand on the Left Bank of the Seine, and it is 330 metres tall. "
         "Hope this helps!"
     ),
-    "context": ["The Eiffel Tower in Paris was completed in 1889 by Gustave Eiffel."],
+    "context": [
+        "The Eiffel Tower in Paris was completed in 1889 by Gustave Eiffel.",
+        "The Eiffel Tower in Paris was painted brown by gentle workmen.",
+    ],
 }
 BRIDGE: dict[str, Any] = {
     "question": "Что известно о мосте?",
@@ -47,6 +50,7 @@ def russian(first: Given | str = FIRST_RU, second: Given | str = SECOND_RU) -> G
     return english(first, second)
 
 
+OF_CONTEXT = "The Eiffel Tower in Paris was painted brown by gentle workmen."
 IN_1889 = FIRST.replace("1923", "1889")
 JUDGES: list[tuple[str, dict[str, Any], Given]] = [
     # It corrects numbers by the context, or by what it knows.
@@ -96,6 +100,10 @@ JUDGES: list[tuple[str, dict[str, Any], Given]] = [
     ("other language", TOWER, english("埃菲尔铁塔于1923年建成。")),
     ("other language", BRIDGE, russian("The bridge in Tula was built in 1995 by Anna Field.")),
     ("other language", BRIDGE, russian(second="The bridge was never closed, it is 270 m long.")),
+    # It says what the context says, or names somebody else.
+    ("of the context", TOWER, english([(0, FIRST), (0, OF_CONTEXT)])),
+    ("changed name", TOWER, english([(0, FIRST), (0, "Stephen Sauvestre completed it.")])),
+    ("changed name", BRIDGE, russian([(0, FIRST_RU), (0, "Мост в Туле построил Иван Ли.")])),
     # It makes things up, or speaks of something else.
     ("other words", TOWER, english([(0, FIRST), (0, "Visitors enjoy wonderful evening views.")])),
     ("other words", TOWER, english([(0, FIRST), (0, "Cheap tickets sell quickly online.")])),
@@ -112,10 +120,10 @@ JUDGES: list[tuple[str, dict[str, Any], Given]] = [
         english([(0, FIRST), *((0, f"The Eiffel Tower is {chr(97 + n)}.") for n in range(20))]),
     ),
     # It passes over what claims something.
-    ("passed over", TOWER, [(1, SECOND)]),
-    ("passed over", TOWER, [(0, FIRST)]),
-    ("passed over", BRIDGE, [(1, SECOND_RU)]),
-    ("passed over", BRIDGE, [(0, FIRST_RU)]),
+    ("left out", TOWER, [(1, SECOND)]),
+    ("left out", TOWER, [(0, FIRST)]),
+    ("left out", BRIDGE, [(1, SECOND_RU)]),
+    ("left out", BRIDGE, [(0, FIRST_RU)]),
 ]
 
 

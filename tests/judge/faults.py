@@ -11,7 +11,7 @@ from rag_evals.testing import HttpError, Raw, Reply, Reset, Stall
 from rag_evals.testing.wire import Answer
 from tests.conftest import statement
 
-GOOD = {"statements": [statement()]}
+GOOD = {"statements": [statement("It stands in Paris.")]}
 TEXT = json.dumps(GOOD)
 ROWS = 3
 REFUSED, FAILED = 2, 3
@@ -258,7 +258,7 @@ ASKED_AGAIN = {
     "two objects": f"{TEXT}\n{TEXT}",
     "two fences": f"```{TEXT}```\n```{TEXT}```",
     "an object that breaks off": TEXT[:-10],
-    "the start of a list": '{"statements": [' + json.dumps(statement()),
+    "the start of a list": '{"statements": [' + json.dumps(statement("It stands in Paris.")),
     "braces in words": "use {this} or " + TEXT,
     "a comma too many": TEXT[:-2] + ",]}",
     "single quotes": TEXT.replace('"', "'"),

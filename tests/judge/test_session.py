@@ -14,7 +14,7 @@ from rag_evals import errors, evaluate
 from rag_evals.judge.pace.retry import call_in_thread
 from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Reset, Script, ScriptedJudge, Stall
-from tests.conftest import statement
+from tests.conftest import ONE_SUPPORTED, statement
 
 Start = Callable[[Script], ScriptedJudge]
 ClientOf = Callable[..., instructor.Instructor]
@@ -149,7 +149,7 @@ def test_an_async_client_is_used_as_it_is(scripted: Start) -> None:
 
 def test_a_host_that_leaves_fields_out_is_read(scripted: Start) -> None:
     """A reply without the fields that OpenAI always sends is taken for what it has."""
-    message = {"role": "assistant", "content": json.dumps(GOOD)}
+    message = {"role": "assistant", "content": json.dumps(ONE_SUPPORTED)}
     scripted(Raw({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}))
 
     assert evaluate(ROW, client="openai/m").outcomes[0].score == 1.0

@@ -26,6 +26,8 @@ SAMPLE = {
 SHARED = {
     "chunk_template",
     "criteria_template",
+    "reply_form",
+    "sentences_template",
     "score_faithfulness_audited_verdicts",
     "extract_statements",
     "verify_statements",

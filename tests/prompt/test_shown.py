@@ -10,6 +10,7 @@ from rag_evals import FaithfulnessResult, Sample, base
 from rag_evals.catalog import RESPONSE_MODELS
 from rag_evals.errors import PromptError
 from rag_evals.grading.extract import StatementExtractor
+from rag_evals.response_models import PassFailResult
 from rag_evals.verify import LLMVerifier
 
 LONG = "A tower of iron stands in Paris, and it is painted every seven years, as a rule by hand."
@@ -42,7 +43,7 @@ PRINTED = {
 @pytest.mark.parametrize("text", PRINTED)
 def test_a_chunk_prints_its_text_and_a_context_its_numbered_block(text: str) -> None:
     """In any expression, whole, and with the tags that it writes escaped in the data."""
-    grader = base.ContextEvaluation(f"{text}|{{{{ answer }}}}", FaithfulnessResult)
+    grader = base.ContextEvaluation(f"{text}|{{{{ answer }}}}", PassFailResult)
 
     (message,) = grader.messages(SAMPLE)
     assert message["content"] == f"{PRINTED[text]}|It stands. It is tall."
@@ -102,7 +103,7 @@ def test_an_example_prints_its_data_and_the_reply() -> None:
 )
 def test_what_has_no_text_is_refused(text: str) -> None:
     """A generator, a method and a macro would print their place in memory."""
-    grader = base.ContextEvaluation(text + "{{ answer }}{{ context }}", FaithfulnessResult)
+    grader = base.ContextEvaluation(text + "{{ answer }}{{ context }}", PassFailResult)
 
     with pytest.raises(PromptError, match=r"line 1: (this prints a|'.*' has no attribute 'title')"):
         grader.messages(SAMPLE)

@@ -10,7 +10,7 @@ from rag_evals.core import Sample
 from rag_evals.errors import PromptError, UnknownNameError
 from rag_evals.prompt import Prompt, shipped_names, shipped_source
 from rag_evals.prompt.template import VARIABLES
-from rag_evals.response_models import FaithfulnessResult
+from rag_evals.response_models import FaithfulnessResult, PassFailResult
 
 EMPTY = dict.fromkeys(VARIABLES)
 
@@ -129,7 +129,7 @@ def test_a_prompt_may_extend_a_shipped_one(tmp_path: Path) -> None:
     text = prompt.render(EMPTY)
 
     assert "Be lenient." in text
-    assert "Break the answer into statements" in text
+    assert "Look in every chunk" in text
     assert len(prompt.sources()) == 2
 
 
@@ -165,11 +165,11 @@ def test_an_unknown_shipped_prompt_gets_the_nearest() -> None:
 def test_instructions_are_written_once_for_all_samples(tmp_path: Path) -> None:
     """A language, a rubric or chance changes them; what another prompt made is never taken."""
     samples = [Sample(answer=word, context=["c"]) for word in ("a", "b")]
-    grader = ContextEvaluation("{{ task }}Judge{{ language or '' }}.", FaithfulnessResult)
+    grader = ContextEvaluation("{{ task }}Judge{{ language or '' }}.", PassFailResult)
     prompt = grader._prompt
     first, second = (grader.messages(sample)[0]["content"] for sample in samples)
     assert first == second == "Judge."
-    assert prompt.kept == {("", None, True, ()): "Judge."}
+    assert prompt.kept == {("", None, None, True, ()): "Judge."}
     assert grader.with_language("ru").messages(samples[0])[0]["content"] == "Judgeru."
     assert pickle.loads(pickle.dumps(prompt)).kept == {}
 

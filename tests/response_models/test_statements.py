@@ -123,5 +123,5 @@ def test_oddities_are_kept_and_counted() -> None:
 
     assert result.warnings == [
         "statement 0 is supported but cites no chunk",
-        "statement 1 is unsupported but cites chunks",
+        "statement 1 is not supported but cites chunks",
     ]

@@ -4,9 +4,16 @@ from rag_evals.testing import EmptyBody, HttpError, Raw, Reply, Reset, Stall
 from rag_evals.testing.fill import vector_by_words
 from rag_evals.testing.wire import Answer
 from tests.scripted.batches import BatchEnd
-from tests.scripted.server import JudgeRequest, Script, ScriptedJudge, fill_by_words
+from tests.scripted.server import (
+    EVERY_SENTENCE,
+    JudgeRequest,
+    Script,
+    ScriptedJudge,
+    fill_by_words,
+)
 
 __all__ = [
+    "EVERY_SENTENCE",
     "Answer",
     "BatchEnd",
     "EmptyBody",

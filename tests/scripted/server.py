@@ -1,10 +1,12 @@
 """Who answers as any provider? The package's scripted judge with more wires, and batches."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rag_evals import testing
-from rag_evals.testing import Reply, Wire, fill
+from rag_evals.testing import Reply, Stall, Wire, fill
 from rag_evals.testing.wire import Answer
 from tests.scripted.batches import DESKS, BatchDesk, BatchEnd, is_for_batches
 from tests.scripted.decisions import (
@@ -25,6 +27,27 @@ class JudgeRequest(testing.JudgeRequest):
     def questions(self) -> list[AskedQuestion]:
         """The questions to a decision model, in order; empty in any other request."""
         return questions_of(self.body) if is_for_decisions(self.path) else []
+
+
+EVERY_SENTENCE = "every sentence of the answer"
+"""As the text of a scripted statement: its verdict is on each sentence of the row."""
+
+
+def _of_every_sentence(answer: Any, request: JudgeRequest) -> Any:
+    if isinstance(answer, Stall):
+        return replace(answer, then=answer.then and _of_every_sentence(answer.then, request))
+    if isinstance(answer, Reply):
+        if isinstance(answer.content, str):
+            return answer
+        return replace(answer, content=_of_every_sentence(answer.content, request))
+    keys = [key for key in request.schema.get("properties", {}) if re.fullmatch(r"s\d+", key)]
+    if not keys:
+        text = request.answer or "It stands in Paris."
+        return {"statements": [one | {"statement": text} for one in answer["statements"]]}
+    (one,) = answer["statements"]
+    ids = one["supporting_chunk_ids"] if one["is_supported"] else []
+    verdict = {"supported_by": ids} if ids else {"not_supported_because": "not_in_context"}
+    return {key: {"reasoning": one["reasoning"], "verdict": verdict} for key in keys}
 
 
 Script = Answer | Sequence[Answer] | Callable[[JudgeRequest], Answer] | None
@@ -85,6 +108,8 @@ class ScriptedJudge(testing.ScriptedJudge):
     def answer(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Answer:
         """Count the tokens of a decision by its texts."""
         answer = super().answer(path, headers, body)
+        if isinstance(answer, Mapping | Reply | Stall) and EVERY_SENTENCE in str(answer):
+            answer = _of_every_sentence(answer, self.requests[-1])
         if is_for_decisions(path) and isinstance(answer, Mapping):
             return Reply(answer, "", None, tokens_of(body))
         return answer

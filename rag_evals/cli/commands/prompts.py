@@ -14,7 +14,7 @@ from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders
 from rag_evals.cli.shared.options import Json, Quiet, print_result
 from rag_evals.cli.shared.runs import offer_next
-from rag_evals.core import JudgeCall, Message, Sample
+from rag_evals.core import JudgeCall, Message, Sample, fields_of_judge
 from rag_evals.dataset import ColumnMap, read_rows
 from rag_evals.errors import (
     ConfigurationError,
@@ -255,7 +255,8 @@ def _shown_fields(shares: Mapping[str, tuple[int, int]]) -> dict[str, str]:
 def _facts(
     grader: JudgedGrader[Any, Any], messages: tuple[Message, ...]
 ) -> Iterator[tuple[str, str]]:
-    fields = ", ".join(grader.response_model.model_fields)
+    reply: Any = grader.response_model
+    fields = ", ".join(fields_of_judge(reply))
     header = grader.header
     yield "grader", grader.name
     yield "task", grader.description or "-"

@@ -4,7 +4,7 @@ import atexit
 import os
 import re
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -43,9 +43,26 @@ from rag_evals.judge.wire.sending import (
     repeating,
     translate,
 )
+from rag_evals.response_models import EXACT, ReplyForm
 
 if TYPE_CHECKING:
     import asyncio
+
+_COMPILED = ReplyForm(padded=True, lengths=False)
+REPLY_FORMS: Mapping[str, ReplyForm] = {
+    "api.openai.com": _COMPILED,
+    "azure_openai": _COMPILED,
+    # Their schemas take no bounds at all.
+    "anthropic": _COMPILED._replace(counts=False),
+    "bedrock": _COMPILED._replace(counts=False),
+    # They make a grammar of each schema, within milliseconds.
+    "vllm": EXACT,
+    "ollama": EXACT,
+}
+"""Which form of a reply by sentence a host gets, by its name or by that of its provider."""
+
+# Bounds of texts are what hosts refuse most often.
+_ANY_HOST = ReplyForm(lengths=False)
 
 STRICT_HOSTS = frozenset({"api.openai.com"})
 """Hosts known to take strict schemas; any other gets the plain form, which all understand."""
@@ -245,6 +262,7 @@ def _settings_at(
         default_model=endpoint.model,
         strict=built.strict,
         address_name=endpoint.address_name,
+        form=_reply_form(endpoint.provider, built.client),
     )
 
 
@@ -261,7 +279,18 @@ def _settings(client: Any, model: str | None, options: AskOptions) -> AskSetting
         and client.mode.name in ("TOOLS", "JSON_SCHEMA"),
         reasks=options.reasks,
         given=options.settings,
+        form=_reply_form(client.provider.value, client),
     )
+
+
+def _reply_form(provider: str, client: Any) -> ReplyForm:
+    host = _host_of(client) or ""
+    named = (host, "azure_openai" if host.endswith(".openai.azure.com") else provider)
+    return next((REPLY_FORMS[name] for name in named if name in REPLY_FORMS), _ANY_HOST)
+
+
+def _host_of(client: Any) -> str | None:
+    return urlsplit(str(getattr(getattr(client, "client", None), "base_url", ""))).hostname
 
 
 def _cache_key(endpoint: Endpoint) -> tuple[str, ...]:
@@ -291,8 +320,7 @@ def _build(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
             f"{redact(str(error), endpoint.key)}; look at the variables HTTP_PROXY, HTTPS_PROXY, "
             "SSL_CERT_FILE and the like"
         ) from None
-    asked = urlsplit(str(client.client.base_url)).hostname
-    strict = asked in STRICT_HOSTS and client.mode.name == "JSON_SCHEMA"
+    strict = _host_of(client) in STRICT_HOSTS and client.mode.name == "JSON_SCHEMA"
     return BuiltClient(client, strict, post)
 
 

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from inspect import getclosurevars, isfunction
 from json import JSONDecodeError
@@ -48,6 +48,7 @@ from rag_evals.judge.wire.sending import (
     cleaned,
     translate,
 )
+from rag_evals.response_models import EXACT, KeyedReply, ReplyForm
 
 # A provider's own places for a temperature: who fills one has chosen it.
 _OWN_PLACES = ("temperature", "config", "generation_config", "inferenceConfig")
@@ -338,6 +339,7 @@ class AskSettings:
         given: Settings of every call, such as `temperature`; they come before a call's own.
         address_name: What a user changes to have another address asked.
         repeats: A call that failed is made again, where the client's SDK repeats nothing.
+        form: In which form the host is asked for a reply by sentence.
     """
 
     model: str | None = None
@@ -348,6 +350,7 @@ class AskSettings:
     given: Mapping[str, Any] = field(default_factory=dict)
     address_name: str = OF_A_CLIENT
     repeats: bool = False
+    form: ReplyForm = EXACT
 
 
 class _ClientJudge:
@@ -450,6 +453,8 @@ def exchanged(
     """
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
+    if issubclass(call.reply_model, KeyedReply):
+        call = replace(call, reply_model=call.reply_model.for_host(settings.form))
     exchange = Exchange(
         call, mode=client.mode.name, seconds=meter.seconds_left, reasks=settings.reasks
     )

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from json import JSONDecodeError
 from typing import Any, TypeVar, get_origin
 
@@ -505,6 +505,10 @@ def _refusal(response: Any) -> str | None:
     return None
 
 
+# Replies by sentence have a model for each number of sentences and of chunks.
+_MOST_MODELS = 1024
+
+
 class Parsed:
     """Carries a plain instance past instructor, which would mark or wrap a model."""
 
@@ -515,7 +519,7 @@ class Parsed:
         self.value = value
 
 
-@cache
+@lru_cache(maxsize=_MOST_MODELS)
 def prepared(model: type[BaseModel], *, schema_only: bool) -> type[BaseModel]:
     """Return the class that instructor is given in place of `model`; one for each model.
 
@@ -587,7 +591,7 @@ def _is_no_json(error: ValidationError) -> bool:
     return faults[0]["type"] == "json_invalid"
 
 
-@cache
+@lru_cache(maxsize=_MOST_MODELS)
 def strict_response_format(model: type[BaseModel]) -> dict[str, Any] | None:
     """Build the strict form of `response_format`.
 

@@ -121,7 +121,7 @@ def rows_of(count: int) -> list[Any]:
     ("grader", "count", "sent", "paid"),
     [
         ("faithfulness", 200, [200, 182, 156, 93, 50], 330),
-        ("faithfulness_two_step", 50, [50, 50, 50, 45, 36, 24, 12, 9], 150),
+        ("faithfulness_two_step", 50, [50, 50, 48, 41, 26, 12], 134),
     ],
 )
 def test_faults_are_sent_again_until_every_row_is_scored(

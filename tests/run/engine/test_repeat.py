@@ -30,13 +30,11 @@ ROWS = [{"id": "tower", **EIFFEL}]
 
 
 def reply(*verdicts: bool) -> dict[str, Any]:
+    supported, not_supported = {"supported_by": [0]}, {"not_supported_because": "contradicted"}
     return {
-        "statements": [
-            {"statement": f"S{place}.", "reasoning": "R.", "is_supported": yes,
-             "supporting_chunk_ids": [0] if yes else []}
-            for place, yes in enumerate(verdicts)
-        ]
-    }  # fmt: skip
+        f"s{place}": {"reasoning": "R.", "verdict": supported if yes else not_supported}
+        for place, yes in enumerate(verdicts)
+    }
 
 
 MIXED = [reply(True, True), reply(True, False), reply(True, True), reply(False, False)]
