@@ -401,6 +401,14 @@ _OTHER_LOOP = (
 _CLOSED = "this client has been closed; grade before it is closed, or make another"
 
 
+def _invalid(attempts: int, fault: str, *, repeated: bool) -> JudgeOutputError:
+    if repeated:
+        return JudgeOutputError(
+            f"invalid after {attempts} attempts, the last two with the same fault: {fault}"
+        )
+    return JudgeOutputError(f"invalid after {attempts} attempts: {fault}")
+
+
 def translate(
     error: BaseException, *, attempts: int, key: str | None = None, repeated: bool = False
 ) -> RagEvalsError:
@@ -409,7 +417,6 @@ def translate(
     `key` is the client's own, which the message will not hold; `repeated` says that the last two
     replies have the same fault.
     """
-    tried = f"invalid after {attempts} attempts" + ", the last two with the same fault" * repeated
     cause = _cause(error)
     names = {kind.__name__ for kind in type(cause).__mro__}
     if isinstance(cause, RagEvalsError):
@@ -419,9 +426,9 @@ def translate(
             "the reply was cut off at the token limit; allow more output tokens"
         )
     if isinstance(cause, ValidationError):
-        return JudgeOutputError(f"{tried}: {_first_fault(cause)}")
+        return _invalid(attempts, _first_fault(cause), repeated=repeated)
     if names & {"ResponseParsingError", "JSONDecodeError", "AsyncValidationError"}:
-        return JudgeOutputError(f"{tried}: {_short(str(cause), key)}")
+        return _invalid(attempts, _short(str(cause), key), repeated=repeated)
     if isinstance(cause, UnicodeDecodeError | RecursionError):
         # The client itself could not read the body.
         return no_reply(getattr(cause, "object", "JSON of too many levels"))
