@@ -306,6 +306,7 @@ class Meter:
         waited_seconds: How long replies were waited for so far, the run's gate left out.
         row_seconds: For all calls of the grading together; None where somebody else, such as the
             session of a run, sees to that.
+        last_fault: What went wrong last, in words, while the row was tried again; empty at first.
     """
 
     def __init__(self, row_seconds: float | None = None) -> None:
@@ -313,6 +314,7 @@ class Meter:
         self.answered_by: dict[str, None] = {}
         self.waited_seconds = 0.0
         self.row_seconds = row_seconds
+        self.last_fault = ""
 
     @property
     def seconds_left(self) -> float | None:

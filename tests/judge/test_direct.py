@@ -22,6 +22,7 @@ import pytest
 from rag_evals import aevaluate, evaluate
 from rag_evals.errors import ConfigurationError, GradingError, JudgeUnreachableError
 from rag_evals.judge.clients.build import async_judge_for
+from rag_evals.judge.pace.retry import DEFAULT_TIMEOUT_SECONDS
 from rag_evals.judge.wire.direct import DirectPost
 from rag_evals.judge.wire.sending import http_client, translate, trusted_certificates
 from rag_evals.testing import HttpError, Raw, Reply, Reset, Script, ScriptedJudge, Stall
@@ -51,7 +52,7 @@ def test_strings_go_straight_and_own_clients_through_instructor(scripted: Start)
     rows = [{"id": f"{n}", "answer": "a", "context": ["c"]} for n in range(3)]
 
     async def by_both() -> tuple[list[Any], list[str]]:
-        timeout = openai.Timeout(90.0, connect=5.0)
+        timeout = openai.Timeout(DEFAULT_TIMEOUT_SECONDS, connect=5.0)
         async with openai.AsyncOpenAI(max_retries=0, timeout=timeout) as sdk:
             clients: list[Any] = [
                 "openai/m",

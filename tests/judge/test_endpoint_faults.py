@@ -17,13 +17,18 @@ import instructor
 import openai
 import pytest
 
-from rag_evals import Faithfulness, Run, aevaluate, errors, evaluate
+from rag_evals import Faithfulness, FaithfulnessResult, Run, aevaluate, errors, evaluate
+from rag_evals.core import JudgeCall, Meter
+from rag_evals.judge.clients.build import own_async_judge
+from rag_evals.judge.wire.ask import DEFAULT_OPTIONS
 from rag_evals.judge.wire.exchange import one_object
+from rag_evals.judge.wire.sending import ClientUse
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Script, ScriptedJudge, Stall
 from tests.conftest import EIFFEL, Command
 from tests.judge.faults import ADDRESSES, FAULTS, GOOD, KEYS, OWN_CLIENT, ROWS, TEXT, Fault, message
 
 Start = Callable[[Script], ScriptedJudge]
+CALL: Any = ({"role": "user", "content": "?"},)
 ClientOf = Callable[..., instructor.Instructor]
 _MEGABYTES = 1024  # ru_maxrss is in kilobytes on Linux
 
@@ -386,6 +391,84 @@ def test_one_grading_ends_in_time(
         Faithfulness.grade(
             **EIFFEL, client="openai/m" if own else client_of(judge), model="m", timeout=seconds
         )
+
+
+FIRST_FAULTS = [
+    (HttpError(500, "the disk is full"), "HTTP 500: the disk is full"),
+    (Raw("<html>Bad gateway</html>", 502), "HTTP 502: <html>Bad gateway</html>"),
+]
+
+
+@pytest.mark.parametrize("way", ["grade", "agrade", "evaluate"])
+@pytest.mark.parametrize("client", ["openai/m", "OpenAI", "AsyncOpenAI"])
+@pytest.mark.parametrize(("fault", "says"), FIRST_FAULTS, ids=["words", "page"])
+def test_the_last_fault_stands_with_a_time_that_ended(
+    scripted: Start, client: str, way: str, fault: Any, says: str
+) -> None:
+    """Who repeats the request, we or the user's SDK, the error says why it was repeated."""
+    if (client, way) in (("AsyncOpenAI", "grade"), ("OpenAI", "agrade")):
+        pytest.skip("a client of the other kind")
+    judge = scripted(lambda request: Stall(3600) if request.number else fault)
+
+    async def ask() -> str:
+        own: Any = None
+        if client != "openai/m":
+            own = getattr(openai, client)(base_url=judge.base_url, api_key="k", max_retries=2)
+        options: Any = {"client": own or client, "model": "m", "timeout": 1.5}
+        try:
+            if way == "grade":
+                Faithfulness.grade(**EIFFEL, **options)
+            elif way == "agrade":
+                await Faithfulness.agrade(**EIFFEL, **options)
+            run = await aevaluate([EIFFEL], **options, max_failures=1)
+        except errors.JudgeUnavailableError as error:
+            return str(error)
+        return str(run.outcomes[0].error and run.outcomes[0].error.message)
+
+    said = asyncio.run(ask())
+    assert said.startswith("no valid reply within the 1.5 s that a row has (timeout); the last fau")
+    assert says in said or json.dumps(says.partition(": ")[2]) in said
+
+
+def test_the_rows_own_time_decides_how_long_a_reply_may_take(scripted: Start) -> None:
+    """No other limit is shorter, whatever the client was made with."""
+    judge = scripted(Stall(0.6, GOOD))
+
+    async def ask() -> tuple[float, Any]:
+        use = ClientUse(asynchronous=True, seconds=300)
+        async with own_async_judge("openai/m", None, DEFAULT_OPTIONS, use) as host:
+            made_for = host.sdk.timeout.read
+        short = ClientUse(asynchronous=True, seconds=0.1)
+        async with own_async_judge("openai/m", None, DEFAULT_OPTIONS, short) as host:
+            reply = await host.ask(JudgeCall(CALL, FaithfulnessResult, {}), Meter(20))
+        return made_for, reply.parsed
+
+    made_for, parsed = asyncio.run(ask())
+    assert (made_for, len(parsed.statements), len(judge.requests)) == (300, 1, 1)
+
+
+COLD = """
+import sys
+from rag_evals.core import JudgeCall, Meter
+from rag_evals.judge import judge_for
+from rag_evals.score_faithfulness import FaithfulnessResult
+
+judge = judge_for("openai/m")
+before = set(sys.modules)
+judge.ask(JudgeCall(({"role": "user", "content": "?"},), FaithfulnessResult, {}), Meter(60))
+late = {name for name in set(sys.modules) - before}
+print(sorted(n for n in late if n.startswith(("instructor.v2.pro", "openai", "requests"))))
+"""
+
+
+@pytest.mark.slow
+def test_what_an_sdk_loads_costs_no_row_its_time(scripted: Start) -> None:
+    """It is loaded before the clock of the first row starts."""
+    scripted(GOOD)
+    ended = subprocess.run(
+        [sys.executable, "-c", COLD], capture_output=True, text=True, check=False
+    )
+    assert ended.stdout == "[]\n", ended.stderr
 
 
 def test_one_async_grading_ends_in_time(scripted: Start) -> None:

@@ -21,9 +21,11 @@ from rag_evals.judge.clients.sdks import (
     close_client,
     close_sync_client,
     is_async,
+    load_handlers,
     no_key,
 )
 from rag_evals.judge.clients.strings import OPENAI_HOSTS, Endpoint, read_endpoint
+from rag_evals.judge.pace.retry import DEFAULT_TIMEOUT_SECONDS
 from rag_evals.judge.wire.ask import (
     DEFAULT_OPTIONS,
     AskOptions,
@@ -67,8 +69,7 @@ _ANY_HOST = ReplyForm(lengths=False)
 STRICT_HOSTS = frozenset({"api.openai.com"})
 """Hosts known to take strict schemas; any other gets the plain form, which all understand."""
 
-_REPLY_SECONDS = 90.0
-_SYNC = ClientUse(asynchronous=False, seconds=_REPLY_SECONDS)
+_SYNC = ClientUse(asynchronous=False, seconds=DEFAULT_TIMEOUT_SECONDS)
 _ASYNC = replace(_SYNC, asynchronous=True)
 
 
@@ -115,6 +116,7 @@ def judge_for(
                 built = _sync_clients[key] = _build(endpoint, _SYNC)
         if endpoint.decides:
             return DecisionJudge(built.client, endpoint, model, options, _SYNC)
+        load_handlers(built.client)
         build_reply_types(built.client)
         return InstructorJudge(built.client, _settings_at(endpoint, built, model, options))
     judge = client_judge(client, model, options)
@@ -162,6 +164,7 @@ def client_judge(
     check_endpoint(client)
     check_taken(client, options.settings, model or own_model(client))
     bind_to_policy(getattr(client, "client", None))
+    load_handlers(client)
     settings = replace(_settings(client, model, options), repeats=repeats)
     if asynchronous:
         return AsyncInstructorJudge(client, settings)
@@ -227,10 +230,9 @@ async def own_async_judge(
 ) -> AsyncIterator[AsyncInstructorJudge | AsyncDecisionJudge]:
     """Make a judge for one run, and close its client behind it.
 
-    Its arguments are those of `judge_for`; one try may take less than `use` says.
+    Its arguments are those of `judge_for`.
     """
     endpoint = read_endpoint(spec)
-    use = replace(use, seconds=min(use.seconds, _REPLY_SECONDS))
     built = _build(endpoint, use)
     try:
         yield _async_judge(endpoint, built, model, options, use)

@@ -217,9 +217,10 @@ def _send(sdk: Any, use: ClientUse, body: dict[str, Any]) -> Any:
 
 
 async def _send_async(sdk: Any, use: ClientUse, body: dict[str, Any]) -> Any:
-    from httpx2 import Response  # noqa: PLC0415 - loaded with the client
+    from httpx2 import Response, Timeout  # noqa: PLC0415 - loaded with the client
 
-    response = await sdk.post(_PATH, cast_to=Response, content=to_json(body))
+    options = {"timeout": Timeout(use.one_try(), connect=CONNECT_SECONDS)}
+    response = await sdk.post(_PATH, cast_to=Response, content=to_json(body), options=options)
     if use.limiter is not None:
         use.limiter.after_response(response.status_code, limit_headers(response.headers.raw))
     return _read_reply(response.content)

@@ -154,9 +154,8 @@ def _cohere(endpoint: Endpoint, use: ClientUse) -> Made:
     def send(body: dict[str, Any]) -> Any:
         # A mark of instructor's, which tells the two versions of the interface apart.
         asked = {name: value for name, value in body.items() if not name.startswith("_cohere")}
-        if not use.asynchronous:
-            options["timeout_in_seconds"] = int(use.one_try()) or 1
-        return sdk.chat(**asked, request_options=options)
+        seconds = {"timeout_in_seconds": int(use.one_try())}
+        return sdk.chat(**asked, request_options={**options, **seconds})
 
     return Made(sdk, send, "cohere", "JSON_SCHEMA")
 
@@ -200,7 +199,8 @@ def _bedrock(endpoint: Endpoint, use: ClientUse) -> Made:
         )
     config = Config(
         connect_timeout=5,
-        read_timeout=use.seconds,
+        # The row's own time ends a call before; here nothing can be said of one request.
+        read_timeout=max(use.seconds, _FILE_SECONDS),
         retries={"total_max_attempts": 1},
         # A run asks from more threads at a time than there are connections otherwise.
         max_pool_connections=64,
@@ -351,7 +351,9 @@ def _ask_responses(sdk: Any, model: str, use: ClientUse, body: dict[str, Any]) -
     asked = {"model": model, **body}
     # What this interface calls the messages.
     messages = asked.pop("messages", None)
-    return sdk.responses.create(**asked if messages is None else {**asked, "input": messages})
+    if messages is not None:
+        asked["input"] = messages
+    return sdk.responses.create(**asked, timeout=use.one_try())
 
 
 def client_for_files(endpoint: Endpoint) -> Any:
@@ -504,6 +506,15 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
         wrap = getattr(instructor, function)
         made[kind] = wrap(client, mode=instructor.Mode[mode], **options)
     return made[kind]
+
+
+def load_handlers(client: Any) -> None:
+    """Load what instructor and the SDK load with the first call, whose row would pay for it."""
+    from instructor.v2.core.registry import mode_registry  # noqa: PLC0415 - loads its runtime
+
+    mode_registry.get_handlers(client.provider, client.mode)
+    if is_async(client) and find_spec("anyio") is not None:
+        import_module("anyio._backends._asyncio")
 
 
 _lock = threading.Lock()

@@ -442,6 +442,16 @@ def check_timeout(seconds: float) -> None:
         raise ConfigurationError(f"timeout is {seconds!r}; expected seconds, more than 0")
 
 
+_row_meter: "ContextVar[Meter | None]" = ContextVar("row_meter", default=None)
+
+
+def note_fault(words: str) -> None:
+    """Keep what went wrong for the row whose call this is: its time may end before it heals."""
+    meter = _row_meter.get()
+    if meter is not None:
+        meter.last_fault = words
+
+
 _row_time: "ContextVar[RowTime | None]" = ContextVar("row_time", default=None)
 
 
@@ -464,6 +474,7 @@ class RowTime:
         self._began = time.monotonic()
         await self.timeout.__aenter__()
         self._token = _row_time.set(self)
+        self._meter_token = _row_meter.set(self._meter)
 
     async def __aexit__(
         self,
@@ -477,11 +488,12 @@ class RowTime:
             JudgeUnavailableError: The time is up.
         """
         _row_time.reset(self._token)
+        _row_meter.reset(self._meter_token)
         self._meter.waited_seconds += time.monotonic() - self._began - self.stopped_seconds
         try:
             await self.timeout.__aexit__(kind, error, trace)
         except TimeoutError:
-            raise _too_late(self._seconds) from None
+            raise _too_late(self._seconds, self._meter) from None
 
 
 def row_time(meter: "Meter") -> AbstractAsyncContextManager[None]:
@@ -542,21 +554,24 @@ def call_within(meter: "Meter", work: Callable[[], T]) -> T:
     if seconds is None:
         return work()
     began = time.monotonic()
+    token = _row_meter.set(meter)
     future = call_in_thread(work)
+    _row_meter.reset(token)
     try:
         return future.result(max(0.0, seconds))
     except TimeoutError:
         # The call itself may have raised one.
         if future.done():
             raise
-        raise _too_late(meter.row_seconds) from None
+        raise _too_late(meter.row_seconds, meter) from None
     finally:
         meter.waited_seconds += time.monotonic() - began
 
 
-def _too_late(seconds: float | None) -> JudgeUnavailableError:
+def _too_late(seconds: float | None, meter: "Meter") -> JudgeUnavailableError:
+    fault = f"; the last fault: {meter.last_fault}" if meter.last_fault else ""
     error = JudgeUnavailableError(
-        f"no valid reply within the {seconds:g} s that a row has (timeout)"
+        f"no valid reply within the {seconds:g} s that a row has (timeout){fault}"
     )
     error.row_is_over = True
     return error

@@ -32,6 +32,7 @@ from rag_evals.errors import (
     JudgeRejectedError,
     JudgeRequestError,
     PendingError,
+    RagEvalsError,
 )
 from rag_evals.judge.pace.retry import Tries, call_within, row_time, try_again, try_again_async
 from rag_evals.judge.wire.exchange import (
@@ -456,7 +457,11 @@ def exchanged(
     if issubclass(call.reply_model, KeyedReply):
         call = replace(call, reply_model=call.reply_model.for_host(settings.form))
     exchange = Exchange(
-        call, mode=client.mode.name, seconds=meter.seconds_left, reasks=settings.reasks
+        call,
+        mode=client.mode.name,
+        seconds=meter.seconds_left,
+        reasks=settings.reasks,
+        key=_key_of(client),
     )
     token = current_exchange.set(exchange)
     named = address_name.set(settings.address_name)
@@ -466,11 +471,15 @@ def exchanged(
         if enveloped and not isinstance(error, InstructorError):
             raise
         attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
-        # Not `from error`: instructor's exception holds the whole prompt and cannot be pickled.
         if exchange.fault is not None:
-            raise cleaned(exchange.fault, _key_of(client)) from None
-        repeated = exchange.is_repeated
-        raise translate(error, attempts=attempts, key=_key_of(client), repeated=repeated) from None
+            failed: RagEvalsError = cleaned(exchange.fault, exchange.key)
+        else:
+            repeated = exchange.is_repeated
+            failed = translate(error, attempts=attempts, key=exchange.key, repeated=repeated)
+        if not getattr(failed, "row_is_over", False):
+            meter.last_fault = str(failed)
+        # Not `from error`: instructor's exception holds the whole prompt and cannot be pickled.
+        raise failed from None
     finally:
         address_name.reset(named)
         current_exchange.reset(token)

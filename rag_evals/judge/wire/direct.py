@@ -38,13 +38,14 @@ from rag_evals.judge.wire.sending import (
     limit_headers,
     redirected_post,
     redirects_in_a_circle,
+    seconds_left,
     too_long,
     trusted_certificates,
 )
 
 if TYPE_CHECKING:
     import httpx2
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientResponse, ClientSession, ClientTimeout
     from instructor import AsyncInstructor
 
     from rag_evals.judge.pace.limits import RequestLimiter
@@ -292,7 +293,8 @@ class Posted(NamedTuple):
 class DirectPost:
     """Posts bodies to the place that an SDK's async client asks, in one event loop.
 
-    `model` is asked where a body names none; the limiter learns from each reply.
+    `model` is asked where a body names none; the limiter learns from each reply. A reply may take
+    `reply_seconds`, or what its row has left where that is more.
     """
 
     def __init__(
@@ -309,6 +311,7 @@ class DirectPost:
         self._limiter = limiter
         self._connect_seconds = connect_seconds
         self._reply_seconds = reply_seconds
+        self._timeout: ClientTimeout | None = None
         # Brings http.client and ssl, which importing this package must not cost.
         from urllib.request import getproxies  # noqa: PLC0415
 
@@ -345,7 +348,9 @@ class DirectPost:
         try:
             url = self._url
             for _ in range(MAX_REDIRECTS + 1):
-                async with session.post(url, data=content, allow_redirects=False) as response:
+                async with session.post(
+                    url, data=content, allow_redirects=False, timeout=self._times(self._one_try())
+                ) as response:
                     other = redirected_post(str(url), response.status, response.raw_headers)
                     if other is None:
                         return self._checked(response, await _read_body(response))
@@ -363,7 +368,10 @@ class DirectPost:
     async def _post_by_the_sdk(self, content: bytes) -> Posted:
         import httpx2  # noqa: PLC0415 - loaded by now
 
-        response = await self._sdk.post(CHAT_PATH, cast_to=httpx2.Response, content=content)
+        one_try = httpx2.Timeout(self._one_try(), connect=self._connect_seconds)
+        response = await self._sdk.post(
+            CHAT_PATH, cast_to=httpx2.Response, content=content, options={"timeout": one_try}
+        )
         return Posted(response.status_code, response.headers.raw, response.content)
 
     async def _written_by_the_sdk(self) -> "httpx2.Request":
@@ -403,13 +411,20 @@ class DirectPost:
             headers={**headers, "accept-encoding": "gzip, deflate"},
             # As the SDK does; by default, cookies of a host without a name are dropped.
             cookie_jar=aiohttp.CookieJar(unsafe=True),
-            timeout=aiohttp.ClientTimeout(
-                total=None,
-                connect=self._reply_seconds,
-                sock_connect=self._connect_seconds,
-                sock_read=self._reply_seconds,
-            ),
         )
+
+    def _one_try(self) -> float:
+        left = seconds_left()
+        return self._reply_seconds if left is None else max(self._reply_seconds, left)
+
+    def _times(self, seconds: float) -> "ClientTimeout":
+        if self._timeout is None or self._timeout.sock_read != seconds:
+            from aiohttp import ClientTimeout  # noqa: PLC0415 - loaded by now
+
+            self._timeout = ClientTimeout(
+                total=None, connect=seconds, sock_connect=self._connect_seconds, sock_read=seconds
+            )
+        return self._timeout
 
     def _checked(self, response: "ClientResponse", content: bytes) -> Posted:
         if 200 <= response.status < 300:

@@ -47,6 +47,7 @@ class Exchange:
     """One call while it is being made: what was sent, and what came back so far.
 
     Attributes:
+        key: Of the endpoint, which no words may hold.
         fault: What makes the last reply none that could be asked again, or None.
         requests: HTTP requests that were sent, where the transport is watched.
         usage: Sum over the replies so far; each is counted once, where instructor accumulates.
@@ -55,9 +56,16 @@ class Exchange:
     """
 
     def __init__(
-        self, call: JudgeCall[Any], *, mode: str, seconds: float | None, reasks: int
+        self,
+        call: JudgeCall[Any],
+        *,
+        mode: str,
+        seconds: float | None,
+        reasks: int,
+        key: str | None = None,
     ) -> None:
         self.call = call
+        self.key = key
         self._reasks = reasks
         self.fault: GradingError | None = None
         self.requests = 0

@@ -8,7 +8,8 @@ keys are removed from what other libraries say, in errors and logs.
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,11 +30,11 @@ from rag_evals.errors import (
     RagEvalsError,
 )
 from rag_evals.judge.pace.retry import (
-    DEFAULT_MAX_WAIT_SECONDS,
     SdkFault,
     Tries,
     beneath_litellm,
     distrusts,
+    note_fault,
     read_fault,
     row_clock_stopped,
     try_again,
@@ -57,8 +58,8 @@ Send = Callable[[dict[str, Any]], Any]
 class ClientUse:
     """How a client of a string is used.
 
-    `seconds` is the time-out of one try. `answer` comes in place of the network of an async client
-    of a provider's own library; each request is sent once.
+    `seconds` is the time-out of one try where no row has a time. `answer` comes in place of the
+    network of an async client of a provider's own library; each request is sent once.
     """
 
     asynchronous: bool
@@ -67,11 +68,10 @@ class ClientUse:
     answer: "Answering | None" = None
 
     def one_try(self) -> float:
-        """Return the time-out of a request; no sync one is longer than its row has left."""
-        if self.asynchronous:
-            return self.seconds
-        left = _seconds_left()
-        return min(self.seconds, max(1.0, DEFAULT_MAX_WAIT_SECONDS if left is None else left))
+        """Return the time-out of a request: what its row has left."""
+        left = seconds_left()
+        # A little more: the row's own clock ends it, and says what went wrong before.
+        return self.seconds if left is None else max(0.0, left) + 1.0
 
     def repeating(self, send: Send, *, teaches: bool = False) -> Callable[..., Any]:
         """Return what sends a request, again where that may help; awaited where the client is.
@@ -100,9 +100,10 @@ def repeating(send: Send) -> Callable[..., Any]:
     def create(**body: Any) -> Any:
         def send_once() -> Any:
             _count_request()
-            return send(body)
+            with _noting_faults():
+                return send(body)
 
-        return try_again(send_once, Tries(None, seconds_left=_seconds_left).after_request)
+        return try_again(send_once, Tries(None, seconds_left=seconds_left).after_request)
 
     return create
 
@@ -114,7 +115,8 @@ def _repeating_async(
         async def send_once() -> Any:
             is_retry = _count_request()
             if limiter is None:
-                return await send(body)
+                with _noting_faults():
+                    return await send(body)
             if limiter.is_paused:
                 # The time that the endpoint asked for is not the row's.
                 with row_clock_stopped():
@@ -122,7 +124,8 @@ def _repeating_async(
             else:
                 await limiter.before_request(is_retry=is_retry)
             try:
-                reply = await send(body)
+                with _noting_faults():
+                    reply = await send(body)
             except Exception as error:
                 fault = read_fault(error)
                 if fault.status is not None:
@@ -132,7 +135,7 @@ def _repeating_async(
                 limiter.after_response(200, {})
             return reply
 
-        tries = Tries(limiter, seconds_left=_seconds_left)
+        tries = Tries(limiter, seconds_left=seconds_left)
         return await try_again_async(send_once, tries.after_request)
 
     return create
@@ -148,7 +151,28 @@ def limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     }
 
 
-def _seconds_left() -> float | None:
+@contextmanager
+def _noting_faults() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        exchange = current_exchange.get()
+        note_fault(_words(error, None if exchange is None else exchange.key))
+        raise
+
+
+def _words(error: Exception, key: str | None) -> str:
+    fault = read_fault(error)
+    said = _short(fault.message, key)
+    return (
+        said
+        if fault.status is None or isinstance(error, RagEvalsError)
+        else f"HTTP {fault.status}: {said}"
+    )
+
+
+def seconds_left() -> float | None:
+    """Return what the row of the running call has left; None where none has a time."""
     exchange = current_exchange.get()
     return None if exchange is None else exchange.seconds_left
 
@@ -252,6 +276,7 @@ def _check(*, always: bool) -> Callable[[Any], None]:
                     _add(body, part, response)
                 # As its own `read` does, which has no limit: few bytes may unpack to many.
                 response._content = bytes(body)
+                _note_status(response)
         except GradingError as fault:
             response.close()
             _refuse(response, fault)
@@ -270,11 +295,20 @@ def _check_async(*, always: bool) -> Callable[[Any], Awaitable[None]]:
                 async for part in response.aiter_bytes():
                     _add(body, part, response)
                 response._content = bytes(body)
+                _note_status(response)
         except GradingError as fault:
             await response.aclose()
             _refuse(response, fault)
 
     return check
+
+
+def _note_status(response: Any) -> None:
+    """Note a fault that the SDK of the user's own will repeat by itself."""
+    exchange = current_exchange.get()
+    if exchange is not None and response.status_code >= _BAD_REQUEST:
+        said = response.content.decode("utf-8", "replace")
+        note_fault(f"HTTP {response.status_code}: {_short(said, exchange.key)}")
 
 
 def _is_redirected(response: Any) -> bool:
