@@ -1,374 +1,578 @@
-"""How does a statement differ from its evidence, word by word?
+"""What does a statement say otherwise than the one sentence found for it?
 
-The statement's words are aligned to the best evidence sentence. Between the words that both share,
-the word in place of a missing one is found: a number for a number, a name for a name, an opposite.
-Examples below read: statement | evidence → what is found.
+Each clash is found once a sentence. Examples below read: statement | sentence → what is found.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, pairwise
 from typing import NamedTuple
 
-from rag_evals.embedded.passage import ChosenEvidence, EvidenceSearch
-from rag_evals.embedded.sentence import Sentence
+from rag_evals.embedded.passage import (
+    Found,
+    Place,
+    Sentence,
+    acronyms_in,
+    clauses_in,
+    denials_in,
+    figures_in,
+    initials_in,
+    names_in,
+)
 from rag_evals.text import (
     DENIES,
     DENIES_SOFTLY,
+    INSISTS,
     QUANTIFIERS,
     QUANTIFIES,
     READ_WELL,
     WEAKENS,
     Word,
+    pairs_in,
+    rivals_in,
+    small_words,
     stem,
+    synonyms,
 )
 
-_WIDEST_GAP = 8
+
+class Clash(NamedTuple):
+    """What a statement says otherwise than a sentence.
+
+    Attributes:
+        kind: Names its reason: "number", "name", "opposite", "unit", "negation_added",
+            "negation_dropped", "quantifier", "order" or "hedge".
+        ours: The statement's word; empty where there is none to show.
+        theirs: The sentence's word in its place.
+        keys: What of the statement clashes: all else must agree for the clash to count in full.
+    """
+
+    kind: str
+    ours: str
+    theirs: str
+    keys: frozenset[str] = frozenset()
+
+
+class StatementComparison:
+    """A statement beside one sentence: what it misses there, and what stands in its place."""
+
+    __slots__ = (
+        "_clashes", "evidence", "found", "language", "lost", "near", "replaced", "statement",
+        "weights",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        statement: Sentence,
+        weights: Mapping[str, float],
+        language: str,
+        found: Found,
+        evidence: Place,
+    ) -> None:
+        self.statement, self.weights, self.language = statement, weights, language
+        self.found, self.evidence = found, evidence
+        theirs = evidence.sentence
+        self.lost = [key for key in weights if key not in theirs.where]
+        self.replaced: dict[str, str] = {}
+        self.near: set[str] = set()
+        if self.lost:
+            self._find_replaced(theirs)
+        self._clashes: list[Clash] | None = None
+
+    @property
+    def clashes(self) -> list[Clash]:
+        """What the sentence says otherwise; found on first use."""
+        if self._clashes is None:
+            self._clashes = list(self._find_clashes(self.evidence.sentence))
+        return self._clashes
+
+    def _find_replaced(self, theirs: Sentence) -> None:
+        """Find what stands for missing words: a synonym, a form, an acronym, another unit.
+
+        "The tower's architecture" | "The tower's architects" → near {"architectur"}
+        """
+        heads: dict[str, str] | None = None
+        table, where, replaced = synonyms(), theirs.where, self.replaced
+        for key in self.lost:
+            same = table.get(key)
+            if same and not same.isdisjoint(where):
+                replaced[key] = min(same & where.keys())
+            elif len(key) > 3 and not key[0].isdigit():
+                # A year of the same century is no other form of a year.
+                if heads is None:
+                    heads = {other[:4]: other for other in where if len(other) > 3}
+                if key[:4] in heads:
+                    self.near.add(key)
+        if acronyms_in(self.statement) or acronyms_in(theirs):
+            self._find_acronyms(theirs)
+        if any(key[0].isdigit() for key in self.lost):
+            self._find_same_amounts(theirs)
+
+    def _find_acronyms(self, theirs: Sentence) -> None:
+        """Let "EU" stand for "European Union", in either direction."""
+        lost = set(self.lost)
+        for ours, other in ((self.statement, theirs), (theirs, self.statement)):
+            for letters, keys in initials_in(ours).items():
+                key = acronyms_in(other).get(letters)
+                if key is not None and ours is self.statement:
+                    self.replaced.update((each, key) for each in keys if each in lost)
+                elif key is not None and key in lost:
+                    self.replaced[key] = keys[0]
+
+    def _find_same_amounts(self, theirs: Sentence) -> None:
+        """Let "3.4 km" stand for "3,400 metres", and 25 for "14 and 11" altogether."""
+        ours = self.statement
+        is_sum = not _ALTOGETHER.isdisjoint(word.low for word in ours.sequence)
+        if not (is_sum or any(unit in _BASE for unit in figures_in(ours).values())):
+            return
+        others = list(_amounts(theirs))
+        plain = [value for value, kind, _ in others if not kind]
+        sums = {abs(a + sign * b) for a, b in pairwise(plain) for sign in (1, -1)}
+        for value, kind, key in _amounts(ours):
+            same = [k for v, d, k in others if d == kind and abs(v - value) < 1e-6 * abs(value)]
+            if kind and same:
+                self.replaced[key] = same[0]
+            elif is_sum and key not in theirs.where and value in sums:
+                self.replaced[key] = ""
+
+    def _find_clashes(self, theirs: Sentence) -> Iterator[Clash]:
+        ours = self.statement
+        if figures_in(ours):
+            yield from _figure_rivals(self, theirs)
+            yield from _unit_clashes(self, theirs)
+        if self.lost and self.language != "de":
+            yield from _name_rivals(self, theirs)
+        yield from _opposites(self, theirs)
+        if self.lost and not ours.marks & DENIES:
+            yield from _opposites_beside(self, theirs)
+        yield from _turned(self, theirs)
+        marks = ours.marks | theirs.marks
+        if marks & DENIES or self.language not in READ_WELL:
+            yield from _denials(self, theirs)
+        if marks & QUANTIFIES or not _IN_PHRASES.isdisjoint(ours.where):
+            yield from _quantifiers(ours, theirs)
+        if theirs.marks & WEAKENS and not ours.marks & WEAKENS:
+            yield from _dropped_hedge(ours, theirs)
+
+
+# Words that stand where both speak of the same thing.
+
 _NUMBER_REACH = 3
-_SHORTEST_HEAD = 4
 _OPPOSITE_REACH = 3
-# Names of things end so as subject and as object alike.
-_ALIKE_ENDINGS = tuple("бвгджзклмнпрстфхцчшщьйоеи")
-_DETERMINERS = frozenset("the a an his her its their has have had also".split())
-_TITLES = frozenset("mr mrs ms dr sir".split())
+_WIDEST_GAP = 8
 _SAME_HEAD = 3
-_PASSIVE = frozenset(("by", "was", "were", "been", "был", "была", "были", "было"))
+_TITLES = frozenset("mr mrs ms dr sir".split())
+_ONE = frozenset("one один одна одно".split())
+_ALTOGETHER = frozenset(
+    "altogether total combined together sum more fewer less всего вместе итого больше "
+    "меньше".split()
+)
 
 
-@dataclass(slots=True)
-class EvidenceComparison:
-    """A statement beside its evidence; positions count the statement's words from 0.
-
-    `missing` holds positions of content words that the evidence lacks, `lost` their keys.
-    """
-
-    statement: Sentence
-    weights: Mapping[str, float]
-    total: float
-    content: list[int]
-    evidence: ChosenEvidence
-    covered_keys: set[str] = field(default_factory=set)
-    chunk_keys: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    missing: list[int] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-    near: dict[str, str] = field(default_factory=dict)
-    replaced: dict[str, str] = field(default_factory=dict)
-    replaced_wide: set[str] = field(default_factory=set)
-    wide: set[str] = field(default_factory=set)
-    anchors: list[tuple[int, int]] = field(default_factory=list)
-    name_inversions: int = 0
-    name_rivals: dict[int, str] = field(default_factory=dict)
-    opposites: list[tuple[str, str]] = field(default_factory=list)
-    number_rivals: dict[int, tuple[str, int]] = field(default_factory=dict)
-    wrong_units: list[tuple[str, str, str]] = field(default_factory=list)
-
-
-def compare(
-    statement: Sentence, search: EvidenceSearch, excluded: Collection[int]
-) -> EvidenceComparison:
-    """Compare a statement with the chunks.
-
-    Args:
-        statement: The prepared statement.
-        search: The chunks as the statement sees them.
-        excluded: Ids of chunks not to read.
-
-    Returns:
-        The evidence chosen and what it shares with the statement; `find_differences` adds the rest.
-    """
-    evidence = search.best_evidence(excluded)
-    content = search.content
-    result = EvidenceComparison(statement, search.weights, search.total, content, evidence)
-    covered_keys = result.covered_keys
-    for each in evidence.sentences:
-        covered_keys.update(each.sentence.last)
-    keys = statement.keys
-    result.missing = [i for i in content if keys[i] not in covered_keys]
-    result.lost = list(dict.fromkeys([keys[i] for i in result.missing]))
-    if not evidence.sentences:
-        return result
-    result.chunk_keys = search.passages[evidence.sentences[0].chunk_id].index
-    result.wide = search.wide_keys(excluded)
-    _find_near(result)
-    _find_acronyms(result)
-    return result
-
-
-def find_differences(result: EvidenceComparison) -> None:
-    """Find what the evidence says otherwise; without evidence it says nothing.
-
-    Args:
-        result: What `compare` returned; it is filled in.
-    """
-    if not result.evidence.sentences:
-        return
-    primary = result.evidence.sentences[0].sentence
-    _align(result, primary)
-    _compare_gaps(result, primary)
-    _find_opposites(result, primary)
-    _compare_units(result)
-    _find_number_rivals(result)
-
-
-def _find_near(result: EvidenceComparison) -> None:
-    """Find what stands for missing words: a synonym, or a word of the same beginning.
-
-    "The tower's architecture" | "The tower's architects" → near {"architectur": "architect"}
-    """
-    tables = [each.sentence.heads for each in result.evidence.sentences]
-    table, covered_keys = result.statement.synonyms, result.covered_keys
-    for key in result.lost:
-        same = table.get(key)
-        if same and not same.isdisjoint(covered_keys):
-            result.replaced[key] = min(same & covered_keys)
-            continue
-        head = key[:_SHORTEST_HEAD]
-        is_near = False
-        for heads in tables:
-            # A year of the same century is no other form of a year.
-            if head in heads and not key[0].isdigit():
-                result.near[key] = heads[head]
-                is_near = True
-                break
-        if same and not is_near and not result.chunk_keys.keys().isdisjoint(same):
-            result.replaced_wide.add(key)
-
-
-def _find_acronyms(result: EvidenceComparison) -> None:
-    """Let "EU" stand for "European Union", in either direction.
-
-    "The EU agreed." | "The European Union agreed." → replaced {"eu": "europ"}
-    """
-    statement, covered_keys = result.statement, result.covered_keys
-    initials, acronyms = statement.initials, statement.acronyms
-    if not (initials or acronyms):
-        return
-    if not any(statement.sequence[i].is_capital for i in result.missing):
-        return
-    for each in result.evidence.sentences:
-        theirs = each.sentence
-        for letters, keys in initials.items():
-            if letters in theirs.acronyms:
-                lost = (key for key in keys if key in result.weights and key not in covered_keys)
-                result.replaced.update((key, theirs.acronyms[letters]) for key in lost)
-        for letters, key in acronyms.items():
-            # "IT" is an acronym and a function word: without weight there is nothing to replace.
-            if key not in result.weights or key in covered_keys:
-                continue
-            if letters in theirs.initials:
-                result.replaced[key] = theirs.initials[letters][0]
-
-
-def _align(result: EvidenceComparison, primary: Sentence) -> None:
-    keys, other, where = result.statement.keys, primary.keys, primary.last
-    last = -1
-    is_turned = False
-    for i in result.content:
-        key = keys[i]
-        if key not in where:
-            continue
-        # The next place behind the word before, else the last of all.
-        j = where[key]
-        if j > last:
-            j = other.index(key, last + 1)
-        elif j < last:
-            is_turned = True
-        result.anchors.append((i, j))
-        last = j
-    # German writes every noun with a capital.
-    has_names = result.statement.language != "de"
-    if is_turned and has_names and _is_passive(result.statement) == _is_passive(primary):
-        result.name_inversions = _name_inversions(result, primary)
-
-
-def _name_inversions(result: EvidenceComparison, primary: Sentence) -> int:
-    """Count words between the same two names in turned order.
-
-    "Rome beat Carthage." | "Carthage beat Rome." → 1
-    """
-    sequence, other = result.statement.sequence, primary.sequence
-    # The first word of a sentence may be a name that only the other text shows as one.
-    names = result.statement.names.keys() | primary.names.keys()
-    anchors = result.anchors
-    is_name = [sequence[i].key in names for i, _ in anchors]
-    turned = 0
-    for position, (_, middle) in enumerate(anchors):
-        if is_name[position]:
-            continue
-        before = next((anchors[k] for k in range(position - 1, -1, -1) if is_name[k]), None)
-        after = next((anchors[k] for k in range(position + 1, len(anchors)) if is_name[k]), None)
-        if before is None or after is None or not after[1] < middle < before[1]:
-            continue
-        ours, theirs = sequence[before[0] + 1 : after[0]], other[after[1] + 1 : before[1]]
-        turned += (
-            _is_same_relation(ours, theirs)
-            and _is_role_changed(sequence[before[0]], other[before[1]])
-            and _is_role_changed(sequence[after[0]], other[after[1]])
-        )
-    return turned
-
-
-def _is_same_relation(ours: Sequence[Word], theirs: Sequence[Word]) -> bool:
-    # "X is by Y" may turn round as "Y's X"; the same words between the names may not.
-    links, their_links = (
-        {word.low for word in found if word.kind == "stop" and word.low not in _DETERMINERS}
-        for found in (ours, theirs)
-    )
-    told, their_told = ({word.key for word in w if word.kind != "stop"} for w in (ours, theirs))
-    return links == their_links and told <= their_told
-
-
-def _is_role_changed(ours: Word, theirs: Word) -> bool:
-    # Russian marks roles by case, not by order: only changed forms are changed roles, and forms
-    # that are alike in both cases, where the order decides.
-    if ours.surface[0] < "А" or ours.surface != theirs.surface:
-        return True
-    return ours.low.endswith(_ALIKE_ENDINGS)
-
-
-def _is_passive(sentence: Sentence) -> bool:
-    return any(word.surface in _PASSIVE for word in sentence.sequence)
-
-
-def _compare_gaps(result: EvidenceComparison, primary: Sentence) -> None:
-    """Find another name of the evidence between the shared words around a missing name.
-
-    "The tower in Paris is tall." | "The tower in London is tall." → name_rivals {3: "London"}
-    """
-    sequence, other = result.statement.sequence, primary.sequence
-    names = result.statement.names
-    missing = [
-        i
-        for i in result.missing
-        if sequence[i].key in names and sequence[i].key not in result.replaced
-    ]
-    if not missing or not primary.names or result.statement.language == "de":
-        return
-    bounds = [(-1, -1), *result.anchors, (len(sequence), len(other))]
-    for (i0, j0), (i1, j1) in pairwise(bounds):
-        if not 0 < j1 - j0 <= _WIDEST_GAP:
-            continue
-        lost = [i for i in missing if i0 < i < i1]
-        for word in other[j0 + 1 : j1] if lost else ():
-            key = word.key
-            if (
-                word.kind != "stop"
-                and key not in result.weights
-                and key in primary.names
-                and word.low not in _TITLES
-                and key not in result.statement.small_words
-            ):
-                # "Hawaii" and "Hawaiʻi" are spellings of one name.
-                strange = [i for i in lost if sequence[i].key[:_SAME_HEAD] != key[:_SAME_HEAD]]
-                result.name_rivals.update((i, word.surface) for i in strange)
-                break
-
-
-def _find_opposites(result: EvidenceComparison, primary: Sentence) -> None:
-    """Find words of the evidence that say the opposite of a missing one.
-
-    "Prices rose in May." | "Prices fell in May." → opposites [("rose", "fell")]
-    """
-    statement, covered_keys = result.statement, result.covered_keys
-    sequence, ours = statement.sequence, statement.last
-    theirs, turned = primary.last, primary.turned
-    if turned and not turned.keys().isdisjoint(ours):
-        words = statement.first_words
-    elif statement.rivals.isdisjoint(theirs):
-        return
-    else:
-        words = statement.opposable
-    for i, key, listed, forms in words:
-        if key in covered_keys:
-            continue
-        other = (
-            min([other for other in listed if other in theirs], default=None)
-            or turned.get(key)
-            or next((form for form in forms if form in theirs), None)
-        )
-        if other is None or other in ours:
-            continue
-        j = theirs[other]
-        # Opposites clash only where both speak of the same thing: a shared word stands beside both.
-        if _around(sequence, [i], _OPPOSITE_REACH) & _around(
-            primary.sequence, [j], 2 * _OPPOSITE_REACH
-        ):
-            result.opposites.append((sequence[i].surface, primary.sequence[j].surface))
-
-
-def _compare_units(result: EvidenceComparison) -> None:
-    """Find shared numbers with another unit.
-
-    "It weighs 5 kg." | "It weighs 5 tons." → wrong_units [("5", "kg", "t")]
-    """
-    for number, unit in result.statement.numbers.items():
-        if not unit or number not in result.covered_keys:
-            continue
-        units = {
-            each.sentence.numbers.get(number, "")
-            for each in result.evidence.sentences
-            if number in each.sentence.last
-        }
-        if unit not in units and "" not in units:
-            result.wrong_units.append((number, unit, min(units)))
-
-
-def _find_number_rivals(result: EvidenceComparison) -> None:
-    """Pair missing numbers and months with those beside the same words in the evidence.
-
-    "It opened in 1923." | "It opened in 1889." → number_rivals {3: ("1889", 0)}, from chunk 0
-    """
-    figures = result.statement.figures
-    missing = [i for i in result.missing if i in figures] if figures else []
-    for each in result.evidence.sentences if missing else ():
-        other = each.sentence.sequence
-        free = [j for j in each.sentence.figures if other[j].key not in result.statement.last]
-        more = _said_more_often(result.statement, each.sentence)
-        for i in missing if free or more else ():
-            j = _number_rival(result.statement.sequence, i, other, free)
-            if j is None and result.statement.keys[i] not in result.chunk_keys:
-                j = _number_rival(result.statement.sequence, i, other, more)
-            if j is not None and i not in result.number_rivals:
-                result.number_rivals[i] = (other[j].surface, each.chunk_id)
-                (free if j in free else more).remove(j)
-
-
-def _said_more_often(statement: Sentence, other: Sentence) -> list[int]:
-    """Return the positions of figures that the evidence says more often than the statement.
-
-    "House 2, street 3" says once what "House 2, street 2" says twice: one may stand against the 3.
-    """
-    more: list[int] = []
-    for j in other.figures:
-        key = other.keys[j]
-        said = len(statement.positions.get(key, ()))
-        if said and other.positions[key].index(j) >= said:
-            more.append(j)
-    return more
-
-
-def _number_rival(
-    sequence: Sequence[Word], i: int, other: Sequence[Word], free: Sequence[int]
-) -> int | None:
-    ours = _around(sequence, [i], _NUMBER_REACH)
-    is_number = sequence[i].kind == "number"
-    for j in free:
-        same_kind = is_number == (other[j].kind == "number")
-        if same_kind and ours & _around(other, [j], 2 * _NUMBER_REACH):
-            return j
-    return None
-
-
-def _around(sequence: Sequence[Word], positions: Sequence[int], reach: int) -> set[str]:
+def _around(sequence: Sequence[Word], position: int, reach: int) -> set[str]:
     return {
         word.key
-        for position in positions
         for word in sequence[max(0, position - reach) : position + reach + 1]
         if word.kind in ("word", "unit")
     }
 
 
-# Does the evidence deny, limit or doubt what the statement says, or the other way round?
+def _align(ours: Sentence, theirs: Sentence, weights: Mapping[str, float]) -> list[tuple[int, int]]:
+    """Pair the positions of shared words: the next place behind the one before, else the last."""
+    anchors: list[tuple[int, int]] = []
+    last = -1
+    for i, key in enumerate(ours.keys):
+        j = theirs.where.get(key) if key in weights else None
+        if j is None:
+            continue
+        if j > last:
+            j = theirs.keys.index(key, last + 1)
+        anchors.append((i, j))
+        last = j
+    return anchors
+
+
+_SAME_AMOUNT = 4
+# Amounts in the smallest unit of their kind.
+_BASE = {
+    "km": ("m", 1000.0), "m": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 0.001),
+    "t": ("g", 1e6), "kg": ("g", 1000.0), "g": ("g", 1.0), "mg": ("g", 0.001),
+    "week": ("s", 604800.0), "day": ("s", 86400.0), "h": ("s", 3600.0), "min": ("s", 60.0),
+    "s": ("s", 1.0), "century": ("y", 100.0), "year": ("y", 1.0),
+}  # fmt: skip
+
+
+def _amounts(sentence: Sentence) -> Iterator[tuple[float, str, str]]:
+    """Yield value, kind ("" without a unit that can be turned) and key of each number."""
+    before, kind_before, last = 0.0, "", -_SAME_AMOUNT
+    for position, unit in figures_in(sentence).items():
+        key = sentence.keys[position]
+        if not key[0].isdigit() or key.count(".") > 1:
+            continue
+        kind, factor = _BASE.get(unit, ("", 1.0))
+        value = float(key) * factor
+        yield value, kind, key
+        if kind and kind_before == kind and position - last < _SAME_AMOUNT:
+            # "2 hours and 15 minutes"
+            yield value + before, kind, key
+        before, kind_before, last = value, kind, position
+
+
+def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
+    """Pair missing numbers and months with those beside the same words.
+
+    "It opened in 1923." | "It opened in 1889." → 1923, 1889
+    """
+    ours = compared.statement
+    mine, others = figures_in(ours), figures_in(theirs)
+    if not mine or not others:
+        return
+    free = [
+        j for j in others if theirs.keys[j] not in ours.where or _said_more_often(ours, theirs, j)
+    ]
+    for i in mine:
+        key = ours.keys[i]
+        if key in theirs.where or key in compared.replaced or ours.sequence[i].low in _ONE:
+            continue
+        near = _around(ours.sequence, i, _NUMBER_REACH)
+        for j in free:
+            same_kind = (mine[i] == "month") == (others[j] == "month")
+            if same_kind and near & _around(theirs.sequence, j, 2 * _NUMBER_REACH):
+                shown = ours.sequence[i].surface, theirs.sequence[j].surface
+                yield Clash("number", *shown, frozenset((key,)))
+                free.remove(j)
+                break
+
+
+def _said_more_often(ours: Sentence, theirs: Sentence, j: int) -> bool:
+    key = theirs.keys[j]
+    return theirs.keys[: j + 1].count(key) > ours.keys.count(key)
+
+
+def _unit_clashes(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
+    """Find shared numbers with another unit: "It weighs 5 kg." | "It weighs 5 tons" → kg."""
+    ours = compared.statement
+    for i, unit in figures_in(ours).items():
+        key = ours.keys[i]
+        if unit in ("", "month") or key not in theirs.where or key in compared.replaced:
+            continue
+        units = {other for j, other in figures_in(theirs).items() if theirs.keys[j] == key}
+        if units and unit not in units and "" not in units:
+            beside = {word.key for word in ours.sequence[i + 1 : i + 2]}
+            yield Clash("unit", key, min(units), frozenset((key, *beside)))
+
+
+def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
+    """Find another name between the shared words around a missing name.
+
+    "The tower in Paris is tall." | "The tower in London is tall." → Paris, London
+    """
+    ours = compared.statement
+    names, other_names = names_in(ours), names_in(theirs)
+    lost = [ours.where[k] for k in compared.lost if k in names and k not in compared.replaced]
+    if not lost or not other_names:
+        return
+    anchors = _align(ours, theirs, compared.weights)
+    bounds = [(-1, -1), *anchors, (len(ours.keys), len(theirs.keys))]
+    for (i0, j0), (i1, j1) in pairwise(bounds):
+        between = [i for i in lost if i0 < i < i1]
+        if not between or not 0 < j1 - j0 <= _WIDEST_GAP:
+            continue
+        for word in theirs.sequence[j0 + 1 : j1]:
+            key = word.key
+            if key in other_names and key not in ours.where and word.low not in _TITLES:
+                # "Hawaii" and "Hawaiʻi" are spellings of one name.
+                for i in between:
+                    if ours.keys[i][:_SAME_HEAD] != key[:_SAME_HEAD]:
+                        shown = ours.sequence[i].surface, word.surface
+                        yield Clash("name", *shown, frozenset((ours.keys[i],)))
+                break
+
+
+# Which words say the opposite, and which the same with turned sides ("buy" and "sell")?
+
+NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "не", "без", "бес")
+_SHORTEST_ROOT = 4
+
+
+def opposed_forms(word: str) -> list[str]:
+    """Return words that say the opposite of a word, one for each key: "closed" for "open"."""
+    key = stem(word.lower())
+    forms: dict[str, str] = {}
+    for pair in pairs_in("opposites_english", "opposites_russian"):
+        for ours, theirs in (pair, pair[::-1]):
+            if key in map(stem, ours):
+                forms.update((stem(form), form) for form in theirs if stem(form) != key)
+    return list(forms.values())
+
+
+def _opposing(listed: Iterable[tuple[list[str], list[str]]]) -> dict[str, frozenset[str]]:
+    table: dict[str, set[str]] = {}
+    for left, right in listed:
+        left_keys, right_keys = set(map(stem, left)), set(map(stem, right))
+        for key in left_keys - right_keys:
+            table.setdefault(key, set()).update(right_keys - left_keys)
+        for key in right_keys - left_keys:
+            table.setdefault(key, set()).update(left_keys - right_keys)
+    return {key: frozenset(others) for key, others in table.items()}
+
+
+@lru_cache(maxsize=1)
+def opposites() -> dict[str, frozenset[str]]:
+    """Return the lexicon of opposites; regular forms such as "illegal" are not in it."""
+    listed = pairs_in("opposites_english", "opposites_russian", "converses")
+    return _opposing(chain(listed, rivals_in("alternatives")))
+
+
+@lru_cache(maxsize=1)
+def converses() -> dict[str, frozenset[str]]:
+    """Return the words that say the same as their opposite with turned sides: "buy" and "sell"."""
+    return _opposing(pairs_in("converses"))
+
+
+@lru_cache(maxsize=1 << 14)
+def _prefixed_forms(key: str) -> tuple[str, ...]:
+    """Return a key with and without each denying prefix: "illegal" for "legal", and back."""
+    longer = [prefix + key for prefix in NEGATIVE_PREFIXES]
+    shorter = [
+        key[len(prefix) :]
+        for prefix in NEGATIVE_PREFIXES
+        if key.startswith(prefix) and len(key) - len(prefix) >= _SHORTEST_ROOT
+    ]
+    return (*longer, *shorter)
+
+
+def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
+    """Find words that say the opposite of a missing one, or the same with turned sides.
+
+    "Prices rose in May." | "Prices fell in May." → rose, fell
+    """
+    ours, where, table, turning = compared.statement, theirs.where, opposites(), converses()
+    for key, i in ours.where.items():
+        if key in where:
+            continue
+        listed = table.get(key)
+        other = min(listed & where.keys(), default=None) if listed else None
+        if other is None and len(key) >= _SHORTEST_ROOT:
+            other = next(
+                (form for form in _prefixed_forms(key) if form in where and form not in ours.where),
+                None,
+            )
+        if other is None or other in ours.where:
+            continue
+        j = where[other]
+        if (other in _denied(theirs, compared.language)) != (
+            key in _denied(ours, compared.language)
+        ):
+            # "It is unknown." | "It is not known."
+            compared.replaced[key] = other
+            continue
+        if other in turning.get(key, ()):
+            sides = _sides(compared, theirs, i, j, names_only=False)
+            if sides is not None and sides:
+                compared.replaced[key] = other
+            elif sides is not None:
+                yield Clash(
+                    "opposite",
+                    ours.sequence[i].surface,
+                    theirs.sequence[j].surface,
+                    frozenset((key,)),
+                )
+            continue
+        # Opposites clash only where both speak of the same thing: a shared word beside both.
+        if _around(ours.sequence, i, _OPPOSITE_REACH) & _around(
+            theirs.sequence, j, 2 * _OPPOSITE_REACH
+        ):
+            shown = ours.sequence[i].surface, theirs.sequence[j].surface
+            yield Clash("opposite", *shown, frozenset((key,)))
+
+
+def _opposites_beside(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
+    """Find the opposite of a word in another sentence of the chunk, beside a word missing here.
+
+    "It is open on Monday." | "It is open daily. On Monday it is closed." → open, closed
+    """
+    ours, place, table = compared.statement, compared.evidence, opposites()
+    said = [key for key in ours.where if key in table and key in theirs.where]
+    lost = [key for key in compared.lost if key in place.chunk.masks] if said else []
+    for key in lost:
+        mask = place.chunk.masks[key]
+        other = place.chunk.sentence((mask & -mask).bit_length() - 1)
+        near = {word.key for word in _beside(other, other.where[key])}
+        for each in said:
+            opposed = min(table[each] & near, default=None)
+            if opposed and each not in other.where and not other.marks & DENIES:
+                compared.replaced.update(dict.fromkeys(lost, ""))
+                shown = ours.sequence[ours.where[each]], other.sequence[other.where[opposed]]
+                yield Clash("opposite", shown[0].surface, shown[1].surface, frozenset((each,)))
+                return
+
+
+def _beside(sentence: Sentence, position: int) -> Sequence[Word]:
+    return sentence.sequence[max(0, position - _OPPOSITE_REACH) : position + _OPPOSITE_REACH + 1]
+
+
+def _sides(
+    compared: StatementComparison, theirs: Sentence, i: int, j: int, *, names_only: bool
+) -> bool | None:
+    """Say whether what stands before and behind a relation has changed places; None: unclear."""
+    ours = compared.statement
+    shared = {key for key in ours.where if key in theirs.where and key in compared.weights}
+    if names_only:
+        shared &= names_in(ours).keys() | names_in(theirs).keys()
+    before = {key for key in shared if ours.where[key] < i}
+    behind = shared - before
+    their_before = {key for key in shared if theirs.where[key] < j}
+    turned = (before - their_before, behind & their_before)
+    if turned[0] and turned[1]:
+        return True
+    same = (before & their_before, behind - their_before)
+    if names_only:
+        return False if same[0] and same[1] else None
+    return False if not turned[0] and not turned[1] else None
+
+
+_PASSIVE = frozenset("was were been is are being be был была были было".split())
+_DETERMINERS = frozenset("the a an his her its their has have had also".split())
+_ALIKE_ENDINGS = tuple("бвгджзклмнпрстфхцчшщьйоеи")
+
+
+def _is_passive(sentence: Sentence, position: int) -> bool:
+    before = {word.low for word in sentence.sequence[max(0, position - 3) : position]}
+    behind = {word.low for word in sentence.sequence[position + 1 : position + 7]}
+    return not before.isdisjoint(_PASSIVE) and "by" in behind
+
+
+def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
+    """Find names on the other side of a relation, and values beside the other's words.
+
+    "Rome beat Carthage." | "Carthage beat Rome." and
+    "A has 3 pages, B has 5." | "A has 5 pages, B has 3."
+    """
+    ours = compared.statement
+    names = names_in(ours).keys() | names_in(theirs).keys()
+    shared_names = [key for key in names if key in ours.where and key in theirs.where]
+    if len(shared_names) > 1 and compared.language != "de":
+        for i, word in enumerate(ours.sequence):
+            j = theirs.where.get(word.key)
+            if word.kind != "word" or j is None or word.key in names:
+                continue
+            sides = _sides(compared, theirs, i, j, names_only=True)
+            if sides is None:
+                continue
+            passive = _is_passive(ours, i) != _is_passive(theirs, j)
+            if sides != passive and _is_plain_relation(compared, theirs, i, j, names):
+                yield Clash("order", "", "", frozenset())
+                return
+    if not (ours.marks | theirs.marks) & DENIES:
+        yield from _misplaced(compared, theirs)
+
+
+def _is_plain_relation(
+    compared: StatementComparison, theirs: Sentence, i: int, j: int, names: Iterable[str]
+) -> bool:
+    """Say whether the same words link the names beside a relation: "X is by Y" is "Y's X"."""
+    ours, found = compared.statement, set(names)
+    told: list[tuple[set[str], set[str]]] = []
+    for sentence, at in ((ours, i), (theirs, j)):
+        left = max((n for n in range(at) if sentence.keys[n] in found), default=0)
+        right = min(
+            (n for n in range(at, len(sentence.keys)) if sentence.keys[n] in found),
+            default=len(sentence.keys),
+        )
+        inside = sentence.sequence[left + 1 : right]
+        stops = {w.low for w in inside if w.kind == "stop"} - _DETERMINERS - _PASSIVE - {"by"}
+        told.append((stops, {w.key for w in inside if w.kind != "stop"}))
+    if told[0][0] != told[1][0] or not told[0][1] <= told[1][1]:
+        return False
+    # Russian marks roles by case: only forms that are alike in both cases are told by order.
+    return all(
+        word.surface[0] < "А"
+        or word.surface != theirs.sequence[theirs.where[word.key]].surface
+        or word.low.endswith(_ALIKE_ENDINGS)
+        for word in ours.sequence
+        if word.key in found and word.key in theirs.where
+    )
+
+
+_SAME_VALUE, _MOST_CLAUSES = 2, 4
+
+
+def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
+    """Find a value of the statement that the sentence says of something else.
+
+    The words beside a value in the statement stand in another clause of the sentence than the
+    value, and there stands another value of its kind: a number, a name, or its opposite.
+    """
+    ours = compared.statement
+    values = _values(ours, theirs)
+    clauses = clauses_in(theirs) if values else []
+    if not values or not 0 < clauses[-1] < _MOST_CLAUSES:
+        return
+    places: dict[str, set[int]] = {}
+    for key, clause in zip(theirs.keys, clauses, strict=True):
+        places.setdefault(key, set()).add(clause)
+    for key, kind in values.items():
+        beside = _beside_value(compared, key, kind, places)
+        here = places[key]
+        outside = [other for other in beside if places[other].isdisjoint(here)]
+        if not outside or any(places[other] <= here for other in beside):
+            continue
+        there = set[int]().union(*[places[other] for other in outside])
+        if clauses[-1] > 1 and not any(
+            not one.isdisjoint(here) and not one.isdisjoint(there) for one in places.values()
+        ):
+            # Only clauses of one form are set against each other.
+            continue
+        at = [n for n, other in enumerate(theirs.keys) if other == key]
+        rival = next(
+            (
+                n
+                for n, other in enumerate(theirs.keys)
+                if clauses[n] in there and other in kind and other != key
+                if min(abs(n - m) for m in at) > _SAME_VALUE
+            ),
+            None,
+        )
+        if rival is not None and theirs.keys[rival] not in beside:
+            shown = ours.sequence[ours.where[key]], theirs.sequence[rival]
+            yield Clash("order", shown[0].surface, shown[1].surface)
+            return
+
+
+def _values(ours: Sentence, theirs: Sentence) -> dict[str, Collection[str]]:
+    """Return the values that both say, each with all of its kind in the sentence."""
+    table, named = opposites(), names_in(theirs)
+    figures = {theirs.keys[j] for j in figures_in(theirs)}
+    mine = {ours.keys[i] for i in figures_in(ours)}
+    values: dict[str, Collection[str]] = {}
+    for key in ours.where:
+        if key not in theirs.where:
+            continue
+        if key in mine and len(figures) > 1:
+            values[key] = figures
+        elif key in named and len(named) > 1:
+            values[key] = named
+        elif key in table and not table[key].isdisjoint(theirs.where):
+            values[key] = table[key]
+    return values
+
+
+def _beside_value(
+    compared: StatementComparison, key: str, kind: Collection[str], places: Mapping[str, set[int]]
+) -> list[str]:
+    """Return the shared words of a value's clause in the statement, without parts of the value."""
+    ours, clauses = compared.statement, clauses_in(compared.statement)
+    at, figures = ours.where[key], figures_in(ours)
+    return [
+        other
+        for n, other in enumerate(ours.keys)
+        if clauses[n] == clauses[at] and other in compared.weights and other in places
+        if other != key and not (abs(n - at) <= _SAME_VALUE and (other in kind or n in figures))
+    ]
+
+
+# Does the sentence deny, limit or doubt what the statement says, or the other way round?
 
 _SCOPE = 4
 _TARGET_REACH = 3
@@ -381,20 +585,27 @@ _DOUBTFUL_BEFORE_TO = frozenset(
 )
 # "Чтобы сбросить роутер, …" is a purpose, "Жители требуют, чтобы …" a wish.
 _PURPOSE = "чтобы"
-_STRONG = frozenset(("all", "none", "only"))
 _AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
-# What the evidence may say for each quantifier to be wrong: many are some, but some are not many.
+# What the sentence may say for each quantifier to be wrong: many are some, but some are not many.
 _RIVALS = {
-    "all": _AMOUNTS - {"all"},
+    "all": _AMOUNTS - {"all"} | {"not all"},
     "most": frozenset(("half", "some", "few", "none")),
     "many": frozenset(("few", "none")),
     "half": frozenset(("all", "most", "few", "none")),
     "some": frozenset(("none",)),
     "few": frozenset(("all", "most", "many", "half")),
-    "none": _AMOUNTS - {"none"},
+    "none": _AMOUNTS - {"none"} | {"not all"},
+    "not all": frozenset(("all", "none")),
     "over": frozenset(("under",)),
     "under": frozenset(("over",)),
 }
+# "At least five" is over, "up to five" under.
+_PHRASES = {
+    ("at", "least"): "over", ("more", "than"): "over", ("at", "most"): "under",
+    ("up", "to"): "under", ("fewer", "than"): "under", ("less", "than"): "under",
+    ("не", "менее"): "over", ("не", "более"): "under",
+}  # fmt: skip
+_IN_PHRASES = frozenset(map(stem, "than least most up менее более".split()))
 _CLAUSE_OPENERS = frozenset(("that", "что"))
 # "The pump failed because the seal was worn": the verb that denies ends with its clause.
 _CLAUSE_ENDS = frozenset(
@@ -405,72 +616,139 @@ _USES = frozenset(map(stem, "use try apply employ используйте исп�
 _BEFORE_SUPERLATIVES = frozenset("the his her its their our your my whose".split())
 
 
-class PolarityDifferences(NamedTuple):
-    """How statement and evidence differ in what they deny, limit or doubt.
+def _reached(sequence: Sequence[Word], denial: int) -> Sequence[Word]:
+    """Return what stands in reach behind a denial; a verb such as "failed" ends with its clause."""
+    following = sequence[denial + 1 : denial + 1 + _SCOPE]
+    if sequence[denial].kind != "word":
+        return following
+    end = next((n for n, word in enumerate(following) if word.low in _CLAUSE_ENDS), _SCOPE)
+    return following[:end]
 
-    Attributes:
-        negation_added: The statement denies what the evidence says without any denial.
-        negation_dropped: The evidence denies what the statement says without any denial.
-        quantifier_added: A quantifier without exception ("all", "only") that the evidence lacks.
-        quantifiers_swapped: A quantifier, and the one in its place in the evidence.
-        hedge_dropped: The word that makes the evidence less than a fact, or "".
-        own_words: The quantifiers of the statement, and what it denies in words of its own.
+
+def _denied(sentence: Sentence, language: str) -> list[str]:
+    """Return, for each denial of a sentence, the key of the next content word.
+
+    "Do not use a hose." denies the hose: the word behind "use" is one more.
     """
-
-    negation_added: bool
-    negation_dropped: bool
-    quantifier_added: bool
-    quantifiers_swapped: tuple[tuple[str, str], ...]
-    hedge_dropped: str
-    own_words: tuple[str, ...]
-
-
-_NONE = PolarityDifferences(False, False, False, (), "", ())
-
-
-def compare_polarity(result: EvidenceComparison) -> PolarityDifferences:
-    """Look for turned meaning between a statement and its evidence."""
-    places = result.evidence.sentences
-    if not places:
-        return _NONE
-    primary = places[0].sentence
-    sentences = [place.sentence for place in places]
-    marks = result.statement.marks
-    added = dropped = is_added = False
-    turned: list[str] = []
-    swapped: tuple[tuple[str, str], ...] = ()
-    if (marks | primary.marks) & DENIES:
-        turned = _denied_otherwise(result, sentences)
-        added = bool(turned) or _adds_denial(result.statement, sentences)
-        dropped = _drops_denial(primary, result.statement, sentences)
-    if marks & QUANTIFIES:
-        is_added, swapped = _quantifiers(result.statement, sentences)
-    hedge = ""
-    if primary.marks & WEAKENS and not marks & WEAKENS:
-        hedge = _dropped_hedge(result, primary)
-    own_words = tuple(turned)
-    if marks & QUANTIFIES:
-        own_words += tuple(
-            [word.surface for word in result.statement.sequence if word.marks & QUANTIFIES]
-        )
-    return PolarityDifferences(added, dropped, is_added, swapped, hedge, own_words)
+    targets: list[str] = []
+    sequence = sentence.sequence
+    small = small_words(language) if language not in READ_WELL else ()
+    for position in denials_in(sentence, language):
+        following = _reached(sequence, position)
+        if language not in READ_WELL and not following:
+            # German and Japanese deny behind the verb.
+            following = sequence[max(0, position - _SCOPE) : position][::-1]
+        for word in following:
+            if word.kind == "word" and word.key not in small:
+                targets.append(word.key)
+                if word.key not in _USES:
+                    break
+    return targets
 
 
-def _dropped_hedge(result: EvidenceComparison, primary: Sentence) -> str:
-    """Return the word that makes a fact of the statement less than one in its evidence, or ""."""
-    ours = result.statement
+def _is_denied(sentence: Sentence, key: str, language: str) -> bool:
+    # "It belongs not to him, it belongs to her": what is also said without a denial is not denied.
+    positions = [n for n, other in enumerate(sentence.keys) if other == key]
+    denials = denials_in(sentence, language)
+    return bool(positions) and all(
+        any(-2 <= p - d <= len(_reached(sentence.sequence, d)) for d in denials) for p in positions
+    )
+
+
+def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
+    ours, language = compared.statement, compared.language
+    denied, own = _denied(ours, language), denials_in(ours, language)
+    if own and not any(key in ours.where for key in _denied(theirs, language)):
+        # "N'a pas": what stands beside the denial may be a part of it.
+        reach = 0 if language in READ_WELL else 1
+        words = {key for n in own for key in ours.keys[max(0, n - reach) : n + 1]}
+        for key in denied:
+            other = key if key in theirs.where else compared.replaced.get(key, "")
+            # A denial in the same clause may say the same in other words.
+            if other in theirs.where and not _has_denial(theirs, other, language):
+                yield Clash("negation_added", "", "", frozenset((key, *words)))
+                return
+    if own or (denied and ours.marks & DENIES_SOFTLY):
+        return
+    for key in _denied(theirs, language):
+        if key in ours.where and _is_denied(theirs, key, language):
+            # "Do not use a hose." | "A hose is effective.": a word of its own stands beside it.
+            at = ours.where[key]
+            beside = ours.keys[max(0, at - _OPPOSITE_REACH) : at + _OPPOSITE_REACH + 1]
+            own_words = [other for other in beside if other not in theirs.where]
+            yield Clash("negation_dropped", "", "", frozenset(own_words[:1]))
+            return
+
+
+def _has_denial(sentence: Sentence, key: str, language: str) -> bool:
+    """Say whether the clause of a word denies; its "free" is no denial beside "not free"."""
+    own = denials_in(sentence, language)
+    soft = sentence.marks & DENIES_SOFTLY
+    if not own and not soft:
+        return False
+    clauses = clauses_in(sentence)
+    here = {clauses[n] for n, other in enumerate(sentence.keys) if other == key}
+    return any(
+        (n in own or word.marks & DENIES_SOFTLY) and word.key != key and clauses[n] in here
+        for n, word in enumerate(sentence.sequence)
+    )
+
+
+def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
+    """Return group, surface and the key that follows, for each quantifier of a sentence."""
+    found: list[tuple[str, str, str]] = []
+    sequence = sentence.sequence
+    for position, word in enumerate(sequence):
+        following = sequence[position + 1].low if position + 1 < len(sequence) else ""
+        before = sequence[position - 1].low if position else ""
+        group = _PHRASES.get((word.low, following))
+        if group is None and not word.marks & QUANTIFIES:
+            continue
+        if (before, word.low) in _PHRASES:
+            continue
+        if word.low == "most" and before in _BEFORE_SUPERLATIVES:
+            continue
+        group = group or QUANTIFIERS[word.low]
+        if group == "all" and before in ("not", "не"):
+            group = "not all"
+        behind = sequence[position + 1 : position + 2 + _TARGET_REACH]
+        target = next((w.key for w in behind if w.kind in ("word", "number")), "")
+        found.append((group, word.surface, target))
+    return found
+
+
+def _quantifiers(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
+    others = _quantified(theirs)
+    groups = {group for group, _, _ in others}
+    mine = _quantified(ours)
+    told = {surface for _, surface, _ in mine}
+    own = frozenset(
+        word.key for word in ours.sequence if word.marks & QUANTIFIES or word.surface in told
+    )
+    for group, surface, target in mine:
+        if group in groups:
+            continue
+        rivals = _RIVALS.get(group, frozenset())
+        other = next((s for g, s, t in others if g in rivals and t == target), None)
+        if other is not None:
+            yield Clash("quantifier", surface, other, own)
+
+
+def _dropped_hedge(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
+    """Find the word that makes a fact of the statement less than one in its evidence."""
     if any(word.low in _HALF_HEDGES for word in ours.sequence):
-        return ""
-    sequence = primary.sequence
+        return
+    sequence = theirs.sequence
     for position, word in enumerate(sequence):
         if not word.marks & WEAKENS or (word.low == _PURPOSE and not position):
             continue
         following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
         if word.low in _DOUBTFUL_BEFORE_TO and (not following or following[0].low != "to"):
             continue
-        if any(target in ours.last for target in _doubted(sequence, position)):
-            return word.surface
-    return ""
+        if any(target in ours.where for target in _doubted(sequence, position)):
+            insists = frozenset(w.key for w in ours.sequence if w.marks & INSISTS)
+            yield Clash("hedge", "", word.surface, insists)
+            return
 
 
 def _doubted(sequence: Sequence[Word], position: int) -> Iterator[str]:
@@ -488,118 +766,3 @@ def _doubted(sequence: Sequence[Word], position: int) -> Iterator[str]:
 
 def _first_content(sequence: Sequence[Word]) -> list[str]:
     return [word.key for word in sequence if word.kind != "stop"][:1]
-
-
-def _denied(sentence: Sentence) -> list[str]:
-    """Return, for each negation of a sentence, the key of the next content word.
-
-    "Do not use a hose." denies the hose: the word behind "use" is one more.
-    """
-    targets: list[str] = []
-    sequence, small_words = sentence.sequence, sentence.small_words
-    for position in sentence.negations:
-        following = _reached(sequence, position)
-        if sentence.language not in READ_WELL and not following:
-            # German and Japanese deny behind the verb.
-            following = sequence[max(0, position - _SCOPE) : position][::-1]
-        for word in following:
-            if word.kind == "word" and word.key not in small_words:
-                targets.append(word.key)
-                if word.key not in _USES:
-                    break
-    return targets
-
-
-def _denies(sentence: Sentence, key: str) -> bool:
-    # "It belongs not to him, it belongs to her": what is also said without a denial is not denied.
-    positions = sentence.positions.get(key, ())
-    return bool(positions) and all(
-        any(
-            -2 <= position - negation <= len(_reached(sentence.sequence, negation))
-            for negation in sentence.negations
-        )
-        for position in positions
-    )
-
-
-def _reached(sequence: Sequence[Word], negation: int) -> Sequence[Word]:
-    """Return what stands in reach behind a denial; a verb such as "failed" ends with its clause."""
-    following = sequence[negation + 1 : negation + 1 + _SCOPE]
-    if sequence[negation].kind != "word":
-        return following
-    end = next((n for n, word in enumerate(following) if word.low in _CLAUSE_ENDS), _SCOPE)
-    return following[:end]
-
-
-def _adds_denial(statement: Sentence, sentences: Sequence[Sentence]) -> bool:
-    for key in _denied(statement):
-        holders = [sentence for sentence in sentences if key in sentence.last]
-        # A denial anywhere in the evidence may say the same in other words.
-        if holders and not any(_has_denial(s, besides=key) for s in holders):
-            return True
-    return False
-
-
-def _denied_otherwise(result: EvidenceComparison, sentences: Sequence[Sentence]) -> list[str]:
-    """Return the words denied whose synonym the evidence says without any denial.
-
-    "Breakfast is not included." | "The price contains breakfast." → ["included"]
-    """
-    denied = set(_denied(result.statement)) & result.replaced.keys()
-    if not denied or any(_has_denial(sentence, besides="") for sentence in sentences):
-        return []
-    return [word.surface for word in result.statement.sequence if word.key in denied]
-
-
-def _has_denial(sentence: Sentence, besides: str) -> bool:
-    """Say whether a sentence denies; its "free" is no denial beside "not free"."""
-    if not sentence.marks & (DENIES | DENIES_SOFTLY):
-        return False
-    return any(
-        word.marks & (DENIES | DENIES_SOFTLY) and word.key != besides for word in sentence.sequence
-    )
-
-
-def _drops_denial(primary: Sentence, statement: Sentence, sentences: Sequence[Sentence]) -> bool:
-    if statement.marks & (DENIES | DENIES_SOFTLY):
-        return False
-    return any(
-        key in statement.last and all(_denies(s, key) for s in sentences if key in s.last)
-        for key in _denied(primary)
-    )
-
-
-def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
-    """Return group, surface and the key that follows, for each quantifier of a sentence."""
-    if not sentence.marks & QUANTIFIES:
-        return []
-    found: list[tuple[str, str, str]] = []
-    sequence = sentence.sequence
-    for position, word in enumerate(sequence):
-        if not word.marks & QUANTIFIES:
-            continue
-        if word.low == "most" and position and sequence[position - 1].low in _BEFORE_SUPERLATIVES:
-            continue
-        following = sequence[position + 1 : position + 1 + _TARGET_REACH]
-        target = next((w.key for w in following if w.kind in ("word", "number")), "")
-        found.append((QUANTIFIERS[word.low], word.surface, target))
-    return found
-
-
-def _quantifiers(
-    statement: Sentence, sentences: Sequence[Sentence]
-) -> tuple[bool, tuple[tuple[str, str], ...]]:
-    theirs = [item for sentence in sentences for item in _quantified(sentence)]
-    groups = {group for group, _, _ in theirs}
-    is_added = False
-    swapped: list[tuple[str, str]] = []
-    for group, surface, target in _quantified(statement):
-        if group in groups:
-            continue
-        rivals = _RIVALS.get(group, frozenset())
-        other = next((s for g, s, t in theirs if g in rivals and t == target), None)
-        if other is not None:
-            swapped.append((surface, other))
-        elif group in _STRONG:
-            is_added = True
-    return is_added, tuple(swapped)

@@ -13,8 +13,8 @@ from itertools import chain, islice
 
 from rag_evals.core import Claim, Evidence, Verdict, text_before
 from rag_evals.embedded.claims import PreparedStatement
+from rag_evals.embedded.compare import opposites
 from rag_evals.embedded.decide import read_as
-from rag_evals.embedded.sentence import opposites
 from rag_evals.embedded.sources import said_by_each, strip_lead
 from rag_evals.embedded.standalone import Reading, leading_subject, stand_alone
 from rag_evals.text import (

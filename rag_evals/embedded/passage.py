@@ -1,106 +1,104 @@
-"""What is computed from a chunk before statements are compared with it?
+"""What is known of a text before statements are compared with it?
 
-A chunk is prepared once: its sentences as words, and an index from each word key to the sentences
-that hold it. Preparing costs time linear in the text; prepared chunks are kept by their text.
+A chunk is read once, as a table from each word to a bit mask of the sentences that hold it. Chunks
+are kept by their text.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
-from rag_evals.embedded.sentence import Sentence
 from rag_evals.text import (
+    DENIES,
+    DENIES_ABROAD,
+    READ_WELL,
     Span,
     Word,
+    denials,
     expand_dates,
+    is_name_at,
+    language_of,
     normalise_numbers,
-    plain_keys,
     split_sentences,
+    unit_at,
     words,
 )
 
 _KEPT_CHUNKS = 256
+_KEPT_SENTENCES = 2048
 _LONGEST_KEPT_CHUNK = 20_000
 _LONGEST_SENTENCE = 120
+_LONGEST_PIECE = 400
+_LONGEST_STATEMENT = 400
+_LONGEST_STATEMENT_TEXT = 20_000
+_LONGEST_ACRONYM = 6
+_INSIDE_NAMES = frozenset("of and for the on in".split())
+_BETWEEN_CLAUSES = frozenset(",;:|(")
+_OPENS_CLAUSE = frozenset(
+    "and but while whereas although though because since "
+    "и а но хотя потому und aber et mais y pero e".split()
+)
+
+
+def read_words(text: str) -> list[Word]:
+    """Return the words of a text, its dates and numbers written in one way."""
+    return normalise_numbers(words(expand_dates(text)))
+
+
+class Sentence:
+    """The words of one sentence, of a chunk or of a statement."""
+
+    __slots__ = ("keys", "marks", "sequence", "span", "where")
+
+    def __init__(self, span: Span, sequence: list[Word]) -> None:
+        self.span = span
+        self.sequence = sequence
+        self.keys = [word.key for word in sequence]
+        self.where = dict(zip(self.keys, range(len(sequence)), strict=True))
+        self.marks = 0
+        for word in sequence:
+            self.marks |= word.marks
 
 
 class Passage:
-    """A prepared chunk."""
+    """A chunk: its sentences, and a bit mask of them for each word."""
 
-    __slots__ = ("_known", "_sequences", "_spans", "index", "text")
+    __slots__ = ("_known", "masks", "sequences", "spans", "text")
 
     def __init__(self, text: str) -> None:
-        """Prepare a chunk.
-
-        Args:
-            text: The chunk; may be empty.
-        """
         self.text = text
-        # Two lists, not pairs: the fewer objects, the less the collector has to visit.
-        self._spans: list[Span] = []
-        self._sequences: list[list[Word] | None] = []
+        self.spans: list[Span] = []
+        self.sequences: list[list[Word]] = []
+        self.masks: dict[str, int] = {}
         self._known: dict[int, Sentence] = {}
-        self.index: dict[str, Sequence[int]] = {}
+        masks, bit = self.masks, 1
+        head: list[Word] = []
         for span in split_sentences(text):
-            # Most words stand in one sentence only: these share one tuple.
-            here = (len(self._spans),)
-            keys = plain_keys(span.text, here, most_words=_LONGEST_SENTENCE)
-            if keys is not None:
-                self._add(span, None, keys)
-                continue
-            for place, sequence in _read(text, span):
-                here = (len(self._spans),)
-                found = [word.key for word in sequence if word.kind != "stop"]
-                self._add(place, sequence, dict.fromkeys(found, here))
-
-    def _add(self, span: Span, sequence: list[Word] | None, keys: dict[str, tuple[int]]) -> None:
-        """Add a sentence, and enter its keys into the index."""
-        number = len(self._spans)
-        self._spans.append(span)
-        self._sequences.append(sequence)
-        index = self.index
-        for key in index.keys() & keys.keys():
-            holders = index[key]
-            if isinstance(holders, list):
-                holders.append(number)
+            sequence = read_words(span.text)
+            pieces = [(span, sequence)]
+            if len(sequence) > _LONGEST_SENTENCE:
+                pieces = [(piece, read_words(piece.text)) for piece in _pieces(text, span)]
+            if "|" in span.text:
+                # A cell is read with the head of its table.
+                pieces = [(place, [*head, *sequence]) for place, sequence in pieces]
+                head = head or [word for word in sequence if word.kind == "word"]
             else:
-                index[key] = [*holders, number]
-            del keys[key]
-        index.update(keys)
+                head = []
+            for piece in pieces:
+                self.spans.append(piece[0])
+                self.sequences.append(piece[1])
+                for key in {word.key for word in piece[1]}:
+                    masks[key] = masks.get(key, 0) | bit
+                bit <<= 1
 
     def sentence(self, number: int) -> Sentence:
-        """Return a sentence; one that is never evidence need not be more than its keys."""
+        """Return a sentence; most are never compared, and stay lists of words."""
         known = self._known.get(number)
         if known is None:
-            span, sequence = self._spans[number], self._sequences[number]
-            if sequence is None:
-                sequence = _words(span.text)
-            known = self._known[number] = Sentence(span, sequence)
+            known = self._known[number] = Sentence(self.spans[number], self.sequences[number])
         return known
-
-
-def prepare(text: str) -> Passage:
-    """Prepare a chunk, or return the one prepared before for the same text."""
-    if len(text) > _LONGEST_KEPT_CHUNK:
-        return Passage(text)
-    return _kept(text)
-
-
-@lru_cache(maxsize=_KEPT_CHUNKS)
-def _kept(text: str) -> Passage:
-    return Passage(text)
-
-
-def _read(text: str, span: Span) -> list[tuple[Span, list[Word]]]:
-    """Return a sentence of a chunk with its words; one without an end in sight in pieces."""
-    sequence = _words(span.text)
-    if len(sequence) <= _LONGEST_SENTENCE:
-        return [(span, sequence)]
-    return [(piece, _words(piece.text)) for piece in _pieces(text, span)]
-
-
-def _words(text: str) -> list[Word]:
-    return normalise_numbers(words(expand_dates(text)))
 
 
 def _pieces(text: str, span: Span) -> list[Span]:
@@ -108,9 +106,9 @@ def _pieces(text: str, span: Span) -> list[Span]:
     pieces: list[Span] = []
     start = span.start
     while start < span.end:
-        end = min(start + 400, span.end)
+        end = min(start + _LONGEST_PIECE, span.end)
         if end < span.end:
-            space = text.rfind(" ", start + 200, end)
+            space = text.rfind(" ", start + _LONGEST_PIECE // 2, end)
             end = space if space > 0 else end
         body = text[start:end]
         stripped = body.strip()
@@ -121,173 +119,211 @@ def _pieces(text: str, span: Span) -> list[Span]:
     return pieces
 
 
-# Which sentences of the chunks speak about a statement?
-#
-# Greedy: the sentence that covers most of the statement's weight, then those that add most to it.
-# A sentence of another chunk joins only when it says a good part of the statement itself, so that a
-# single word in an unrelated chunk changes nothing.
-
-_MOST_SENTENCES = 4
-_LEAST_GAIN = 0.06
-_LEAST_OWN_COVER = 0.4
-_LEAST_JOINING_GAIN = 0.15
-# A sentence beside one already chosen goes on with it; one of another chunk may speak of
-# something else.
-_NEAR_WORTH, _INSIDE_WORTH, _OTHER_WORTH = 1.25, 1.0, 0.8
-# Worth, brevity, and the text itself to break ties.
-Rank = tuple[float, int, str, str]
-_LOWEST: Rank = (0.0, 0, "", "")
+def read_chunk(text: str) -> Passage:
+    """Read a chunk, or return the one read before for the same text."""
+    return Passage(text) if len(text) > _LONGEST_KEPT_CHUNK else _kept(text)
 
 
-class EvidenceSentence(NamedTuple):
-    """One evidence sentence and its position."""
+_kept = lru_cache(maxsize=_KEPT_CHUNKS)(Passage)
 
+
+def read_statement(text: str) -> Sentence:
+    """Read a statement as one sentence, however many it holds."""
+    # What is longer is no statement; the bound keeps the comparison's time bounded.
+    sequence = words(expand_dates(text[:_LONGEST_STATEMENT_TEXT]))[:_LONGEST_STATEMENT]
+    return Sentence(Span(0, len(text), text), normalise_numbers(sequence))
+
+
+@lru_cache(maxsize=_KEPT_SENTENCES)
+def pairs_in_order(sentence: Sentence) -> set[tuple[str, str]]:
+    """Return its pairs of neighbouring keys."""
+    return set(pairwise(sentence.keys))
+
+
+@lru_cache(maxsize=_KEPT_SENTENCES)
+def names_in(sentence: Sentence) -> dict[str, str]:
+    """Return keys of the words that look like names, with a surface of each."""
+    sequence = sentence.sequence
+    return {
+        word.key: word.surface
+        for position, word in enumerate(sequence)
+        if word.is_capital and is_name_at(sequence, position)
+    }
+
+
+@lru_cache(maxsize=_KEPT_SENTENCES)
+def figures_in(sentence: Sentence) -> dict[int, str]:
+    """Return the positions of numbers and months, with the unit of each: "" for none."""
+    sequence = sentence.sequence
+    return {
+        position: unit_at(sequence, position) if word.kind == "number" else "month"
+        for position, word in enumerate(sequence)
+        if word.kind == "number" or (word.key[:5] == "month" and word.key[5:].isdigit())
+    }
+
+
+@lru_cache(maxsize=_KEPT_SENTENCES)
+def clauses_in(sentence: Sentence) -> list[int]:
+    """Return for each word the number of its clause, counted from 0."""
+    text, place, clause = sentence.span.text, 0, 0
+    found: list[int] = []
+    for word in sentence.sequence:
+        at = text.find(word.surface, place)
+        if at >= 0:
+            if word.low in _OPENS_CLAUSE or not _BETWEEN_CLAUSES.isdisjoint(text[place:at]):
+                clause += 1
+            place = at + len(word.surface)
+        found.append(clause)
+    return found
+
+
+@lru_cache(maxsize=_KEPT_SENTENCES)
+def initials_in(sentence: Sentence) -> dict[str, list[str]]:
+    """Return first letters of names of several words with their keys: "eu" for European Union."""
+    runs: list[list[Word]] = []
+    run: list[Word] = []
+    for word in sentence.sequence:
+        if word.is_capital and (run or word.kind != "stop"):
+            run.append(word)
+        elif run and word.low not in _INSIDE_NAMES:
+            runs.append(run)
+            run = []
+    return {
+        "".join(word.low[0] for word in found): [word.key for word in found]
+        for found in [*runs, run]
+        if len(found) > 1
+    }
+
+
+def acronyms_in(sentence: Sentence) -> dict[str, str]:
+    """Return the words in capitals with their keys: "eu"."""
+    return {
+        word.low: word.key
+        for word in sentence.sequence
+        if word.is_capital and 1 < len(word.low) <= _LONGEST_ACRONYM and word.surface.isupper()
+    }
+
+
+def language_in(sentence: Sentence) -> str:
+    """Return the code of its language; English where it cannot be told."""
+    return language_of(sentence.span.text) or "en"
+
+
+class Place(NamedTuple):
+    """A sentence of a chunk, and the weight of a statement's words that it holds."""
+
+    cover: float
+    chunk: Passage
     chunk_id: int
     number: int
     sentence: Sentence
 
 
-class ChosenEvidence(NamedTuple):
-    """The evidence for one statement, and the share of its weight that the best sentence holds."""
+class Found(NamedTuple):
+    """What the chunks hold of a statement.
 
-    sentences: list[EvidenceSentence]
-    cover: float
+    Attributes:
+        best: The sentences that hold most of it, best first; those of much less than the
+            best are left out.
+        wide: Its keys that the widest chunk, or a chunk nearly as wide, holds.
+        pairs: Share of its pairs of neighbouring words that stand so in the best sentences.
+    """
 
-
-class EvidenceSearch:
-    """All chunks as one statement sees them: what each sentence and each chunk holds of it."""
-
-    __slots__ = (
-        "_best", "_shared", "chunk_covers", "content", "covers", "passages", "total", "weights",
-    )  # fmt: skip
-
-    def __init__(
-        self, statement: Sentence, weights: Mapping[str, float], passages: Sequence[Passage]
-    ) -> None:
-        """Look a statement's words up in every chunk.
-
-        Args:
-            statement: The prepared statement.
-            weights: Keys of the statement's content words, each with its weight (over 0).
-            passages: The prepared chunks.
-        """
-        self.weights = weights
-        self.passages = passages
-        self.content = [i for i, key in enumerate(statement.keys) if key in weights]
-        self.total = sum(weights.values())
-        self._shared = [
-            {key: weight for key, weight in weights.items() if key in passage.index}
-            for passage in passages
-        ]
-        self.covers = [
-            _covers(shared, passage) for shared, passage in zip(self._shared, passages, strict=True)
-        ]
-        self.chunk_covers = [sum(shared.values()) for shared in self._shared]
-        self._best = [self._best_of(chunk_id) for chunk_id in range(len(passages))]
-
-    def wide_keys(self, excluded: Collection[int]) -> set[str]:
-        """Return the statement's keys that the best chunk, or a chunk nearly as good, holds.
-
-        Args:
-            excluded: Ids of chunks not to read, not all of them.
-        """
-        covers = [
-            (cover, shared)
-            for chunk_id, (cover, shared) in enumerate(
-                zip(self.chunk_covers, self._shared, strict=True)
-            )
-            if chunk_id not in excluded
-        ]
-        # An unrelated chunk stays under this bar, so that its stray words change nothing.
-        bar = max(0.3 * self.total, 0.5 * max([cover for cover, _ in covers]))
-        return {key for cover, shared in covers if cover >= bar for key in shared}
-
-    def best_evidence(self, excluded: Collection[int]) -> ChosenEvidence:
-        """Choose the evidence sentences.
-
-        Args:
-            excluded: Ids of chunks not to read.
-
-        Returns:
-            At most four sentences, best first; none when no chunk shares a content word.
-        """
-        found = [
-            ranked
-            for chunk_id, ranked in enumerate(self._best)
-            if ranked is not None and chunk_id not in excluded
-        ]
-        if not found:
-            return ChosenEvidence([], 0.0)
-        best = max(found, key=_by_rank)[1]
-        ids = [place.chunk_id for _, place in found]
-        places = [best]
-        covered = best.sentence.last
-        missing = {key: weight for key, weight in self.weights.items() if key not in covered}
-        while missing and len(places) < _MOST_SENTENCES:
-            following = self._joining(places, missing, ids)
-            if following is None:
-                break
-            places.append(following)
-            covered = following.sentence.last
-            missing = {key: weight for key, weight in missing.items() if key not in covered}
-        return ChosenEvidence(places, self.covers[best.chunk_id][best.number] / self.total)
-
-    def _best_of(self, chunk_id: int) -> tuple[Rank, EvidenceSentence] | None:
-        """Return the sentence of a chunk that says most of the statement; None if none does."""
-        passage = self.passages[chunk_id]
-        best: tuple[Rank, EvidenceSentence] | None = None
-        highest = 0.0
-        for number, value in self.covers[chunk_id].items():
-            # Ranks are rounded: a little less may be a tie.
-            if value < highest - 1e-5:
-                continue
-            sentence = passage.sentence(number)
-            rank = _rank(value, sentence, passage)
-            if best is None or rank > best[0]:
-                best, highest = (rank, EvidenceSentence(chunk_id, number, sentence)), rank[0]
-        return best
-
-    def _joining(
-        self, places: Sequence[EvidenceSentence], missing: Mapping[str, float], ids: Sequence[int]
-    ) -> EvidenceSentence | None:
-        total, covers = self.total, self.covers
-        used = {(place.chunk_id, place.number) for place in places}
-        used_chunks = {place.chunk_id for place in places}
-        best: EvidenceSentence | None = None
-        best_rank = _LOWEST
-        for chunk_id in ids:
-            inside = chunk_id in used_chunks
-            if not inside and self.chunk_covers[chunk_id] < _LEAST_OWN_COVER * total:
-                continue
-            least = (_LEAST_GAIN if inside else _LEAST_JOINING_GAIN) * total
-            passage = self.passages[chunk_id]
-            for number, gain in _covers(missing, passage).items():
-                if gain < least or (chunk_id, number) in used:
-                    continue
-                if not inside and covers[chunk_id][number] < _LEAST_OWN_COVER * total:
-                    continue
-                near = (chunk_id, number - 1) in used or (chunk_id, number + 1) in used
-                worth = gain * (_NEAR_WORTH if near else _INSIDE_WORTH if inside else _OTHER_WORTH)
-                sentence = passage.sentence(number)
-                rank = _rank(worth, sentence, passage)
-                if best is None or rank > best_rank:
-                    best, best_rank = EvidenceSentence(chunk_id, number, sentence), rank
-        return best
+    best: list[Place]
+    wide: set[str]
+    pairs: float
 
 
-def _covers(weights: Mapping[str, float], passage: Passage) -> dict[int, float]:
+# Weight held, brevity, texts to break ties, and the place.
+_Rank = tuple[float, int, str, str, int, int]
+_MOST_SENTENCES = 3
+# Within a chunk a sentence of fewer words must not hide the clash of another.
+_LEAST_OF_CHUNK = 0.9
+_LEAST_OF_BEST = 0.6
+_LEAST_WIDE, _LEAST_OF_WIDEST = 0.3, 0.5
+
+
+def find_evidence(
+    statement: Sentence,
+    weights: Mapping[str, float],
+    chunks: Sequence[Passage],
+    excluded: Collection[int] = (),
+) -> Found:
+    """Look a statement up in every chunk.
+
+    Args:
+        statement: The statement.
+        weights: Keys of its content words, each with its weight (over 0).
+        chunks: All chunks.
+        excluded: Places of chunks not to read.
+    """
+    ranked: list[_Rank] = []
+    held: list[tuple[float, set[str]]] = []
+    for chunk_id, chunk in enumerate(chunks):
+        shared = {key: weight for key, weight in weights.items() if key in chunk.masks}
+        if shared and chunk_id not in excluded:
+            held.append((sum(shared.values()), set(shared)))
+            ranked += _ranks(shared, chunk, chunk_id)
+    if not ranked:
+        return Found([], set(), 0.0)
+    ranked.sort(reverse=True)
+    least = _LEAST_OF_BEST * ranked[0][0]
+    best = [
+        _place(cover, chunks, chunk_id, number)
+        for cover, _, _, _, chunk_id, number in ranked[:_MOST_SENTENCES]
+        if cover >= least
+    ]
+    # An unrelated chunk stays under this bar, so that its stray words change nothing.
+    widest = max(whole for whole, _ in held)
+    bar = max(_LEAST_WIDE * sum(weights.values()), _LEAST_OF_WIDEST * widest)
+    wide = set[str]().union(*[shared for whole, shared in held if whole >= bar])
+    own = pairs_in_order(statement)
+    said = set[tuple[str, str]]().union(*[own & pairs_in_order(one.sentence) for one in best])
+    return Found(best, wide, len(said) / len(own) if own else 0.0)
+
+
+def _ranks(shared: Mapping[str, float], chunk: Passage, chunk_id: int) -> Iterator[_Rank]:
     covers: dict[int, float] = {}
-    index = passage.index
-    for key, weight in weights.items():
-        for number in index.get(key, ()):
-            covers[number] = covers.get(number, 0.0) + weight
-    return covers
+    for key, weight in shared.items():
+        mask = chunk.masks[key]
+        while mask:
+            bit = mask & -mask
+            covers[bit] = covers.get(bit, 0.0) + weight
+            mask ^= bit
+    least = _LEAST_OF_CHUNK * max(covers.values())
+    for bit, cover in covers.items():
+        if cover >= least:
+            number = bit.bit_length() - 1
+            # Ties are broken by the text, never by the place: the order of chunks is nothing.
+            length = -len(chunk.sequences[number])
+            text = chunk.spans[number].text
+            yield round(cover, 6), length, text, chunk.text, chunk_id, number
 
 
-def _rank(worth: float, sentence: Sentence, passage: Passage) -> Rank:
-    # Ties are broken by the text, never by the place: the order of chunks must not matter.
-    return (round(worth, 6), -len(sentence.sequence), sentence.span.text, passage.text)
+def _place(cover: float, chunks: Sequence[Passage], chunk_id: int, number: int) -> Place:
+    chunk = chunks[chunk_id]
+    return Place(cover, chunk, chunk_id, number, chunk.sentence(number))
 
 
-def _by_rank(ranked: tuple[Rank, EvidenceSentence]) -> Rank:
-    return ranked[0]
+def denials_in(sentence: Sentence, language: str) -> list[int]:
+    """Return the positions of the words that deny, in a language."""
+    if not sentence.marks & (DENIES | DENIES_ABROAD):
+        return []
+    sequence = sentence.sequence
+    if language not in READ_WELL:
+        own = denials(language)
+        return [position for position, word in enumerate(sequence) if word.low in own]
+    found = [position for position, word in enumerate(sequence) if word.marks & DENIES]
+    # "No, he did.": an answer to someone, not a denial of what follows.
+    if found[:1] == [0] and _ANSWERS_NO.match(sentence.span.text):
+        del found[0]
+    return [
+        position
+        for position in found
+        if position + 1 == len(sequence) or sequence[position + 1].low not in _NOT_ONLY
+    ]
+
+
+# "Not only", "not all" and "не только" deny nothing of what follows.
+_ANSWERS_NO = re.compile(r"\W*(?:no|нет)\s*,", re.IGNORECASE)
+_NOT_ONLY = frozenset("only just merely all every everyone только лишь все".split())

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from rag_evals.core import Claim
-from rag_evals.embedded.sentence import opposed_forms
+from rag_evals.embedded.compare import opposed_forms
 from rag_evals.text import (
     DENIES,
     READ_WELL,

@@ -108,8 +108,8 @@ class EmbeddedVerifier:
     def answer_support(self, supports: Iterable[float]) -> float:
         """Return how surely all statements of an answer hold, 0 to 1.
 
-        It ranks whole answers. A further statement never raises it; from 0.5 on, the answer as a
-        whole is more likely right than not.
+        It is at least 0.5 where the weakest statement reaches the limit of answers, and ranks
+        answers on either side of it. A further statement never raises it.
 
         Args:
             supports: Of its statements, 0 to 1.
@@ -117,7 +117,7 @@ class EmbeddedVerifier:
         # As below.
         from rag_evals.embedded.model import answer_support  # noqa: PLC0415
 
-        return answer_support(supports)
+        return answer_support(list(supports), self._model().answer_limit)
 
     def fingerprint(self) -> str:
         """Return a hash of the engine, the weights and the threshold."""

@@ -37,7 +37,6 @@ NAMES = {
         "expand_dates",
         "normalise_numbers",
         "numbers_of",
-        "plain_keys",
         "unit_at",
     ),
     "word_forms": (

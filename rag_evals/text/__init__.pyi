@@ -21,7 +21,6 @@ from rag_evals.text.numbers import NUMBER_WORDS as NUMBER_WORDS
 from rag_evals.text.numbers import expand_dates as expand_dates
 from rag_evals.text.numbers import normalise_numbers as normalise_numbers
 from rag_evals.text.numbers import numbers_of as numbers_of
-from rag_evals.text.numbers import plain_keys as plain_keys
 from rag_evals.text.numbers import unit_at as unit_at
 from rag_evals.text.quotes import MIN_QUOTE_LETTERS as MIN_QUOTE_LETTERS
 from rag_evals.text.quotes import Quotable as Quotable

@@ -2,32 +2,14 @@
 
 "12 %", "12%", "twelve percent" and "двенадцать процентов" are one quantity; "March 5, 2019",
 "5 марта 2019" and "2019-03-05" give the same three numbers.
-
-Most sentences of a chunk are only looked up, never compared. Their keys are all that is needed, and
-a piece of text without white space has the same keys in nearly every sentence. `plain_keys` reads
-the sentences where that holds for all pieces.
 """
 
 import re
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
-from typing import TypeVar
 
 from rag_evals.text.lexicon import named_groups_in
-from rag_evals.text.word_forms import (
-    COUNTRY,
-    MARKS_AROUND,
-    TextTable,
-    Word,
-    is_stop_word,
-    may_hold_spaced_number,
-    plain_stem,
-    words,
-    words_of_pieces,
-)
-
-T = TypeVar("T")
+from rag_evals.text.word_forms import Word, words
 
 _UNDER_TWENTY = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -81,14 +63,9 @@ _UNITS = {form: unit for unit, forms in named_groups_in("units") for form in for
 _FIGURES = NUMBER_WORDS | frozenset(_NUMBERS_OF_MONTHS)
 
 
-def _may_hold_date(text: str) -> bool:
-    """Tell at little cost whether `expand_dates` may change a text or a part of it."""
-    return _MAY_BE_DATE.search(text) is not None
-
-
 def expand_dates(text: str) -> str:
     """Write numeric dates as day, month name and year, so that all dates share one form."""
-    if not _may_hold_date(text):
+    if _MAY_BE_DATE.search(text) is None:
         return text
     return _ISO_DATE.sub(_spell_date, text)
 
@@ -138,11 +115,6 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
         result.append(word)
         position += 1
     return result + sequence[position:]
-
-
-def _is_number_word(low: str) -> bool:
-    """Say whether a word in lower case is a number or a month, in some sentences at least."""
-    return low in _FIGURES
 
 
 def numbers_of(text: str) -> set[str]:
@@ -254,9 +226,6 @@ _SHORT_UNITS = {
 
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"))
 
-_READ_AFTER = _ORDINAL_ENDINGS | frozenset((*_SHORT_SCALES, *_SHORT_UNITS))
-"""Words in lower case that are read with a number before them, beside words that are numbers."""
-
 
 @lru_cache(maxsize=4096)
 def _number(digits: str) -> Word:
@@ -304,64 +273,3 @@ def _is_small(sequence: list[Word], position: int) -> bool:
     if position >= len(sequence):
         return False
     return sequence[position].low in _ADDENDS
-
-
-_MOST_WORDS = 2
-# Among the keys of a piece, what it does to its sentence; no word has such a key.
-_NOT_PLAIN, _IS_NUMBER, _AFTER_NUMBERS = "\n", "\n#", "\n>"
-
-
-def plain_keys(text: str, value: T, *, most_words: int) -> dict[str, T] | None:
-    """Return the keys of all words of a sentence but those of grammar, in order, with a value each.
-
-    None for a sentence that is not plain: it is longer, or its words have to be read together.
-    """
-    pieces = text.split()
-    if _MOST_WORDS * len(pieces) > most_words:
-        return None
-    # All of it runs in C.
-    keys = dict.fromkeys(chain.from_iterable(map(_KEYS.__getitem__, pieces)), value)
-    if _NOT_PLAIN in keys:
-        return None
-    if _IS_NUMBER in keys:
-        # "5 m" and "10 000" are read together.
-        if _AFTER_NUMBERS in keys or may_hold_spaced_number(text):
-            return None
-        del keys[_IS_NUMBER]
-    keys.pop(_AFTER_NUMBERS, None)
-    return keys
-
-
-def _keys_of(piece: str) -> tuple[str, ...]:
-    """Return the keys of a piece of text without white space, and what it does to its sentence."""
-    bare = piece.strip(MARKS_AROUND)
-    if not (bare.isascii() and bare.isalpha()):
-        return _keys_of_words(piece)
-    return _keys_of_word(piece) if bare == piece else _KEYS[bare]
-
-
-def _keys_of_word(token: str) -> tuple[str, ...]:
-    """Do what `_keys_of_words` does for a word of ASCII letters; nearly all new pieces are such."""
-    low = token.lower()
-    if _is_number_word(low):
-        return (_NOT_PLAIN,)
-    if is_stop_word(low) and token != COUNTRY:
-        return (_AFTER_NUMBERS,) if low in _READ_AFTER else ()
-    key = plain_stem(token)
-    return (_AFTER_NUMBERS, key) if low in _READ_AFTER else (key,)
-
-
-def _keys_of_words(piece: str) -> tuple[str, ...]:
-    found = words_of_pieces(piece)
-    if len(found) > _MOST_WORDS or any(_is_number_word(word.low) for word in found):
-        return (_NOT_PLAIN,)
-    keys = [word.key for word in normalise_numbers(found) if word.kind != "stop"]
-    numbers = [place for place, word in enumerate(found) if word.kind == "number"]
-    after = [place for place, word in enumerate(found) if word.low in _READ_AFTER]
-    if numbers:
-        is_read_alone = len(numbers) == 1 and not after and not _may_hold_date(piece)
-        return (_IS_NUMBER, *keys) if is_read_alone else (_NOT_PLAIN,)
-    return (_AFTER_NUMBERS, *keys) if after else tuple(keys)
-
-
-_KEYS = TextTable(_keys_of)

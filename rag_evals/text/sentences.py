@@ -200,7 +200,7 @@ _POINTS_BACK = re.compile(
 )
 _EMPTY_IT = re.compile(
     r"(?:\w+,\s+)?(?:it(?: (?:should|must|can|may) be (?:noted|said|seen|argued)|(?:'s| is| was| has been) (?:\w+ly )?(?:known|said|reported|believed|estimated|thought|possible|"
-    r"important|recommended|likely|unlikely|clear|unclear|true|worth|necessary|common|"
+    r"important|recommended|likely|unlikely|clear|unclear|unknown|true|worth|necessary|common|"
     r"rain\w*|snow\w*|cold|hot|advisable|best|better|essential|crucial))\b|it (?:takes|took|depends|seems|appears|looks|turns out)\b"
     r"|(?:this|that|these|those|this) (?:is|are) (?:why|how|because)\b)",
     re.IGNORECASE,

@@ -75,7 +75,7 @@ def main() -> None:
 def labelled_sets(folder: Path) -> Iterator[Labelled]:
     """Yield each set with supports of a judge that was trained without it."""
     statements = read_statements(folder)
-    _, measured = train(statements, seed=0)
+    _, measured, _ = train(statements)
     for name, rows in statements.items():
         if name not in LEFT_OUT:
             supports = [float(score) for score in measured.scores[name]]

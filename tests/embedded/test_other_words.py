@@ -1,4 +1,4 @@
-"""Several sources in one sentence, decades, steps, prices and other letters are read as meant."""
+"""Several sources in one sentence, steps and other letters are read as meant."""
 
 import pytest
 
@@ -9,11 +9,6 @@ from rag_evals.grading import VerifiedFaithfulnessResult
 FEES = ["The fee is 5 euros for adults.", "The fee is 9 euros for adults."]
 FEES_RU = ["Плата составляет 5 евро для взрослых.", "Плата составляет 9 евро для взрослых."]
 COOKING = ["Rinse the rice. Boil it for 10 minutes.", "Промойте рис. Варите его 10 минут."]
-BRIDGE = ["The bridge was built in 1894.", "Мост построили в 1894 году."]
-PARKING = [
-    "Parking in the garage of the station costs 5 euros on weekdays.",
-    "Парковка в гараже у вокзала стоит 5 евро в будни.",
-]
 MOSCOW = ["Поезд идёт в город Москва. Он выходит утром."]
 
 
@@ -73,52 +68,6 @@ def test_an_ordinal_that_counts_is_a_claim() -> None:
 
     assert not other.is_supported
     assert not several.is_supported
-
-
-@pytest.mark.parametrize(
-    ("text", "is_supported"),
-    [
-        ("The bridge was built in the 1890s.", True),
-        ("The bridge was built in the 1880s.", False),
-        ("The bridge was built in the early 1890s.", False),
-        ("Мост построили в 1890-х годах.", True),
-        ("Мост построили в 1890-е.", True),
-        ("Мост построили в 1880-х годах.", False),
-    ],
-)
-def test_a_decade_has_its_years(text: str, is_supported: bool) -> None:
-    """A chunk that names a year of it says so; part of a decade is more than the decade."""
-    (verdict,) = EmbeddedVerifier().verify([text], BRIDGE)
-
-    assert verdict.is_supported is is_supported
-
-
-@pytest.mark.parametrize(
-    ("text", "is_supported"),
-    [
-        ("Parking in the garage of the station is free on weekdays.", False),
-        ("Parking in the garage of the station is not free on weekdays.", True),
-        ("Parking is not free.", True),
-        ("Парковка в гараже у вокзала бесплатная в будни.", False),
-        ("Парковка не бесплатная.", True),
-    ],
-)
-def test_a_price_is_not_free(text: str, is_supported: bool) -> None:
-    """What costs money is not free."""
-    (verdict,) = EmbeddedVerifier().verify([text], PARKING)
-
-    assert verdict.is_supported is is_supported
-    assert is_supported or "5" in verdict.reason
-
-
-def test_free_beside_a_price_is_free() -> None:
-    """A sentence that names both decides as it does without the rule."""
-    (verdict,) = EmbeddedVerifier().verify(
-        ["Parking is free on Sundays."],
-        ["Parking costs 5 euros on weekdays, on Sundays it is free."],
-    )
-
-    assert verdict.is_supported
 
 
 @pytest.mark.parametrize(

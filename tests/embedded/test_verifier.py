@@ -271,8 +271,8 @@ def test_weights_of_ones_own(tmp_path: Path) -> None:
     [
         (None, "no weights file"),
         ("{", "is not a JSON weights file"),
-        ("[]", "weights of format 1 expected"),
-        ('{"format": 1}', "lacks or misstates 'coefficients'"),
+        ("[]", "weights of format 2 expected"),
+        ('{"format": 2}', "lacks or misstates 'coefficients'"),
     ],
 )
 def test_wrong_weights_are_refused(tmp_path: Path, content: str | None, fault: str) -> None:

@@ -7,20 +7,27 @@ import argparse
 import hashlib
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.embedded.decide import decide
 from rag_evals.embedded.model import FEATURES, FORMAT, Model, load, parse
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
 from tools.train_embedded import figures
 from tools.train_embedded.background import count_background
 from tools.train_embedded.card import write_card
-from tools.train_embedded.edits import edit_supported
 from tools.train_embedded.fit import calibrate, fit_sources, leave_one_out, shipped
 from tools.train_embedded.measured import Measured
-from tools.train_embedded.rows import EVALUATION_ONLY, MARKED_ANSWERS, Labelled, read_statements
+from tools.train_embedded.rows import (
+    EVALUATION_ONLY,
+    MARKED_ANSWERS,
+    Labelled,
+    read_rows,
+    read_statements,
+)
 from tools.train_embedded.tables import see
 
 
@@ -33,13 +40,24 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--keep", action="store_true", help="write no weights: the card is of those in --out"
     )
-    parser.add_argument("--seed", type=int, default=0, help="draws the edits of the training pairs")
+    parser.add_argument(
+        "--each", type=Path, help="also write here weights fitted without each source, a file each"
+    )
     options = parser.parse_args(arguments)
     kept = load(options.out) if options.keep else None
-    weights, measured = train(read_statements(options.data), seed=options.seed, kept=kept)
+    document, measured, each = train(read_statements(options.data), kept=kept)
+    with TemporaryDirectory() as folder:
+        place = options.each or Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        verifiers: dict[str, EmbeddedVerifier] = {}
+        for name, fitted in each.items():
+            (place / f"{name}.json").write_text(_render(fitted), encoding="utf-8")
+            verifiers[name] = EmbeddedVerifier(weights=place / f"{name}.json")
+        limit = measured.measure_answers(verifiers, read_rows(options.data))
     if kept is None:
-        options.out.write_text(weights, encoding="utf-8")
-    print(measured.table())
+        document["answer_limit"] = limit
+        options.out.write_text(_render(document), encoding="utf-8")
+    print(f"{measured.table()}\n\n{measured.answer_table()}")
     digest = hashlib.sha256(options.out.read_bytes()).hexdigest()
     print(f"\n{options.out}: sha256 {digest}")
     if options.card is not None:
@@ -47,31 +65,25 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def train(
-    statements: dict[str, list[Labelled]], *, seed: int, kept: Model | None = None
-) -> tuple[str, Measured]:
+    statements: dict[str, list[Labelled]], *, kept: Model | None = None
+) -> tuple[dict[str, Any], Measured, dict[str, dict[str, Any]]]:
     """Fit the judge on labelled statements.
 
     Args:
         statements: By source; see `rows.read_statements`.
-        seed: Same seed and data, same bytes.
-        kept: The judge that whole answers are measured by, with its thresholds; None for the one
-            that is fitted.
+        kept: The judge whose thresholds are measured; None for the one that is fitted.
 
     Returns:
-        The text of the weights file, and what was measured leaving one source out.
+        What the weights file holds, what was measured leaving one source out, and for each source
+        what a file fitted without it holds.
     """
     allowed = {name: rows for name, rows in statements.items() if name not in EVALUATION_ONLY}
     background = count_background(item for rows in allowed.values() for item in rows)
-    blank = parse(_document(background, {}, seed), "")
+    blank = parse(_document(background, {}), "")
     seen = {name: see(rows, blank) for name, rows in statements.items()}
     tables = {name: seen[name] for name in allowed}
-    edits = {
-        name: see(edited, blank)
-        for name, rows in allowed.items()
-        if (edited := edit_supported(rows, seed=seed))
-    }
     others = {name: table for name, table in seen.items() if name not in allowed}
-    fits = leave_one_out(tables, edits, others)
+    fits = leave_one_out(tables, others)
     logits = {name: fits[name].logits(table) for name, table in seen.items()}
     slope, offset = calibrate(
         [logits[name] for name in tables], [tables[name].labels for name in tables]
@@ -84,17 +96,19 @@ def train(
     measured = Measured(
         scores,
         {name: table.labels for name, table in seen.items()},
-        {name: [item.row_id for item in rows] for name, rows in statements.items()},
-        {name: [item.row_label for item in rows] for name, rows in statements.items()},
         (sum(hits for hits, _ in gold), sum(total for _, total in gold)),
     )
-    fitted = shipped(fit_sources(tables, edits), slope, offset)
+    fitted = shipped(fit_sources(tables), slope, offset)
     fitted["thresholds"] = measured.choose_thresholds(list(tables))
-    document = _document(background, fitted, seed)
     if kept is not None:
         measured.thresholds = dict(kept.thresholds)
+    each = {
+        name: _document(background, {**fitted, **shipped(fit, slope, offset)})
+        for name, fit in fits.items()
+    }
+    document = _document(background, fitted)
     _measure_as_shipped(measured, statements, kept or parse(document, ""))
-    return _render(document), measured
+    return document, measured, each
 
 
 def _measure_as_shipped(
@@ -107,13 +121,14 @@ def _measure_as_shipped(
         )
 
 
-def _document(background: dict[str, Any], fitted: dict[str, Any], seed: int) -> dict[str, Any]:
+def _document(background: dict[str, Any], fitted: dict[str, Any]) -> dict[str, Any]:
     blank = {
         "intercept": 0.0,
         "coefficients": dict.fromkeys(FEATURES, 0.0),
         "thresholds": dict.fromkeys(THRESHOLDS, 0.5),
+        "answer_limit": 0.5,
     }
-    return {"format": FORMAT, "seed": seed, **blank, **fitted, "background": background}
+    return {"format": FORMAT, **blank, **fitted, "background": background}
 
 
 def _render(document: dict[str, Any]) -> str:

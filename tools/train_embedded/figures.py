@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -71,25 +71,6 @@ def balanced_threshold(labels: Mapping[str, Array], scores: Mapping[str, Array])
     best = max(map(mean_accuracy, grid))
     good = [threshold for threshold in grid if mean_accuracy(threshold) >= best - 0.005]
     return max(good)
-
-
-def answers_of(
-    rows: Sequence[str], labels: Array, scores: Array
-) -> list[tuple[float, list[float]]]:
-    """Put the statements of one source together to answers.
-
-    Args:
-        rows: The row that each statement is of.
-        labels: 1 supported, 0 not.
-        scores: Support.
-
-    Returns:
-        For each answer the label (1 when all are supported) and the supports of its statements.
-    """
-    places: dict[str, list[int]] = {}
-    for place, row in enumerate(rows):
-        places.setdefault(row, []).append(place)
-    return [(float(labels[of_row].min()), scores[of_row].tolist()) for of_row in places.values()]
 
 
 def unsupported_f1(labels: Array, passed: npt.NDArray[np.bool_]) -> float:

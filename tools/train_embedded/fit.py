@@ -1,9 +1,7 @@
 """Which weights separate supported from unsupported statements, whatever the source?
 
-Two steps. The first fits all features on labelled statements. The second lets only the features
-that speak of contradiction grow further against support, on the labelled statements and on edited
-ones: edits hold the same words as their originals, so they must not teach that words matter less.
-Both are repeated, since the weights decide which reading of a statement counts.
+The fit is repeated, since the weights decide which sentence counts for a statement. Clean clashes
+are rare in labelled rows, so that each has a least weight, chosen by leaving a source out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,20 +11,18 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from rag_evals.embedded.model import FAVOURABLE, FEATURES, SHARPENED
+from rag_evals.embedded.model import CLASHES, FAVOURABLE, FEATURES
 from tools.train_embedded.figures import MOST_COUNTED
 from tools.train_embedded.tables import Array, Table
 
 _RIDGE = 3.0
 # Columns of this size make the ridge nearly spare the offsets of sources.
 _OFFSET_SIZE = 3.0
-_EDIT_WEIGHT = 12.0
 # Single sentences without retrieval are plenty and unlike answers; edited summaries are so alike
 # that they would pull every other source their way.
 _SOURCE_WEIGHTS = {"mnli": 0.3, "scitail": 0.3, "terra_ru": 0.3, "summedits": 0.25}
-# Clean cases are rare in labelled rows, and in edits nearly always false: no clash weighs more than
-# all agreement does, and names or quantifiers in another's place weigh at least so much.
-_LIMITS = dict.fromkeys(SHARPENED, (-6.0, 0.0)) | {"turned_clean": (-6.0, -3.5)}
+# In log odds where all else agrees.
+_MOST_CLASH, _LEAST_CLASH = -6.0, -3.0
 _ROUNDS = 3
 # Two sources with the same texts must be left out together.
 _FAMILIES = {"wice_claim": "wice", "wice_tokens": "wice"}
@@ -50,49 +46,31 @@ class Fit:
         return np.asarray(readings[table.best_rows(readings)], dtype=np.float64)
 
 
-def fit_sources(tables: Mapping[str, Table], edits: Mapping[str, Table]) -> Fit:
-    """Fit on labelled tables, then sharpen the contradiction features on edits.
-
-    Args:
-        tables: Labelled statements by source.
-        edits: Edited statements by source; those of a source outside `tables` are not used.
-
-    Returns:
-        The fit, in terms of raw features.
-    """
-    names = sorted(tables)
-    real = [tables[name] for name in names]
-    made = [edits[name] for name in sorted(edits) if name in tables]
-    rows = [table.starts for table in [*real, *made]]
+def fit_sources(tables: Mapping[str, Table]) -> Fit:
+    """Fit on labelled statements by source."""
+    # Of statements that are all wrong nothing can be told apart.
+    names = [name for name in sorted(tables) if 0 < tables[name].labels.mean() < 1]
+    rows = [tables[name].starts for name in names]
+    labels = np.concatenate([tables[name].labels for name in names])
+    weights = np.concatenate(
+        [row_weights(tables[name].labels) * _SOURCE_WEIGHTS.get(name, 1.0) for name in names]
+    )
+    owners = _owners([tables[name] for name in names])
     fit = None
     for _ in range(_ROUNDS):
         if fit is not None:
-            rows = [table.best_rows(fit.readings(table)) for table in [*real, *made]]
-        chosen = [table.features[row] for table, row in zip([*real, *made], rows, strict=True)]
-        fit = _fit_rows(
-            np.vstack(chosen),
-            np.concatenate([table.labels for table in [*real, *made]]),
-            np.concatenate(
-                [
-                    row_weights(tables[name].labels) * _SOURCE_WEIGHTS.get(name, 1.0)
-                    for name in names
-                ]
-                + [row_weights(table.labels) * _EDIT_WEIGHT for table in made]
-            ),
-            _owners(real),
-        )
+            rows = [tables[name].best_rows(fit.readings(tables[name])) for name in names]
+        chosen = [tables[name].features[row] for name, row in zip(names, rows, strict=True)]
+        fit = _fit_rows(np.vstack(chosen), labels, weights, owners)
     assert fit is not None
     return fit
 
 
-def leave_one_out(
-    tables: Mapping[str, Table], edits: Mapping[str, Table], others: Mapping[str, Table]
-) -> dict[str, Fit]:
-    """Fit for each source without it, without edits of it, and without texts it shares.
+def leave_one_out(tables: Mapping[str, Table], others: Mapping[str, Table]) -> dict[str, Fit]:
+    """Fit for each source without it, and without texts it shares.
 
     Args:
         tables: The sources that may be fitted on.
-        edits: Edited statements of those sources.
         others: Sources that are only measured; the fit on all of `tables` judges them.
 
     Returns:
@@ -101,9 +79,9 @@ def leave_one_out(
     fits: dict[str, Fit] = {}
     for name in tables:
         rest = {key: value for key, value in tables.items() if _family(key) != _family(name)}
-        fits[name] = fit_sources(rest or tables, edits)
+        fits[name] = fit_sources(rest or tables)
     if others:
-        whole = fit_sources(tables, edits)
+        whole = fit_sources(tables)
         fits.update(dict.fromkeys(others, whole))
     return fits
 
@@ -153,45 +131,22 @@ def _owners(tables: Sequence[Table]) -> Array:
 
 
 def _fit_rows(features: Array, labels: Array, weights: Array, owners: Array) -> Fit:
-    real = len(owners)
-    mean, scale = features[:real].mean(axis=0), features[:real].std(axis=0)
+    mean, scale = features.mean(axis=0), features.std(axis=0)
     scale[scale < 1e-9] = 1.0
-    scaled = (features - mean) / scale
     bounds: Bounds = [
         *((0.0, None) if name in FAVOURABLE else (None, 0.0) for name in FEATURES),
         *[(None, None)] * (owners.shape[1] + 1),
     ]
     # Each source has an offset of its own: features must tell statements of one source apart,
     # not how strict its labels are.
-    columns = np.hstack([scaled[:real], _OFFSET_SIZE * owners])
-    found = _solve(columns, labels[:real], weights[:real], bounds)
+    columns = np.hstack([(features - mean) / scale, _OFFSET_SIZE * owners])
+    found = _solve(columns, labels, weights, bounds)
     offsets = _OFFSET_SIZE * found[len(FEATURES) : -1]
-    found = np.append(found[: len(FEATURES)], found[-1] + offsets.mean())
-    if len(labels) > real:
-        found = _sharpen(found, scaled, labels, weights, real)
-    coefficients = found[:-1] / scale
-    for name, (lowest, highest) in _LIMITS.items():
+    coefficients = found[: len(FEATURES)] / scale
+    for name in CLASHES:
         place = FEATURES.index(name)
-        coefficients[place] = min(max(coefficients[place], lowest), highest)
-    return Fit(coefficients, float(found[-1] - coefficients @ mean))
-
-
-def _sharpen(first: Array, features: Array, labels: Array, weights: Array, real: int) -> Array:
-    free = np.array([name in SHARPENED for name in FEATURES])
-    is_edit = (np.arange(len(labels)) >= real).astype(float)
-    fixed = features[:, ~free] @ first[:-1][~free]
-    # The indicator takes up how much more often edits are false; it is dropped afterwards.
-    columns = np.column_stack([features[:, free], is_edit])
-    bounds: Bounds = [
-        *((None, min(0.0, float(value))) for value in first[:-1][free]),
-        (None, None),
-        (None, None),
-    ]
-    found = _solve(columns, labels, weights, bounds, offsets=fixed)
-    result = first.copy()
-    result[:-1][free] = found[:-2]
-    result[-1] = found[-1]
-    return result
+        coefficients[place] = min(max(coefficients[place], _MOST_CLASH), _LEAST_CLASH)
+    return Fit(coefficients, float(found[-1] + offsets.mean() - coefficients @ mean))
 
 
 def _solve(
@@ -200,13 +155,12 @@ def _solve(
     weights: Array,
     bounds: Bounds,
     *,
-    offsets: Array | float = 0.0,
     ridge: float = _RIDGE,
 ) -> Array:
     weights = weights / weights.mean()
 
     def loss(point: Array) -> tuple[float, Array]:
-        logits = offsets + features @ point[:-1] + point[-1]
+        logits = features @ point[:-1] + point[-1]
         errors = weights * (1 / (1 + np.exp(-np.clip(logits, -40, 40))) - labels)
         value = (weights * (np.logaddexp(0, logits) - labels * logits)).sum()
         value += 0.5 * ridge * (point[:-1] ** 2).sum()

@@ -52,16 +52,17 @@ _SOURCES = {
 MARKED_ANSWERS = frozenset(("ragtruth_qa",))
 """They are measured by the judge as it ships: it also looks up what they say is left out."""
 
+SINGLE_CLAIMS = frozenset(
+    "expertqa factcheck_gpt mnli scitail snli terra_ru wice_claim wice_tokens".split()
+)
+"""Sources whose rows are single claims or pairs of sentences, no answers."""
+
 _MOST_ROWS = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One statement with its chunks and a person's label (1 supported, 0 not).
-
-    `row_label` is the label of the whole row: what is unsupported in an answer may stand in a
-    sentence that is no statement.
-    """
+    """One statement with its chunks and a person's label (1 supported, 0 not)."""
 
     source: str
     row_id: str
@@ -71,7 +72,6 @@ class Labelled:
     question: str | None
     gold_chunks: tuple[int, ...]
     language: str
-    row_label: int
 
 
 def read_statements(folder: Path) -> dict[str, list[Labelled]]:
@@ -84,15 +84,20 @@ def read_statements(folder: Path) -> dict[str, list[Labelled]]:
         Statements by source, sources in alphabetical order; of a large source the 5,000 rows
         whose ids hash lowest, so that the choice depends on nothing else.
     """
+    return {
+        source: [item for row in rows for item in _statements(source, row)]
+        for source, rows in read_rows(folder).items()
+    }
+
+
+def read_rows(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Read the rows of every labelled file of a folder by source, as `read_statements` does."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for path in sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")]):
         for row in _rows(path):
             name = str(row.get("dataset") or path.name.split(".")[0])
             rows.setdefault(_SOURCES.get(name, name), []).append(row)
-    return {
-        source: [item for row in _sampled(rows[source]) for item in _statements(source, row)]
-        for source in sorted(rows)
-    }
+    return {source: _sampled(rows[source]) for source in sorted(rows)}
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -125,7 +130,6 @@ def _statements(source: str, row: dict[str, Any]) -> Iterator[Labelled]:
             question=row.get("question"),
             gold_chunks=tuple(item.get("gold_chunks") or ()),
             language=row.get("language", "en"),
-            row_label=int(row["label"]),
         )
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rag_evals.embedded.decide import cited_chunks, readings
+from rag_evals.embedded.decide import cited_chunks, compare_with, evidence_for
 from rag_evals.embedded.model import FEATURES, Model, features
-from rag_evals.embedded.passage import prepare
-from rag_evals.embedded.sentence import statement_sentence
+from rag_evals.embedded.passage import read_chunk
 from tools.train_embedded.rows import Labelled
 
 Array = npt.NDArray[np.float64]
@@ -64,12 +63,13 @@ def see(statements: Sequence[Labelled], model: Model) -> Table:
     cited: list[tuple[int, ...]] = []
     for item in statements:
         starts.append(len(values))
-        passages = [prepare(chunk) for chunk in item.chunks]
-        for result in readings(statement_sentence(item.text), model, passages):
-            values.append(features(result))
-            cited.append(
-                tuple(dict.fromkeys(place.chunk_id for place in result.evidence.sentences))
-            )
+        chunks = [read_chunk(chunk) for chunk in item.chunks]
+        found = list(compare_with(model, item.text, chunks))
+        values.extend(map(features, found))
+        cited.extend(tuple([one.chunk_id for one in evidence_for(each)]) for each in found)
+        if not found:
+            values.append([0.0] * len(FEATURES))
+            cited.append(())
     return Table(
         np.array(values, dtype=np.float64).reshape(-1, len(FEATURES)),
         np.array(starts, dtype=np.intp),
