@@ -44,6 +44,7 @@ NotScorableReason = Literal[
     "empty_context",
     "empty_question",
     "empty_reference",
+    "unread_language",
 ]
 
 

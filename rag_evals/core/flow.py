@@ -425,6 +425,7 @@ class VerifierTraits:
             all 0 to 1; None where nothing is known of that.
         warn: Returns why verdicts on these texts are not to be trusted, a line for each reason.
         check: Finds out before the first call whether it can work; else a `ConfigurationError`.
+        languages: Codes of the languages that its verdicts hold in; None for all.
     """
 
     asks_judge: bool = False
@@ -440,6 +441,7 @@ class VerifierTraits:
     answer_support: Callable[[Iterable[float]], float] | None = None
     warn: Callable[["VerifiedTexts"], Sequence[str]] | None = None
     check: Callable[[], None] | None = None
+    languages: frozenset[str] | None = None
 
     @property
     def deciders(self) -> list[str]:
@@ -453,7 +455,7 @@ class VerifierTraits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedTexts:
-    """What a verifier reads of one row; `language` is the answer's two-letter code, if known."""
+    """What a verifier reads of one row; `language` is what `language_in` says of the answer."""
 
     question: str | None
     answer: str

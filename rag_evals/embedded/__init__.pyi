@@ -3,5 +3,6 @@ from rag_evals.embedded.claims import PreparedStatement as PreparedStatement
 from rag_evals.embedded.claims import prepare_answer as prepare_answer
 from rag_evals.embedded.in_setting import claims_in_setting as claims_in_setting
 from rag_evals.embedded.verifier import EmbeddedVerifier as EmbeddedVerifier
+from rag_evals.embedded.verifier import unread_words as unread_words
 
 __all__: list[str]

@@ -24,10 +24,13 @@ from rag_evals.core import (
 )
 from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.text import (
+    LANGUAGE_CODES,
     LANGUAGE_NAMES,
     READ_WELL,
     SCRIPT_NAMES,
+    UNKNOWN_LANGUAGE,
     as_typed,
+    language_in,
     script_of,
     typed_offsets,
 )
@@ -57,16 +60,20 @@ class EmbeddedVerifier:
             `"balanced"` weighs both kinds of error alike; `"screen"` lets about one unsupported
             statement in ten pass, `"strict"` one in thirty. None takes `"balanced"`.
         weights: A file made by the training command; None takes the shipped one.
+        languages: Codes of languages in which its verdicts count beside English and Russian, such
+            as `["de"]`; `["any"]` for all, known or not.
 
     Raises:
-        ConfigurationError: The threshold or the weights file cannot be used.
+        ConfigurationError: The threshold, the weights file or a language cannot be used.
     """
 
     def __init__(
         self,
         threshold: float | Literal["balanced", "screen", "strict"] | None = None,
         weights: str | Path | None = None,
+        languages: Iterable[str] = (),
     ) -> None:
+        self.languages = require_languages(languages)
         if isinstance(threshold, str):
             if threshold not in THRESHOLDS:
                 raise UnknownNameError.of("threshold", threshold, THRESHOLDS)
@@ -93,7 +100,8 @@ class EmbeddedVerifier:
             is_instant=True,
             threshold=self.threshold,
             answer_support=self.answer_support,
-            warn=_warnings,
+            warn=self._warnings,
+            languages=self.languages,
         )
 
     def adapt(self, changes: VerifierChanges) -> Self:
@@ -121,7 +129,8 @@ class EmbeddedVerifier:
 
     def fingerprint(self) -> str:
         """Return a hash of the engine, the weights and the threshold."""
-        return fingerprint(_ENGINE, self._model().digest, self._threshold)
+        more = [] if self.languages == READ else ["any", *sorted(self.languages or ())]
+        return fingerprint(_ENGINE, self._model().digest, self._threshold, *more)
 
     def verify(self, statements: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
         """Decide each statement against all chunks.
@@ -187,7 +196,20 @@ class EmbeddedVerifier:
         """Describe the work as one local step."""
         call = VerifyCall(self, claims, chunks)
         (reply,) = yield [call]
-        return call.read(reply)
+        verdicts = call.read(reply)
+        around = [*filter(None, (one.question for one in claims[:1])), *chunks]
+        if self.reads(language_in(" ".join(one.text for one in claims), around)):
+            return verdicts
+        return [replace(one, is_sure=False) for one in verdicts]
+
+    def reads(self, language: str | None) -> bool:
+        """Say whether verdicts count in a language, as `language_in` tells it."""
+        return self.languages is None or language in self.languages
+
+    def _warnings(self, texts: VerifiedTexts) -> list[str]:
+        """Say that it does not read an answer's language, or cannot compare letters."""
+        told = [] if self.reads(texts.language) else [unread_words(texts.language)]
+        return [*told, *_script_warnings(texts)]
 
     @property
     def _file(self) -> Path:
@@ -219,18 +241,35 @@ def _as_typed(claim: Claim) -> Claim:
     return Claim(as_typed(claim.text), *(part and as_typed(part) for part in parts))
 
 
-def _warnings(texts: VerifiedTexts) -> list[str]:
-    """Say that an answer is in a language, or beside a chunk in letters, that it cannot compare."""
-    return [*_language_warnings(texts.language), *_script_warnings(texts)]
+READ = frozenset(READ_WELL)
+_ANY = "any"
 
 
-def _language_warnings(language: str | None) -> Iterator[str]:
-    if language is not None and language not in READ_WELL:
-        name = LANGUAGE_NAMES.get(language, language)
-        yield (
-            f"the answer is in {name}; the embedded judge was made for English and Russian and "
-            "misses more in other languages, as its model card shows"
-        )
+def require_languages(languages: Iterable[str]) -> frozenset[str] | None:
+    """Return the codes that count, English and Russian with them; None for all.
+
+    Raises:
+        ConfigurationError: One is no code of a language.
+    """
+    given = [languages] if isinstance(languages, str) else list(languages)
+    for code in given:
+        if code != _ANY and code not in LANGUAGE_CODES:
+            raise ConfigurationError(f"language {code!r} is no two-letter code such as 'de'")
+    return None if _ANY in given else READ.union(given)
+
+
+def unread_words(language: str | None) -> str:
+    """Say that the embedded judge does not read a language, as `language_in` tells it."""
+    named = f"the answer is in {LANGUAGE_NAMES.get(language or '', language)}"
+    if language is None:
+        named = "the texts are too short to tell their language"
+    elif language == UNKNOWN_LANGUAGE:
+        named = "the answer is in no language that is recognised"
+    allowed = language if language in LANGUAGE_CODES else _ANY
+    return (
+        f"{named}; the embedded judge was made for English and Russian and misses more in other "
+        f"languages, so that its verdicts count only with languages={allowed}"
+    )
 
 
 def _script_warnings(texts: VerifiedTexts) -> Iterator[str]:

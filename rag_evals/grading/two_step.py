@@ -25,7 +25,7 @@ from rag_evals.core import (
     check_settings,
     check_verdicts,
 )
-from rag_evals.errors import ConfigurationError
+from rag_evals.errors import ConfigurationError, NotScorableReason
 from rag_evals.grading.extract import (
     ExtractedStatement,
     Extraction,
@@ -37,7 +37,7 @@ from rag_evals.grading.extract import (
 from rag_evals.grading.grader import Grader, require_fields
 from rag_evals.prompt import Prompt, check_language
 from rag_evals.response_models import FaithfulnessResult, StatementEvaluation
-from rag_evals.text import language_of
+from rag_evals.text import language_in
 from rag_evals.verify import LLMVerifier, described_stages, with_tunings
 
 if TYPE_CHECKING:
@@ -78,10 +78,15 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
         description="Every claim of the answer, in the order of the answer."
     )
     language: str | None = Field(
-        default=None, description="Two-letter code of the answer's language; None when unclear."
+        default=None,
+        description="Two-letter code of the answer's language; `und` for an unknown one, None "
+        "where the texts are too short to tell.",
     )
     language_warning: str | None = Field(
         default=None, description="Why verdicts on this language are not to be trusted, if so."
+    )
+    is_unread: bool = Field(
+        default=False, description="The verifier does not read this language: no score counts."
     )
     answer_support: float | None = Field(
         default=None,
@@ -112,6 +117,11 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
         """Oddities of the verdicts, drift, and a language that the verifier was not made for."""
         more = [] if self.language_warning is None else [self.language_warning]
         return [*super().warnings, *more]
+
+    @property
+    def not_scorable(self) -> NotScorableReason | None:
+        """`unread_language` where verdicts mean nothing; as for its base otherwise."""
+        return super().not_scorable or ("unread_language" if self.is_unread else None)
 
     @cached_property
     def decided_by(self) -> str | None:
@@ -333,7 +343,8 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         made = _CallsMade()
         chunks = [chunk.text for chunk in sample.context]
         verifier = self._verifier_for(sample)
-        language = sample.language or language_of(sample.answer or "")
+        around = [sample.question or "", *chunks]
+        language = sample.language or language_in(sample.answer or "", around)
         verdicts = yield from _counting(verifier.flow(claims, chunks), made)
         check_verdicts(claims, chunks, verdicts)
         traits = verifier.traits
@@ -348,6 +359,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             answer_support=answer_support,
             language=language,
             language_warning=_warning(verifier, sample, language, chunks),
+            is_unread=traits.languages is not None and language not in traits.languages,
             drift=list(extraction.drift),
             left_out=list(extraction.left_out),
             verifier=self.verifier.name,

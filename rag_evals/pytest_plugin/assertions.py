@@ -1,7 +1,7 @@
 """What do tests call? `graded(row)`, `assert_faithful(case)` and `assert_scores(run, ...)`."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rag_evals.errors import ConfigurationError, RagEvalsError, UnknownNameError
@@ -55,12 +55,16 @@ class GradedFixture:
         return _grading(row, grader, fields).outcome
 
 
-def assert_faithful(case: object, at_least: float | None = None) -> None:
+def assert_faithful(
+    case: object, at_least: float | None = None, languages: Collection[str] = ()
+) -> None:
     """Fail the test unless the context of a row supports its answer.
 
     Args:
         case: A row as `graded` takes it, or an `Outcome`.
         at_least: Least share of supported statements, 0 to 1; None takes the marker's, else 0.9.
+        languages: Codes of languages beside English and Russian in which verdicts of the embedded
+            judge count, such as `["de"]`; `["any"]` for all.
 
     Raises:
         AssertionError: With each unsupported statement, why, and the nearest chunk; also for a row
@@ -72,7 +76,7 @@ def assert_faithful(case: object, at_least: float | None = None) -> None:
     if at_least is None:
         at_least = test.marked("at_least")
     done = test.known(case) or _grading(case, "faithfulness", {})
-    _require_score(done, _FAITHFUL if at_least is None else at_least)
+    _require_score(done, _FAITHFUL if at_least is None else at_least, languages)
 
 
 def assert_scores(
@@ -115,12 +119,15 @@ def _grading(row: object, grader: str | None, fields: Mapping[str, object]) -> G
         raise error.with_traceback(None) from None
 
 
-def _require_score(done: Grading, at_least: float) -> None:
+def _require_score(done: Grading, at_least: float, languages: Collection[str] = ()) -> None:
     from rag_evals.run import require_share  # noqa: PLC0415 - loaded when first used
 
     __tracebackhide__ = True
     require_share("at_least", at_least)
-    score = done.outcome.score
+    score, result = done.outcome.score, done.outcome.result
+    told = getattr(result, "language", None)
+    if done.outcome.reason == "unread_language" and not {"any", told}.isdisjoint(languages):
+        score = getattr(result, "score", None)
     # A row without a score fails whatever was asked.
     if score is not None and score >= at_least:
         return

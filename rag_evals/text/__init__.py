@@ -17,6 +17,8 @@ NAMES = {
         "SCRIPT_NAMES",
         "denials",
         "has_russian",
+        "UNKNOWN_LANGUAGE",
+        "language_in",
         "language_of",
         "script_of",
         "small_words",

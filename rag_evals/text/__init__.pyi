@@ -5,8 +5,10 @@ from rag_evals.text.language import LANGUAGE_CODES as LANGUAGE_CODES
 from rag_evals.text.language import LANGUAGE_NAMES as LANGUAGE_NAMES
 from rag_evals.text.language import READ_WELL as READ_WELL
 from rag_evals.text.language import SCRIPT_NAMES as SCRIPT_NAMES
+from rag_evals.text.language import UNKNOWN_LANGUAGE as UNKNOWN_LANGUAGE
 from rag_evals.text.language import denials as denials
 from rag_evals.text.language import has_russian as has_russian
+from rag_evals.text.language import language_in as language_in
 from rag_evals.text.language import language_of as language_of
 from rag_evals.text.language import script_of as script_of
 from rag_evals.text.language import small_words as small_words

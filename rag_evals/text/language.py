@@ -7,7 +7,7 @@ judge changed the script of a sentence.
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from rag_evals.text.lexicon import named_groups_in
@@ -36,6 +36,11 @@ _SAME_SCRIPT = {"uk": "ru", "ja": "zh"}
 # Letters that only one of the eight languages has.
 _LETTERS = dict.fromkeys("łąęśżźćń", "pl") | {"ã": "pt", "õ": "pt", "ñ": "es", "ß": "de"}
 _ODD = re.compile(f"[{''.join(_LETTERS)}]")
+# So many words without a small word of a known language are of an unknown one.
+_LEAST_TOLD = 8
+UNKNOWN_LANGUAGE = "und"
+"""A language that is none of `LANGUAGE_NAMES`, as ISO 639-2 writes it."""
+
 READ_WELL = ("en", "ru")
 """What the embedded judge was made for and measured with."""
 
@@ -75,6 +80,43 @@ def language_of(text: str) -> str | None:
         if code is not None:
             return code
     return _by_small_words(found)
+
+
+def language_in(text: str, around: Iterable[str] = ()) -> str | None:
+    """Tell the language of a text, a short one by the texts around it.
+
+    Args:
+        text: Such as an answer.
+        around: Such as its question and its chunks; they tell the language of a text that is too
+            short, or that has half of its words from them.
+
+    Returns:
+        A code of `LANGUAGE_NAMES`; `UNKNOWN_LANGUAGE` where there is enough text and it is in none
+        of them; None where all of it is too short to tell.
+    """
+    if (code := language_of(text)) is not None:
+        return code
+    others = " ".join(part[:_MOST_READ] for part in around)[:_MOST_READ]
+    own, known = _lower_words(text[:_MOST_READ]), set(_lower_words(others))
+    shared = sum(word in known for word in own)
+    if len(own) >= _LEAST_TOLD and 2 * shared < len(own):
+        return UNKNOWN_LANGUAGE
+    code = language_of(others)
+    if code is None and _has_only_english({*own, *known}):
+        code = "en"
+    is_short = code is None and len(own) + len(known) < _LEAST_TOLD
+    return None if is_short else code or UNKNOWN_LANGUAGE
+
+
+def _lower_words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def _has_only_english(found: set[str]) -> bool:
+    """Say whether small words occur, all are English, and one is in few other languages."""
+    languages = _languages_of_words()
+    codes = [languages[word] for word in found & languages.keys()]
+    return all("en" in each for each in codes) and any(len(each) <= 2 for each in codes)
 
 
 def has_russian(text: str) -> bool:

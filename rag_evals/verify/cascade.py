@@ -83,6 +83,8 @@ class CascadeVerifier:
             cache_mode=next((mode for mode in ("semantic", "exact") if mode in modes), None),
             warn=one.warn,
             check=self._check,
+            # What the first one does not read is left to the second.
+            languages=other.languages,
         )
 
     def adapt(self, changes: VerifierChanges) -> "CascadeVerifier":

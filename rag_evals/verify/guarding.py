@@ -6,14 +6,21 @@ No model is asked and nothing is sent, so that a server can look at each answer 
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rag_evals.core import Claim, ContextInput, Sample, require_fraction, require_whole
-from rag_evals.embedded import EmbeddedVerifier, PreparedStatement
+from rag_evals.core import (
+    Claim,
+    ContextInput,
+    Sample,
+    VerifiedTexts,
+    require_fraction,
+    require_whole,
+)
+from rag_evals.embedded import EmbeddedVerifier, PreparedStatement, unread_words
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.text import shortened
+from rag_evals.text import READ_WELL, language_in, shortened
 
 MinSupport = float | Literal["balanced", "screen", "strict"]
 """Support from which a sentence counts as supported: 0 to 1, or a name of the embedded judge."""
@@ -40,7 +47,8 @@ class GuardedSentence:
         reason: Why, in words; empty as above.
         chunk_ids: The chunks that carry it, from 0.
         is_decided: False for the rest of an answer behind a bound: nobody looked at it, it does not
-            pass, and `reason` says which bound was reached.
+            pass, and `reason` says which bound was reached. False too in a language that the
+            embedded judge does not read; then `support` is what it would have said.
     """
 
     text: str
@@ -67,9 +75,12 @@ class Guarded:
     Attributes:
         sentences: All of them, in order; none for an empty answer. Behind a bound, the rest of the
             answer is one of them, not decided and not supported.
+        warnings: Why verdicts are not to be trusted, such as a language that the embedded judge
+            does not read: then nothing passes that claims something.
     """
 
     sentences: tuple[GuardedSentence, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def unsupported(self) -> tuple[GuardedSentence, ...]:
@@ -79,7 +90,8 @@ class Guarded:
     @property
     def bound(self) -> str | None:
         """Which bound was reached, in words; None where every sentence was decided."""
-        return next((one.reason for one in self.sentences if not one.is_decided), None)
+        left = (one for one in self.sentences if not one.is_decided and one.support is None)
+        return next((one.reason for one in left), None)
 
     @property
     def passed(self) -> bool:
@@ -109,6 +121,7 @@ async def guard(
     min_support: MinSupport = "balanced",
     most_sentences: int = MOST_SENTENCES,
     deadline_seconds: float | None = None,
+    languages: Iterable[str] = (),
 ) -> Guarded:
     """Decide the sentences of an answer, in a thread, so that the event loop stays free.
 
@@ -122,6 +135,8 @@ async def guard(
             and `Guarded.bound` says why.
         deadline_seconds: Stop after so many seconds of deciding, above 0, in the same way; it is
             looked at after every eight sentences. None sets none.
+        languages: Codes of languages beside English and Russian in which a sentence may pass, such
+            as `["de"]`; `["any"]` for all.
 
     Raises:
         ConfigurationError: `min_support` is neither, or a bound is out of its range.
@@ -135,6 +150,7 @@ async def guard(
         min_support=min_support,
         most_sentences=most_sentences,
         deadline_seconds=deadline_seconds,
+        languages=languages,
     )
 
 
@@ -146,10 +162,14 @@ def guard_sync(
     min_support: MinSupport = "balanced",
     most_sentences: int = MOST_SENTENCES,
     deadline_seconds: float | None = None,
+    languages: Iterable[str] = (),
 ) -> Guarded:
     """Decide the sentences of an answer in this thread; otherwise as `guard`."""
-    guarding = _Guarding.of(context, question, min_support, most_sentences, deadline_seconds)
-    return Guarded(tuple(guarding.decided(_said(answer), 0)))
+    guarding = _Guarding.of(
+        context, question, min_support, most_sentences, deadline_seconds, languages
+    )
+    sentences = tuple(guarding.decided(_said(answer), 0))
+    return Guarded(sentences, guarding.warnings(answer, sentences))
 
 
 async def guard_stream(
@@ -160,6 +180,7 @@ async def guard_stream(
     min_support: MinSupport = "balanced",
     most_sentences: int = MOST_SENTENCES,
     deadline_seconds: float | None = None,
+    languages: Iterable[str] = (),
 ) -> AsyncIterator[GuardedSentence]:
     """Decide each sentence of an answer as soon as it has ended, while the rest is written.
 
@@ -174,11 +195,14 @@ async def guard_stream(
         min_support: As for `guard`.
         most_sentences: As for `guard`.
         deadline_seconds: As for `guard`; time in which the answer is written does not count.
+        languages: As for `guard`.
 
     Yields:
         Sentences, in order; behind a bound, one that is not decided, and no more.
     """
-    guarding = _Guarding.of(context, question, min_support, most_sentences, deadline_seconds)
+    guarding = _Guarding.of(
+        context, question, min_support, most_sentences, deadline_seconds, languages
+    )
     if not isinstance(tokens, AsyncIterable):
         raise ConfigurationError(
             f"tokens is {type(tokens).__name__}; expected an asynchronous stream of texts, as "
@@ -194,7 +218,7 @@ async def guard_stream(
         for sentence in await asyncio.to_thread(guarding.decided, text, seen, may_go_on=True):
             seen = max(seen, sentence.end)
             yield sentence
-            if not sentence.is_decided:
+            if not sentence.is_decided and sentence.support is None:
                 return
     for sentence in await asyncio.to_thread(guarding.decided, _said(text), seen):
         yield sentence
@@ -227,6 +251,7 @@ class _Guarding:
         min_support: MinSupport,
         most_sentences: int,
         deadline_seconds: float | None,
+        languages: Iterable[str],
     ) -> "_Guarding":
         sample = Sample(question=question, context=context)
         chunks = [chunk.text for chunk in sample.context]
@@ -237,7 +262,7 @@ class _Guarding:
             raise ConfigurationError(
                 f"deadline_seconds is {deadline_seconds!r}; expected a number above 0, or None"
             )
-        verifier = EmbeddedVerifier(min_support)
+        verifier = EmbeddedVerifier(min_support, languages=languages)
         return cls(verifier, chunks, sample.question, most_sentences, deadline_seconds)
 
     def decided(self, text: str, seen: int, *, may_go_on: bool = False) -> list[GuardedSentence]:
@@ -267,6 +292,21 @@ class _Guarding:
             self.sentences += len(now)
         return found
 
+    def warnings(self, answer: str, sentences: Sequence[GuardedSentence]) -> tuple[str, ...]:
+        """Say why verdicts on an answer are not to be trusted."""
+        unread = [one.reason for one in sentences if not one.is_decided and one.support is not None]
+        # What was said of each sentence is not said of the whole once more.
+        texts = VerifiedTexts(
+            question=self.question, answer=answer, chunks=self.chunks, language=READ_WELL[0]
+        )
+        warn = self.verifier.traits.warn
+        return tuple(dict.fromkeys([*unread, *(warn(texts) if warn and sentences else ())]))
+
+    def _unread(self, text: str) -> str:
+        """Say that the language of a sentence is not read; empty where it is."""
+        language = language_in(text, [self.question or "", *self.chunks])
+        return "" if self.verifier.reads(language) else unread_words(language)
+
     def _reached(self) -> str:
         """Say which bound is reached; empty where none is."""
         if self.sentences >= self.most_sentences:
@@ -284,14 +324,15 @@ class _Guarding:
             if claim is None:
                 yield GuardedSentence(one.text, one.start, one.end, None)
                 continue
-            verdict = next(verdicts)
+            verdict, unread = next(verdicts), self._unread(one.text)
             yield GuardedSentence(
                 one.text,
                 one.start,
                 one.end,
                 # Without a chunk nothing carries it, whatever was asked.
-                verdict.is_supported and bool(self.chunks),
+                verdict.is_supported and bool(self.chunks) and not unread,
                 verdict.support,
-                verdict.reason,
+                unread or verdict.reason,
                 verdict.chunk_ids,
+                not unread,
             )

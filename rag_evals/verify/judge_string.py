@@ -41,13 +41,16 @@ class _Kind:
 
 
 def _embedded(part: str) -> Verifier | None:
+    part, _, query = part.partition("?")
+    options = _options(query, KINDS[EMBEDDED])
     named, at, threshold = part.rpartition("@") if "@" in part else (part, "", "")
     kind, colon, weights = named.partition(":")
     if kind != EMBEDDED:
         return None
     if colon and not weights:
         raise ConfigurationError(f"judge {part!r} names no file; expected embedded:weights.json")
-    return EmbeddedVerifier(_threshold(threshold) if at else None, weights=weights or None)
+    limit = _threshold(threshold) if at else None
+    return EmbeddedVerifier(limit, weights=weights or None, **options)
 
 
 def _threshold(text: str) -> Any:
@@ -75,11 +78,12 @@ _CLASSIFIER: Mapping[str, Callable[[str], Any]] = {
 }
 # What an argument is called in a string, where that is not its own name.
 _ARGUMENTS = {"entailment": "label_map"}
+_EMBEDDED: Mapping[str, Callable[[str], Any]] = {"languages": lambda text: text.split(",")}
 _DECISION: Mapping[str, Callable[[str], Any]] = {"chunks": str, "threshold": float}
 
 
 KINDS: Mapping[str, _Kind] = {
-    EMBEDDED: _Kind(_embedded),
+    EMBEDDED: _Kind(_embedded, "the embedded judge", options=_EMBEDDED),
     CLASSIFIER_PREFIX: _Kind("ClassifierVerifier", "a classifier", "hf:MODEL", _CLASSIFIER),
     DECISION_PREFIX: _Kind(
         "DecisionVerifier", "a decision model", "decisions:openai/MODEL", _DECISION
@@ -107,7 +111,8 @@ def read_judge(spec: str) -> JudgeSpec:
         spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of them as `A>B`: B decides what
             leaves A unsure. `PROVIDER/MODEL@http://HOST/v1` names the address of a server that
             speaks OpenAI's language. `embedded:FILE` takes weights made by the training command,
-            and `@strict` or `@0.8` behind either sets the threshold.
+            and `@strict` or `@0.8` behind either sets the threshold; `embedded?languages=de,fr`
+            lets verdicts count in languages beside English and Russian, `any` in all.
             `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options;
             `?entailment=LABEL_0` says which label of the model means supported; `join`,
             `dtype`, `revision` and `local_files_only` are the arguments of `ClassifierVerifier`.

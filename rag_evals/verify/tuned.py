@@ -307,12 +307,14 @@ class TunedVerifier:
     @property
     def traits(self) -> VerifierTraits:
         """Those of the tuned verifier, with a threshold that labels chose, as a probability."""
+        languages = self.verifier.traits.languages
         return replace(
             self.verifier.traits,
             threshold=self._map(self._limit),
             stages=(self,),
             untuned=(),
             warn=self._warnings,
+            languages=languages and languages.union(self.tuning.languages),
         )
 
     def adapt(self, changes: VerifierChanges) -> "TunedVerifier":

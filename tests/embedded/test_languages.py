@@ -2,15 +2,21 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from rag_evals import Faithfulness
+from rag_evals import Faithfulness, evaluate, guard_sync
 from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.errors import ConfigurationError
 from rag_evals.grading import VerifiedFaithfulnessResult
+from rag_evals.pytest_plugin import assert_faithful
+from rag_evals.run import Gate
+from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of, script_of
 
+Start = Callable[[Script], ScriptedJudge]
 SAMPLES = [
     json.loads(line)
     for line in (Path(__file__).parents[1] / "data" / "languages.jsonl")
@@ -108,6 +114,83 @@ def test_a_foreign_answer_is_warned_about(sample: dict[str, str]) -> None:
         (warning,) = result.warnings
         assert LANGUAGE_NAMES[sample["language"]] in warning
         assert "\n" not in warning
+
+
+UNREAD = {
+    "de": ("Berlin hat 500 Stufen.", "Der Turm in Berlin hat 300 Stufen und steht an der Spree."),
+    "it": ("Il Colosseo ha 80 archi", "Il Colosseo a Roma ha 240 archi e fu costruito nel 80."),
+    "und": (
+        "Kule 1890 tamamlandı.",
+        "Kule 1889 yılında Paris'te tamamlandı ve 330 metre yüksekliğindedir.",
+    ),
+    None: ("Bees make honey.", "Bees make honey."),
+}
+
+
+@pytest.mark.parametrize("language", UNREAD)
+def test_a_language_that_is_not_read_passes_nothing(language: str | None) -> None:
+    """Nor does an unknown one, or too little text; `languages=` lets verdicts count."""
+    answer, chunk = UNREAD[language]
+    row = {"answer": answer, "context": [chunk]}
+    allowed = [language] if language in LANGUAGE_NAMES else ["any"]
+
+    run = evaluate([row], client="embedded")
+    (outcome,) = run.outcomes
+    assert (outcome.status, outcome.reason) == ("not_scorable", "unread_language")
+    assert getattr(outcome.result, "language", "") == language
+    assert "made for English and Russian" in outcome.warnings[0]
+    assert Gate(0.0).missed(run.summary())
+    assert not guard_sync(chunk, [chunk]).passed
+    assert "its verdicts count only with" in guard_sync(chunk, [chunk]).warnings[0]
+    with pytest.raises(AssertionError, match="unread_language"):
+        assert_faithful(row)
+
+    assert_faithful(row, at_least=0, languages=allowed)
+    guarded = guard_sync(chunk, [chunk], languages=allowed)
+    assert guarded.passed
+    judged = evaluate([row], client=f"embedded?languages={allowed[0]}").outcomes[0]
+    assert judged.status == "scored"
+    assert judged.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "chunk"),
+    [
+        ("In 1889.", "The tower opened in 1889."),
+        ("Paris.", "Paris is in France."),
+        ("Пчёлы делают мёд.", "Пчёлы делают мёд."),
+        ("Nectar, pollen, wax, royal jelly, brood, comb, hive", "Of the hive: nectar, pollen, wax, "
+         "royal jelly, brood and comb."),
+    ],
+)  # fmt: skip
+def test_a_short_answer_is_of_the_language_around_it(answer: str, chunk: str) -> None:
+    """Question and chunks tell it; a list has half of its words from them."""
+    assert Faithfulness.grade(answer=answer, context=[chunk], client="embedded").score == 1
+
+
+VERDICT = {
+    "verdicts": [
+        {"statement_id": 0, "reasoning": "r", "supporting_chunk_ids": [], "is_supported": False}
+    ]
+}
+
+
+def test_a_cascade_leaves_an_unread_language_to_its_second_judge(scripted: Start) -> None:
+    """However sure the embedded judge seems; what the second decides has a score."""
+    judge = scripted(VERDICT)
+    answer, chunk = UNREAD["de"]
+
+    result = Faithfulness.grade(answer=answer, context=[chunk], client="embedded>openai/m")
+
+    assert len(judge.requests) == 1
+    assert (result.score, result.not_scorable) == (0, None)
+
+
+def test_a_language_must_be_a_code() -> None:
+    """A name is refused, in the judge string and in Python."""
+    for wrong in ("German", ""):
+        with pytest.raises(ConfigurationError, match="no two-letter code such as 'de'"):
+            EmbeddedVerifier(languages=[wrong])
 
 
 def test_reasons_name_no_small_words() -> None:

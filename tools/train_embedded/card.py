@@ -264,7 +264,13 @@ must be decided correctly.
 The judge was made for English and Russian. In other languages it has no synonyms, no opposites and
 few word forms; it reads numbers, words that deny and small words that say nothing in German,
 French, Spanish, Italian, Portuguese, Polish, Chinese and Japanese. A result names the answer's
-language, and warns where it is neither English nor Russian. Words are compared as they are written:
+language, a short answer's by its question and chunks: `und` where it is not recognised, None where
+all of it is too short to tell. In a language that is neither English nor Russian, known or not, a
+verdict has a warning and **no score counts**: the row is `not_scorable` with the reason
+`unread_language`, so that it passes no gate, no `assert_faithful` and no `guard`. To let verdicts
+count, name the language: `--judge "embedded?languages=de,fr"` (`any` for all), `languages=["de"]`
+of `EmbeddedVerifier`, `guard` and `assert_faithful`, or the row's own `language`. In a cascade such
+answers go to the second judge. Words are compared as they are written:
 "Moscow" is not found in "Москва". A result warns where question or answer are in other letters than
 a chunk, and "Passage 1 does not mention Moscow." is unsure there. Short sentences written by hand,
 four samples a language; rules were made with them in view, so real answers do worse:

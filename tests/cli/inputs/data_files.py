@@ -112,7 +112,7 @@ JSONL: list[tuple[str, Content, int, str]] = [
     ("a number as question", row(question=3), 2, "question is 3 (int); expected text"),
     ("a number as language", row(language=3), 2, "language is 3 (int); expected text"),
     ("a list as reference", row(reference=[]), 2, "reference is [] (list); expected text"),
-    ("an unknown language", row(language="xx-!"), 0, OK),
+    ("an unknown language", row(language="xx-!"), 3, NO_SCORE),
     ("a name that is empty", '{"": 1, ' + ROW[1:], 0, OK),
     ("a name of 10,000 letters", '{"' + "я" * 10_000 + '": 1, ' + ROW[1:], 0, OK),
     ("5,000 names and no answer", json.dumps({f"c{n}": n for n in range(5000)}), 2, "no column"),
@@ -136,7 +136,7 @@ JSONL: list[tuple[str, Content, int, str]] = [
             ((0, "of 1"), "citations", "[1]"),
             ((3, NO_SCORE), "marks", "\u0301"),
             ((0, "of 1"), "words", "не "),
-            ((0, "of 1"), "tags", "<chunk>"),
+            ((3, NO_SCORE), "tags", "<chunk>"),
         ]
     ),
 ]

@@ -35,7 +35,7 @@ def write_rows(count: int = ROWS, **changed: str) -> None:
         told = f"Tower {number} stands in {'Rome' if number % 3 == 0 else 'Paris'}."
         answer = changed.get(f"row_{number}", told)
         context = [f"Tower {number} stands in Paris."]
-        fields = {"id": f"row-{number}", "question": "Where?", "answer": answer}
+        fields = {"id": f"row-{number}", "question": "Where is it?", "answer": answer}
         lines.append(json.dumps({**fields, "context": context}))
     DATA.write_text("\n".join(lines))
 
