@@ -294,6 +294,10 @@ class Runner:
         self._summary.presets = self._plan.presets
         self._summary.without_temperature = self._session.models_without_temperature
         self._summary.untuned = self._plan.untuned
+        if self._store is not None:
+            # With what earlier starts graded.
+            self._summary.answered = self._store.index.answered(list(order))
+            self._summary.versions = tuple(self._store.versions)
         models = [grader.result_model for grader in self._plan.graders]
         outcomes = self._outcomes if self._holds else None
         return Run.fresh(self._summary, folder, self._graded, models, outcomes, self._samples)

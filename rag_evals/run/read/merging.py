@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from itertools import repeat
 from pathlib import Path
@@ -43,12 +44,14 @@ class _Part:
             fingerprints, and who judged.
         is_finished: False for a run that was not graded to its end.
         records: Reads its outcomes.
+        versions: The versions of rag_evals that graded it, as far as it says.
     """
 
     path: Path
     identity: Mapping[str, Any]
     is_finished: bool
     records: Callable[[], Iterable[Record]]
+    versions: Sequence[str] = ()
 
 
 def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
@@ -60,7 +63,8 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
         out: Folder to write; it must hold no run.
 
     Returns:
-        The run, as `load_run` reads it. Of several outcomes of a row and a grader the last counts.
+        The run, as `load_run` reads it. Of several outcomes of a row and a grader the last that did
+        not fail counts; the summary says how many gradings several parts have.
 
     Raises:
         ConfigurationError: There are no parts, `out` holds a run, or the parts were graded by
@@ -78,8 +82,9 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
     folder = Path(out)
     require_empty(folder, "name a new folder for the run")
     _require_outside(folder, named)
-    with RunStore(folder, _manifest(opened)) as store:
-        for record in _renumbered(opened):
+    overlaps = _count_overlaps(opened)
+    with RunStore(folder, _manifest(opened, overlaps)) as store:
+        for record in _renumbered(opened, failed_first=overlaps > 0):
             store.append(Outcome.from_record(record), to_json(record) + b"\n")
             if store.is_due:
                 store.commit()
@@ -143,9 +148,12 @@ def _opened(path: Path) -> _Part:
         _require_all_rows(path, manifest)
         # Runs of the first format do not say whether they came to their end.
         is_finished = manifest["format"] == 1 or manifest.get("finished") is not None
-        return _Part(path, manifest["identity"], is_finished, lambda: read_records(path))
+        last = [manifest["rag_evals"]] if "rag_evals" in manifest else []
+        versions = manifest.get("versions") or last
+        records = partial(read_records, path)
+        return _Part(path, manifest["identity"], is_finished, records, versions)
 
-    def records() -> Iterator[Record]:
+    def read() -> Iterator[Record]:
         for place, row in read_rows(path, wanted=repeat(1)):
             where = f"{str(path)!r}, {place}"
             yield checked_record(to_json(record_of_row(row, where)), where)
@@ -153,7 +161,7 @@ def _opened(path: Path) -> _Part:
     graders: dict[str, str] = {}
     judged: dict[str, Any] = {}
     models: dict[str, str | None] = {}
-    for record in records():
+    for record in read():
         name, found = record["grader"], record.get("grader_fingerprint", "")
         # Earlier versions did not say who judged.
         if record.get("judge"):
@@ -168,7 +176,7 @@ def _opened(path: Path) -> _Part:
             )
     if judged:
         judged["models"] = {name: model for name, model in models.items() if model is not None}
-    return _Part(path, {"graders": graders, **judged}, True, records)
+    return _Part(path, {"graders": graders, **judged}, True, read)
 
 
 def _judged(record: Record) -> tuple[dict[str, Any], str | None]:
@@ -235,13 +243,15 @@ def _graders(part: _Part) -> dict[str, str]:
     return {name: short_fingerprint(fingerprint) for name, fingerprint in graders.items()}
 
 
-def _manifest(parts: Sequence[_Part]) -> dict[str, Any]:
+def _manifest(parts: Sequence[_Part], overlaps: int) -> dict[str, Any]:
     """Describe the whole: what all parts have in common, and which they were."""
-    full = next((part for part in parts if "judge" in part.identity), parts[0])
+    full = min(parts, key=lambda part: ("data" not in part.identity, "judge" not in part.identity))
     identity = {**full.identity, "data": "rows", "file": None, "limit": None}
+    versions = list(dict.fromkeys(one for part in parts for one in part.versions))
     return {
         "format": FORMAT,
-        "rag_evals": version("rag-evals"),
+        "rag_evals": versions[-1] if versions else version("rag-evals"),
+        "versions": versions,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "finished": None,
         "rows": None,
@@ -249,26 +259,56 @@ def _manifest(parts: Sequence[_Part]) -> dict[str, Any]:
         "presets": [],
         "identity": identity,
         "merged": [str(part.path) for part in parts],
+        "overlaps": overlaps,
     }
 
 
-def _renumbered(parts: Sequence[_Part]) -> Iterator[Record]:
-    """Yield the outcomes of all parts; rows of a later part stand behind those of an earlier."""
-    begin = 0
+def _count_overlaps(parts: Sequence[_Part]) -> int:
+    """Count the gradings that several parts have, or one file has twice.
+
+    Raises:
+        DataError: Two parts have different rows of one id.
+    """
     # Hashes: the texts of a million rows would fill the memory.
-    before: dict[int, int] = {}
+    rows: dict[int, int] = {}
+    before: set[int] = set()
+    overlaps: set[int] = set()
     for part in parts:
-        after, here = begin, {}
+        here_rows: dict[int, int] = {}
+        here: set[int] = set()
         for record in part.records():
             key, row = hash(record["sample_id"]), hash(record.get("sample_fingerprint", ""))
-            if before.get(key, row) != row:
+            if rows.get(key, row) != row:
                 raise DataError(
                     f"{str(part.path)!r} has another row {record['sample_id']!r} than a part "
                     "before it; give each row an id of its own"
                 )
-            here[key] = row
-            place = begin + record["index"]
-            after = max(after, place + 1)
-            yield {**record, "index": place}
+            here_rows[key] = row
+            grading = hash((key, record["grader"]))
+            # A folder keeps what was graded again as well.
+            if grading in before or (grading in here and not part.path.is_dir()):
+                overlaps.add(grading)
+            here.add(grading)
+        rows |= here_rows
         before |= here
-        begin = after
+    return len(overlaps)
+
+
+def _renumbered(parts: Sequence[_Part], *, failed_first: bool) -> Iterator[Record]:
+    """Yield the outcomes of all parts; rows of a later part stand behind those of an earlier.
+
+    Args:
+        parts: All of them.
+        failed_first: Failed outcomes come first: of two lines of a grading the last counts, and a
+            score that was paid for must outlast a later failure.
+    """
+    for wanted in ((True,), (False,)) if failed_first else ((True, False),):
+        begin = 0
+        for part in parts:
+            after = begin
+            for record in part.records():
+                place = begin + record["index"]
+                after = max(after, place + 1)
+                if (record["status"] == "failed") in wanted:
+                    yield {**record, "index": place}
+            begin = after

@@ -558,6 +558,9 @@ class Run(ScoreNumbers):
             judge=self.identity.get("judge"),
             presets=tuple(self.manifest.get("presets", ())),
             stages=self.manifest.get("stages", {}),
+            answered=dict(self._kept.answered),
+            versions=tuple(self.manifest.get("versions", ())),
+            overlaps=self.manifest.get("overlaps", 0),
         )
 
 

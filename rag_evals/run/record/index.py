@@ -12,7 +12,7 @@ import weakref
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from operator import attrgetter
@@ -38,6 +38,7 @@ _MOST_DOUBTED = 10_000
 _VERSION = 2
 _COMMIT_ROWS = 200
 _FETCHED = 1_000
+_BETWEEN = ", "
 _MAP_BYTES = 1 << 22
 _PRIME = 4_294_967_291
 """Sums of numbers below it fit into SQLite's whole numbers for two thousand million rows."""
@@ -143,6 +144,11 @@ def stable_hash(text: str) -> int:
     """Return 64 bits of a text's hash, the same in every process, as SQLite keeps numbers."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
+
+
+def models_in(answered_by: Iterable[str]) -> tuple[str, ...]:
+    """Return the models that answered, each once, without the fingerprints of their systems."""
+    return tuple(sorted({said.partition(" ")[0] for said in answered_by}))
 
 
 class IndexedLine(NamedTuple):
@@ -566,6 +572,27 @@ class RunIndex:
         """Count the samples of the data."""
         return self._number("SELECT COUNT(*) FROM now WHERE in_data")
 
+    def answered(self, graders: Sequence[str]) -> dict[str, Counter[tuple[str, ...]]]:
+        """Count the lines that count by the models that answered, for each grader; by `show`.
+
+        Returns:
+            Nothing where all lines say the same.
+        """
+        said = "JOIN word g ON g.number = o.grader JOIN word j ON j.number = o.judge"
+        every = self._rows(f"SELECT DISTINCT g.text, j.text FROM outcome o {said}")
+        if len(
+            kinds := {(grader, models_in(judge.split(_BETWEEN))) for grader, judge in every}
+        ) == len({grader for grader, _ in kinds}):
+            return {}
+        self.show(graders)
+        found: dict[str, Counter[tuple[str, ...]]] = {}
+        for grader, judge, count in self._rows(
+            f"SELECT g.text, j.text, COUNT(*) FROM shown c CROSS JOIN outcome o {said} "
+            "WHERE o.place = c.place GROUP BY g.text, j.text"
+        ):
+            found.setdefault(grader, Counter())[models_in(judge.split(_BETWEEN))] += count
+        return found
+
     def _catch_up(self, hash_file: Callable[[Path, int], str]) -> None:
         """Add the lines that came after the last commit; all of them where it does not fit."""
         sizes = self._fitting(hash_file)
@@ -649,7 +676,7 @@ class RunIndex:
             yield end
 
     def _row(self, outcome: Outcome, place: int) -> tuple[Any, ...]:
-        error, judge = outcome.error, ", ".join(outcome.answered_by)
+        error, judge = outcome.error, _BETWEEN.join(outcome.answered_by)
         more = {
             "attempts": outcome.attempts if outcome.attempts != outcome.usage.calls else None,
             "warnings": outcome.warnings,

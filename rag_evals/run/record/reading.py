@@ -5,6 +5,7 @@ read only where somebody asks for what the index lacks, such as findings.
 """
 
 import weakref
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from operator import index as place_of
@@ -23,6 +24,8 @@ from rag_evals.run.record.stored_types import OUTCOME
 Record = Mapping[str, Any]
 """One outcome as its line in `results.jsonl` has it; `result` is a mapping or None."""
 
+Answered = Mapping[str, Counter[tuple[str, ...]]]
+"""For each grader, how many of its outcomes which models answered."""
 _IN_INDEX = frozenset(
     "index sample_id grader status score ranking_score reason attempts seconds cost_usd "
     "warnings tallies repeats".split()
@@ -60,6 +63,10 @@ class RunRecords(Protocol):
     @property
     def left_out(self) -> int:
         """Rows that were graded and do not count."""
+
+    @property
+    def answered(self) -> Answered:
+        """How often which models answered, where a folder's index has counted them."""
 
     def records(self, grader: str | None = None) -> Sequence[Record]:
         """Return the outcomes of a grader, or of all, in the order of the data."""
@@ -206,6 +213,7 @@ class FolderRecords:
         samples = folder / SAMPLES
         self.samples = IndexedSamples(self.index, LogFile(samples) if samples.exists() else None)
         self.left_out = self.index.left_out()
+        self.answered: Answered = self.index.answered(self.graders)
 
     def records(self, grader: str | None = None) -> Sequence[Record]:
         """Return the outcomes of a grader, or of all, in the order of the data."""
@@ -248,6 +256,8 @@ class MemoryRecords:
         self.graders = list(dict.fromkeys([*named, *(name for _, name in latest)]))
         self.samples: Mapping[str, StoredSample] = samples or {}
         self.left_out = left_out
+        # Counted as outcomes are added to a summary.
+        self.answered: Answered = {}
         order = {name: place for place, name in enumerate(self.graders)}
         self._records = sorted(
             latest.values(), key=lambda record: (record["index"], order[record["grader"]])

@@ -45,7 +45,7 @@ class RunStore:
     def __init__(self, folder: Path, manifest: Mapping[str, Any], *, restart: bool = False) -> None:
         self.folder = folder
         self.is_new = True
-        self._manifest = dict(manifest)
+        self._manifest = {"versions": [], **manifest}
         self._restart = restart
         self._results = LineLog(folder / RESULTS)
         self._samples = LineLog(folder / SAMPLES)
@@ -92,6 +92,9 @@ class RunStore:
     def append(self, outcome: Outcome, line: bytes | None = None) -> None:
         """Write one outcome."""
         self._finished = None
+        if (version := self._manifest["rag_evals"]) not in self.versions:
+            self._manifest["versions"] = [*self.versions, version]
+            self._write_manifest()
         self.index.add(outcome, self._results.append(line or outcome.to_line()))
 
     def append_sample(self, line: bytes) -> None:
@@ -117,6 +120,12 @@ class RunStore:
     def _hash_log(self, path: Path, size: int) -> str:
         log = self._results if path.name == RESULTS else self._samples
         return log.follow(size)
+
+    @property
+    def versions(self) -> list[str]:
+        """The versions of rag_evals that graded here, the first one first."""
+        versions: list[str] = self._manifest["versions"]
+        return versions
 
     @property
     def is_due(self) -> bool:
@@ -159,6 +168,9 @@ class RunStore:
             self._manifest |= {name: stored[name] for name in ("pending",) if name in stored}
             self._manifest["created"] = stored.get("created", self._manifest["created"])
             self._finished = stored.get("finished")
+            # Manifests of earlier versions name the last one alone.
+            graded = [stored["rag_evals"]] if "rag_evals" in stored else []
+            self._manifest["versions"] = stored.get("versions", graded)
         self._write_manifest()
 
     def _write_manifest(self) -> None:
@@ -273,6 +285,11 @@ def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[s
     before, now = dict(stored["identity"]), dict(wanted["identity"])
     if before.pop("data", None) == now.pop("data", None):
         before["file"] = now["file"]
+    return identity_differences(before, now)
+
+
+def identity_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Name each setting that differs between two identities, with both values."""
     return [
         _difference(name, before.get(name), now.get(name))
         for name in sorted({*before, *now})

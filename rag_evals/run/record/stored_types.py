@@ -128,6 +128,7 @@ class _StoredManifest(TypedDict):
     identity: _Identity
     format: NotRequired[int]
     rag_evals: NotRequired[str]
+    versions: NotRequired[list[str]]
     created: NotRequired[str]
     finished: NotRequired[str | None]
     rows: NotRequired[int | None]
@@ -137,6 +138,7 @@ class _StoredManifest(TypedDict):
     stopped: NotRequired[_StoredStop | None]
     budget: NotRequired[_StoredBudget | None]
     pending: NotRequired[Annotated[int, Field(ge=0)]]
+    overlaps: NotRequired[Annotated[int, Field(ge=0)]]
 
 
 OUTCOME = TypeAdapter(Annotated[_StoredOutcome, AfterValidator(_consistent)])

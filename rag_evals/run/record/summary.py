@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from rag_evals.core import Phrases, Usage, more_said, notebook_phrases, phrases
 from rag_evals.response_models import DRIFT_NAMES
-from rag_evals.run.record.index import Tally
+from rag_evals.run.record.index import Tally, models_in
 from rag_evals.run.record.outcome import Outcome
 from rag_evals.stats import (
     DEFAULT_BANDS,
@@ -504,6 +504,10 @@ class Summary:
         first_failure: What the first failed outcome said.
         without_temperature: Models that refused a temperature of 0, known in a run of now.
         untuned: Verifiers whose threshold nobody has fitted, known in a run of now.
+        answered: For each grader, how many outcomes which models answered; empty where all of them
+            were answered by the same.
+        versions: The versions of rag_evals that graded, where they are several.
+        overlaps: Gradings that several merged parts have.
     """
 
     graders: dict[str, GraderSummary] = field(default_factory=dict)
@@ -521,6 +525,9 @@ class Summary:
     first_failure: str = ""
     without_temperature: list[str] = field(default_factory=list)
     untuned: list[str] = field(default_factory=list)
+    answered: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
+    versions: tuple[str, ...] = ()
+    overlaps: int = 0
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome, and what it cost."""
@@ -535,6 +542,9 @@ class Summary:
         if of_grader is None:
             of_grader = self.graders[outcome.grader] = GraderSummary(outcome.grader)
         of_grader.add(outcome)
+        if outcome.answered_by:
+            models = models_in(outcome.answered_by)
+            self.answered.setdefault(outcome.grader, Counter())[models] += 1
         if outcome.status == "failed":
             self.first_failure = self.first_failure or str(outcome.error and outcome.error.message)
         self.failed += outcome.status == "failed"
@@ -575,13 +585,29 @@ class Summary:
             say("summary.without_temperature", models=models): models,
             say("summary.untuned", names=untuned): untuned,
             say("summary.left_out", count=self.left_out): self.left_out,
+            say("summary.versions", versions=", ".join(self.versions)): len(self.versions) > 1,
+            say("summary.overlaps", count=self.overlaps): self.overlaps,
         }
         chosen = [
             f"{say.named('graders', grader)}: {design.words(say)}"
             for grader, design in self.designs.items()
         ]
         told = stage_lines(self.stages, say) + [note for note, holds in noted.items() if holds]
-        return chosen + told
+        return chosen + list(self._swapped(say)) + told
+
+    def _swapped(self, say: Phrases) -> Iterator[str]:
+        """Say which models answered where they are more than one row asks."""
+        for grader, rows in self.answered.items():
+            counts: Counter[str] = Counter()
+            asked: Counter[int] = Counter()
+            for models, count in rows.items():
+                asked[len(models)] += count
+                counts.update(dict.fromkeys(models, count))
+            # A row may ask several judges, and a cascade the last of them only now and then.
+            stages = sum(not stage["has_support"] for stage in self.stages.get(grader, ()))
+            if len(counts) > max(stages, asked.most_common(1)[0][0]):
+                said = ", ".join(f"{name!r} {count}" for name, count in sorted(counts.items()))
+                yield say("summary.swapped", grader=say.named("graders", grader), models=said)
 
     def account(self, *, say: Phrases | None = None) -> str:
         """Say what was spent, in one line; empty when no judge was asked.

@@ -251,3 +251,29 @@ def test_outcomes_of_two_judges_are_no_run(
     with pytest.raises(ConfigurationError, match=f"differ in {said}; merge parts of one run"):
         merge(parts, "merged")
     assert not Path("merged").exists()
+
+
+@pytest.mark.parametrize("kind", ["folders", "Parquet"])
+def test_a_paid_score_outlasts_a_later_failure(scripted: Start, kind: str) -> None:
+    """A row that several parts have keeps its score; overlaps are counted, and all money is."""
+    replies: dict[str, Any] = {}
+    scripted(lambda request: replies[str(request.answer)])
+    parts, spent = [], []
+    for name, ends in {
+        "a": [GOOD, GOOD, "{"],
+        "b": ["{", "{", GOOD],
+        "c": [GOOD, "{", "{"],
+    }.items():
+        replies |= {row["answer"]: end for row, end in zip(ROWS, ends, strict=False)}
+        run = evaluate(
+            ROWS[:3], client="openai/gpt-4o-mini", out=name, concurrency=1, max_failures=3
+        )
+        spent.append(run.summary())
+        parts.append(name if kind == "folders" else parquet_of(run, f"{name}.parquet"))
+    merged = merge(parts, "merged")
+
+    assert [outcome.status for outcome in merged] == ["scored"] * 3
+    assert merged.summary().usage.calls == sum(each.usage.calls for each in spent)
+    assert merged.summary().cost_usd == pytest.approx(sum(each.cost_usd or 0 for each in spent))
+    assert "3 gradings are in several parts" in str(merged.summary())
+    assert "in several parts" not in str(merge(parts[:1], "one").summary())

@@ -2,19 +2,21 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from rag_evals import Sample, evaluate
+from rag_evals import Sample, TwoStepFaithfulness, evaluate, merge
 from rag_evals.analysis import agreement, compare
 from rag_evals.cli.main import app
 from rag_evals.errors import ConfigurationError, DataError, RagEvalsError
 from rag_evals.run import load_run
 from rag_evals.run.record.store import read_manifest
-from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
+from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge
+from rag_evals.verify import LLMVerifier
 from tests.conftest import statement
 
 Start = Callable[[Script], ScriptedJudge]
@@ -343,3 +345,54 @@ def test_a_finished_run_says_when(scripted: Start) -> None:
         evaluate(source(), client="openai/m", out=OUT)
         assert read_manifest(OUT)["finished"] is not None
     assert ends == [None, None]
+
+
+def test_a_model_that_is_swapped_within_a_run_is_said(scripted: Start) -> None:
+    """One line names both models and their rows: in the run, in its folder, and without one."""
+    asked = 0
+
+    def script(request: JudgeRequest) -> Reply:
+        nonlocal asked
+        asked += 1
+        return Reply(GOOD, model="m-old" if asked % 6 in {1, 2} else "m-new")
+
+    scripted(script)
+    said = "several models answered behind one judge (rows: 'm-new' 4, 'm-old' 2)"
+    rows = [row(n) for n in range(6)]
+    for run in (
+        evaluate(rows, client="openai/m", out=OUT, concurrency=1),
+        load_run(OUT),
+        evaluate(rows, client="openai/m", out=OUT),
+        evaluate(rows, client="openai/m", concurrency=1),
+    ):
+        assert str(run.summary()).count(said) == 1
+    assert said in " ".join(load_run(OUT).notes())
+    assert asked == 12
+    assert "several models" not in str(evaluate(rows[:1], client="openai/m").summary())
+
+
+def test_a_verifier_that_is_another_model_is_no_swap(scripted: Start) -> None:
+    """A grader that asks two judges a row, or the second one now and then, is as it was made."""
+    scripted(None)
+    grader = TwoStepFaithfulness.with_verifier(LLMVerifier(model="other"))
+    run = evaluate([row(n) for n in range(3)], grader, client="openai/m", out=OUT)
+
+    assert {outcome.answered_by for outcome in run} == {("m", "other")}
+    assert "several models" not in str(run.summary())
+
+
+def test_another_version_that_continues_a_folder_is_said(scripted: Start) -> None:
+    """One line names the versions; a start that grades nothing is none of them."""
+    scripted(GOOD)
+    rows = [row(n) for n in range(3)]
+    evaluate(rows[:2], client="openai/m", out=OUT)
+    manifest = read_manifest(OUT) | {"rag_evals": "0.9.0", "versions": ["0.9.0"]}
+    (OUT / "manifest.json").write_text(json.dumps(manifest))
+
+    first = evaluate(rows[:2], client="openai/m", out=OUT)
+    assert "several versions" not in str(first.summary())
+    now = evaluate(rows, client="openai/m", out=OUT)
+    said = f"graded by several versions of rag_evals: 0.9.0, {version('rag-evals')}"
+    for run in (now, load_run(OUT), merge([OUT], "merged")):
+        assert str(run.summary()).count(said) == 1
+    assert said in " ".join(load_run(OUT).notes())
