@@ -3,6 +3,7 @@
 Needs the extra `ray`. Import it as `from rag_evals.integrations.ray import grade_dataset`.
 """
 
+import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -53,7 +54,8 @@ def grade_dataset(
         id_column: Column with a unique id; it is the outcomes' `sample_id`, and is carried along
             under its own name. None takes the usual names, and else a hash of the row.
         checkpoint: Folder, on a disk or store that the whole cluster sees, where Ray keeps the ids
-            of rows that are written. The same script, started again, goes on after them. It needs
+            of rows that are written. The same script, started again, goes on after them; one with
+            another judge is refused, by the file `FOLDER.judge.json` beside it. It needs
             `id_column`, one grader, and data that is read from files and written to files; Ray
             warns when it writes something else, and keeps nothing.
         block_rows: Rows that are graded, written and kept in a checkpoint together. After a crash
@@ -117,6 +119,7 @@ def _graded(
         compute=data.ActorPoolStrategy(size=actors),
     )
     if checkpoint is not None:
+        _require_same_judge(_address(checkpoint), opener)
         graded.context.checkpoint_config = data.checkpoint.CheckpointConfig(
             id_column=grader.keep[0],
             checkpoint_path=_address(checkpoint),
@@ -176,6 +179,28 @@ def _require_resumable(graders: Graders, id_column: str | None) -> None:
             f"checkpoint takes one grader at a time, not {len(graders)}: Ray keeps ids of rows, "
             "and a crash between two outcomes of a row would lose one; call it for each grader"
         )
+
+
+def _require_same_judge(folder: str, opener: SessionOpener) -> None:
+    """Refuse a checkpoint that another judge began, and note who grades where nobody has yet.
+
+    Raises:
+        ConfigurationError: It names both judges.
+    """
+    files = required_module("pyarrow.fs", "ray", "keep a checkpoint")
+    store, path = files.FileSystem.from_uri(folder)
+    # Beside the folder: all that is in it Ray reads as ids.
+    path = path.rstrip("/")
+    note = f"{path}.judge.json"
+    chosen = files.FileSelector(path, allow_not_found=True, recursive=True)
+    is_begun = any(found.is_file for found in store.get_file_info(chosen))
+    if is_begun and store.get_file_info(note).is_file:
+        with store.open_input_stream(note) as kept:
+            opener.require_same(json.loads(kept.read()), f"checkpoint {folder!r}")
+        return
+    store.create_dir(path.rpartition("/")[0], recursive=True)
+    with store.open_output_stream(note) as kept:
+        kept.write(json.dumps(opener.judged_by).encode())
 
 
 def _with_id(columns: Columns, id_column: str | None) -> Columns:

@@ -242,6 +242,29 @@ def test_what_cannot_work_is_said_before_anything_is_graded(name: str) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
+def test_a_checkpoint_is_of_one_judge(scripted: Start, tmp_path: Path) -> None:
+    """Started again with another model it is refused with both names; the same script goes on."""
+    judge = scripted(None)
+    rows = str(write_rows(tmp_path / "rows", 40))
+    first, other = (f"openai/{model}@{judge.base_url}" for model in ("a", "b"))
+    options: Any = {"id_column": "id", "checkpoint": tmp_path / "ids", "block_rows": 10}
+
+    def write(client: str) -> None:
+        graded = grade_dataset(ray.data.read_parquet(rows), "faithfulness", client, **options)
+        graded.write_parquet(str(tmp_path / "graded"), mode="append")
+
+    grade_dataset(ray.data.read_parquet(rows), "faithfulness", other, **options)
+    write(first)
+    with pytest.raises(ConfigurationError, match=f"ids' is of another .*{first}.*{other}"):
+        write(other)
+    write(first)
+
+    assert ids_in(tmp_path / "graded") == once(40)
+    assert len(judge.requests) == 40
+    assert {o.judge for o in merge([tmp_path / "graded"], tmp_path / "run")} == {first}
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_tuned_judge_and_repetitions_travel(scripted: Start, tmp_path: Path) -> None:
     """Scores are those of a run with the same options; the file is read where the script runs."""
     rows = list(labelled_rows())

@@ -7,7 +7,7 @@ A run grades through a session as well, and so does everything else that grades 
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from itertools import count, product
@@ -36,6 +36,7 @@ from rag_evals.run.engine.batch_table import RoundAnswers, grading_now
 from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle
 from rag_evals.run.plan.plan import Graders, Plan, make_plan
 from rag_evals.run.record.outcome import GradingIdentity, Outcome, outcome_of
+from rag_evals.run.record.store import identity_differences
 
 
 class RunJudges:
@@ -489,6 +490,28 @@ class SessionOpener:
         rows = self._plan.data
         assert isinstance(rows, RowData), "a session is planned without a file"
         rows.require_names(names)
+
+    @property
+    def judged_by(self) -> dict[str, Any]:
+        """Who grades: judge, address, models, settings, and the graders' fingerprints."""
+        told = ("judge", "address", "models", "settings", "graders")
+        return {name: self._plan.identity[name] for name in told}
+
+    def require_same(self, judged_by: Mapping[str, Any], where: str) -> None:
+        """Refuse to continue what another judge, or another grader, began.
+
+        Args:
+            judged_by: What `judged_by` was then.
+            where: What is continued, in words.
+
+        Raises:
+            ConfigurationError: It names both judges.
+        """
+        if differences := identity_differences(judged_by, self.judged_by):
+            raise ConfigurationError(
+                f"{where} is of another run: {'; '.join(differences)}; use the same settings to "
+                "continue it, or name another folder"
+            )
 
     def _new(self) -> AbstractAsyncContextManager[AsyncGradingSession]:
         if self._opened is not None:
