@@ -24,7 +24,7 @@ MOST_SENTENCES = 40
 """Sentences of one call; a longer answer is graded in several."""
 
 _MOST_CLAIMS = 5
-_MOST_CHARACTERS = 400
+_MOST_CHARACTERS = 300
 # Few forms for hosts that compile each one: as many sentences as the answer has, or a few more.
 _PADDED_SENTENCES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 30, MOST_SENTENCES)
 _PADDED_CHUNKS = 8
