@@ -195,7 +195,13 @@ class JudgeRefusedError(GradingError):
 
 
 class JudgeRequestError(GradingError):
-    """The endpoint refused this one request; another sample may pass."""
+    """The endpoint refused this one request; another sample may pass.
+
+    Attributes:
+        window_tokens: How many tokens the model reads, where the endpoint says so.
+    """
+
+    window_tokens: int | None = None
 
 
 class JudgeUnavailableError(GradingError):

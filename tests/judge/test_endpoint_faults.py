@@ -393,6 +393,33 @@ def test_one_grading_ends_in_time(
         )
 
 
+WINDOWS = [
+    "This model's maximum context length is 4096 tokens. However, your messages resulted in 90210",
+    "the request exceeds the available context size (4,096 tokens), try increasing it",
+]
+
+
+@pytest.mark.parametrize("words", WINDOWS)
+@pytest.mark.parametrize("client", ["openai/m", "OpenAI"])
+def test_a_context_longer_than_the_window(scripted: Start, client: str, words: str) -> None:
+    """The first such row says so and what to do; the next is not sent, a shorter one is."""
+    judge = scripted(
+        lambda request: HttpError(400, words) if "long" in str(request.answer) else GOOD
+    )
+    rows = [{"answer": f"long {n}", "context": ["one of the words " * 5000]} for n in range(3)]
+    rows.append({"answer": "short", "context": ["It is in Paris. " * 1000]})
+    with openai.OpenAI(base_url=judge.base_url, api_key="k") as sdk:
+        own: Any = client if client == "openai/m" else sdk
+        run = evaluate(rows, client=own, model="m", concurrency=1, max_failures=3)
+
+    said = [one.error.message for one in run.outcomes if one.error]
+    assert [one.status for one in run.outcomes] == ["failed"] * 3 + ["scored"]
+    sent = Counter(str(request.answer) for request in judge.requests)
+    assert (sent["long 0"], sent["long 1"], sent["long 2"]) == (1, 0, 0)
+    assert all("longer than the judge's window" in one and "fewer or" in one for one in said)
+    assert [("it reads 4096; nothing was sent" in one) for one in said] == [False, True, True]
+
+
 FIRST_FAULTS = [
     (HttpError(500, "the disk is full"), "HTTP 500: the disk is full"),
     (Raw("<html>Bad gateway</html>", 502), "HTTP 502: <html>Bad gateway</html>"),

@@ -47,6 +47,7 @@ from rag_evals.judge.wire.exchange import (
 from rag_evals.judge.wire.sending import (
     clean_instructor_logs,
     cleaned,
+    too_long_for,
     translate,
 )
 from rag_evals.response_models import EXACT, KeyedReply, ReplyForm
@@ -456,6 +457,9 @@ def exchanged(
 
     if issubclass(call.reply_model, KeyedReply):
         call = replace(call, reply_model=call.reply_model.for_host(settings.form))
+    known = _windows.setdefault(client, {})
+    asked = model_for(call, settings)
+    _check_window(call, known.get(asked))
     exchange = Exchange(
         call,
         mode=client.mode.name,
@@ -476,6 +480,8 @@ def exchanged(
         else:
             repeated = exchange.is_repeated
             failed = translate(error, attempts=attempts, key=exchange.key, repeated=repeated)
+        if (window := getattr(failed, "window_tokens", None)) is not None:
+            known[asked] = window
         if not getattr(failed, "row_is_over", False):
             meter.last_fault = str(failed)
         # Not `from error`: instructor's exception holds the whole prompt and cannot be pickled.
@@ -489,6 +495,21 @@ def exchanged(
             model=call.model,
             answered_by=exchange.answered_by,
         )
+
+
+# Tokens that a model reads, where its endpoint has said so, by client and model.
+_windows: "WeakKeyDictionary[Any, dict[str | None, int]]" = WeakKeyDictionary()
+# No language has longer tokens on average, so that what could fit is always sent.
+_MOST_CHARACTERS_PER_TOKEN = 8
+
+
+def _check_window(call: JudgeCall[Any], window: int | None) -> None:
+    if window is None:
+        return
+    texts = (" ".join(message["content"].split()) for message in call.messages)
+    least = sum(map(len, texts)) // _MOST_CHARACTERS_PER_TOKEN
+    if least > window:
+        raise too_long_for(f"at least {least} tokens, and it reads {window}; nothing was sent")
 
 
 def settings_for(client: Any, call: JudgeCall[Any], asked: AskSettings) -> CallSettings:

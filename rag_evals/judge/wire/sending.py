@@ -543,9 +543,14 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
     if status == 402 or (status == 429 and "insufficient_quota" in fault.code + message):
         return JudgeRejectedError(f"the account has no quota left ({said})")
     if status in (408, 409, 429) or status >= 500:
-        error = JudgeUnavailableError(f"still failing after all retries ({said})")
-        error.status = status
-        error.retry_after_seconds = fault.wait_seconds
+        failing = JudgeUnavailableError(f"still failing after all retries ({said})")
+        failing.status = status
+        failing.retry_after_seconds = fault.wait_seconds
+        return failing
+    if status in (400, 413, 422) and _is_about_the_window(fault):
+        error = too_long_for(said)
+        window = _WINDOW.search(fault.message)
+        error.window_tokens = int(window[1].replace(",", "")) if window else None
         return error
     if status in (400, 422) and _is_about_every_call(fault):
         return JudgeRejectedError(f"the endpoint refuses this kind of request ({said})")
@@ -564,6 +569,26 @@ def _is_about_the_model(fault: SdkFault) -> bool:
     return fault.code in ("invalid_model", "model_not_found") or any(
         word in said for word in ("invalid model", "model identifier is invalid", "unknown model")
     )
+
+
+_WINDOW = re.compile(
+    r"(?:maximum context length|context (?:window|length|size)|n_ctx)\D{0,24}?([\d,]{3,9})",
+    re.IGNORECASE,
+)
+
+
+def too_long_for(said: str) -> JudgeRequestError:
+    """Say that a prompt does not fit, and what to do."""
+    return JudgeRequestError(
+        f"the prompt is longer than the judge's window ({said}); give fewer or shorter chunks, or "
+        "name a judge with a larger window"
+    )
+
+
+def _is_about_the_window(fault: SdkFault) -> bool:
+    said = fault.message.lower()
+    words = ("maximum context length", "context window", "prompt is too long", "context size")
+    return fault.code == "context_length_exceeded" or any(word in said for word in words)
 
 
 def _is_about_every_call(fault: SdkFault) -> bool:
