@@ -93,7 +93,7 @@ def labelled(grader: str = "faithfulness") -> Run:
 @cache
 def measured() -> PeopleAgreement:
     """Measure the judge on the labels, by topic."""
-    return agreement(labelled(), by="topic", resamples=20)
+    return agreement(labelled(), by="topic")
 
 
 def kept() -> Path:

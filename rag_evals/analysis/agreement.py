@@ -1,12 +1,12 @@
 """How often does the judge agree with people? Measured on labels, by statement and by row."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Literal, Unpack, cast
 
 from rag_evals.analysis.comparing import RunInput
-from rag_evals.analysis.comparison import interval_words
+from rag_evals.analysis.comparison import clustered_lines, interval_words
 from rag_evals.analysis.labels import (
     Matched,
     Unit,
@@ -44,6 +44,8 @@ from rag_evals.stats import (
 Level = Literal["statement", "row"]
 
 _CURVE_LINES = 8
+# Draws behind the intervals of balanced accuracy and kappa.
+_RESAMPLES = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class PeopleAgreement:
         unmatched: Statement labels that fit no verdict of the judge.
         unscored: Labelled rows that the judge gave no score.
         foreign: Labels of rows that the run does not have.
+        clustered_by: By what rows are clustered; None where they are independent.
     """
 
     tables: tuple[LevelAgreement, ...]
@@ -105,6 +108,7 @@ class PeopleAgreement:
     unmatched: int = 0
     unscored: int = 0
     foreign: int = 0
+    clustered_by: str | None = None
 
     def __str__(self) -> str:
         """What a terminal shows."""
@@ -140,7 +144,7 @@ def agreement(
     by: str | None = None,
     column: str = "label",
     threshold: float = 1.0,
-    resamples: int = 4_000,
+    cluster: str | None = None,
     seed: int = 0,
 ) -> PeopleAgreement:
     """Measure the verdicts of a run against labels from people.
@@ -153,7 +157,7 @@ def agreement(
         column: The column of a labels file that holds the label.
         threshold: Score from which the judge calls a row right; the default asks for every
             statement to be supported.
-        resamples: Draws behind the intervals of balanced accuracy and kappa.
+        cluster: As for `Run.summary`; statements of one row always belong together.
         seed: Same seed, same intervals.
 
     Raises:
@@ -162,7 +166,8 @@ def agreement(
     stored = load_run(run)
     given = read_labels(labels, stored, column=column)
     groups = {} if by is None else stored.column(by)
-    measure = _Measure(groups, threshold, resamples, seed)
+    clustered_by, shared = stored.shared(cluster=cluster)
+    measure = _Measure(groups, threshold, shared, seed)
     matched = match_labels(stored, given, grader)
     tables = tuple(table for of_grader in matched for table in measure.tables(of_grader))
     foreign = count_foreign(stored, given)
@@ -174,6 +179,7 @@ def agreement(
         unmatched=sum(of_grader.unmatched for of_grader in matched),
         unscored=sum(len(of_grader.unscored) for of_grader in matched),
         foreign=foreign,
+        clustered_by=clustered_by,
     )
 
 
@@ -181,7 +187,7 @@ def agreement(
 class _Measure:
     groups: Mapping[str, str | None]
     threshold: float
-    resamples: int
+    shared: Mapping[str, Hashable]
     seed: int
 
     def tables(self, matched: Matched) -> Iterator[LevelAgreement]:
@@ -207,12 +213,13 @@ class _Measure:
         labels = [label for _, label in known]
         scores = [unit.judged for unit, _ in known]
         of_rows = level == "row"
+        rows = [self.shared.get(unit.sample_id, unit.sample_id) for unit, _ in known]
         limit = self.threshold if of_rows else 0.5
         measured = measure_agreement(
             labels,
             [score >= limit for score in scores],
-            clusters=None if of_rows else [unit.sample_id for unit, _ in known],
-            resamples=self.resamples,
+            clusters=None if of_rows and not self.shared else rows,
+            resamples=_RESAMPLES,
             seed=self.seed,
         )
         people = list(dict.fromkeys(who for unit in units for who in unit.labels))
@@ -263,6 +270,7 @@ def _agreement_lines(measured: PeopleAgreement) -> Iterator[str]:
         yield from _level_lines(table, measured.threshold)
     for label, count in _left_out(measured).items():
         yield f"left out: {count} {label}"
+    yield from clustered_lines(measured.clustered_by)
 
 
 def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
@@ -354,16 +362,32 @@ class JudgeQuality:
         return f"JudgeQuality({self.agreement!r})"
 
 
+class CalibrateOptions(RunOptions, total=False):
+    """What `calibrate` takes by keyword: the options of `evaluate`, and these.
+
+    Attributes:
+        label_column: The column that holds the labels; None takes `label` and `statements`.
+        by: Column to measure each group by.
+        cluster: As for `Run.summary`.
+        threshold: Score from which the judge calls a row right; default 1.
+    """
+
+    label_column: str | None
+    by: str | None
+    cluster: str | None
+    threshold: float
+
+
+_OWN = [name for name in CalibrateOptions.__annotations__ if name not in RunOptions.__annotations__]
+
+
 def calibrate(
     data: str | Path | DataFile,
     graders: Graders = "faithfulness",
     client: Client = None,
     *,
     out: str | Path | None = None,
-    label_column: str | None = None,
-    by: str | None = None,
-    threshold: float = 1.0,
-    **options: Unpack[RunOptions],
+    **options: Unpack[CalibrateOptions],
 ) -> JudgeQuality:
     """Grade labelled rows and measure the judge against their labels.
 
@@ -373,20 +397,26 @@ def calibrate(
         graders: As in `evaluate`.
         client: The judge to measure, as in `evaluate`.
         out: Folder to keep the run in; None names one below `runs` after data and settings.
-        label_column: The column that holds the labels; None takes `label` and `statements`.
-        by: Column to measure each group by.
-        threshold: Score from which the judge calls a row right.
-        options: As in `evaluate`, without `sampling`.
+        options: As in `evaluate`, without `sampling`; and `label_column`, `by`, `cluster` and
+            `threshold`, see `CalibrateOptions`.
 
     Raises:
         DataError: The rows cannot be graded, or have no labels.
         ConfigurationError: A setting cannot work; nothing was sent.
         TooManyFailuresError: As for `evaluate`.
     """
-    require_known("calibrate", options, list(OPTIONS))
-    refuse_sampling(options, "calibrate")
-    plan = make_plan(data, graders, client, options=options)
+    require_known("calibrate", options, [*OPTIONS, *_OWN])
+    of_run = cast("RunOptions", {n: value for n, value in options.items() if n not in _OWN})
+    refuse_sampling(of_run, "calibrate")
+    plan = make_plan(data, graders, client, options=of_run)
     folder = out or plan.default_folder()
     run: Run = execute(plan, out=folder, progress=options.get("progress"))
-    labels = () if label_column is None else (label_column,)
-    return JudgeQuality(agreement(run, labels, by=by, threshold=threshold), run.summary())
+    label_column, cluster = options.get("label_column"), options.get("cluster")
+    measured = agreement(
+        run,
+        () if label_column is None else (label_column,),
+        by=options.get("by"),
+        cluster=cluster,
+        threshold=options.get("threshold", 1.0),
+    )
+    return JudgeQuality(measured, run.summary(cluster=cluster))

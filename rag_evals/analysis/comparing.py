@@ -3,7 +3,7 @@
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import repeat
@@ -17,13 +17,17 @@ from rag_evals.analysis.comparison import (
     GroupComparison,
     PairCoverage,
     ScoredOnce,
+    SizeChange,
 )
 from rag_evals.core import Phrase, require_known
 from rag_evals.errors import ConfigurationError, UnknownNameError, UnpairedScoresError
 from rag_evals.run import (
     DEFAULT_ERROR,
+    NOT_CLUSTERED,
+    SIZES,
     Record,
     Run,
+    facts_in,
     guesses,
     load_run,
     reason_of,
@@ -37,6 +41,9 @@ from rag_evals.stats import (
     PairedComparison,
     SampledDifference,
     compare_paired,
+    count_difference,
+    count_interval,
+    find_clusters,
     gate_test,
     holm_adjusted,
     mcnemar_exact,
@@ -62,8 +69,9 @@ class CompareOptions(TypedDict, total=False):
     Attributes:
         count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`.
         by: Column of the data to compare each group by; None compares all rows together only.
-        cluster: Column that rows from one document or conversation share; None takes rows as
-            independent.
+        cluster: Column that rows from one document or conversation share; "none" takes rows as
+            independent. None clusters them by question, else by context, where more than 5 % of
+            the rows share it with another.
         threshold: Score from which a row passes, for McNemar's test; default 1.
         gate: Loss that is acceptable, 0 to 1; with it, `decision()` says whether the candidate is
             shown to lose no more.
@@ -118,7 +126,8 @@ def compare(
     second = first if candidate is None else load_run(candidate)
     first, second = paired_runs(first, second, pairs=pairs, graders=graders)
     groups = _columns(options.get("by"), second, first)
-    clusters = _columns(options.get("cluster"), second, first)
+    cluster = options.get("cluster")
+    clusters = None if cluster is None else _Column(cluster, second, first)
     common = [grader for grader in first.graders if grader in second.graders]
     every = [_Pair(grader, first, second, count, clusters) for grader in common]
     pairs_with_rows = [pair for pair in every if pair.rows]
@@ -170,6 +179,19 @@ def _check_options(options: CompareOptions) -> Mapping[str, float]:
     return count
 
 
+class _Column:
+    """What rows have in common, where a column says it; "none" says that they share nothing.
+
+    Attributes:
+        by: Its name.
+        values: By sample id.
+    """
+
+    def __init__(self, by: str, *runs: Run) -> None:
+        self.by = by
+        self.values = {} if by == NOT_CLUSTERED else _columns(by, *runs)
+
+
 def _columns(name: str | None, *runs: Run) -> dict[str, str | None]:
     """Return a column of the data by sample id; a later run comes first."""
     found: dict[str, str | None] = {}
@@ -190,7 +212,7 @@ def _paired(
     compared = compare_paired(
         pair.scores(0, rows),
         pair.scores(1, rows),
-        clusters=pair.clusters_of(map(pair.name, rows)),
+        clusters=pair.clusters_of(rows),
         confidence=confidence,
         resamples=resamples,
         seed=seed,
@@ -211,17 +233,24 @@ class _Rows:
         whys: For each run, by place, why a row that it has lacks a score.
         common: How many rows the first run has.
         missing: Places of rows of the first run that the second lacks.
+        sizes: For each run how many statements and words each row has; -1 where it is not known.
+        shared: Hashes of the question and of the context of each row, the first run's where it
+            has the row; 0 for none.
     """
 
     def __init__(self, first: Run, second: Run, grader: str, count: Mapping[str, float]) -> None:
         self.ids: list[str] = []
         self.scores = (array("d"), array("d"))
         self.whys: tuple[dict[int, str], dict[int, str]] = ({}, {})
+        self.sizes = tuple({name: array("i") for name in SIZES} for _ in range(2))
+        self.shared = {name: array("q") for name in ("question", "context")}
         for record in first.of_grader(grader):
             self.ids.append(record["sample_id"])
             self._add(0, record, len(self.scores[0]), count)
         self.common = len(self.ids)
         self.scores[1].extend(repeat(math.nan, self.common))
+        for column in self.sizes[1].values():
+            column.extend(repeat(-1, self.common))
         self.missing = self._match(second.of_grader(grader), count)
 
     def _match(self, records: Iterable[Record], count: Mapping[str, float]) -> "array[int]":
@@ -238,6 +267,8 @@ class _Rows:
                 place = len(self.ids)
                 self.ids.append(name)
                 self.scores[0].append(math.nan)
+                for column in self.sizes[0].values():
+                    column.append(-1)
             else:
                 has[place] = 1
             self._add(1, record, place, count)
@@ -245,12 +276,26 @@ class _Rows:
 
     def _add(self, run: int, record: Record, place: int, count: Mapping[str, float]) -> None:
         score = score_of(record, count)
+        facts = facts_in(record)
         if place == len(self.scores[run]):
             self.scores[run].append(math.nan)
+            for column in self.sizes[run].values():
+                column.append(-1)
+        if place == len(self.shared["question"]):
+            for name, hashes in self.shared.items():
+                hashes.append(getattr(facts, name) or 0)
+        if record["status"] != "failed":
+            for name, column in self.sizes[run].items():
+                column[place] = facts.size(name)
         if score is None:
             self.whys[run][place] = reason_of(record) or ""
         else:
             self.scores[run][place] = score
+
+    def sized(self, name: str) -> "array[int]":
+        """Return the places of the rows of which both runs know how much they say."""
+        pairs = enumerate(zip(*(sizes[name] for sizes in self.sizes), strict=True))
+        return array("q", (at for at, both in pairs if min(both) >= 0))
 
     def scored(self) -> "array[int]":
         """Return the places of the rows that both runs have scored."""
@@ -267,15 +312,17 @@ class _Pair:
         first: Run,
         second: Run,
         count: Mapping[str, float],
-        clusters: Mapping[str, str | None],
+        clusters: _Column | None,
     ) -> None:
         self.grader = grader
         self._table = _Rows(first, second, grader, count)
         self._whole = (first, second)
         self._count = count
         self._guessed = guessed_differences(grader, first, second, count)
-        self._clusters = clusters
+        self._column = clusters
         self.rows: Sequence[int] = self._table.scored()
+        # In both runs, whether or not they have a score.
+        self.clusters = None if clusters is not None else find_clusters(self._table.shared)
         self.same = self._is_same()
         common = self._table.common
         missing = set(self._table.missing)
@@ -306,8 +353,45 @@ class _Pair:
         scores = self._table.scores[run]
         return array("d", (scores[row] for row in rows))
 
-    def clusters_of(self, names: Iterable[str]) -> list[str | None] | None:
-        return [self._clusters.get(name) for name in names] if self._clusters else None
+    def clusters_of(self, rows: Iterable[int]) -> list[Hashable | None] | None:
+        """Return the cluster of each row; None where all are independent."""
+        if self._column is not None:
+            return self._named_clusters(map(self.name, rows))
+        return None if self.clusters is None else [self.clusters.keys[row] for row in rows]
+
+    def _named_clusters(self, names: Iterable[str]) -> list[Hashable | None] | None:
+        """Return the same for rows that may be in the free judge's run only."""
+        if self._column is not None:
+            values = self._column.values
+            return [values.get(name) for name in names] if values else None
+        if self.clusters is None:
+            return None
+        by, free = self.clusters.by, self._whole[0].free or self._whole[1].free
+        records = () if free is None else free.of_grader(self.grader)
+        shared = {record["sample_id"]: getattr(facts_in(record), by) for record in records}
+        return [shared.get(name) for name in names]
+
+    @property
+    def clustered_by(self) -> str | None:
+        """By what rows are clustered; None where they are independent."""
+        if self._column is not None:
+            return self._column.by if self._column.values else None
+        return None if self.clusters is None else self.clusters.by
+
+    def sizes(self, confidence: float) -> Iterator[SizeChange]:
+        """Say how much more or less the candidate says, over all rows of which that is known."""
+        one, other = self._table.sizes
+        names = (
+            SIZES if any(max(s["statements"], default=0) > 0 for s in (one, other)) else ["words"]
+        )
+        for name in names:
+            rows = self._table.sized(name)
+            if rows:
+                old, new = ([sizes[name][row] for row in rows] for sizes in (one, other))
+                keys = self.clusters_of(rows)
+                mean = partial(count_interval, clusters=keys, lowest=0.0, confidence=confidence)
+                change = count_difference(old, new, clusters=keys, confidence=confidence)
+                yield SizeChange(name, len(rows), mean(old), mean(new), change)
 
     def sampled(
         self, rows: Sequence[int], others: Sequence[str], confidence: float
@@ -319,8 +403,8 @@ class _Pair:
             [after - before for before, after in zip(old, new, strict=True)],
             [self._guessed[self.name(row)] for row in both],
             [self._guessed[row] for row in others],
-            clusters=self.clusters_of(map(self.name, both)),
-            other_clusters=self.clusters_of(others),
+            clusters=self.clusters_of(both),
+            other_clusters=self._named_clusters(others),
             confidence=confidence,
         )
 
@@ -335,7 +419,7 @@ class _Pair:
         rows = self.rows
         return mean_interval(
             self.scores(run, rows),
-            clusters=self.clusters_of(map(self.name, rows)),
+            clusters=self.clusters_of(rows),
             confidence=confidence,
         )
 
@@ -388,6 +472,8 @@ class _Pair:
             only_baseline=tuple(map(self.name, table.missing)),
             only_candidate=tuple(table.ids[table.common :]),
             groups=groups,
+            sizes=tuple(self.sizes(paired.difference.confidence)),
+            clustered_by=self.clustered_by,
         )
 
     def gate(self, margin: float, error: float, fail_error: float) -> GateTest:
@@ -398,7 +484,7 @@ class _Pair:
             (1 - margin) / 2,
             error=error,
             fail_error=fail_error,
-            clusters=self.clusters_of(map(self.name, self.rows)),
+            clusters=self.clusters_of(self.rows),
         )
         # What a run says about itself is no sample of anything.
         return (replace(test, verdict="passed") if self.same else test).of_differences()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.run import (
@@ -12,6 +13,7 @@ from rag_evals.run import (
     counted_words,
     reason_words,
     require_share,
+    size_interval_words,
 )
 from rag_evals.stats import (
     GateTest,
@@ -42,6 +44,11 @@ def _end(value: float, sign: str) -> str:
     """Write an end of an interval; one near 0 must not look as if it were 0."""
     near = 1e-9 < abs(value) < 0.0005
     return f"{value:{sign}.1g}" if near else f"{value:{sign}.3f}"
+
+
+def clustered_lines(by: str | None) -> list[str]:
+    """Say by what rows are clustered, in a line; nothing where they are independent."""
+    return [] if by is None else [f"intervals: rows are clustered by {by}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,34 @@ class GroupComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeChange:
+    """How much the answers of both runs say, over the rows of which that is known in both.
+
+    Attributes:
+        name: "statements", "supported", "unsupported" or "words", each of a row.
+        rows: How many rows, with a score or without; failed ones are not among them.
+        baseline: Mean of the first run.
+        candidate: Mean of the second.
+        difference: Candidate minus baseline.
+    """
+
+    name: str
+    rows: int
+    baseline: Interval
+    candidate: Interval
+    difference: Interval
+
+    def words(self, say: Phrases) -> str:
+        """Write it in one line: "5.20 [4.9, 5.5] and 1.80 [1.5, 2.1], -3.40 [-3.7, -3.1]"."""
+        return say(
+            "compare.size",
+            baseline=size_interval_words(self.baseline, say),
+            candidate=size_interval_words(self.candidate, say),
+            difference=size_interval_words(self.difference, say, "+"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PairCoverage:
     """On how many rows a comparison rests.
 
@@ -133,6 +168,9 @@ def adjusted_verdict(paired: PairedComparison, adjusted_p: float) -> PairedVerdi
     return paired.verdict
 
 
+ComparedVerdict = PairedVerdict | Literal["higher score, says less"]
+
+
 @dataclass(frozen=True, slots=True)
 class GraderComparison:
     """What one grader says about two runs.
@@ -152,6 +190,8 @@ class GraderComparison:
         only_baseline: Ids of rows that are in the first run only.
         only_candidate: Ids of rows that are in the second run only.
         groups: One entry for each group, in order of first appearance.
+        sizes: How many statements and words a row of either has.
+        clustered_by: By what rows are clustered; None where they are independent.
         gate: Whether the loss is shown to be at most the one allowed; None where none was asked.
     """
 
@@ -168,6 +208,8 @@ class GraderComparison:
     only_baseline: tuple[str, ...]
     only_candidate: tuple[str, ...]
     groups: tuple[GroupComparison, ...] = ()
+    sizes: tuple[SizeChange, ...] = ()
+    clustered_by: str | None = None
     gate: GateTest | None = None
 
     def __repr__(self) -> str:
@@ -175,9 +217,29 @@ class GraderComparison:
         return f"GraderComparison({_short_words(self)})"
 
     @property
-    def verdict(self) -> PairedVerdict:
-        """Whether there is a difference, all graders taken together, and its direction."""
-        return adjusted_verdict(self.paired, self.adjusted_p)
+    def verdict(self) -> ComparedVerdict:
+        """Whether there is a difference, all graders taken together, and its direction.
+
+        A better score of a run that says less is none of its own.
+        """
+        verdict = adjusted_verdict(self.paired, self.adjusted_p)
+        return "higher score, says less" if verdict == "better" and self.says_less() else verdict
+
+    def says_less(self, *, margin: float = 0.0) -> bool:
+        """Whether supported statements a row have fallen; the whole interval says so.
+
+        Args:
+            margin: Share of the baseline's that may be lost, 0 to 1.
+        """
+        return self.less_said(margin) is not None
+
+    def less_said(self, margin: float = 0.0) -> SizeChange | None:
+        """Return by how much supported statements have fallen; as `says_less`."""
+        supported = next((one for one in self.sizes if one.name == "supported"), None)
+        if supported is None or self.coverage.same:
+            return None
+        limit = -margin * supported.baseline.estimate
+        return supported if supported.difference.high < min(limit, -1e-9) else None
 
     def is_worse(self, *, margin: float = 0.0) -> bool:
         """Whether the second run is worse by more than `margin`; the whole interval says so.
@@ -198,6 +260,10 @@ class GraderComparison:
         verdict = say("compare.is", verdict=say.named("verdicts", self.verdict))
         if self.verdict == "not distinguishable":
             verdict = _adjusted_words(self.paired, self.adjusted_p, "graders", say)
+        if self.verdict == "higher score, says less":
+            verdict = say.named("verdicts", self.verdict)
+        elif self.says_less():
+            verdict = say("compare.and_less", words=verdict)
         return {
             "verdict": verdict,
             "baseline": interval_words(self.baseline, say=say),
@@ -244,13 +310,19 @@ class Comparison:
         return any(grader.is_worse(margin=margin) for grader in self.graders)
 
     def missed(
-        self, *, margin: float | None = 0.0, min_scored: float = DEFAULT_MIN_SCORED
+        self,
+        *,
+        margin: float | None = 0.0,
+        min_scored: float = DEFAULT_MIN_SCORED,
+        allow_shorter: bool = False,
     ) -> list[Missed]:
         """List the rules of a gate that the candidate misses; an empty list is a passed gate.
 
         Args:
             margin: Loss that is acceptable, 0 to 1; None asks only for scored rows.
             min_scored: Least share of the rows of either run with a score in both, 0 to 1.
+            allow_shorter: Whether the candidate may have fewer supported statements a row; else
+                the share that it loses of them is bounded by `margin` too.
 
         Raises:
             ConfigurationError: A number is outside 0..1.
@@ -276,13 +348,26 @@ class Comparison:
                 for grader in self.graders
                 if grader.is_worse(margin=margin)
             ]
+        if margin is not None and not allow_shorter:
+            missed += self._less_said(margin)
         return missed
 
-    def decision(self, *, min_scored: float = DEFAULT_MIN_SCORED) -> GateDecision | None:
+    def _less_said(self, margin: float) -> list[Missed]:
+        found = [(grader.grader, grader.less_said(margin)) for grader in self.graders]
+        return [
+            Missed.less_said(name, change.baseline, change.difference, margin)
+            for name, change in found
+            if change is not None
+        ]
+
+    def decision(
+        self, *, min_scored: float = DEFAULT_MIN_SCORED, allow_shorter: bool = False
+    ) -> GateDecision | None:
         """Say whether the candidate is shown to lose no more than `compare` was given as `gate`.
 
         Args:
             min_scored: As for `missed`.
+            allow_shorter: As for `missed`.
 
         Returns:
             Passed, failed or not decided; None where no gate was given.
@@ -290,6 +375,9 @@ class Comparison:
         if all(grader.gate is None for grader in self.graders):
             return None
         missed = self.missed(margin=None, min_scored=min_scored)
+        gates = [grader.gate.gate for grader in self.graders if grader.gate is not None]
+        if not allow_shorter and not self.pending:
+            missed += self._less_said(max(map(abs, gates)))
         tests = [(grader.grader, grader.gate) for grader in self.graders]
         tests += [(coverage.grader, None) for coverage in self.unscored]
         decided = [
@@ -427,10 +515,7 @@ def _grader_lines(
     paired, passes, told = grader.paired, grader.passes, grader.words(graders, say)
     name = say.named("graders", grader.grader)
     yield say("compare.head", grader=name, verdict=told["verdict"])
-    clusters = ""
-    if paired.clusters != paired.samples:
-        clusters = say("compare.clusters", count=paired.clusters)
-    yield say("compare.line_scored", words=coverage_words(grader.coverage, say), clusters=clusters)
+    yield _scored_line(grader, say)
     if paired.sampled is not None:
         yield say("compare.line_over", words=_sampled_words(paired.sampled, say))
     rows = say("compare.rows_words", wins=paired.wins, ties=paired.ties, losses=paired.losses)
@@ -450,6 +535,8 @@ def _grader_lines(
     ):
         if words is not None:
             yield say(f"compare.line_{line}", words=words)
+    for size in grader.sizes:
+        yield say(f"compare.line_{size.name}", words=size.words(say))
     for group in grader.groups:
         yield say(
             "compare.group",
@@ -458,6 +545,15 @@ def _grader_lines(
             **group.words(say),
         )
     yield from _row_lines(grader, say)
+
+
+def _scored_line(grader: GraderComparison, say: Phrases) -> str:
+    """Say which rows have a score in both runs, and which of them are not independent."""
+    clusters = ""
+    if grader.paired.clusters != grader.paired.samples:
+        by = say.named("shared", grader.clustered_by or "")
+        clusters = say("compare.clusters", count=grader.paired.clusters, by=by)
+    return say("compare.line_scored", words=coverage_words(grader.coverage, say), clusters=clusters)
 
 
 def _sampled_words(found: SampledDifference, say: Phrases) -> str:

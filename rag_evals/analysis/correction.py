@@ -1,12 +1,12 @@
 """What would the score be without the judge's bias? Corrected from a few labels, or refused."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from rag_evals.analysis.comparing import RunInput
-from rag_evals.analysis.comparison import interval_words
+from rag_evals.analysis.comparison import clustered_lines, interval_words
 from rag_evals.analysis.labels import Matched, Unit, match_labels, read_labels
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
 from rag_evals.run import Run, load_run
@@ -61,14 +61,16 @@ class Corrections:
     Attributes:
         corrections: For each grader, the mean score, the share of right rows and the share of
             statements (or chunks, citations) with a yes, as far as labels of that kind are there.
+        clustered_by: By what rows are clustered; None where they are independent.
     """
 
     corrections: tuple[Correction, ...]
+    clustered_by: str | None = None
 
     def __str__(self) -> str:
         """What a terminal shows."""
-        lines = (line for one in self.corrections for line in _correction_lines(one))
-        return "\n".join(lines)
+        lines = [line for one in self.corrections for line in _correction_lines(one)]
+        return "\n".join([*lines, *clustered_lines(self.clustered_by)])
 
     def __repr__(self) -> str:
         """One line: each number, as judged and as corrected."""
@@ -101,7 +103,7 @@ def correct(
         labels: Files, or columns of the data; without any, the data's `label` and `statements`.
             The labelled rows must be a random sample, as `rag-evals judge label` draws it.
         grader: The only grader to take; None takes all of the run.
-        cluster: Column that rows from one document or conversation share.
+        cluster: As for `Run.summary`.
         column: The column of a labels file that holds the label.
         threshold: Score from which the judge calls a row right.
         confidence: Coverage of each interval, as a fraction.
@@ -113,7 +115,7 @@ def correct(
     """
     stored = load_run(run)
     given = read_labels(labels, stored, column=column)
-    clusters = {} if cluster is None else stored.column(cluster)
+    by, clusters = stored.shared(cluster=cluster)
     corrector = _Corrector(stored, clusters, threshold, confidence, seed)
     found = [
         c for matched in match_labels(stored, given, grader) for c in corrector.corrections(matched)
@@ -126,13 +128,13 @@ def correct(
         raise TooFewLabelsError(
             "; ".join(dict.fromkeys(reason for c in found for reason in c.refusals))
         )
-    return Corrections(tuple(found))
+    return Corrections(tuple(found), by)
 
 
 @dataclass(frozen=True, slots=True)
 class _Corrector:
     run: Run
-    clusters: dict[str, str | None]
+    clusters: Mapping[str, Hashable]
     threshold: float
     confidence: float
     seed: int
@@ -181,7 +183,7 @@ class _Corrector:
         )
 
     def _of_statements(self, matched: Matched) -> Correction:
-        def cluster(sample_id: str) -> str:
+        def cluster(sample_id: str) -> Hashable:
             return self.clusters.get(sample_id) or f"row {sample_id}"
 
         labelled = _labelled(matched.statements)
@@ -200,8 +202,8 @@ class _Corrector:
         labels: list[float],
         judged: list[float],
         others: list[float],
-        label_clusters: Sequence[str | None] | None,
-        other_clusters: Sequence[str | None] | None,
+        label_clusters: Sequence[Hashable | None] | None,
+        other_clusters: Sequence[Hashable | None] | None,
     ) -> Correction:
         number = _LabelledNumber(
             labels, judged, others, label_clusters, other_clusters, self.confidence
@@ -232,8 +234,8 @@ class _LabelledNumber:
     labels: list[float]
     judged: list[float]
     others: list[float]
-    label_clusters: Sequence[str | None] | None
-    other_clusters: Sequence[str | None] | None
+    label_clusters: Sequence[Hashable | None] | None
+    other_clusters: Sequence[Hashable | None] | None
     confidence: float
 
     def prediction_powered(self) -> CorrectedMean:

@@ -35,7 +35,14 @@ from rag_evals.core import (
 )
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.charts import histogram, interval_bar
-from rag_evals.report.tables import GraderNumbers, View, grader_numbers, group_cells, usage_of
+from rag_evals.report.tables import (
+    GraderNumbers,
+    View,
+    grader_numbers,
+    group_cells,
+    numbers_words,
+    usage_of,
+)
 from rag_evals.run import (
     Record,
     Run,
@@ -332,6 +339,7 @@ def _hash(text: str) -> str:
 def _card(numbers: GraderNumbers, view: View) -> dict[str, Any]:
     return {
         "numbers": numbers,
+        "words": numbers_words(numbers, view),
         "line": None if numbers.mean is None else interval_bar(numbers.mean, view),
         "histogram": histogram(numbers.scores, view) if numbers.scores else None,
     }

@@ -15,22 +15,24 @@ from rag_evals.analysis import (
 from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.report.failures import worst_records
 from rag_evals.run import (
-    Design,
     GraderSummary,
     Record,
     RepeatNumbers,
     Run,
     SampledMean,
+    Size,
+    clusters_words,
     findings_in,
     load_run,
     reason_of,
+    size_words,
 )
 from rag_evals.stats import (
     DEFAULT_BANDS,
     Band,
+    Clusters,
     GroupScores,
     Interval,
-    mean_interval,
     summarize_groups,
 )
 
@@ -79,6 +81,8 @@ class GraderNumbers:
         warnings: Oddities in results.
         groups: One line for each group, in order of first appearance.
         repeats: What repeats of the grader came to.
+        clusters: Which rows are not independent; None where all are.
+        sizes: How many statements and words a row has.
     """
 
     grader: str
@@ -91,6 +95,8 @@ class GraderNumbers:
     warnings: int
     groups: tuple[GroupScores, ...]
     repeats: RepeatNumbers = field(default_factory=RepeatNumbers)
+    clusters: Clusters | None = field(default=None, repr=False)
+    sizes: tuple[Size, ...] = ()
 
 
 def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
@@ -100,12 +106,9 @@ def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
         DataError: A column of the view is not in the data.
     """
     groups = None if view.by is None else run.column(view.by)
-    clusters = None if view.cluster is None else run.column(view.cluster)
-    counted = run.summary().graders
+    counted = run.summary(cluster=view.cluster).graders
     return [
-        _numbers(counted[grader], run.of_grader(grader), view, groups, clusters)
-        for grader in run.graders
-        if grader in counted
+        _numbers(counted[grader], run, view, groups) for grader in run.graders if grader in counted
     ]
 
 
@@ -126,45 +129,40 @@ def usage_of(run: Run) -> dict[str, float]:
 
 def _numbers(
     counted: GraderSummary,
-    records: Sequence[Record],
+    run: Run,
     view: View,
     groups: Mapping[str, str | None] | None,
-    clusters: Mapping[str, str | None] | None,
 ) -> GraderNumbers:
     labels = {band.name: band.label(view.language) for band in view.bands}
-    mean = counted.interval()
     # The interval of chosen rows knows how they were chosen, and no clusters.
-    if clusters is not None and mean is not None and counted.design is None:
-        scored = [record for record in records if record["score"] is not None]
-        of_rows = [clusters.get(record["sample_id"]) for record in scored]
-        mean = mean_interval([record["score"] for record in scored], clusters=of_rows)
+    clusters = None if counted.design is not None else counted.clusters()
     return GraderNumbers(
         counted.grader,
-        mean,
+        counted.interval(),
         counted.worst_mean(),
         tuple(counted.scores),
         counted.total,
         {**counted.failed, **counted.not_scorable},
         {labels[name]: count for name, count in counted.bands(view.bands).items()},
         counted.warnings,
-        () if groups is None else tuple(_groups(records, view, groups, clusters, counted.design)),
+        () if groups is None else tuple(_groups(run, view, groups, counted)),
         counted.repeats,
+        clusters,
+        tuple(counted.sizes()),
     )
 
 
 def _groups(
-    records: Sequence[Record],
-    view: View,
-    groups: Mapping[str, str | None],
-    clusters: Mapping[str, str | None] | None,
-    design: Design | None,
+    run: Run, view: View, groups: Mapping[str, str | None], counted: GraderSummary
 ) -> list[GroupScores]:
+    design, records = counted.design, run.of_grader(counted.grader)
+    _, shared = run.shared(cluster=view.cluster)
     ids = [record["sample_id"] for record in records]
     found = summarize_groups(
         [record["score"] for record in records],
         [groups.get(sample_id) for sample_id in ids],
         reasons=[reason_of(record) for record in records],
-        clusters=None if clusters is None else [clusters.get(sample_id) for sample_id in ids],
+        clusters=[shared.get(sample_id) for sample_id in ids] if shared else None,
         bands=view.bands,
     )
     if not isinstance(design, SampledMean):
@@ -188,7 +186,15 @@ def report_markdown(run: RunInput, *, view: View | None = None) -> str:
     judge, lines = stored.summary().judge, []
     if judge is not None:
         lines += [markdown_text(view.say("summary.judge", judge=judge)), ""]
-    lines += [*_grader_table(numbers, view), *_group_tables(numbers, view)]
+    lines += _grader_table(numbers, view)
+    for each in numbers:
+        grader = view.say.named("graders", each.grader)
+        lines += [
+            line
+            for said in numbers_words(each, view)
+            for line in ("", markdown_text(f"{grader}: {said}"))
+        ]
+    lines += _group_tables(numbers, view)
     lines += _worst_rows(stored, view)
     lines += [line for note in stored.notes(say=view.say) for line in ("", markdown_text(note))]
     return "\n".join(lines) + "\n"
@@ -215,6 +221,16 @@ def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> 
         if grader.verdict == "not distinguishable":
             least = say("table.detectable", words=words["detectable"])
             lines += ["", markdown_text(least), ""]
+    for grader in comparison.graders:
+        name = say.named("graders", grader.grader)
+        for size in grader.sizes:
+            told = say(
+                "compare.a_row",
+                grader=name,
+                size=say.named("sizes", size.name),
+                words=size.words(say),
+            )
+            lines.append(f"- {markdown_text(told)}")
     lines += [f"- {markdown_text(note)}" for note in comparison.notes(say=say)]
     return "\n".join(lines) + "\n"
 
@@ -238,6 +254,9 @@ def report_json(run: RunInput, *, view: View | None = None) -> str:
             "bands": numbers.bands,
             "warnings": numbers.warnings,
             "repeats": numbers.repeats.numbers(),
+            "clusters": numbers.clusters
+            and {"by": numbers.clusters.by, "units": numbers.clusters.units},
+            "sizes": {size.name: size.mean for size in numbers.sizes},
             "groups": numbers.groups,
         }
         for numbers in grader_numbers(stored, view)
@@ -302,6 +321,17 @@ def group_cells(group: GroupScores, view: View) -> list[str]:
         say("table.of", part=group.scored, whole=group.rows),
         _unscored(group.unscored, say),
     ]
+
+
+def numbers_words(numbers: GraderNumbers, view: View) -> list[str]:
+    """Say by what rows are clustered, and how much answers say, in lines."""
+    say, found = view.say, []
+    if numbers.clusters is not None:
+        found.append(clusters_words(numbers.clusters, say).lstrip(", "))
+    if numbers.sizes:
+        sizes = ", ".join(size_words(size, say) for size in numbers.sizes)
+        found.append(say("summary.sizes", sizes=sizes).strip())
+    return found
 
 
 def _range(mean: Interval | None, view: View) -> str:

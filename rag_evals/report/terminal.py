@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +22,7 @@ def show_run(
     *,
     rows: int = _ROWS_SHOWN,
     count: Mapping[str, float] | None = None,
+    cluster: str | None = None,
     language: str = "en",
 ) -> None:
     """Print the table of rows, one line of numbers for each grader, and where the run is kept.
@@ -29,9 +31,10 @@ def show_run(
         run: What to show.
         rows: The table has so many outcomes at most, those to look at first.
         count: Numbers for reasons of rows without a score.
+        cluster: As for `Run.summary`.
         language: Of the reader: "en" or "ru".
     """
-    say, summary, shown = phrases(language), run.summary(), run.lowest(rows)
+    say, summary, shown = phrases(language), run.summary(cluster=cluster), run.lowest(rows)
     show_table(_table(shown, say, several_graders=len(summary.graders) > 1))
     left_out = sum(each.total for each in summary.graders.values()) - len(shown)
     if left_out:
@@ -43,19 +46,24 @@ def show_run(
         echo(say("terminal.folder", folder=run.folder))
 
 
-def show_json(run: Run, *, count: Mapping[str, float] | None = None) -> None:
+def show_json(
+    run: Run, *, count: Mapping[str, float] | None = None, cluster: str | None = None
+) -> None:
     """Print the numbers as one JSON object, for other programs.
 
     Args:
         run: What to show.
         count: As for `show_run`.
+        cluster: As for `show_run`.
     """
-    summary = run.summary()
+    summary = run.summary(cluster=cluster)
     graders = {
         name: {
             "mean": of_grader.mean(count),
             "worst_mean": of_grader.worst_mean(count),
             "interval": _ends(of_grader, count),
+            "clusters": _clusters(of_grader, count),
+            "sizes": {name: asdict(mean) for name, mean in of_grader.sizes()},
             **of_grader.spread(count),
             "bands": of_grader.bands(),
             "scored": of_grader.scored,
@@ -89,6 +97,11 @@ def show_json(run: Run, *, count: Mapping[str, float] | None = None) -> None:
 def _ends(of_grader: GraderSummary, count: Mapping[str, float] | None) -> list[float] | None:
     interval = of_grader.interval(count_as=count)
     return None if interval is None else [round(interval.low, 4), round(interval.high, 4)]
+
+
+def _clusters(of_grader: GraderSummary, count: Mapping[str, float] | None) -> dict[str, Any] | None:
+    clusters = None if of_grader.design is not None else of_grader.clusters(count)
+    return None if clusters is None else {"by": clusters.by, "units": clusters.units}
 
 
 def announce_columns(checked: CheckedFile, data: str, *, language: str = "en") -> None:

@@ -45,6 +45,10 @@ from rag_evals.run.plan.sampling import plan_draw as plan_draw
 from rag_evals.run.read.merging import merge as merge
 from rag_evals.run.read.run import Run as Run
 from rag_evals.run.read.run import load_run as load_run
+from rag_evals.run.record.facts import NOT_CLUSTERED as NOT_CLUSTERED
+from rag_evals.run.record.facts import SIZES as SIZES
+from rag_evals.run.record.facts import RowFacts as RowFacts
+from rag_evals.run.record.facts import Size as Size
 from rag_evals.run.record.outcome import ErrorRecord as ErrorRecord
 from rag_evals.run.record.outcome import Outcome as Outcome
 from rag_evals.run.record.outcome import StoredResult as StoredResult
@@ -53,13 +57,17 @@ from rag_evals.run.record.outcome import outcome_schema as outcome_schema
 from rag_evals.run.record.outcome import reason_of as reason_of
 from rag_evals.run.record.outcome import score_of as score_of
 from rag_evals.run.record.reading import Record as Record
+from rag_evals.run.record.reading import facts_in as facts_in
 from rag_evals.run.record.samples import StoredSample as StoredSample
 from rag_evals.run.record.summary import Design as Design
 from rag_evals.run.record.summary import GraderSummary as GraderSummary
 from rag_evals.run.record.summary import RepeatNumbers as RepeatNumbers
 from rag_evals.run.record.summary import Summary as Summary
+from rag_evals.run.record.summary import clusters_words as clusters_words
 from rag_evals.run.record.summary import counted_words as counted_words
 from rag_evals.run.record.summary import reason_words as reason_words
+from rag_evals.run.record.summary import size_interval_words as size_interval_words
+from rag_evals.run.record.summary import size_words as size_words
 from rag_evals.run.record.summary import stage_numbers as stage_numbers
 
 __all__: list[str]

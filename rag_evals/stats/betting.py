@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rag_evals.stats.intervals import Interval, cluster_rows, require_fraction, require_scores
+from rag_evals.stats.intervals import Interval, cluster_totals, require_fraction, require_scores
 
 GateVerdict = Literal["passed", "failed", "not decided"]
 
@@ -82,8 +82,7 @@ def gate_test(
     """
     require_scores("scores", scores)
     fail_error = _checked_errors(error, fail_error)
-    groups = cluster_rows(len(scores), clusters=clusters)
-    units = [(math.fsum(scores[row] for row in rows), len(rows)) for rows in groups]
+    units = cluster_totals(scores, clusters=clusters)
     above = _Independent.of(units)
     below = _Independent.of([(rows - total, rows) for total, rows in units])
     verdict: GateVerdict = "not decided"

@@ -11,9 +11,11 @@ McCaffrey 2002). Every row its own cluster gives the textbook s / sqrt(n) and n 
 """
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Hashable, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+from itertools import groupby, repeat
 
 from rag_evals.errors import (
     ConfigurationError,
@@ -102,6 +104,55 @@ class Interval:
         return self.low <= value <= self.high
 
 
+MOST_REPEATED = 0.05
+"""Where a larger share of rows has its question or context in common, rows are clustered by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Rows that are not independent, because they share a value.
+
+    Attributes:
+        by: What they share: "question", "context", or the name of a column.
+        keys: For each row the cluster it is in; None for one that shares its value with no other.
+        units: Clusters, and rows that are in none.
+    """
+
+    by: str
+    keys: Sequence[Hashable | None]
+    units: int
+
+    @classmethod
+    def of(cls, by: str, keys: Sequence[Hashable | None]) -> "Clusters":
+        """Cluster rows by values that need not repeat; None is a value of its own."""
+        return cls(by, keys, len(_cluster_sums(repeat(0.0, len(keys)), keys)[1]))
+
+    def of_mean(self, scores: Sequence[float], confidence: float = 0.95) -> Interval:
+        """Estimate the mean score of the rows; the interval says how many clusters it is from."""
+        found = mean_interval(scores, clusters=self.keys, confidence=confidence)
+        return replace(found, method=f"{found.method}, {self.units} clusters by {self.by}")
+
+
+def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
+    """Cluster rows by the first thing that more than 5 % of them have in common with another row.
+
+    Args:
+        shared: For each thing, such as "question", its hash in each row; 0 where a row has none.
+
+    Returns:
+        None where rows are independent, or all of them share one value: nothing is then known of
+        rows with another.
+    """
+    for by, hashes in shared.items():
+        runs = ((key, sum(1 for _ in run)) for key, run in groupby(sorted(hashes)) if key)
+        repeated = {key: size for key, size in runs if size > 1}
+        within = sum(repeated.values())
+        units = len(hashes) - within + len(repeated)
+        if within > MOST_REPEATED * len(hashes) and units > 1:
+            return Clusters(by, [key if key in repeated else None for key in hashes], units)
+    return None
+
+
 def mean_interval(
     scores: Sequence[float],
     *,
@@ -125,7 +176,8 @@ def mean_interval(
     mean = math.fsum(scores) / len(scores)
     units = len(scores)
     if clusters is not None:
-        units = len(cluster_totals(scores, clusters=clusters))
+        require_aligned("rows", scores, "clusters", clusters)
+        units = len(_cluster_sums(scores, clusters)[1])
     # Differences of rounding only are no spread.
     if units < 2 or max(scores) - min(scores) < 1e-9:
         return no_spread_interval(mean, units, confidence=confidence)
@@ -222,16 +274,48 @@ def mean_error(
         squares = math.fsum((value - mean) ** 2 for value in values)
         error = math.sqrt(squares / (len(values) - 1) / len(values))
         return MeanError(mean, error, float(len(values) - 1), len(values), len(values))
-    units = cluster_totals([value - mean for value in values], clusters=clusters)
-    if len(units) < 2:
+    clusters = [None] if clusters is None else clusters
+    require_aligned("rows", values, "clusters", clusters)
+    totals, sizes = _cluster_sums((value - mean for value in values), clusters)
+    if len(sizes) < 2:
         raise InvalidScoresError(
-            f"{len(values)} value(s) in {len(units)} cluster; a standard error needs two clusters"
+            f"{len(values)} value(s) in {len(sizes)} cluster; a standard error needs two clusters"
         )
     rows = len(values)
+    units = zip(totals, sizes, strict=True)
     variance = math.fsum(total * total / (1 - size / rows) for total, size in units) / rows**2
-    sizes = Counter(size for _, size in units)
-    freedom = min(_degrees_of_freedom(sizes, correlation=share) for share in (0.0, 1.0))
-    return MeanError(mean, math.sqrt(variance), freedom, len(units), rows)
+    counted = Counter(sizes)
+    freedom = min(_degrees_of_freedom(counted, correlation=share) for share in (0.0, 1.0))
+    return MeanError(mean, math.sqrt(variance), freedom, len(sizes), rows)
+
+
+def count_interval(
+    values: Sequence[float],
+    *,
+    clusters: Sequence[Hashable | None] | None = None,
+    lowest: float = -math.inf,
+    confidence: float = 0.95,
+) -> Interval:
+    """Estimate the mean of counts, such as words a row, or of their differences, by Student's t.
+
+    Args:
+        values: Finite numbers, one per row.
+        clusters: As for `mean_interval`.
+        lowest: Least value that there can be: 0 for counts.
+        confidence: Coverage of the interval, as a fraction.
+
+    Returns:
+        An interval without width where one cluster or equal values show no spread.
+    """
+    require_scores("values", values, bounds=None)
+    mean = math.fsum(values) / len(values)
+    units = len(values) if clusters is None else len(_cluster_sums(values, clusters)[1])
+    if units < 2:
+        return Interval(mean, mean, mean, confidence, "no spread was seen")
+    error = mean_error(values, clusters=clusters)
+    quantile = student_t_quantile((1 + confidence) / 2, error.degrees_of_freedom)
+    reach = quantile * error.standard_error
+    return Interval(mean, max(lowest, mean - reach), mean + reach, confidence, "Student t")
 
 
 def effective_rows(
@@ -259,8 +343,25 @@ def cluster_totals(
     """Return the sum and the number of rows of each cluster, in order of first appearance."""
     if clusters is None:
         return [(value, 1) for value in values]
-    groups = cluster_rows(len(values), clusters=clusters)
-    return [(math.fsum(values[row] for row in rows), len(rows)) for rows in groups]
+    require_aligned("rows", values, "clusters", clusters)
+    return list(zip(*_cluster_sums(values, clusters), strict=True))
+
+
+def _cluster_sums(
+    values: Iterable[float], clusters: Sequence[Hashable | None]
+) -> tuple["array[float]", "array[int]"]:
+    """Return the same as two arrays: a million rows are no reason to make a million lists."""
+    totals, sizes = array("d"), array("q")
+    places: dict[Hashable, int] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        place = len(sizes) if cluster is None else places.setdefault(cluster, len(sizes))
+        if place == len(sizes):
+            totals.append(value)
+            sizes.append(1)
+        else:
+            totals[place] += value
+            sizes[place] += 1
+    return totals, sizes
 
 
 def cluster_rows(rows: int, *, clusters: Sequence[Hashable | None] | None) -> list[list[int]]:

@@ -20,6 +20,7 @@ from rag_evals.stats.intervals import (
     Interval,
     MeanError,
     cluster_totals,
+    count_interval,
     mean_error,
     no_spread_interval,
     require_aligned,
@@ -422,6 +423,30 @@ def compare_paired(
         if error is None
         else error.standard_error * _reach(error.degrees_of_freedom, confidence),
     )
+
+
+def count_difference(
+    baseline: Sequence[float],
+    candidate: Sequence[float],
+    *,
+    clusters: Sequence[Hashable | None] | None = None,
+    confidence: float = 0.95,
+) -> Interval:
+    """Estimate by how much counts of the same samples differ, such as words or statements.
+
+    Args:
+        baseline: Finite numbers, one per sample.
+        candidate: Same length; `candidate[i]` counts the same sample as `baseline[i]`.
+        clusters: As for `compare_paired`.
+        confidence: As for `compare_paired`; few samples must convince sign flips as well.
+    """
+    require_aligned("baseline counts", baseline, "candidate counts", candidate)
+    differences = [new - old for old, new in zip(baseline, candidate, strict=True)]
+    found = count_interval(differences, clusters=clusters, confidence=confidence)
+    if len(cluster_totals(differences, clusters=clusters)) > _EXACT_UNITS:
+        return found
+    flips = sign_flip_test(differences, clusters=clusters)
+    return found if flips.p_value <= 1 - confidence else _widened_to_zero(found)
 
 
 def _differences(baseline: Sequence[float], candidate: Sequence[float]) -> list[float]:

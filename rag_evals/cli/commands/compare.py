@@ -92,6 +92,14 @@ def compare(
             "below. Without a number: 0.",
         ),
     ] = None,
+    allow_shorter: Annotated[
+        bool,
+        gate_option(
+            "--allow-shorter",
+            help="Let the candidate say less: without it, --fail-if-worse and --gate also fail "
+            "when supported statements a row fall by more than this share.",
+        ),
+    ] = False,
     gate: Annotated[
         float | None,
         gate_option(
@@ -132,6 +140,8 @@ def compare(
     say = view.say
     counted, share = parsed_counts(count), asked_share(min_scored)
     asked = asked_error(gate, error)
+    if allow_shorter and fail_if_worse is None and gate is None:
+        raise ConfigurationError("--allow-shorter does nothing without --fail-if-worse or --gate")
     first = opened_run(baseline)
     second = first if candidate is None else opened_run(candidate)
     pairs, only = _asked_pairs(candidate, grader or [], parse_pairs(pair or []))
@@ -151,15 +161,8 @@ def compare(
         echo_json(comparison_json(compared))
     else:
         echo(compared.lines(say))
-    result = GateResult()
-    if fail_if_worse is not None or min_scored is not None:
-        missed = compared.missed(margin=fail_if_worse, min_scored=share)
-        worse = "" if fail_if_worse is None else f"fail-if-worse {fail_if_worse:g}, "
-        result = GateResult.missed(missed, f"{worse}min-scored {share:.4g}", say)
-        if compared.pending:
-            result = GateResult.pending(compared.pending, say)
-    if not result.code and (decision := compared.decision(min_scored=share)) is not None:
-        result = result.then(GateResult.decided(decision, say))
+    asks = fail_if_worse is not None or min_scored is not None
+    result = _asked_gates(compared, asks, (fail_if_worse, share, allow_shorter), say)
     append_step_summary(compared, view, result)
     if out is not None:
         path = write_private(out, comparison_html(compared, first, second, view=view))
@@ -173,6 +176,24 @@ def compare(
             language=view.language,
         )
     result.exit()
+
+
+def _asked_gates(
+    compared: Comparison, asks: bool, asked: tuple[float | None, float, bool], say: Phrases
+) -> GateResult:
+    """Ask the gates: `--fail-if-worse` and `--min-scored` where they are given, then `--gate`."""
+    margin, share, shorter = asked
+    result = GateResult()
+    if asks:
+        missed = compared.missed(margin=margin, min_scored=share, allow_shorter=shorter)
+        worse = "" if margin is None else f"fail-if-worse {margin:g}, "
+        result = GateResult.missed(missed, f"{worse}min-scored {share:.4g}", say)
+        if compared.pending:
+            result = GateResult.pending(compared.pending, say)
+    decision = compared.decision(min_scored=share, allow_shorter=shorter)
+    if not result.code and decision is not None:
+        result = result.then(GateResult.decided(decision, say))
+    return result
 
 
 def _asked_pairs(
@@ -198,6 +219,7 @@ def comparison_json(compared: Comparison) -> str:
     numbers["warnings"] = compared.warnings
     for written, grader in zip(numbers["graders"], compared.graders, strict=True):
         written["verdict"] = grader.verdict
+        written["says_less"] = grader.says_less()
         written["rows_needed"] = grader.paired.rows_needed
         for written_group, group in zip(written["groups"], grader.groups, strict=True):
             written_group["verdict"] = group.verdict

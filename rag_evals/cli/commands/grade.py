@@ -26,6 +26,7 @@ from rag_evals.report import View
 from rag_evals.report.screen import echo, echo_error, echo_json
 from rag_evals.report.terminal import announce_columns, show_json, show_run
 from rag_evals.run import (
+    NOT_CLUSTERED,
     Plan,
     Run,
     RunOptions,
@@ -95,7 +96,7 @@ def grade(
     folders = default_folders(Path(data)) if out is None else [out]
     plan = plan_draw(reading.file(data), graders, judge, options=options, folders=folders)
     tuned_by.check(plan)
-    view = View(outputs.by, language=grading_language(chosen.language))
+    view = View(outputs.by, outputs.cluster, language=grading_language(chosen.language))
     if chosen.is_default_judge and not outputs.quiet:
         echo(view.say("terminal.default_judge"), err=True)
     _announce(plan, data, view, quiet=outputs.quiet)
@@ -117,13 +118,13 @@ def _grade(
     if not (run.graded or run.summary().pending or outputs.quiet):
         echo(view.say("terminal.nothing_left"), err=True)
     if outputs.json_output:
-        show_json(run, count=gates.counts)
+        show_json(run, count=gates.counts, cluster=view.cluster)
     else:
-        show_run(run, count=gates.counts, language=view.language)
+        show_run(run, count=gates.counts, cluster=view.cluster, language=view.language)
     if failed := run.summary().failed:
         echo(view.say("terminal.failed", count=failed), err=True)
     if too_many is None:
-        result = gates.result(run, view.say)
+        result = gates.result(run, view.say, view.cluster)
         outputs.show_more(run, view, gates.counts, result)
         result.exit()
     else:
@@ -137,6 +138,8 @@ def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
         announce_columns(plan.checked, data, language=view.language)
     announce_draw(plan)
     check_group_column(plan, view.by)
+    if view.cluster != NOT_CLUSTERED:
+        check_group_column(plan, view.cluster, "cluster")
 
 
 def _show_estimate(plan: Plan, view: View, outputs: Outputs) -> None:

@@ -93,6 +93,7 @@ def agreement(
     labels: Labels = None,
     grader: OneGrader = None,
     by: By = None,
+    cluster: Cluster = None,
     threshold: Threshold = 1.0,
     label_column: LabelColumn = "label",
     json_output: Json = False,
@@ -113,6 +114,7 @@ def agreement(
         labels or [],
         grader=grader,
         by=by,
+        cluster=cluster,
         column=label_column,
         threshold=threshold,
     )
@@ -165,6 +167,7 @@ def calibrate(
     ] = None,
     out: OutFolder = None,
     by: By = None,
+    cluster: Cluster = None,
     threshold: Threshold = 1.0,
     json_output: Json = False,
     quiet: Quiet = False,
@@ -187,6 +190,7 @@ def calibrate(
         out=out,
         label_column=label_column,
         by=by,
+        cluster=cluster,
         threshold=threshold,
         **options,
     )

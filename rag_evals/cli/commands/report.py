@@ -171,6 +171,7 @@ def merge(
         typer.Argument(help="Run folders, or files and folders of outcome rows such as Parquet."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="New folder for the run.")],
+    cluster: Cluster = None,
     json_output: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -184,7 +185,7 @@ def merge(
     """
     whole = merged(parts, out)
     if json_output:
-        show_json(whole)
+        show_json(whole, cluster=cluster)
     else:
-        echo(whole)
+        echo(whole.words(cluster=cluster))
     offer_next("report", out, quiet=quiet, json_output=json_output)

@@ -38,7 +38,7 @@ _TYPES: Mapping[Any, tuple[Any, str]] = {
     float: ((int, float), "a number"),
 }
 _OF_ENDPOINTS = frozenset({"settings", "rpm", "tpm"})
-_OF_GRADE = frozenset({"data", "out", "by"})
+_OF_GRADE = frozenset({"data", "out", "by", "cluster"})
 """Keys that mean nothing for other commands than `grade`."""
 
 _NOT_IN_FILES = frozenset({"dry_run", "restart", "json_output", "help_all"})
@@ -51,7 +51,17 @@ _KEYS = frozenset({"data", "out", *OF_A_RUN, *_OF_GROUPS}) - _NOT_IN_FILES
 RARE = frozenset(
     {
         *("prompts", "verifier", "preset", "sheet", "encoding"),
-        *("delimiter", "error", "at", "count", "row_under", "tuned", "max_error", "labels"),
+        *(
+            "delimiter",
+            "error",
+            "at",
+            "count",
+            "row_under",
+            "tuned",
+            "max_error",
+            "labels",
+            "cluster",
+        ),
         *("require_tuned", "settings", "repeat", "timeout", "rpm", "tpm", "max_wait"),
         *("max_failures", "reasks", "cache"),
     }

@@ -180,9 +180,9 @@ class Gates:
         at, share = self.at or "mean", asked_share(self.min_scored)
         return Gate(self.fail_under, at, share, self.counts)
 
-    def result(self, run: Run, say: Phrases) -> "GateResult":
+    def result(self, run: Run, say: Phrases, cluster: str | None = None) -> "GateResult":
         """Ask the gates; a grader without a single score fails where no gate is asked, too."""
-        summary, rules = run.summary(), self._rules
+        summary, rules = run.summary(cluster=cluster), self._rules
         if summary.pending:
             return GateResult.pending(summary.pending, say) if self else GateResult()
         found = GateResult()
@@ -192,7 +192,8 @@ class Gates:
             found = replace(found, lines=(say("gate.mean_warning"), *found.lines))
         if self.gate is not None and not found.code:
             error, share = asked_error(self.gate, self.error), asked_share(self.min_scored)
-            decision = run.gate(self.gate, error=error, min_scored=share, count=self.counts)
+            rule = {"error": error, "min_scored": share}
+            decision = run.gate(self.gate, **rule, count=self.counts, cluster=cluster)
             found = found.then(GateResult.decided(decision, say))
         unscored = [one for one in summary.graders.values() if one.mean(self.counts) is None]
         return found if found.code else found.then(GateResult.unscored(unscored, say))

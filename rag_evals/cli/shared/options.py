@@ -77,7 +77,11 @@ By = Annotated[
 
 Cluster = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Treat rows with the same value here as dependent."),
+    typer.Option(
+        metavar="COLUMN|none",
+        help="Column that dependent rows share; none for independent rows. Default: question, "
+        "else context, where more than 5 % of the rows share it.",
+    ),
 ]
 
 Threshold = Annotated[

@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from rag_evals.analysis import Comparison
 from rag_evals.cli.shared.exits import DONE, NOT_DECIDED
 from rag_evals.cli.shared.gates import GateResult
-from rag_evals.cli.shared.options import By, JsonForTable, Quiet
+from rag_evals.cli.shared.options import By, Cluster, JsonForTable, Quiet
 from rag_evals.core import Phrases, phrases
 from rag_evals.errors import ConfigurationError, MissingColumnError, RunInterruptedError
 from rag_evals.report import (
@@ -104,6 +104,7 @@ class Outputs:
     """Options of `grade` that say what a run shows and leaves."""
 
     by: By = None
+    cluster: Cluster = None
     report: Annotated[
         bool, typer.Option("--report", help="Also write report.html into the run folder.")
     ] = False
@@ -222,8 +223,8 @@ def _write(path: Path, lines: Iterable[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def check_group_column(plan: Plan, by: str | None) -> None:
-    """Refuse a column to group by that no row has, before any row is paid for.
+def check_group_column(plan: Plan, by: str | None, use: str = "group") -> None:
+    """Refuse a column to group or cluster by that no row has, before any row is paid for.
 
     Raises:
         MissingColumnError: The message lists the columns.
@@ -234,7 +235,7 @@ def check_group_column(plan: Plan, by: str | None) -> None:
     columns = set(plan.checked.columns) - set(plan.checked.taken.values())
     if by not in columns and by.split(".")[0] not in columns:
         raise MissingColumnError(
-            f"no column {by!r} to group by; the data's other columns are "
+            f"no column {by!r} to {use} by; the data's other columns are "
             f"{', '.join(sorted(columns)) or 'none'}"
         )
 

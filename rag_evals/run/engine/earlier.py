@@ -8,7 +8,8 @@ from pydantic import BaseModel
 from rag_evals.dataset import FileData, NumberedSample
 from rag_evals.errors import JudgeRejectedError
 from rag_evals.run.plan.plan import Plan
-from rag_evals.run.record.index import POSITIONS, Ended, stable_hash
+from rag_evals.run.record.facts import stable_hash
+from rag_evals.run.record.index import POSITIONS, Ended
 from rag_evals.run.record.outcome import Outcome, type_name
 from rag_evals.run.record.samples import empty_line, read_sample_key, sample_line
 from rag_evals.run.record.store import RunStore

@@ -35,6 +35,7 @@ from rag_evals.judge import (
 from rag_evals.run.engine.batch_table import RoundAnswers, grading_now
 from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle
 from rag_evals.run.plan.plan import Graders, Plan, make_plan
+from rag_evals.run.record.facts import RowFacts
 from rag_evals.run.record.outcome import GradingIdentity, Outcome, outcome_of
 from rag_evals.run.record.store import identity_differences
 
@@ -287,6 +288,7 @@ class AsyncGradingSession:
                 self._fingerprints[grader.name],
                 self._plan.identity["judge"],
                 self._settings[grader.name],
+                RowFacts.of(row.sample),
             )
             try:
                 ended = await self._ended(row, grader, meter)

@@ -1,23 +1,27 @@
 """Did a run reach its gate? Every rule that was missed, and whether a mean is shown to be above."""
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.plan.options import DEFAULT_ERROR, require_counts, require_gate, require_share
 from rag_evals.run.plan.sampling import DrawnRows
-from rag_evals.run.record.outcome import reason_of, score_of
-from rag_evals.run.record.summary import Design, GraderSummary, Summary, reason_words
-from rag_evals.stats import GateTest, GateVerdict, Interval, SequentialGate, gate_test
+from rag_evals.run.record.summary import (
+    Design,
+    GraderSummary,
+    Summary,
+    clusters_words,
+    reason_words,
+)
+from rag_evals.stats import Clusters, GateTest, GateVerdict, Interval, SequentialGate, gate_test
 
 DEFAULT_MIN_SCORED = 0.9
 
 GateAt = Literal["mean", "lower"]
-Rule = Literal["fail-under", "min-scored", "fail-if-worse", "pending"]
+Rule = Literal["fail-under", "min-scored", "fail-if-worse", "says-less", "pending"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,18 @@ class Missed:
             ("lacking", f"{-difference.high - margin:.4f}"),
         )
         return cls(grader, "fail-if-worse", f"{margin:g}", Phrase("gate.loss", values))
+
+    @classmethod
+    def less_said(
+        cls, grader: str, baseline: Interval, change: Interval, margin: float
+    ) -> "Missed":
+        """Say that supported statements a row fell by more than a share of the baseline's."""
+        values = (
+            ("before", f"{baseline.estimate:.2f}"),
+            ("estimate", f"{change.estimate:+.2f}"),
+            ("high", f"{change.high:+.2f}"),
+        )
+        return cls(grader, "says-less", f"{margin:g}", Phrase("gate.less", values))
 
     @property
     def words(self) -> str:
@@ -157,17 +173,12 @@ class Gate:
 
     def _missed(self, of_grader: GraderSummary) -> Iterator[Missed]:
         values = of_grader.values(self.count)
-        uncounted = {
-            reason: number
-            for reason, number in of_grader.not_scorable.items()
-            if reason not in self.count
-        }
         yield from Missed.coverage(
             of_grader.grader,
             len(values),
             of_grader.total,
             self.min_scored,
-            why={**uncounted, **of_grader.failed},
+            why=_uncounted(of_grader, self.count),
         )
         if self.fail_under is None:
             return
@@ -196,12 +207,14 @@ class GraderDecision:
         test: What the scores show; None without a score.
         missed: The rule of scored rows, where it is missed: then the gate is failed.
         subject: What must reach the gate, in words.
+        clusters: Which rows are not independent; None where all are.
     """
 
     grader: str
     test: GateTest | None
     missed: tuple[Missed, ...] = ()
     subject: str = "mean"
+    clusters: Clusters | None = field(default=None, repr=False)
 
     @property
     def verdict(self) -> GateVerdict:
@@ -274,7 +287,7 @@ def _shown(decision: GraderDecision, test: GateTest, say: Phrases) -> str:
         f"gate.{decision.subject}",
         grader=say.named("graders", decision.grader),
         estimate=say.written(f"{test.estimate:.4f}"),
-        rows=rows,
+        rows=rows + ("" if decision.clusters is None else clusters_words(decision.clusters, say)),
     )
     sure = say.written(f"{100 * (1 - test.error):g}")
     if test.verdict == "passed":
@@ -293,14 +306,12 @@ def _shown(decision: GraderDecision, test: GateTest, say: Phrases) -> str:
 
 
 def decide_gate(
-    records: Mapping[str, Sequence[Mapping[str, Any]]],
+    summary: Summary,
     gate: float,
     *,
     error: float = DEFAULT_ERROR,
     min_scored: float = DEFAULT_MIN_SCORED,
     count: Mapping[str, float] | None = None,
-    clusters: Mapping[str, str | None] | None = None,
-    designs: Mapping[str, Design] | None = None,
 ) -> GateDecision:
     """Say for each grader whether its mean is shown to reach a gate.
 
@@ -308,13 +319,11 @@ def decide_gate(
     is shared out among the graders, because one of them is enough for it.
 
     Args:
-        records: The outcomes of each grader, as `results.jsonl` has them.
+        summary: The numbers of the run.
         gate: The mean that is asked for, 0 to 1.
         error: Chance of a wrong answer, above 0 and up to 0.5.
         min_scored: Least share of the rows that must have a score, 0 to 1.
         count: Numbers for reasons of rows without a score.
-        clusters: What rows have in common that are not independent, by sample id.
-        designs: How rows were chosen, for graders of which not all rows were graded.
 
     Raises:
         ConfigurationError: A number is out of its range, or there is no such reason.
@@ -324,29 +333,25 @@ def decide_gate(
     count = count or {}
     require_counts(count)
     decided = []
-    for grader, outcomes in records.items():
-        scored = [
-            (record["sample_id"], score)
-            for record in outcomes
-            if (score := score_of(record, count)) is not None
-        ]
-        design, fail_error = (designs or {}).get(grader), error / len(records)
-        test = None
-        if scored and design is not None:
-            test = _of_design(design, gate, error, fail_error, count)
-        elif scored:
-            test = gate_test(
-                [score for _, score in scored],
-                gate,
-                error=error,
-                fail_error=fail_error,
-                clusters=[clusters.get(row) for row, _ in scored] if clusters else None,
-            )
-        missed = Missed.coverage(
-            grader, len(scored), len(outcomes), min_scored, why=_why(outcomes, count)
-        )
-        decided.append(GraderDecision(grader, test, tuple(missed)))
-    return GateDecision(tuple(decided))
+    for grader, numbers in summary.graders.items():
+        scores, fail_error = numbers.values(count), error / len(summary.graders)
+        test = clusters = None
+        if scores and numbers.design is not None:
+            test = _of_design(numbers.design, gate, error, fail_error, count)
+        elif scores:
+            clusters = numbers.clusters(count)
+            keys = None if clusters is None else clusters.keys
+            test = gate_test(scores, gate, error=error, fail_error=fail_error, clusters=keys)
+        why = _uncounted(numbers, count)
+        missed = Missed.coverage(grader, len(scores), numbers.total, min_scored, why=why)
+        decided.append(GraderDecision(grader, test, tuple(missed), clusters=clusters))
+    return GateDecision(tuple(decided), summary.pending)
+
+
+def _uncounted(of_grader: GraderSummary, count: Mapping[str, float]) -> dict[str, int]:
+    """Count the rows that have neither a score nor a number for their reason."""
+    unscored = of_grader.not_scorable.items()
+    return {**{why: n for why, n in unscored if why not in count}, **of_grader.failed}
 
 
 def _of_design(
@@ -376,12 +381,4 @@ def _of_design(
     more = None if more is None or more > _MOST_ROWS_TOLD else more
     return GateTest(
         verdict, gate, above.estimate, above.low, above.high, error, rows, more_rows=more
-    )
-
-
-def _why(outcomes: Sequence[Mapping[str, Any]], count: Mapping[str, float]) -> Mapping[str, int]:
-    return Counter(
-        reason
-        for record in outcomes
-        if score_of(record, count) is None and (reason := reason_of(record))
     )

@@ -3,7 +3,8 @@
 import filecmp
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import index
 from pathlib import Path
@@ -18,9 +19,16 @@ from rag_evals.run.plan.gate import DEFAULT_MIN_SCORED, GateDecision, decide_gat
 from rag_evals.run.plan.options import DEFAULT_ERROR
 from rag_evals.run.plan.sampling import choose_designs, free_folder
 from rag_evals.run.read.export import Layout, Shape, frame_of, rows_of_run, write_run
+from rag_evals.run.record.facts import NOT_CLUSTERED, RowTable, stable_hash
 from rag_evals.run.record.index import RESULTS
 from rag_evals.run.record.outcome import Outcome, read_outcome, type_name
-from rag_evals.run.record.reading import FolderRecords, MemoryRecords, Record, RunRecords
+from rag_evals.run.record.reading import (
+    FolderRecords,
+    MemoryRecords,
+    Record,
+    RunRecords,
+    facts_in,
+)
 from rag_evals.run.record.samples import StoredSample, column_value
 from rag_evals.run.record.store import read_manifest
 from rag_evals.run.record.summary import (
@@ -76,7 +84,8 @@ class ScoreNumbers(ABC):
         """Return the mean and where the mean over all such rows lies; None without a score.
 
         Args:
-            confidence: Coverage of the interval, as a fraction; rows count as independent.
+            confidence: Coverage of the interval, as a fraction; rows that share a question or a
+                context are clustered.
         """
         return self._numbers().interval(confidence)
 
@@ -159,6 +168,7 @@ class Run(ScoreNumbers):
         self._outcomes: list[Outcome] | None = None
         self._samples: Mapping[str, StoredSample] = {}
         self._summary: Summary | None = None
+        self._filled: Summary | None = None
         self._free: Run | None = None
 
     @classmethod
@@ -387,8 +397,12 @@ class Run(ScoreNumbers):
 
     def __str__(self) -> str:
         """What the summary says, and where the run is kept."""
+        return self.words()
+
+    def words(self, *, cluster: str | None = None) -> str:
+        """Say what the summary says, and where the run is kept; as for `summary`."""
         kept = "" if self.folder is None else f"\nrun folder: {self.folder}"
-        return f"{self.summary()}{kept}"
+        return f"{self.summary(cluster=cluster)}{kept}"
 
     def rows(self, shape: Shape = "wide", *, language: str = "en") -> Iterator[dict[str, Any]]:
         """Yield the run as flat rows, the data's own columns first; `rows_of_run` has the columns.
@@ -450,17 +464,61 @@ class Run(ScoreNumbers):
         layout = Layout(decimal, delimiter)
         return write_run(self.rows(shape, language=language), Path(path), layout)
 
-    def summary(self) -> Summary:
-        """Return means, counts, usage and cost."""
-        if self._summary is not None:
-            return self._summary
-        summary = self._unfilled()
-        self._kept.fill(summary)
-        manifest = self.manifest
-        choose_designs(
-            summary, self.of_grader, manifest.get("stopped"), self.free, manifest.get("budget")
-        )
-        return summary
+    def summary(self, *, cluster: str | None = None) -> Summary:
+        """Return means, counts, usage and cost.
+
+        Args:
+            cluster: Column that rows from one document or conversation share, for intervals and
+                gates; "none" takes rows as independent. None clusters them by question, else by
+                context, where more than 5 % of the rows share it with another.
+
+        Raises:
+            DataError: The column is not in the data.
+        """
+        summary = self._summary or self._filled
+        if summary is None:
+            summary = self._filled = self._unfilled()
+            self._kept.fill(summary)
+            manifest = self.manifest
+            stopped, budget = manifest.get("stopped"), manifest.get("budget")
+            choose_designs(summary, self.of_grader, stopped, self.free, budget)
+        return summary if cluster is None else self._clustered(summary, cluster)
+
+    def _clustered(self, summary: Summary, cluster: str) -> Summary:
+        column = {} if cluster == NOT_CLUSTERED else self.column(cluster)
+        graders = {}
+        for name, numbers in summary.graders.items():
+            scores, rows = array("d"), RowTable(cluster)
+            for record in self.of_grader(name):
+                value = column.get(record["sample_id"])
+                key = None if value is None else stable_hash(value)
+                if record["status"] != "failed":
+                    rows.add(replace(facts_in(record), question=key), record.get("reason"))
+                if record["score"] is not None:
+                    scores.append(record["score"])
+            graders[name] = replace(numbers, scores=scores, rows=rows)
+        return replace(summary, graders=graders)
+
+    def shared(self, *, cluster: str | None = None) -> tuple[str | None, Mapping[str, Hashable]]:
+        """Return by what rows are clustered, and the cluster of each, by sample id.
+
+        Args:
+            cluster: As for `summary`.
+
+        Returns:
+            None and nothing where rows are independent; a row that shares nothing is left out.
+        """
+        if cluster == NOT_CLUSTERED:
+            return None, {}
+        if cluster is not None:
+            column = self.column(cluster).items()
+            return cluster, {row: value for row, value in column if value is not None}
+        tables = [numbers.rows.whole() for numbers in self.summary().graders.values()]
+        by = next((found.by for found in tables if found is not None), None)
+        if by is None:
+            return None, {}
+        keys = ((one["sample_id"], getattr(facts_in(one), by)) for one in self.records)
+        return by, {row: key for row, key in keys if key is not None}
 
     @property
     def free(self) -> "Run | None":
@@ -490,23 +548,14 @@ class Run(ScoreNumbers):
             error: Chance of a wrong answer, above 0 and up to 0.5.
             min_scored: Least share of the rows that must have a score, 0 to 1.
             count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`.
-            cluster: Column that rows from one document or conversation share.
+            cluster: As for `summary`.
 
         Raises:
             ConfigurationError: A number is out of its range, or there is no such reason.
             DataError: The column is not in the data.
         """
-        summary = self.summary()
-        decided = decide_gate(
-            {name: self.of_grader(name) for name in summary.graders},
-            mean,
-            error=error,
-            min_scored=min_scored,
-            count=count,
-            clusters=None if cluster is None else self.column(cluster),
-            designs=summary.designs,
-        )
-        return replace(decided, pending=summary.pending)
+        summary = self.summary(cluster=cluster)
+        return decide_gate(summary, mean, error=error, min_scored=min_scored, count=count)
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
         """Say in lines what a reader must know beside the numbers, in the language of `say`."""

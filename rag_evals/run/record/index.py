@@ -5,7 +5,6 @@
 its back is noticed, and its index is built again, never believed.
 """
 
-import hashlib
 import marshal
 import sqlite3
 import weakref
@@ -23,6 +22,7 @@ from filelock import FileLock, Timeout
 from pydantic_core import from_json, to_json
 
 from rag_evals.core import Usage
+from rag_evals.run.record.facts import FACTS, RowFacts, RowTable, stable_hash
 from rag_evals.run.record.lines import PRIVATE, Written, hash_beginning, placed_lines
 from rag_evals.run.record.outcome import ErrorRecord, Outcome
 from rag_evals.run.record.samples import SAMPLES, SampleKey, read_sample_key
@@ -35,7 +35,7 @@ POSITIONS = "positions"
 LOCK = ".lock"
 _DOUBTED = "doubted"
 _MOST_DOUBTED = 10_000
-_VERSION = 2
+_VERSION = 3
 _COMMIT_ROWS = 200
 _FETCHED = 1_000
 _BETWEEN = ", "
@@ -43,7 +43,9 @@ _MAP_BYTES = 1 << 22
 _PRIME = 4_294_967_291
 """Sums of numbers below it fit into SQLite's whole numbers for two thousand million rows."""
 _USAGE = tuple(field.name for field in fields(Usage))
+_NUMBERS = (*_USAGE, *FACTS)
 _read_usage = attrgetter(*_USAGE)
+_read_facts = attrgetter(*FACTS)
 
 _SCHEMA = f"""
 CREATE TABLE covered (file TEXT PRIMARY KEY, size INTEGER NOT NULL, hash TEXT NOT NULL,
@@ -54,7 +56,7 @@ CREATE TABLE outcome (
     place INTEGER PRIMARY KEY, position INTEGER NOT NULL, sample INTEGER NOT NULL,
     content INTEGER NOT NULL, grader INTEGER NOT NULL, fingerprint INTEGER NOT NULL,
     status INTEGER NOT NULL, score REAL, ranking_score REAL, reason INTEGER, error INTEGER,
-    judge INTEGER, seconds REAL, cost_usd REAL, {" INTEGER, ".join(_USAGE)} INTEGER,
+    judge INTEGER, seconds REAL, cost_usd REAL, {" INTEGER, ".join(_NUMBERS)} INTEGER,
     sample_id TEXT NOT NULL, more BLOB
 );
 CREATE TABLE sample (
@@ -100,7 +102,7 @@ STATUSES: tuple[Literal["failed", "scored", "not_scorable"], ...] = (
 )
 _COLUMNS = (
     "o.place, o.position, o.sample_id, g.text, o.status, o.score, o.ranking_score, r.text, "
-    f"e.text, o.seconds, o.cost_usd, {', '.join(f'o.{name}' for name in _USAGE)}, o.more"
+    f"e.text, o.seconds, o.cost_usd, {', '.join(f'o.{name}' for name in _NUMBERS)}, o.more"
 )
 _JOINED = (
     "outcome o JOIN word g ON g.number = o.grader LEFT JOIN word r ON r.number = o.reason "
@@ -134,16 +136,10 @@ def _mixed(columns: str) -> str:
 _MIXED = {
     "outcome": _mixed(
         "place position sample content grader fingerprint status reason error judge score "
-        f"ranking_score seconds cost_usd {' '.join(_USAGE)}"
+        f"ranking_score seconds cost_usd {' '.join(_NUMBERS)}"
     ),
     "sample": _mixed("place sample content in_data line"),
 }
-
-
-def stable_hash(text: str) -> int:
-    """Return 64 bits of a text's hash, the same in every process, as SQLite keeps numbers."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
 
 
 def models_in(answered_by: Iterable[str]) -> tuple[str, ...]:
@@ -198,12 +194,14 @@ class Tally(NamedTuple):
         grader: Its name.
         ends: How often each status and reason, or type of error, came without a score.
         scores: Of the lines that have one.
+        rows: Facts of all lines that did not fail.
         noted: Outcomes with warnings, tallies or repeats, to be added up one by one.
     """
 
     grader: str
     ends: Counter[tuple[str, str]]
     scores: "array[float]"
+    rows: RowTable
     noted: Iterator[IndexedLine]
 
 
@@ -392,9 +390,17 @@ class RunIndex:
                 ends[STATUSES[status], reason or error or ""] += count
             scores = self._rows(f"SELECT o.score FROM {lines} AND o.score IS NOT NULL {order}")
             noted = self._read(f"SELECT {_COLUMNS} FROM {lines} AND o.more IS NOT NULL")
-            tally = Tally(name, ends, array("d", (score for (score,) in scores)), noted)
+            facts = self._facts(f"{lines} AND o.status > 0 {order}")
+            tally = Tally(name, ends, array("d", (score for (score,) in scores)), facts, noted)
             if tally.ends or tally.scores:
                 yield tally
+
+    def _facts(self, lines: str) -> RowTable:
+        table, columns = RowTable(), ", ".join(f"o.{name}" for name in FACTS)
+        cursor = self._database.execute(f"SELECT o.reason, {columns} FROM {lines}")
+        words = dict(self._database.execute("SELECT number, text FROM word"))
+        table.extend(iter(lambda: cursor.fetchmany(_FETCHED), []), words)
+        return table
 
     def _where(self, chosen: Ended) -> str:
         pairs = (
@@ -701,6 +707,7 @@ class RunIndex:
             outcome.seconds,
             outcome.cost_usd,
             *_read_usage(outcome.usage),
+            *_read_facts(outcome.facts),
             outcome.sample_id,
             to_json(said) if said else None,
         )
@@ -744,7 +751,7 @@ def _line(row: tuple[Any, ...]) -> IndexedLine:
         :11
     ]
     more: dict[str, Any] = {} if row[-1] is None else from_json(row[-1])
-    usage = Usage(*row[11:-1])
+    usage, facts = Usage(*row[11 : -1 - len(FACTS)]), RowFacts(*row[-1 - len(FACTS) : -1])
     return IndexedLine(
         place,
         Outcome(
@@ -765,6 +772,7 @@ def _line(row: tuple[Any, ...]) -> IndexedLine:
                 name: (part, whole) for name, (part, whole) in more.get("tallies", {}).items()
             },
             repeats=tuple(more.get("repeats", ())),
+            facts=facts,
         ),
     )
 

@@ -24,6 +24,7 @@ from rag_evals.core import (
 )
 from rag_evals.dataset import required_module
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
+from rag_evals.run.record.facts import FACTS, RowFacts, read_facts
 from rag_evals.run.record.lines import fault_of
 from rag_evals.text import shortened
 
@@ -136,6 +137,10 @@ def _find_class(name: str) -> type[BaseModel] | None:
 # What is nested stands in its column as JSON: its form differs from grader to grader.
 _AS_JSON = ("result", "findings", "tallies", "repeats", "settings")
 _COUNTS = tuple(Usage.__dataclass_fields__)
+# In a table, `question` would be taken for the text.
+_FACTS = dict(
+    zip(FACTS, ("question_hash", "context_hash", "answer_words", *FACTS[3:]), strict=True)
+)
 _TEXT, _WHOLE, _NUMBER, _TEXTS = "string", "int64", "float64", "list<string>"
 COLUMNS: Mapping[str, str] = {
     "index": _WHOLE,
@@ -160,6 +165,7 @@ COLUMNS: Mapping[str, str] = {
     "judge": _TEXT,
     "settings": _TEXT,
     "answered_by": _TEXTS,
+    **dict.fromkeys(_FACTS.values(), _WHOLE),
     "sample_fingerprint": _TEXT,
     "grader_fingerprint": _TEXT,
 }
@@ -170,7 +176,8 @@ def flat_row(record: Mapping[str, Any]) -> dict[str, Any]:
     """Write an outcome, as its line in `results.jsonl` has it, as one flat row."""
     error, usage = record["error"] or {}, record["usage"]
     of_error = {"error_type": error.get("type"), "error_message": error.get("message")}
-    row = {**record, **of_error, **usage}
+    facts = {_FACTS[name]: value for name, value in record["facts"].items()}
+    row = {**record, **of_error, **usage, **facts}
     for name in _AS_JSON:
         row[name] = None if row[name] is None else to_json(row[name]).decode()
     return {name: row[name] for name in COLUMNS}
@@ -192,6 +199,8 @@ def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     error = {name: record.pop(f"error_{name}", None) for name in ("type", "message")}
     record["error"] = error if error["type"] is not None else None
     record["usage"] = {name: record.pop(name) for name in _COUNTS if name in record}
+    columns = _FACTS.items()
+    record["facts"] = {name: record.pop(column) for name, column in columns if column in record}
     for name in _AS_JSON:
         if isinstance(record.get(name), str):
             try:
@@ -263,6 +272,7 @@ class Outcome(Generic[R_co]):
         repeats: The score of each repeat, None for one without; empty for a row graded once.
         answered_by: Models that the judge's replies say they are from, with the fingerprint of the
             provider's system where there is one.
+        facts: What the row shares with others, and how much its answer says.
         sample_fingerprint: Hash of the sample as it was graded; empty for a row that was none.
         grader_fingerprint: Beginning of the grader's fingerprint.
         judge: Who graded, as the run names it; empty in outcomes of earlier versions.
@@ -289,6 +299,7 @@ class Outcome(Generic[R_co]):
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
     repeats: tuple[float | None, ...] = ()
     answered_by: tuple[str, ...] = ()
+    facts: RowFacts = field(default_factory=RowFacts)
     sample_fingerprint: str = ""
     grader_fingerprint: str = ""
     judge: str = ""
@@ -341,6 +352,7 @@ class Outcome(Generic[R_co]):
             values["error"] = ErrorRecord(values["error"]["type"], values["error"]["message"])
         used = values.get("usage") or {}
         values["usage"] = Usage(**{e.name: used[e.name] for e in fields(Usage) if e.name in used})
+        values["facts"] = read_facts(values.get("facts"))
         values["warnings"] = tuple(values.get("warnings") or ())
         for name in ("repeats", "answered_by"):
             values[name] = tuple(values.get(name) or ())
@@ -384,6 +396,7 @@ class GradingIdentity:
     grader_fingerprint: str = ""
     judge: str = ""
     settings: Mapping[str, Any] | None = None
+    facts: RowFacts = field(default_factory=RowFacts)
 
 
 def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | None:
@@ -474,6 +487,7 @@ def outcome_from_result(
     """Make the outcome of a grading that returned a result."""
     reason: NotScorableReason | None = getattr(result, "not_scorable", None)
     score = None if reason else float(result.score)  # type: ignore[attr-defined]  # checked before the run
+    findings = findings_of(result)
     return Outcome(
         grading.index,
         grading.sample_id,
@@ -484,7 +498,7 @@ def outcome_from_result(
         reason=reason,
         result=result,
         result_type=type_name(type(result)),
-        findings=findings_of(result),
+        findings=findings,
         attempts=usage.calls,
         seconds=seconds,
         usage=usage,
@@ -493,6 +507,7 @@ def outcome_from_result(
         warnings=tuple(getattr(result, "warnings", ())),
         tallies=dict(getattr(result, "tallies", {})),
         repeats=tuple(getattr(result, "repeated_scores", ())),
+        facts=grading.facts.with_findings(findings, reason),
         sample_fingerprint=grading.sample_fingerprint,
         grader_fingerprint=grading.grader_fingerprint,
         judge=grading.judge,
@@ -505,7 +520,9 @@ def outcome_from_error(
 ) -> Outcome:
     """Make the outcome of a grading that raised."""
     if isinstance(error, NotScorableError):
-        return replace(_without_score(grading, "not_scorable", seconds), reason=error.reason)
+        facts = grading.facts.with_findings((), error.reason)
+        ended = _without_score(grading, "not_scorable", seconds)
+        return replace(ended, reason=error.reason, facts=facts)
     return replace(
         _without_score(grading, "failed", seconds),
         error=ErrorRecord(type(error).__name__, str(error)),
@@ -521,6 +538,7 @@ def _without_score(grading: GradingIdentity, status: Status, seconds: float) -> 
         grading.grader,
         status,
         seconds=seconds,
+        facts=grading.facts,
         sample_fingerprint=grading.sample_fingerprint,
         grader_fingerprint=grading.grader_fingerprint,
         judge=grading.judge,

@@ -15,6 +15,7 @@ from typing import Any, Protocol, overload
 from pydantic_core import from_json
 
 from rag_evals.core import Usage
+from rag_evals.run.record.facts import RowFacts, read_facts
 from rag_evals.run.record.index import RESULTS, STATUSES, IndexedLine, RunIndex, Tally
 from rag_evals.run.record.lines import read_line_at
 from rag_evals.run.record.outcome import Outcome
@@ -115,8 +116,15 @@ class IndexedRecord(Mapping[str, Any]):
                 return outcome.error and asdict(outcome.error)
             if name == "usage":
                 return asdict(outcome.usage)
+            if name == "facts":
+                return asdict(outcome.facts)
             self._fields = self._log.outcome(self._line.place)
         return self._fields[name]
+
+    @property
+    def facts(self) -> RowFacts:
+        """What the row shares with others, and how much its answer says."""
+        return self._line.outcome.facts
 
     def _whole(self) -> Mapping[str, Any]:
         if self._fields is None:
@@ -134,6 +142,13 @@ class IndexedRecord(Mapping[str, Any]):
     def __repr__(self) -> str:
         """As a dictionary."""
         return repr(dict(self._whole()))
+
+
+def facts_in(record: Record) -> RowFacts:
+    """Return what a record says of its row besides the score."""
+    if isinstance(record, IndexedRecord):
+        return record.facts
+    return read_facts(record.get("facts"))
 
 
 class IndexedRecords(Sequence[Record]):

@@ -40,6 +40,7 @@ class _StoredOutcome(TypedDict):
     tallies: NotRequired[dict[str, tuple[int, int]]]
     repeats: NotRequired[list[Annotated[float, Field(ge=0, le=1)] | None]]
     answered_by: NotRequired[list[str]]
+    facts: NotRequired[dict[str, int | None]]
     sample_fingerprint: NotRequired[str]
     grader_fingerprint: NotRequired[str]
     judge: NotRequired[str]

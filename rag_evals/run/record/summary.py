@@ -12,11 +12,13 @@ from typing import Any, Protocol
 
 from rag_evals.core import Phrases, Usage, more_said, notebook_phrases, phrases
 from rag_evals.response_models import DRIFT_NAMES
+from rag_evals.run.record.facts import RowTable, Size
 from rag_evals.run.record.index import Tally, models_in
 from rag_evals.run.record.outcome import Outcome
 from rag_evals.stats import (
     DEFAULT_BANDS,
     Band,
+    Clusters,
     Interval,
     count_bands,
     majority,
@@ -289,6 +291,7 @@ class GraderSummary:
         drift: Those where a judge's statements differ from the answer, counted by name.
         tallies: Parts of wholes that results count beside the score, by name.
         repeats: What repeats of the grader came to.
+        rows: What rows share with others, and how much their answers say.
         design: How the graded rows were chosen; None where all rows were graded.
     """
 
@@ -300,6 +303,7 @@ class GraderSummary:
     drift: Counter[str] = field(default_factory=Counter)
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
     repeats: RepeatNumbers = field(default_factory=RepeatNumbers)
+    rows: RowTable = field(default_factory=RowTable)
     design: Design | None = None
 
     @property
@@ -351,13 +355,31 @@ class GraderSummary:
         """Return the mean score and where the mean over all such rows lies; None without a score.
 
         Args:
-            confidence: Coverage of the interval, as a fraction; rows count as independent.
+            confidence: Coverage of the interval, as a fraction; rows that share a question or a
+                context are clustered, as `clusters` has them.
             count_as: As for `values`.
         """
         if self.design is not None:
             return self.design.interval(confidence, count_as)
-        values = self.values(count_as)
+        values, clusters = self.values(count_as), self.clusters(count_as)
+        if clusters is not None:
+            return clusters.of_mean(values, confidence)
         return mean_interval(values, confidence=confidence) if values else None
+
+    def clusters(self, count_as: Mapping[str, float] | None = None) -> Clusters | None:
+        """Return which rows are not independent, aligned with `values`; None where all are.
+
+        Args:
+            count_as: As for `values`.
+        """
+        values = self.values(count_as)
+        found = self.rows.clusters(count_as or ()) if values else None
+        # Scores that were put in by hand belong to rows that nobody knows.
+        return None if found is None or len(found.keys) != len(values) else found
+
+    def sizes(self) -> list[Size]:
+        """Say how many statements and words a row has; nothing where that is not known."""
+        return self.rows.sizes()
 
     def bands(self, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
         """Count the scores in each band, from highest to lowest."""
@@ -369,6 +391,8 @@ class GraderSummary:
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
+        if outcome.status != "failed":
+            self.rows.add(outcome.facts, outcome.reason)
         if outcome.score is not None:
             self.scores.append(outcome.score)
         elif outcome.status == "not_scorable":
@@ -431,7 +455,8 @@ class GraderSummary:
     ) -> list[str]:
         """Say it in lines: the mean, how sure it is, and how the scores lie; as for `line`."""
         lines = [self.line(count_as, say=say), self.spread_line(count_as, say=say)]
-        lines += [self.range_line(count_as, say=say), self.repeats.line(say or phrases())]
+        lines += [self.range_line(count_as, say=say), self.sizes_line(say=say)]
+        lines.append(self.repeats.line(say or phrases()))
         return [line for line in lines if line is not None]
 
     def range_line(
@@ -459,11 +484,25 @@ class GraderSummary:
             high=say.number(interval.high),
             low_percent=say.percent(interval.low),
             high_percent=say.percent(interval.high),
+            clusters=self.clusters_words(count_as, say=say),
             bands=", ".join(
                 say("summary.band", count=count, band=labels[name])
                 for name, count in self.bands().items()
             ),
         )
+
+    def clusters_words(
+        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
+    ) -> str:
+        """Say by what rows are clustered, behind an interval; empty where they are independent."""
+        clusters = None if self.design is not None else self.clusters(count_as)
+        return "" if clusters is None else clusters_words(clusters, say or phrases())
+
+    def sizes_line(self, *, say: Phrases | None = None) -> str | None:
+        """Say how much answers say, in one line; None where that is not known."""
+        say = say or phrases()
+        sizes = [size_words(size, say) for size in self.sizes()]
+        return say("summary.sizes", sizes=", ".join(sizes)) if sizes else None
 
     def _details(self, say: Phrases) -> Iterator[str]:
         """Say what else was counted, as far as there is any."""
@@ -553,6 +592,7 @@ class Summary:
         """Count the outcomes of a grader that the index of a run has added up."""
         of_grader = self.graders.setdefault(tally.grader, GraderSummary(tally.grader))
         of_grader.scores.extend(tally.scores)
+        of_grader.rows.extend_with(tally.rows)
         for (status, reason), count in tally.ends.items():
             ends = of_grader.failed if status == "failed" else of_grader.not_scorable
             ends[reason] += count
@@ -673,6 +713,23 @@ def summary_html(summary: Summary, folder: Path | None) -> str:
     kept = [] if folder is None else [say("terminal.folder", folder=folder)]
     notes = "".join(html_note(line) for line in [*summary.notes(say=say), *kept])
     return f"{graders_html(summary.graders.values(), judge)}{notes}"
+
+
+def clusters_words(clusters: Clusters, say: Phrases) -> str:
+    """Say by what rows are clustered: ", clustered by question (40 clusters in 120 rows)"."""
+    by = say.named("shared", clusters.by)
+    return say("summary.clusters", by=by, units=clusters.units, rows=len(clusters.keys))
+
+
+def size_words(size: Size, say: Phrases) -> str:
+    """Write one number of how much answers say: "words 126.0 [118.2, 133.8]"."""
+    return f"{say.named('sizes', size.name)} {size_interval_words(size.mean, say)}"
+
+
+def size_interval_words(mean: Interval, say: Phrases, sign: str = "") -> str:
+    """Write a mean count with its interval, if there is one: "5.20 [4.91, 5.49]"."""
+    limits = f" [{mean.low:{sign}.2f}, {mean.high:{sign}.2f}]" if mean.width else ""
+    return say.written(f"{mean.estimate:{sign}.2f}{limits}")
 
 
 def _mean(say: Phrases, key: str, mean: float) -> str:

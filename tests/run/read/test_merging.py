@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from rag_evals.base import ContextEvaluation
 from rag_evals.cli.main import app
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.prompt import Prompt
-from rag_evals.run import outcome_schema
-from rag_evals.run.record.outcome import short_fingerprint
+from rag_evals.run import RowFacts, outcome_schema
+from rag_evals.run.record.outcome import record_of_row, short_fingerprint
 from rag_evals.score_faithfulness import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import statement
@@ -86,11 +87,13 @@ def test_parquet_of_rows_becomes_a_run() -> None:
 def test_every_field_of_an_outcome_is_in_its_row() -> None:
     """A new field of `Outcome` needs a column, and the schema has every column."""
     pytest.importorskip("pyarrow")
-    row = Outcome(0, "a", "faithfulness", "scored", 1.0).to_row()
-    fields = set(Outcome.__dataclass_fields__) - {"error", "usage"}
+    facts = RowFacts(1, 2, 3, 4, 5)
+    row = Outcome(0, "a", "faithfulness", "scored", 1.0, facts=facts).to_row()
+    fields = set(Outcome.__dataclass_fields__) - {"error", "usage", "facts"}
 
     assert fields <= set(row)
     assert list(row) == outcome_schema().names
+    assert record_of_row(row, "here")["facts"] == asdict(facts)
 
 
 def test_parts_of_different_runs_are_refused() -> None:

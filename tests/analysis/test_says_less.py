@@ -1,0 +1,150 @@
+"""A comparison cannot be bought by silence: how much answers say is compared with the scores."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from rag_evals import compare, evaluate
+from rag_evals.run import Run, load_run
+from rag_evals.stats import count_difference
+from tests.analysis.runs import scores_run
+from tests.conftest import Command
+
+PLACES = ("north", "south", "east", "west", "centre")
+
+
+def graded(folder: Path, answers: Mapping[str, str]) -> Run:
+    """Grade answers about towers; of a tower with a number above 9 all facts are in the context."""
+    rows = [
+        {
+            "id": name,
+            "question": f"What of tower {name}?",
+            "answer": answer,
+            "context": [f"Tower {name} has a lift in the {place}." for place in PLACES],
+        }
+        for name, answer in answers.items()
+    ]
+    return evaluate(rows, client="embedded", out=folder, progress=False)
+
+
+def answer(name: str, places: Sequence[str], wrong: int = 0) -> str:
+    """Say where the lifts of a tower are, with so many wrong sentences behind."""
+    said = [f"Tower {name} has a lift in the {place}." for place in places]
+    return " ".join([*said, *[f"Tower {name} has a shop in the cellar {n}." for n in range(wrong)]])
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return folders: answers of five statements, cut ones, empty ones, and right longer ones."""
+    folder, names = tmp_path_factory.mktemp("runs"), [f"t{n}" for n in range(40)]
+    full = {name: answer(name, PLACES[:4], int(n % 2)) for n, name in enumerate(names)}
+    versions = {
+        "full": full,
+        "cut": {name: answer(name, PLACES[:1]) for name in names},
+        "silent": {name: full[name] if n % 3 else "" for n, name in enumerate(names)},
+        "better": {name: answer(name, PLACES) for name in names},
+    }
+    for version, answers in versions.items():
+        graded(folder / version, answers)
+    return {version: folder / version for version in versions}
+
+
+def test_a_score_that_was_bought_by_silence_is_no_better_one(runs: dict[str, Path]) -> None:
+    """The mean rises because less is said: the verdict says so, and the gate is missed."""
+    compared = compare(runs["full"], runs["cut"])
+    (grader,) = compared.graders
+    sizes = {size.name: size for size in grader.sizes}
+
+    assert grader.paired.verdict == "better"
+    assert grader.verdict == "higher score, says less"
+    assert str(compared).splitlines()[4] == "faithfulness: higher score, says less"
+    assert sizes["statements"].baseline.estimate == 4.5
+    assert sizes["supported"].difference.estimate == -3
+    assert sizes["unsupported"].difference.high < 0
+    assert sizes["words"].difference.estimate < -20
+    assert "  supported a row    4.00 and 1.00, -3.00" in str(compared)
+    (missed,) = compared.missed()
+    assert str(missed).startswith("says-less 0: faithfulness had 4.00 supported statements a row")
+    assert compared.missed(margin=0.8) == compared.missed(allow_shorter=True) == []
+
+
+def test_more_that_is_right_is_better(runs: dict[str, Path]) -> None:
+    """Nothing is said of silence where supported statements rise, or a run meets itself."""
+    (better,) = compare(runs["full"], runs["better"]).graders
+    (same,) = compare(runs["full"], runs["full"]).graders
+
+    assert better.verdict == "better"
+    assert not better.says_less()
+    assert not same.says_less()
+
+
+def test_rows_without_an_answer_say_nothing(runs: dict[str, Path]) -> None:
+    """They have no score that could fall, so the score alone would not see them."""
+    compared = compare(runs["full"], runs["silent"])
+    (grader,) = compared.graders
+    supported = grader.sizes[1]
+
+    assert (supported.name, supported.rows) == ("supported", 40)
+    assert supported.difference.estimate == pytest.approx(-4 * 14 / 40)
+    assert "it says less" in str(compared)
+    assert [one.rule for one in compared.missed(min_scored=0.5)] == ["says-less"]
+
+
+def test_few_rows_show_no_silence() -> None:
+    """Three rows may all say less by chance; six of six do not. The interval then reaches 0."""
+    assert count_difference([4, 4, 4], [1, 1, 2]).high == 0
+    assert count_difference([4] * 6, [1] * 6).high < 0
+    assert count_difference([4], [1]).high == 0
+
+
+def test_runs_of_other_graders_have_words_only(runs: dict[str, Path]) -> None:
+    """A run whose rows are not known, as one that an earlier version wrote, has no sizes."""
+    one = scores_run([1.0, 0.5])
+    compared = compare(one, one)
+
+    assert compared.graders[0].sizes == ()
+    assert load_run(runs["full"]).summary().graders["faithfulness"].sizes()[3].name == "words"
+
+
+@pytest.mark.parametrize("gate", ["--fail-if-worse", "--gate=0.05"])
+def test_a_build_fails_unless_shorter_answers_are_allowed(
+    gate: str, runs: dict[str, Path], command: Command
+) -> None:
+    """The line names the option; JSON has verdict, flag and numbers."""
+    folders = str(runs["full"]), str(runs["cut"])
+    ended = command("compare", *folders, gate)
+    allowed = command("compare", *folders, gate, "--allow-shorter", "--json")
+    (numbers,) = json.loads(allowed.out)["graders"]
+
+    assert ended.code == 1
+    assert "says-less" in ended.err
+    assert "--allow-shorter accepts that" in ended.err
+    assert allowed.code == 0
+    assert (numbers["verdict"], numbers["says_less"]) == ("higher score, says less", True)
+    assert [size["name"] for size in numbers["sizes"]] == [
+        *("statements", "supported", "unsupported", "words")
+    ]
+    assert command("compare", *folders, "--allow-shorter").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("report", "{full}", "--format", "md"), "a row: statements 4.50 [4.34, 4.66]"),
+        (("report", "{full}", "-o", "page.html"), "a row: statements 4.50 [4.34, 4.66]"),
+        (("compare", "{full}", "{cut}", "-o", "page.html"), "higher score, says less"),
+        (("compare", "{full}", "{cut}", "--language", "ru"), "оценка выше, но ответы говорят"),
+    ],
+)
+def test_pages_and_tables_show_how_much_is_said(
+    words: Sequence[str], told: str, runs: dict[str, Path], command: Command
+) -> None:
+    """Markdown, HTML and Russian."""
+    folders = {name: str(path) for name, path in runs.items()}
+    ended = command(*(word.format(**folders) for word in words))
+    page = Path("page.html")
+
+    assert ended.code == 0
+    assert told in (page.read_text() if page.exists() else ended.out.replace("\\", ""))
