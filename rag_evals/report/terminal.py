@@ -12,6 +12,7 @@ from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.dataset import CheckedFile
 from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.run import GraderSummary, Outcome, Run, stage_numbers
+from rag_evals.stats import Interval
 
 _MAX_CELL_CHARS = 300
 _ROWS_SHOWN = 20
@@ -63,7 +64,7 @@ def show_json(
             "worst_mean": of_grader.worst_mean(count),
             "interval": _ends(of_grader, count),
             "clusters": _clusters(of_grader, count),
-            "sizes": {name: asdict(mean) for name, mean in of_grader.sizes()},
+            "sizes": {name: _rounded(mean) for name, mean in of_grader.sizes()},
             **of_grader.spread(count),
             "bands": of_grader.bands(),
             "scored": of_grader.scored,
@@ -97,6 +98,10 @@ def show_json(
 def _ends(of_grader: GraderSummary, count: Mapping[str, float] | None) -> list[float] | None:
     interval = of_grader.interval(count_as=count)
     return None if interval is None else [round(interval.low, 4), round(interval.high, 4)]
+
+
+def _rounded(mean: Interval) -> list[float]:
+    return [round(number, 4) for number in (mean.estimate, mean.low, mean.high)]
 
 
 def _clusters(of_grader: GraderSummary, count: Mapping[str, float] | None) -> dict[str, Any] | None:

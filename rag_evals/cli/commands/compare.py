@@ -29,6 +29,7 @@ from rag_evals.cli.shared.options import (
     reader_language,
 )
 from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
+from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import View, comparison_html, write_private
 from rag_evals.report.screen import echo, echo_json
