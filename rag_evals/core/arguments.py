@@ -156,14 +156,22 @@ def private_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing that only its owner can read, in a folder that is made where missing.
 
     Raises:
-        ConfigurationError: The file cannot be written.
+        ConfigurationError: The file cannot be written, or is a link to another one.
     """
+    if path.is_symlink() and (path.is_file() or not path.exists()):
+        raise ConfigurationError(
+            f"{str(path)!r} is a link to {str(path.resolve())!r}, and is not followed; name that "
+            "file"
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A pipe that nobody reads is an error, not an endless wait.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
         number = os.open(path, flags, _PRIVATE)
         os.set_blocking(number, True)
+        if stat.S_ISREG(os.fstat(number).st_mode) and hasattr(os, "fchmod"):
+            # A file that was there has the mode that it had.
+            os.fchmod(number, _PRIVATE)
         with open(number, "wb") as file:  # noqa: PTH123 - a descriptor
             yield file
     except OSError as error:

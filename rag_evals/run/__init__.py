@@ -52,6 +52,7 @@ NAMES = {
         "Graders",
         "Plan",
         "default_folders",
+        "folders_of",
         "make_plan",
     ),
     "plan.progress": (

@@ -35,6 +35,7 @@ from rag_evals.run.plan.options import require_share as require_share
 from rag_evals.run.plan.plan import Graders as Graders
 from rag_evals.run.plan.plan import Plan as Plan
 from rag_evals.run.plan.plan import default_folders as default_folders
+from rag_evals.run.plan.plan import folders_of as folders_of
 from rag_evals.run.plan.plan import make_plan as make_plan
 from rag_evals.run.plan.progress import Progress as Progress
 from rag_evals.run.plan.progress import Report as Report

@@ -131,3 +131,34 @@ def test_compare_writes_both_runs_side_by_side(graded: str) -> None:
 
     assert json.loads(ended.stdout)["graders"][0]["verdict"] == "not distinguishable"
     assert Path("both.html").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_was_there_gets_our_mode_and_a_link_is_refused(graded: str) -> None:
+    """A page holds a user's data, and replaces no file but the one that is named."""
+    Path("old.html").write_text("old")
+    Path("old.html").chmod(0o644)
+    assert call("report", graded, "-o", "old.html").exit_code == 0
+    assert Path("old.html").stat().st_mode & 0o777 == 0o600
+
+    Path("kept.txt").write_text("kept")
+    Path("link.html").symlink_to("kept.txt")
+    with pytest.raises(RagEvalsError, match="is a link to"):
+        app(["report", graded, "-o", "link.html"], standalone_mode=False)
+    assert Path("kept.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", ["graded.csv", "graded.html", "graded.xlsx"])
+def test_out_with_the_ending_of_a_table_is_that_file(name: str) -> None:
+    """The run stays in its own folder; a table never replaces the data, and no bucket is made."""
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, labelled_rows(10))))
+
+    assert call("grade", "rows.jsonl", "-q", "-o", name).exit_code == 0
+
+    assert Path(name).is_file()
+    assert len(list(Path("runs").iterdir())) == 1
+    before = Path("rows.jsonl").read_bytes()
+    for out, message in (("rows.jsonl", "is the data"), ("s3://bucket/run", "of this machine")):
+        with pytest.raises(RagEvalsError, match=message):
+            app(["grade", "rows.jsonl", "-o", out], standalone_mode=False)
+    assert Path("rows.jsonl").read_bytes() == before
+    assert not Path("s3:").exists()

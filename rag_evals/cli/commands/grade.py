@@ -19,7 +19,7 @@ from rag_evals.cli.shared.gates import (
     refuse_batches_under_way,
 )
 from rag_evals.cli.shared.graders import Chosen, TunedBy
-from rag_evals.cli.shared.options import OutFolder, RowFile, flat, grading_language
+from rag_evals.cli.shared.options import RowFile, flat, grading_language
 from rag_evals.cli.shared.runs import Outputs, check_group_column, run_or_exit
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.report import View
@@ -34,6 +34,7 @@ from rag_evals.run import (
     check_batch_judges,
     default_folders,
     estimate,
+    folders_of,
     plan_draw,
     reporting,
 )
@@ -59,7 +60,6 @@ def grade(
     batches: Batches,
     outputs: Outputs,
     tuned_by: TunedBy,
-    out: OutFolder = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")
     ] = False,
@@ -82,6 +82,7 @@ def grade(
       rag-evals grade answers.jsonl --fail-under 0.8 --at lower --count empty_context=0
       rag-evals grade answers.jsonl --junit out.xml --row-under 0.5
       rag-evals grade answers.xlsx --sheet Answers --report
+      rag-evals grade answers.jsonl -o graded.xlsx
     """
     outputs.check(data, dry_run=dry_run)
     _check_dry_run(dry_run, gates, outputs, options)
@@ -93,7 +94,7 @@ def grade(
     options["cache"] = bool(options.get("cache")) and not dry_run
     options["tuned"] = tuned_by.tunings(judge, graders, data, reading)
     # A run that is there may know the file already.
-    folders = default_folders(Path(data)) if out is None else [out]
+    folders = folders_of(outputs.folder) or default_folders(Path(data))
     plan = plan_draw(reading.file(data), graders, judge, options=options, folders=folders)
     tuned_by.check(plan)
     view = View(outputs.by, outputs.cluster, language=grading_language(chosen.language))
@@ -103,7 +104,7 @@ def grade(
     if dry_run:
         _show_estimate(replace(plan, batched=batches.batch), view, outputs)
     else:
-        _grade(plan, asked, out or plan.default_folder(), gates, outputs, view)
+        _grade(plan, asked, outputs.folder or plan.default_folder(), gates, outputs, view)
 
 
 def _grade(

@@ -50,6 +50,17 @@ OutFolder = Annotated[
     typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/NAME-SETTINGS."),
 ]
 
+OutFolderOrTable = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR|FILE",
+        help="Run folder, or a .csv, .xlsx, .parquet, .jsonl or .html file to write as well. "
+        "Default: runs/NAME-SETTINGS.",
+    ),
+]
+
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Show no progress, and offer no next command.")
 ]

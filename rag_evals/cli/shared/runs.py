@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from rag_evals.analysis import Comparison
 from rag_evals.cli.shared.exits import DONE, NOT_DECIDED
 from rag_evals.cli.shared.gates import GateResult
-from rag_evals.cli.shared.options import By, Cluster, JsonForTable, Quiet
+from rag_evals.cli.shared.options import By, Cluster, JsonForTable, OutFolderOrTable, Quiet
 from rag_evals.core import Phrases, phrases
 from rag_evals.errors import ConfigurationError, MissingColumnError, RunInterruptedError
 from rag_evals.report import (
@@ -83,6 +83,8 @@ def offer_next(
         echo(phrases(language)("terminal.next", command=command), err=True)
 
 
+_PAGE = ".html"
+_TABLES = frozenset({_PAGE, ".csv", ".jsonl", ".parquet", ".xlsx"})
 _JUNIT_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="rag-evals">'
 
 
@@ -128,6 +130,18 @@ class Outputs:
     ] = None
     json_output: JsonForTable = False
     quiet: Quiet = False
+    out: OutFolderOrTable = None
+
+    @property
+    def table(self) -> Path | None:
+        """The file that `--out` names, where it names one."""
+        out = self.out
+        return out if out is not None and out.suffix in _TABLES and not out.is_dir() else None
+
+    @property
+    def folder(self) -> Path | None:
+        """The run folder that `--out` names; None for the folder of the data and settings."""
+        return None if self.table is not None else self.out
 
     def check(self, data: str, *, dry_run: bool) -> None:
         """Check the options of a build before any row is paid for.
@@ -140,6 +154,10 @@ class Outputs:
             raise ConfigurationError(f"--row-under {self.row_under} does nothing without --junit")
         if self.junit is not None:
             _check_file(self.junit, data, dry_run=dry_run)
+        if self.table is not None and self.table.resolve() == Path(data).resolve():
+            raise ConfigurationError(
+                f"--out {str(self.table)!r} is the data; name another file or a folder"
+            )
         self._under()
 
     def show_more(
@@ -153,7 +171,7 @@ class Outputs:
             count: Numbers for reasons of rows without a score.
             result: What the gates say.
         """
-        asked = (view.by, self.report, self.junit, _warns(), os.environ.get(_SUMMARY))
+        asked = (view.by, self.report, self.junit, self.table, _warns(), os.environ.get(_SUMMARY))
         if any(asked):
             self._show_stored(load_run(run), view, count, result)
         following = ("judge", "label") if self.report else ("report",)
@@ -172,12 +190,24 @@ class Outputs:
         on_stderr = self.json_output
         if view.by is not None:
             _show_groups(stored, view, on_stderr=on_stderr)
+        if self.table is not None:
+            self._write_table(self.table, stored, view)
         if self.junit is not None or _warns():
             self._leave_for_build(stored, view.say, count)
         append_step_summary(stored, view, result)
         if self.report and stored.folder is not None:
             path = write_private(stored.folder / "report.html", report_html(stored, view=view))
             echo(view.say("terminal.report", path=path), err=on_stderr)
+
+    def _write_table(self, path: Path, stored: Run, view: View) -> None:
+        if path.suffix == _PAGE:
+            told = view.say(
+                "terminal.report", path=write_private(path, report_html(stored, view=view))
+            )
+        else:
+            written = stored.write(path, language=view.language)
+            told = view.say("terminal.table", path=written)
+        echo(told, err=self.json_output)
 
     def _leave_for_build(self, run: Run, say: Phrases, count: Mapping[str, float]) -> None:
         if run.summary().pending:

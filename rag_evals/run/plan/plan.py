@@ -1,6 +1,7 @@
 """What will be graded, by whom, and with which settings? Fully checked before the first call."""
 
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -48,6 +49,8 @@ Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
 SEED = 0
 """One order for each number of rows: the same command draws the same rows, and can be continued."""
 
+# A path of Python has lost the second slash.
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _RUNS_FOLDER = Path("runs")
 _STEM_CHARS = 50
 
@@ -249,7 +252,16 @@ def random_order(rows: int) -> list[int]:
 
 
 def folders_of(out: str | Path | None) -> list[Path]:
-    """Return the folders that may know the data of a run; none where it is kept nowhere."""
+    """Return the folders that may know the data of a run; none where it is kept nowhere.
+
+    Raises:
+        ConfigurationError: `out` is an address, such as `s3://bucket/run`.
+    """
+    if out is not None and (found := _ADDRESS.match(str(out))):
+        raise ConfigurationError(
+            f"out is {str(out)!r}, and a run is kept in a folder of this machine; write it to a "
+            f"folder, then copy that to {found[1]}"
+        )
     return [] if out is None else [Path(out)]
 
 

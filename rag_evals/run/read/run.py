@@ -51,9 +51,9 @@ class ScoreNumbers(ABC):
         """Count the outcomes that are meant."""
 
     @property
-    def scores(self) -> list[float]:
-        """The scores of the rows that have one, 0 to 1."""
-        return list(self._numbers().scores)
+    @abstractmethod
+    def scores(self) -> list[float | None]:
+        """The score of every row, 0 to 1, in the order of the data; None for a row without one."""
 
     @property
     def n(self) -> int:
@@ -113,6 +113,11 @@ class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
         if isinstance(place, slice):
             return GraderOutcomes(self.grader, self._outcomes[place])
         return self._outcomes[place]
+
+    @property
+    def scores(self) -> list[float | None]:
+        """The score of every row, 0 to 1, in the order of the data; None for a row without one."""
+        return [outcome.score for outcome in self._outcomes]
 
     def __len__(self) -> int:
         """Count the outcomes, scored or not."""
@@ -563,10 +568,10 @@ class Run(ScoreNumbers):
         return (self.summary() if chosen else self._unfilled()).notes(say=say)
 
     @property
-    def scores(self) -> list[float]:
-        """The scores of the rows that have one, 0 to 1, in the order of the data."""
+    def scores(self) -> list[float | None]:
+        """The score of every row, 0 to 1, in the order of the data; None for a row without one."""
         self._numbers()
-        return [record["score"] for record in self.records if record["score"] is not None]
+        return [record["score"] for record in self.records]
 
     def lowest(self, most: int) -> list[Outcome]:
         """Return the outcomes to look at first: failed ones, low scores, then rows without one.

@@ -211,3 +211,15 @@ def test_the_command_exports(command: Command, run: Run) -> None:
     assert Path("s.csv").read_text("utf-8-sig").startswith("id;question;answer;")
     refused = command("export", "out", "--to", "s.doc")
     assert (refused.code, refused.err[:24]) == (2, "Error: 's.doc' is not a ")
+
+
+def test_scores_have_a_place_for_every_row() -> None:
+    """A row without a score has None in its place."""
+    rows = [
+        {"answer": answer, "context": ["The tower is in Paris."]}
+        for answer in ("", "The tower is in Paris.")
+    ]
+
+    run = evaluate(rows, client="embedded")
+
+    assert run.scores == run["faithfulness"].scores == [None, 1.0]
