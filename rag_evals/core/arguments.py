@@ -158,12 +158,12 @@ def private_file(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         ConfigurationError: The file cannot be written, or is a link to another one.
     """
-    if path.is_symlink() and (path.is_file() or not path.exists()):
-        raise ConfigurationError(
-            f"{str(path)!r} is a link to {str(path.resolve())!r}, and is not followed; name that "
-            "file"
-        )
     try:
+        if path.is_symlink() and (path.is_file() or not path.exists()):
+            raise ConfigurationError(
+                f"{str(path)!r} is a link to {str(path.resolve())!r}, and is not followed; name "
+                "that file"
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         # A pipe that nobody reads is an error, not an endless wait.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)

@@ -156,7 +156,7 @@ class Outputs:
             _check_file(self.junit, data, dry_run=dry_run)
         if self.table is not None and self.table.resolve() == Path(data).resolve():
             raise ConfigurationError(
-                f"--out {str(self.table)!r} is the data; name another file or a folder"
+                f"--out {str(self.table)!r} cannot be used: it is the data; name another file"
             )
         self._under()
 

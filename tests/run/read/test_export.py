@@ -152,7 +152,7 @@ def test_a_run_is_indexed_by_place_too(run: Run) -> None:
 def test_a_run_of_one_grader_has_its_numbers(run: Run) -> None:
     """Of several it says which there are, and how to take one."""
     assert (run.mean(), run.median(), run.std(), run.n) == (0.5, 0.5, 0.5, 3)
-    assert (run.min(), run.max(), run.scores) == (0.0, 1.0, [1.0, 0.5, 0.0])
+    assert (run.min(), run.max(), run.scores) == (0.0, 1.0, [1.0, 0.5, 0.0, None])
     assert run.interval() == run["faithfulness"].interval()
     assert evaluate([], client="embedded").mean() is None
     two = evaluate(DATA, ["faithfulness", "faithfulness_two_step"], client="embedded")
