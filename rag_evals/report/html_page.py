@@ -304,7 +304,7 @@ def _rendered(page_data: _PageData, view: View, **values: Any) -> str:
             view=view,
             say=view.say,
             cells=group_cells,
-            band_meanings=_band_meanings(view),
+            band_meanings=_band_meanings(view, values.get("cards", ())),
             policy=(
                 f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
                 "img-src data:; base-uri 'none'; form-action 'none'"
@@ -350,7 +350,10 @@ def _settings(view: View) -> dict[str, Any]:
     return {
         "language": view.language,
         "bands": [
-            [band.label(view.language), band.lower, band.meaning(view.language)]
+            [
+                *(band.label(view.language), band.lower, band.meaning(view.language)),
+                *(band.about, band.plain.get(view.language, band.name)),
+            ]
             for band in view.bands
         ],
         "phrases": view.say.section("script"),
@@ -359,10 +362,12 @@ def _settings(view: View) -> dict[str, Any]:
     }
 
 
-def _band_meanings(view: View) -> list[tuple[str, str]]:
-    """Say of each band where it lies and what it means; of bands without a meaning, nothing."""
+def _band_meanings(view: View, cards: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Say of each band where it lies and what it means, where that is so for all graders."""
     upper, meanings = 1.0, []
     for band in view.bands:
+        if not all(band.is_of(card["numbers"].grader) for card in cards):
+            continue
         if (meaning := band.meaning(view.language)) is not None:
             low, high = f"{band.lower * 100:g}", f"{upper * 100:g}"
             said = view.say("page.meaning", low=low, high=high, meaning=meaning)

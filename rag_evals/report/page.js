@@ -125,10 +125,11 @@ function sort(name) {
 const COLUMNS = [["#", "number", "wide"], ["row", "id", "wide"], ["score", "score", ""], ["faults", "faults", ""], ["question", "text", ""]];
 const PAIRED = [["#", "number", "wide"], ["row", "id", "wide"], ["before", "score", ""], ["after", "after", ""], ["change", "change", ""], ["question", "text", ""]];
 
-function scoreCell(side) {
+function scoreCell(side, grader) {
   if (!side) return make("span", "why", "–");
   if (side.score === null) { const cell = make("span", "why", say(side.status)); cell.title = reasonOf(side.why) || ""; return cell; }
-  const [name, , meaning] = state.data.bands[bandOf(side.score)];
+  const [label, , means, about, plain] = state.data.bands[bandOf(side.score)];
+  const [name, meaning] = grader.startsWith(about) ? [label, means] : [plain, null];
   const cell = make("span", "t" + Math.min(bandOf(side.score), 3), say("row_score", {score: number(side.score), percent: percent(side.score)}));
   cell.title = [percent(side.score), name, meaning].filter(Boolean).join(" · ");
   return cell;
@@ -140,10 +141,10 @@ function line(row, place) {
   element.setAttribute("role", "row");
   element.setAttribute("aria-rowindex", place + 1);
   element.setAttribute("aria-selected", place === state.at);
-  const cells = [make("span", "wide", row.number), make("span", "wide", state.data.graders.length > 1 ? `${row.id} · ${titleOf(row.grader)}` : row.id), scoreCell(row.sides[0])];
+  const cells = [make("span", "wide", row.number), make("span", "wide", state.data.graders.length > 1 ? `${row.id} · ${titleOf(row.grader)}` : row.id), scoreCell(row.sides[0], row.grader)];
   if (row.sides.length > 1) {
     const moved = change(row);
-    cells.push(scoreCell(row.sides[1]), make("span", moved < 0 ? "t3" : moved > 0 ? "t0" : "", moved === null ? "" : (moved > 0 ? "+" : "") + number(moved)));
+    cells.push(scoreCell(row.sides[1], row.grader), make("span", moved < 0 ? "t3" : moved > 0 ? "t0" : "", moved === null ? "" : (moved > 0 ? "+" : "") + number(moved)));
   } else {
     const faults = count(row, "n") + count(row, "c");
     const of = row.sides[0].items.filter(decided).length;
@@ -349,7 +350,7 @@ async function sideOf(row, side, n) {
   if (row.sides.length > 1) box.append(make("h2", "", state.data.sides[n]));
   if (!side) { box.append(make("p", "why", say("absent"))); return box; }
   const head = make("p");
-  const score = scoreCell(side);
+  const score = scoreCell(side, row.grader);
   head.append(score, " ", make("span", "tag", side.score === null ? reasonOf(side.why) || "" : score.title));
   box.append(head);
   if (side.repeats.length) box.append(make("p", "tag", say("repeats", {count: side.repeats.length, scores: side.repeats.map((value) => value === null ? "–" : number(value)).join("  ")})));
@@ -450,7 +451,7 @@ function print() {
   const table = make("table"), shown = state.view.slice(0, 200);
   table.append(...shown.map((row) => {
     const element = make("tr");
-    element.append(make("td", "", row.id), ...row.sides.map((side) => { const cell = make("td"); cell.append(scoreCell(side)); return cell; }), make("td", "", first(row).sample.question || ""));
+    element.append(make("td", "", row.id), ...row.sides.map((side) => { const cell = make("td"); cell.append(scoreCell(side, row.grader)); return cell; }), make("td", "", first(row).sample.question || ""));
     return element;
   }));
   $("printed").replaceChildren(make("h3", "", say("of_rows", {shown: shown.length, count: state.view.length})), table);

@@ -133,7 +133,7 @@ def _numbers(
     view: View,
     groups: Mapping[str, str | None] | None,
 ) -> GraderNumbers:
-    labels = {band.name: band.label(view.language) for band in view.bands}
+    labels = {band.name: band.label(view.language, counted.grader) for band in view.bands}
     # The interval of chosen rows knows how they were chosen, and no clusters.
     clusters = None if counted.design is not None else counted.clusters()
     return GraderNumbers(

@@ -24,25 +24,41 @@ class Band:
         lower: Smallest score in the band, 0 to 1.
         labels: What to show, by language code; a language without a label shows the name.
         meanings: What a score in the band says, by language code; empty for bands of a user.
+        about: How names of the graders begin that labels and meanings are of; empty for all.
+        plain: What to show of other graders, by language code.
     """
 
     name: str
     lower: float
     labels: Mapping[str, str] = field(default_factory=dict)
     meanings: Mapping[str, str] = field(default_factory=dict)
+    about: str = ""
+    plain: Mapping[str, str] = field(default_factory=dict)
 
-    def label(self, language: str = "en") -> str:
-        """What to show a reader of `language`, for example "Хорошая достоверность" for "ru"."""
-        return self.labels.get(language, self.name)
+    def label(self, language: str = "en", grader: str | None = None) -> str:
+        """What to show a reader of `language`, for example "Хорошая достоверность" for "ru".
 
-    def meaning(self, language: str = "en") -> str | None:
+        Args:
+            language: Its code.
+            grader: Whose score it is; None for one that the label is of.
+        """
+        shown = self.labels if self.is_of(grader) else self.plain
+        return shown.get(language, self.name)
+
+    def meaning(self, language: str = "en", grader: str | None = None) -> str | None:
         """What a score in it says, to a reader of `language`; None where nobody said."""
-        return self.meanings.get(language)
+        return self.meanings.get(language) if self.is_of(grader) else None
+
+    def is_of(self, grader: str | None) -> bool:
+        """Say whether labels and meanings are of a grader."""
+        return grader is None or grader.startswith(self.about)
 
 
 def _band(name: str, lower: float, russian: str, meaning: str, meaning_russian: str) -> Band:
     meanings = {"en": meaning, "ru": meaning_russian}
-    return Band(name, lower, {"en": name, "ru": f"{russian} достоверность"}, meanings)
+    labels = {"en": name, "ru": f"{russian} достоверность"}
+    # A score of relevance says nothing of statements.
+    return Band(name, lower, labels, meanings, "faithfulness", {"ru": f"{russian} оценка"})
 
 
 DEFAULT_BANDS: tuple[Band, ...] = (

@@ -12,6 +12,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.report import (
     View,
     comparison_markdown,
+    report_html,
     report_json,
     report_markdown,
     rows_to_label,
@@ -107,3 +108,14 @@ def test_the_same_run_gives_the_same_page(tmp_path: Path) -> None:
     one = write_report(stored(), tmp_path / "one.html").read_bytes()
 
     assert one == write_report(stored(), tmp_path / "two.html").read_bytes()
+
+
+def test_a_page_says_of_relevance_nothing_about_statements() -> None:
+    """The meanings of bands are those of faithfulness, and so is "достоверность"."""
+    for grader, is_of in (("faithfulness", True), ("answer_relevance", False)):
+        run = Run([record(0, "a", 0.0) | {"grader": grader}])
+        page = report_html(run, view=View(language="ru"))
+
+        assert ("значительная часть утверждений не подтверждена</td>" in page) is is_of
+        assert ("1 Низкая достоверность" in page or "Низкая достоверность: 1" in page) is is_of
+        assert ("Низкая достоверность" in report_markdown(run, view=View(language="ru"))) is is_of

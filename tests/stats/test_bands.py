@@ -50,6 +50,16 @@ def test_labels_in_two_languages() -> None:
     assert DEFAULT_BANDS[0].label("fr") == "high"
 
 
+def test_words_of_bands_belong_to_their_grader() -> None:
+    """A relevance of 0 says nothing of statements; bands of a user are of every grader."""
+    low = DEFAULT_BANDS[-1]
+
+    assert low.meaning("en", "faithfulness_audited") == low.meaning()
+    assert low.meaning("en", "answer_relevance") is None
+    assert low.label("ru", "answer_relevance") == "Низкая оценка"
+    assert build_bands({"all": 0}, labels={"all": {"ru": "все"}})[0].label("ru", "tone") == "все"
+
+
 @given(st.lists(st.floats(0, 1), max_size=50))
 def test_counts_add_up(scores: list[float]) -> None:
     """Every score is counted once, and empty bands are counted as 0."""

@@ -71,9 +71,9 @@ def rows_of_run(
     return _wide(records, samples, graders, judge, say)
 
 
-def band_label(score: float, bands: Sequence[Band], language: str) -> str:
-    """Return the label of the band that a score is in."""
-    return next(band.label(language) for band in bands if score >= band.lower - 1e-9)
+def band_label(score: float, bands: Sequence[Band], language: str, grader: str) -> str:
+    """Return the label of the band that a score of a grader is in."""
+    return next(band.label(language, grader) for band in bands if score >= band.lower - 1e-9)
 
 
 def why_unscored(record: Record, say: Phrases) -> str | None:
@@ -145,7 +145,7 @@ def _of_grading(record: Record | None, say: Phrases) -> list[Any]:
     return [
         score,
         None if score is None else round(100 * score, 2),
-        None if score is None else band_label(score, DEFAULT_BANDS, say.language),
+        None if score is None else band_label(score, DEFAULT_BANDS, say.language, record["grader"]),
         say.named("outcomes", record["status"]),
         why_unscored(record, say),
         "\n".join(say.text(finding.text) for finding in against),

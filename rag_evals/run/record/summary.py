@@ -232,7 +232,7 @@ def _row(of_grader: "GraderSummary", say: Phrases) -> list[str]:
     interval = of_grader.interval()
     spread = of_grader.spread()
     numbers = (spread[name] for name in ("median", "std", "min", "max"))
-    labels = {band.name: band.label(say.language) for band in DEFAULT_BANDS}
+    labels = {band.name: band.label(say.language, of_grader.grader) for band in DEFAULT_BANDS}
     low_to_high = {} if interval is None else {"low": interval.low, "high": interval.high}
     written = {name: say.number(value, 3) for name, value in low_to_high.items()}
     mean = None if interval is None else say.number(interval.estimate, 3)
@@ -477,7 +477,7 @@ class GraderSummary:
         if interval is None:
             return None
         say = say or phrases()
-        labels = {band.name: band.label(say.language) for band in DEFAULT_BANDS}
+        labels = {band.name: band.label(say.language, self.grader) for band in DEFAULT_BANDS}
         return say(
             "summary.spread",
             low=say.number(interval.low),
