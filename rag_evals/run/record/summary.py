@@ -649,11 +649,12 @@ class Summary:
                 said = ", ".join(f"{name!r} {count}" for name, count in sorted(counts.items()))
                 yield say("summary.swapped", grader=say.named("graders", grader), models=said)
 
-    def account(self, *, say: Phrases | None = None) -> str:
+    def account(self, *, say: Phrases | None = None, timed: bool = True) -> str:
         """Say what was spent, in one line; empty when no judge was asked.
 
         Args:
             say: In which language; None is English.
+            timed: With the seconds, where they are known: those of a stored run are not.
         """
         usage, say = self.usage, say or phrases()
         if not (usage.calls or usage.cache_hits):
@@ -673,8 +674,10 @@ class Summary:
             parts.append(say("summary.tokens_unknown", count=usage.uncounted))
         if self.cost_usd is not None:
             parts.append(f"${say.number(self.cost_usd, 4)}")
-        seconds = say.number(self.seconds, 1)
-        return say("summary.spent", parts=", ".join(parts), seconds=seconds)
+        spent = say("summary.spent", parts=", ".join(parts))
+        if not timed or not self.seconds:
+            return spent
+        return spent + say("summary.seconds", seconds=say.number(self.seconds, 1))
 
     def lines(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
@@ -693,13 +696,14 @@ class Summary:
         return "\n".join(line for line in [judge, *lines, *self.notes(say=say)] if line is not None)
 
     def __str__(self) -> str:
-        """What `lines` says when no reason counts as a number."""
-        return self.lines()
+        """What `lines` says when no reason counts as a number, and what was spent."""
+        return "\n".join(said for said in (self.lines(), self.account(timed=False)) if said)
 
     def __repr__(self) -> str:
-        """One line: who graded, then each grader."""
-        judged = [] if self.judge is None else [f"judge: {self.judge}"]
-        parts = [*judged, *(each.line() for each in self.graders.values())]
+        """One line: who graded, then each grader, then what was spent."""
+        judged = None if self.judge is None else f"judge: {self.judge}"
+        graders = (each.line() for each in self.graders.values())
+        parts = filter(None, (judged, *graders, self.account(timed=False)))
         return f"Summary({'; '.join(parts)})"
 
     def _repr_html_(self) -> str:

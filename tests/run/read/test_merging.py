@@ -280,3 +280,23 @@ def test_a_paid_score_outlasts_a_later_failure(scripted: Start, kind: str) -> No
     assert merged.summary().cost_usd == pytest.approx(sum(each.cost_usd or 0 for each in spent))
     assert "3 gradings are in several parts" in str(merged.summary())
     assert "in several parts" not in str(merge(parts[:1], "one").summary())
+
+
+def test_stored_and_merged_runs_show_judge_and_money(scripted: Start) -> None:
+    """What the run itself says; a merged one says it of all parts, folders or Parquet."""
+    scripted(GOOD)
+    cut = (ROWS[:2], ROWS[2:5])
+    parts = [
+        evaluate(rows, client="openai/gpt-4o-mini", out=f"{place}")
+        for place, rows in enumerate(cut)
+    ]
+    tables = [parquet_of(part, f"{place}.parquet") for place, part in enumerate(parts)]
+
+    assert str(load_run("0").summary()) == str(parts[0].summary())
+    money = sum(part.summary().cost_usd or 0 for part in parts)
+    for merged in (merge(["0", "1"], "folders"), merge(tables, "tables")):
+        said = str(merged)
+        assert said.startswith("judge: openai/gpt-4o-mini\n")
+        assert "spent: 5 calls, 500 tokens sent (0 cached), 100 received" in said
+        assert f"${money:.4f}" in said
+        assert "spent: 5 calls" in repr(merged.summary())

@@ -145,7 +145,8 @@ def test_a_row_that_could_not_be_read_is_forgotten_when_it_can(scripted: Start) 
         rows = [row(0), {"id": "b", "answer": answer, "context": ["c"]}]
         run = evaluate(rows, client="openai/m", out=OUT)
         # What is said of changed rows is said by the run that graded them again.
-        assert str(run.summary()).startswith(str(load_run(OUT).summary()))
+        stored = str(load_run(OUT).summary()).splitlines()
+        assert [line for line in str(run.summary()).splitlines() if "changed" not in line] == stored
     assert run.summary().failed == 1
 
 
