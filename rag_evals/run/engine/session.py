@@ -258,7 +258,7 @@ class AsyncGradingSession:
                 no such grader.
         """
         self._check_usable()
-        return await self.grade_row(self._row(sample), self._grader(grader))
+        return await self.grade_row(self.read(sample), self._grader(grader))
 
     async def grade_all(self, sample: object) -> list[Outcome]:
         """Grade one row with all graders of the session, side by side; as `grade` otherwise.
@@ -267,7 +267,7 @@ class AsyncGradingSession:
             One outcome for each grader, in the order of the graders.
         """
         self._check_usable()
-        row = self._row(sample)
+        row = self.read(sample)
         graders = self._graders.values()
         return list(await asyncio.gather(*(self.grade_row(row, grader) for grader in graders)))
 
@@ -328,7 +328,8 @@ class AsyncGradingSession:
                 "`with open_session(...)`, which any thread may use"
             )
 
-    def _row(self, sample: object) -> NumberedSample:
+    def read(self, sample: object) -> NumberedSample:
+        """Read and number a row as `grade` does, which takes the result too."""
         if isinstance(sample, NumberedSample):
             return sample
         assert isinstance(self._plan.data, RowData), "a session is planned without a file"

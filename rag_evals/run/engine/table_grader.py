@@ -12,7 +12,7 @@ from typing import Any
 from rag_evals.dataset import required_module
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.engine.session import AsyncGradingSession, SessionOpener, SessionThread
-from rag_evals.run.record.outcome import COLUMNS, Outcome, outcome_schema
+from rag_evals.run.record.outcome import COLUMNS, outcome_schema
 
 
 class TableGrader:
@@ -90,9 +90,9 @@ class TableGrader:
         for name in self.keep:
             schema = schema.append(table.schema.field(name))
         flat = [
-            outcome.to_row() | {name: row[name] for name in self.keep}
-            for row, outcomes in zip(rows, graded, strict=True)
-            for outcome in outcomes
+            each | {name: row[name] for name in self.keep}
+            for row, flat_rows in zip(rows, graded, strict=True)
+            for each in flat_rows
         ]
         return arrow.Table.from_pylist(flat, schema=schema)
 
@@ -109,8 +109,8 @@ class TableGrader:
             ConfigurationError: The session cannot work, whatever the row.
         """
         opened = self._open()
-        outcomes = await asyncio.wrap_future(opened.loop.begin(opened.session.grade_all(row)))
-        return [outcome.to_row() | {name: row[name] for name in self.keep} for outcome in outcomes]
+        graded = await asyncio.wrap_future(opened.loop.begin(_graded(opened.session, row)))
+        return [each | {name: row[name] for name in self.keep} for each in graded]
 
     def close(self) -> None:
         """Close the session and its connections; the next row opens another."""
@@ -133,6 +133,12 @@ class TableGrader:
 
 async def _all_graded(
     session: AsyncGradingSession, rows: Sequence[Mapping[str, Any]]
-) -> list[list[Outcome]]:
+) -> list[list[dict[str, Any]]]:
     # The session lets in as many as may be graded at a time.
-    return list(await asyncio.gather(*(session.grade_all(row) for row in rows)))
+    return list(await asyncio.gather(*(_graded(session, row) for row in rows)))
+
+
+async def _graded(session: AsyncGradingSession, row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Grade a row, and return a flat row for each grader, with what was graded."""
+    sample = session.read(row)
+    return [outcome.to_row(sample) for outcome in await session.grade_all(sample)]

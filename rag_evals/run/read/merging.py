@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from itertools import repeat
+from itertools import groupby, repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,10 @@ from rag_evals.dataset import read_rows
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.read.run import Run, load_run
 from rag_evals.run.record.index import RESULTS
-from rag_evals.run.record.lines import read_lines
+from rag_evals.run.record.lines import fault_of, read_lines
 from rag_evals.run.record.outcome import Outcome, record_of_row, short_fingerprint
 from rag_evals.run.record.reading import Record
-from rag_evals.run.record.samples import SAMPLES
+from rag_evals.run.record.samples import SAMPLES, read_sample_key
 from rag_evals.run.record.store import (
     FORMAT,
     MANIFEST,
@@ -44,6 +44,7 @@ class _Part:
             fingerprints, and who judged.
         is_finished: False for a run that was not graded to its end.
         records: Reads its outcomes.
+        samples: Reads what was graded, as lines of `samples.jsonl`.
         versions: The versions of rag_evals that graded it, as far as it says.
     """
 
@@ -51,6 +52,7 @@ class _Part:
     identity: Mapping[str, Any]
     is_finished: bool
     records: Callable[[], Iterable[Record]]
+    samples: Callable[[], Iterable[bytes]]
     versions: Sequence[str] = ()
 
 
@@ -89,7 +91,7 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
             if store.is_due:
                 store.commit()
         for part in opened:
-            for line in read_lines(part.path / SAMPLES, bytes) if part.path.is_dir() else ():
+            for line in part.samples():
                 store.append_sample(line)
         if all(part.is_finished for part in opened):
             store.finish()
@@ -151,12 +153,15 @@ def _opened(path: Path) -> _Part:
         last = [manifest["rag_evals"]] if "rag_evals" in manifest else []
         versions = manifest.get("versions") or last
         records = partial(read_records, path)
-        return _Part(path, manifest["identity"], is_finished, records, versions)
+        samples = partial(read_lines, path / SAMPLES, bytes)
+        return _Part(path, manifest["identity"], is_finished, records, samples, versions)
 
     def read() -> Iterator[Record]:
-        for place, row in read_rows(path, wanted=repeat(1)):
-            where = f"{str(path)!r}, {place}"
-            yield checked_record(to_json(record_of_row(row, where)), where)
+        return (record for record, _ in _rows_in(path))
+
+    def samples_read() -> Iterator[bytes]:
+        # A row with several graders is there several times.
+        return (line for line, _ in groupby(line for _, line in _rows_in(path) if line))
 
     graders: dict[str, str] = {}
     judged: dict[str, Any] = {}
@@ -176,7 +181,31 @@ def _opened(path: Path) -> _Part:
             )
     if judged:
         judged["models"] = {name: model for name, model in models.items() if model is not None}
-    return _Part(path, {"graders": graders, **judged}, True, read)
+    return _Part(path, {"graders": graders, **judged}, True, read, samples_read)
+
+
+def _rows_in(path: Path) -> Iterator[tuple[Record, bytes | None]]:
+    """Read each outcome of a file, with its sample where the row carries it."""
+    for place, row in read_rows(path, wanted=repeat(1)):
+        where = f"{str(path)!r}, {place}"
+        record = checked_record(to_json(record_of_row(row, where)), where)
+        yield record, _sample_in(row, where)
+
+
+def _sample_in(row: Mapping[str, Any], where: str) -> bytes | None:
+    """Return the sample that a row of outcomes carries, as a line; None where it has none.
+
+    Raises:
+        DataError: It is no sample.
+    """
+    if row.get("sample") is None:
+        return None
+    line = str(row["sample"]).encode() + b"\n"
+    try:
+        read_sample_key(line)
+    except ValueError as error:
+        raise DataError(f"{where}: sample: {fault_of(error)}") from None
+    return line
 
 
 def _judged(record: Record) -> tuple[dict[str, Any], str | None]:

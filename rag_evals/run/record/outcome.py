@@ -16,16 +16,18 @@ from rag_evals.core import (
     Finding,
     Phrases,
     Result,
+    Sample,
     Tallies,
     Usage,
     findings_of,
     phrases,
     read_findings,
 )
-from rag_evals.dataset import required_module
+from rag_evals.dataset import NumberedSample, required_module
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
 from rag_evals.run.record.facts import FACTS, RowFacts, read_facts
 from rag_evals.run.record.lines import fault_of
+from rag_evals.run.record.samples import sample_line
 from rag_evals.text import shortened
 
 
@@ -168,16 +170,23 @@ COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(_FACTS.values(), _WHOLE),
     "sample_fingerprint": _TEXT,
     "grader_fingerprint": _TEXT,
+    "sample": _TEXT,
 }
 """Columns of an outcome's row, and the type that Arrow has for each."""
 
 
-def flat_row(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Write an outcome, as its line in `results.jsonl` has it, as one flat row."""
+def flat_row(record: Mapping[str, Any], sample: bytes | None) -> dict[str, Any]:
+    """Write an outcome, as its line in `results.jsonl` has it, as one flat row.
+
+    Args:
+        record: The parsed line.
+        sample: The line of the sample in `samples.jsonl`; None where it is not known.
+    """
     error, usage = record["error"] or {}, record["usage"]
     of_error = {"error_type": error.get("type"), "error_message": error.get("message")}
     facts = {_FACTS[name]: value for name, value in record["facts"].items()}
-    row = {**record, **of_error, **usage, **facts}
+    text = None if sample is None else sample.decode().strip()
+    row = {**record, **of_error, **usage, **facts, "sample": text}
     for name in _AS_JSON:
         row[name] = None if row[name] is None else to_json(row[name]).decode()
     return {name: row[name] for name in COLUMNS}
@@ -196,6 +205,7 @@ def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
             "folder; a table of `rag-evals export` cannot be merged, the folder that it is from can"
         )
     record = {name: row[name] for name in COLUMNS if row.get(name) is not None}
+    record.pop("sample", None)
     error = {name: record.pop(f"error_{name}", None) for name in ("type", "message")}
     record["error"] = error if error["type"] is not None else None
     record["usage"] = {name: record.pop(name) for name in _COUNTS if name in record}
@@ -327,12 +337,19 @@ class Outcome(Generic[R_co]):
         """Return one line of JSON, with its end."""
         return to_json(self) + b"\n"
 
-    def to_row(self) -> dict[str, Any]:
+    def to_row(self, sample: Sample | NumberedSample | None = None) -> dict[str, Any]:
         """Return it as one flat row for a table: texts, numbers and a list of texts.
 
         `rag_evals.run.outcome_schema()` is its Arrow schema; `merge` makes a run of such rows.
+
+        Args:
+            sample: What was graded; the row then has it as JSON, and a merged run shows it.
         """
-        return flat_row(from_json(self.to_line()))
+        if isinstance(sample, Sample):
+            sample = NumberedSample(
+                self.index, self.sample_id, sample, fingerprint=self.sample_fingerprint
+            )
+        return flat_row(from_json(self.to_line()), None if sample is None else sample_line(sample))
 
     @classmethod
     def from_record(

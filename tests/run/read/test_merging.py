@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 from rag_evals import (
     Faithfulness,
     Outcome,
+    Sample,
     Sampling,
     compare,
     evaluate,
@@ -23,7 +25,7 @@ from rag_evals.base import ContextEvaluation
 from rag_evals.cli.main import app
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.prompt import Prompt
-from rag_evals.run import RowFacts, outcome_schema
+from rag_evals.run import RowFacts, TableGrader, outcome_schema
 from rag_evals.run.record.outcome import record_of_row, short_fingerprint
 from rag_evals.score_faithfulness import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
@@ -300,3 +302,28 @@ def test_stored_and_merged_runs_show_judge_and_money(scripted: Start) -> None:
         assert "spent: 5 calls, 500 tokens sent (0 cached), 100 received" in said
         assert f"${money:.4f}" in said
         assert "spent: 5 calls" in repr(merged.summary())
+
+
+def test_samples_survive_parquet() -> None:
+    """A merged table of outcomes has what was graded, labels among it, as a run folder has."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    rows = [row | {"label": 1, "question": "Where?"} for row in ROWS[:5]]
+    rows[0]["context"] = [{"text": "Tower 1 is in Paris.", "source": "guide"}]
+    grader = TableGrader(partial(open_session, [Faithfulness, "faithfulness_two_step"], "embedded"))
+    parquet.write_table(grader(arrow.Table.from_pylist(rows[1:])), "rows.parquet")
+    with open_session(Faithfulness, "embedded") as session:
+        sample = Sample(**ROWS[0])
+        one = session.grade(sample).to_row(sample)
+    Path("one.jsonl").write_text(json.dumps(one))
+    grader.close()
+    plain = evaluate(rows[1:], client="embedded", out="plain")
+
+    merged = merge(["rows.parquet"], "merged")
+    assert merged.samples == plain.samples
+    assert merged.column("label") == {f"row-{n}": "1" for n in range(1, 5)}
+    assert merge(["one.jsonl"], "single").samples["row-0"].answer == ROWS[0]["answer"]
+    Path("one.jsonl").write_text(json.dumps(one | {"sample": "{}"}))
+    with pytest.raises(DataError, match="'one.jsonl', line 1: sample: "):
+        merge(["one.jsonl"], "broken")
+    assert not Path("broken").exists()
