@@ -233,7 +233,11 @@ def test_an_unreachable_endpoint_is_exit_code_2(
 
 def test_data_cannot_write_to_the_terminal(command: Command) -> None:
     """Markup is shown as text, and control characters are replaced."""
-    row = {"id": "[red]x\x1b[31m", "answer": "Cats [bold]fly\x07 high.", "context": ["Dogs bark."]}
+    row = {
+        "id": "[red]x\x1b[31m",
+        "answer": "The cats of the [bold]fly\x07 high.",
+        "context": ["Dogs bark."],
+    }
     Path("d.jsonl").write_text(json.dumps(row))
     out = command("grade", "d.jsonl").out
 

@@ -440,6 +440,14 @@ class AsyncInstructorJudge(_ClientJudge):
                     return _reply(await self._client.create(**arguments), exchange)
 
 
+def _failure(error: Exception, exchange: Exchange) -> RagEvalsError:
+    if exchange.fault is not None:
+        return cleaned(exchange.fault, exchange.key)
+    attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
+    repeated = exchange.is_repeated
+    return translate(error, attempts=attempts, key=exchange.key, repeated=repeated)
+
+
 @contextmanager
 def exchanged(
     call: JudgeCall[Any],
@@ -474,12 +482,7 @@ def exchanged(
     except Exception as error:
         if enveloped and not isinstance(error, InstructorError):
             raise
-        attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
-        if exchange.fault is not None:
-            failed: RagEvalsError = cleaned(exchange.fault, exchange.key)
-        else:
-            repeated = exchange.is_repeated
-            failed = translate(error, attempts=attempts, key=exchange.key, repeated=repeated)
+        failed = _failure(error, exchange)
         if (window := getattr(failed, "window_tokens", None)) is not None:
             known[asked] = window
         if not getattr(failed, "row_is_over", False):

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache, partial
 from json import JSONDecodeError
-from typing import Any, TypeVar, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
@@ -735,10 +735,11 @@ def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
     needed = [name for name, field in fields.items() if field.is_required()]
     if isinstance(reply, list):
         only = reply[0] if len(reply) == 1 else None
-        if isinstance(only, dict) and needed and only.keys() >= set(needed):
+        if isinstance(only, dict) and fields.keys() & only.keys() and only.keys() >= set(needed):
             return only
-        is_one_list = len(needed) == 1 and get_origin(fields[needed[0]].annotation) is list
-        return {needed[0]: reply} if is_one_list else reply
+        # A model that is keyed by sentence also reads the list of statements.
+        lists = [name for name in needed or fields if _may_be_list(fields[name].annotation)]
+        return {lists[0]: reply} if len(lists) == 1 and len(needed) <= 1 else reply
     if not isinstance(reply, dict) or not fields.keys().isdisjoint(reply):
         return reply
     inner = reply.get("properties")
@@ -749,6 +750,10 @@ def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
     if _plain_name(str(reply.get("name"))) == _plain_name(model.__name__):
         inner = reply.get("arguments", reply.get("parameters", reply))
     return inner if isinstance(inner, dict | list) else reply
+
+
+def _may_be_list(annotation: Any) -> bool:
+    return any(get_origin(one) is list for one in (annotation, *get_args(annotation)))
 
 
 def _plain_name(name: str) -> str:

@@ -25,7 +25,7 @@ from rag_evals.run.record.stored_types import OUTCOME
 Record = Mapping[str, Any]
 """One outcome as its line in `results.jsonl` has it; `result` is a mapping or None."""
 
-Answered = Mapping[str, Counter[tuple[str, ...]]]
+AnsweringModels = Mapping[str, Counter[tuple[str, ...]]]
 """For each grader, how many of its outcomes which models answered."""
 _IN_INDEX = frozenset(
     "index sample_id grader status score ranking_score reason attempts seconds cost_usd "
@@ -66,7 +66,7 @@ class RunRecords(Protocol):
         """Rows that were graded and do not count."""
 
     @property
-    def answered(self) -> Answered:
+    def answered(self) -> AnsweringModels:
         """How often which models answered, where a folder's index has counted them."""
 
     def records(self, grader: str | None = None) -> Sequence[Record]:
@@ -228,7 +228,7 @@ class FolderRecords:
         samples = folder / SAMPLES
         self.samples = IndexedSamples(self.index, LogFile(samples) if samples.exists() else None)
         self.left_out = self.index.left_out()
-        self.answered: Answered = self.index.answered(self.graders)
+        self.answered: AnsweringModels = self.index.answered(self.graders)
 
     def records(self, grader: str | None = None) -> Sequence[Record]:
         """Return the outcomes of a grader, or of all, in the order of the data."""
@@ -272,7 +272,7 @@ class MemoryRecords:
         self.samples: Mapping[str, StoredSample] = samples or {}
         self.left_out = left_out
         # Counted as outcomes are added to a summary.
-        self.answered: Answered = {}
+        self.answered: AnsweringModels = {}
         order = {name: place for place, name in enumerate(self.graders)}
         self._records = sorted(
             latest.values(), key=lambda record: (record["index"], order[record["grader"]])

@@ -17,6 +17,14 @@ class _StoredError(TypedDict):
     message: str
 
 
+class _StoredFacts(TypedDict, total=False):
+    question: int | None
+    context: int | None
+    words: int | None
+    statements: int | None
+    supported: int | None
+
+
 class _StoredOutcome(TypedDict):
     # Fields of newer versions are kept.
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic looks for it
@@ -40,7 +48,7 @@ class _StoredOutcome(TypedDict):
     tallies: NotRequired[dict[str, tuple[int, int]]]
     repeats: NotRequired[list[Annotated[float, Field(ge=0, le=1)] | None]]
     answered_by: NotRequired[list[str]]
-    facts: NotRequired[dict[str, int | None]]
+    facts: NotRequired[_StoredFacts]
     sample_fingerprint: NotRequired[str]
     grader_fingerprint: NotRequired[str]
     judge: NotRequired[str]
