@@ -184,22 +184,22 @@ def measured() -> list[Figure]:
     options, commands = options_and_commands()
     names, behind = names_behind_doors()
     return [
-        Figure("lines", sum(text.count("\n") for text in texts), 42_000, 49_300),
+        Figure("lines", sum(text.count("\n") for text in texts), 42_000, 49_800),
         Figure("files", len(texts), 260, 190),
         Figure("parameters of a public function", width, 8, 8, widest),
         Figure("files in a folder", full, 12, 12, folder),
         Figure("options that grade --help shows", options, 25, 25),
         Figure("commands", commands, 20, 20),
         Figure("names of the package", names, 40, 40),
-        Figure("names behind all doors", behind, 350, 455),
+        Figure("names behind all doors", behind, 350, 495),
         *(
             Figure(f"parts of {room} in a circle", *found[:1], 0, 0, found[1])
             for room in ("run", "judge")
             for found in [circles(room)]
         ),
-        Figure("files of an embedded grade", traced("embedded grade"), 30, 30),
-        Figure("files of an LLM grade", traced("LLM grade"), 20, 25),
-        Figure("files of evaluate, one row", traced("evaluate"), 50, 56),
+        Figure("files of an embedded grade", traced("embedded grade"), 30, 31),
+        Figure("files of an LLM grade", traced("LLM grade"), 20, 27),
+        Figure("files of evaluate, one row", traced("evaluate"), 50, 58),
         Figure("modules loaded by evaluate", traced("modules"), 140, 140),
     ]
 
