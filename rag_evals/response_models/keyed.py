@@ -37,11 +37,13 @@ class ReplyForm(NamedTuple):
         padded: The host compiles each schema; it gets one of few, with room for more sentences.
         counts: It takes bounds of lists.
         lengths: It takes bounds of texts.
+        choices: It takes a list of whole numbers; else it gets the least and the largest.
     """
 
     padded: bool = False
     counts: bool = True
     lengths: bool = True
+    choices: bool = True
 
 
 EXACT = ReplyForm()
@@ -238,8 +240,10 @@ def _schema(shape: ReplyShape, form: ReplyForm) -> Mapping[str, Any]:
     """Write the schema of a reply: branches of a choice begin with different keys."""
     text = {"type": "string"} | ({"maxLength": _MOST_CHARACTERS} if form.lengths else {})
     ids: dict[str, Any] = {"type": "array", "items": {"type": "integer"}}
-    if shape.chunks:
+    if shape.chunks and form.choices:
         ids["items"]["enum"] = list(range(shape.chunks))
+    elif shape.chunks:
+        ids["items"] |= {"minimum": 0, "maximum": shape.chunks - 1}
     if form.counts:
         ids |= {"minItems": 1} | ({"maxItems": shape.chunks} if shape.chunks else {})
     verdict = {

@@ -60,6 +60,10 @@ REPLY_FORMS: Mapping[str, ReplyForm] = {
     # They make a grammar of each schema, within milliseconds.
     "vllm": EXACT,
     "ollama": EXACT,
+    # A choice is one of texts there.
+    **dict.fromkeys(
+        ("gemini", "genai", "google", "vertexai"), ReplyForm(lengths=False, choices=False)
+    ),
 }
 """Which form of a reply by sentence a host gets, by its name or by that of its provider."""
 
