@@ -20,7 +20,7 @@ RagEvalsError
 ├── InvalidScoresError            a number that cannot be a score, or none at all
 ├── UnpairedScoresError           two lists do not describe the same samples
 ├── TooFewLabelsError             label more rows, then ask again
-├── WeakJudgeError                the judge is too close to chance to correct its bias
+├── WeakJudgeError                what people support has no higher support than the rest
 └── GradingError                  one sample could not be graded; the run continues
     ├── VerifierError             a verifier failed: wrong verdicts, a statement too long, a device
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
@@ -166,7 +166,7 @@ class TooFewLabelsError(RagEvalsError):
 
 
 class WeakJudgeError(RagEvalsError):
-    """The judge is too close to chance for a correction."""
+    """What people support has no higher support from the judge than the rest: nothing to tune."""
 
 
 class GradingError(RagEvalsError):

@@ -46,7 +46,6 @@ from rag_evals.stats import (
     find_clusters,
     gate_test,
     holm_adjusted,
-    mcnemar_exact,
     mean_interval,
     sampled_difference,
 )
@@ -72,7 +71,6 @@ class CompareOptions(TypedDict, total=False):
         cluster: Column that rows from one document or conversation share; "none" takes rows as
             independent. None clusters them by question, else by context, where more than 5 % of
             the rows share it with another.
-        threshold: Score from which a row passes, for McNemar's test; default 1.
         gate: Loss that is acceptable, 0 to 1; with it, `decision()` says whether the candidate is
             shown to lose no more.
         error: Chance of a wrong decision, above 0 and up to 0.5; default 0.05.
@@ -84,7 +82,6 @@ class CompareOptions(TypedDict, total=False):
     count: Mapping[str, float] | None
     by: str | None
     cluster: str | None
-    threshold: float
     gate: float | None
     error: float
     confidence: float
@@ -134,7 +131,6 @@ def compare(
     if not pairs_with_rows:
         raise UnpairedScoresError(_no_pair(first, second))
     paired = _pairing(options)
-    threshold = options.get("threshold", 1.0)
     overall = [paired(pair.rows, pair.others, pair) for pair in pairs_with_rows]
     adjusted = holm_adjusted([each.significance.p_value for each in overall])
     return Comparison(
@@ -142,14 +138,13 @@ def compare(
         _name(second),
         tuple(
             replace(
-                pair.compared(each, p_value, threshold, _by_group(pair, groups, paired)),
+                pair.compared(each, p_value, _by_group(pair, groups, paired)),
                 gate=None if gate is None else pair.gate(gate, error, error / len(pairs_with_rows)),
             )
             for pair, each, p_value in zip(pairs_with_rows, overall, adjusted, strict=True)
         ),
         tuple(pair.coverage() for pair in every if not pair.rows),
         tuple(named_differences(first, second)),
-        threshold,
         sum(run.summary().pending for run in ((first,) if second is first else (first, second))),
     )
 
@@ -445,13 +440,10 @@ class _Pair:
         self,
         paired: PairedComparison,
         adjusted_p: float,
-        threshold: float,
         groups: tuple[GroupComparison, ...],
     ) -> GraderComparison:
         table = self._table
         old, new = self.scores(0, self.rows), self.scores(1, self.rows)
-        old_passed = [score >= threshold for score in old]
-        new_passed = [score >= threshold for score in new]
         # 0.1 + 0.2 against 0.3 is no change.
         changed = [place for place in range(len(old)) if abs(new[place] - old[place]) > 1e-9]
         changed.sort(key=lambda place: -abs(new[place] - old[place]))
@@ -462,8 +454,6 @@ class _Pair:
             candidate=self.mean(1, paired),
             paired=paired,
             adjusted_p=adjusted_p,
-            passes=mcnemar_exact(old_passed, new_passed),
-            passed=(sum(old_passed), sum(new_passed)),
             changed=tuple(
                 ChangedRow(self.name(self.rows[place]), old[place], new[place])
                 for place in changed[:_CHANGES_KEPT]

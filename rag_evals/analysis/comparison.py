@@ -20,7 +20,6 @@ from rag_evals.stats import (
     Interval,
     PairedComparison,
     PairedVerdict,
-    PassFailTest,
     SampledDifference,
 )
 from rag_evals.text import MOST_ITEMS, and_more, html_head, html_note, html_table
@@ -183,8 +182,6 @@ class GraderComparison:
         candidate: The same of the second run.
         paired: Difference, interval, p-value, wins and losses over those rows.
         adjusted_p: The p-value, adjusted over the graders (Holm).
-        passes: McNemar's test of the rows that reach the threshold.
-        passed: How many rows reach it, in the first and in the second run.
         changed: The rows that changed most, at most 20.
         scored_once: Rows of both runs that only one of them scored.
         only_baseline: Ids of rows that are in the first run only.
@@ -201,8 +198,6 @@ class GraderComparison:
     candidate: Interval
     paired: PairedComparison
     adjusted_p: float
-    passes: PassFailTest
-    passed: tuple[int, int]
     changed: tuple[ChangedRow, ...]
     scored_once: tuple[ScoredOnce, ...]
     only_baseline: tuple[str, ...]
@@ -284,7 +279,6 @@ class Comparison:
         graders: One entry for each grader that both runs have.
         unscored: Graders of both runs without a single row that has a score in both.
         differences: In what the runs differ besides their scores: judge, prompt, data.
-        threshold: Score from which a row passes.
         pending: Gradings of either run without an outcome yet; with any, no gate is decided.
     """
 
@@ -293,7 +287,6 @@ class Comparison:
     graders: tuple[GraderComparison, ...]
     unscored: tuple[PairCoverage, ...]
     differences: tuple[Phrase, ...]
-    threshold: float
     pending: int = 0
 
     @property
@@ -502,34 +495,24 @@ def _comparison_lines(comparison: Comparison, say: Phrases) -> Iterator[str]:
         yield say("compare.note", text=note)
     for grader in comparison.graders:
         yield ""
-        yield from _grader_lines(grader, comparison.threshold, len(comparison.graders), say)
+        yield from _grader_lines(grader, len(comparison.graders), say)
     for found in comparison.unscored:
         yield ""
         yield say("compare.nothing", grader=say.named("graders", found.grader))
         yield say("compare.line_scored", words=coverage_words(found, say), clusters="")
 
 
-def _grader_lines(
-    grader: GraderComparison, threshold: float, graders: int, say: Phrases
-) -> Iterator[str]:
-    paired, passes, told = grader.paired, grader.passes, grader.words(graders, say)
+def _grader_lines(grader: GraderComparison, graders: int, say: Phrases) -> Iterator[str]:
+    paired, told = grader.paired, grader.words(graders, say)
     name = say.named("graders", grader.grader)
     yield say("compare.head", grader=name, verdict=told["verdict"])
     yield _scored_line(grader, say)
     if paired.sampled is not None:
         yield say("compare.line_over", words=_sampled_words(paired.sampled, say))
     rows = say("compare.rows_words", wins=paired.wins, ties=paired.ties, losses=paired.losses)
-    passed = say(
-        "compare.passed_words",
-        baseline=grader.passed[0],
-        candidate=grader.passed[1],
-        threshold=say.written(f"{threshold:g}"),
-        p=say.written(f"{passes.p_value:.2g}"),
-    )
     for line, words in (
         *((name, told[name]) for name in ("baseline", "candidate", "difference", "p")),
         ("rows", rows),
-        ("passed", passed),
         ("detectable", told["detectable"]),
         ("needed", needed_words(paired, say)),
     ):

@@ -1,25 +1,21 @@
 """What would the score be without the judge's bias? Corrected from a few labels, or refused."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.comparison import clustered_lines, interval_words
 from rag_evals.analysis.labels import Matched, Unit, match_labels, read_labels
-from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
+from rag_evals.errors import InvalidScoresError, TooFewLabelsError
 from rag_evals.run import Run, load_run
 from rag_evals.stats import (
     CorrectedMean,
-    CorrectedRate,
     Interval,
     mean_interval,
     prediction_powered_mean,
-    rogan_gladen_rate,
 )
 
-T = TypeVar("T")
 _ALL_LABELLED = "every row has a label, so their mean is the answer; nothing is left to correct"
 
 
@@ -35,8 +31,7 @@ class Correction:
         judged: The judge's own number over all of them, 0 to 1.
         labels_only: The number from the labels alone.
         prediction_powered: Corrected by PPI++; None where refused.
-        rogan_gladen: Corrected by the judge's error rates; None where refused, or no rate.
-        refusals: Why a correction is missing, one sentence each.
+        refusal: Why it is missing, in a sentence; None where it is there.
     """
 
     grader: str
@@ -46,8 +41,7 @@ class Correction:
     judged: float
     labels_only: Interval
     prediction_powered: CorrectedMean | None
-    rogan_gladen: CorrectedRate | None
-    refusals: tuple[str, ...] = ()
+    refusal: str | None = None
 
     def __repr__(self) -> str:
         """One line: the number, as judged and as corrected."""
@@ -78,8 +72,8 @@ class Corrections:
 
 
 def _cells(one: Correction) -> list[str]:
-    best = one.prediction_powered or one.rogan_gladen
-    corrected = "; ".join(one.refusals) if best is None else interval_words(best.corrected)
+    best = one.prediction_powered
+    corrected = str(one.refusal) if best is None else interval_words(best.corrected)
     labelled = f"{one.labelled} of {one.labelled + one.unlabelled}"
     alone = interval_words(one.labels_only)
     return [one.grader, one.target, labelled, f"{one.judged:.3f}", alone, corrected]
@@ -94,7 +88,6 @@ def correct(
     column: str = "label",
     threshold: float = 1.0,
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> Corrections:
     """Correct the numbers of a run by labels of a random part of its rows.
 
@@ -107,7 +100,6 @@ def correct(
         column: The column of a labels file that holds the label.
         threshold: Score from which the judge calls a row right.
         confidence: Coverage of each interval, as a fraction.
-        seed: Same seed, same intervals.
 
     Raises:
         DataError: The labels cannot be read.
@@ -116,7 +108,7 @@ def correct(
     stored = load_run(run)
     given = read_labels(labels, stored, column=column)
     by, clusters = stored.shared(cluster=cluster)
-    corrector = _Corrector(stored, clusters, threshold, confidence, seed)
+    corrector = _Corrector(stored, clusters, threshold, confidence)
     found = [
         c for matched in match_labels(stored, given, grader) for c in corrector.corrections(matched)
     ]
@@ -124,10 +116,8 @@ def correct(
         raise TooFewLabelsError(
             "no label fits a scored row of this run; see rag-evals judge agreement"
         )
-    if not any(c.prediction_powered or c.rogan_gladen or not c.unlabelled for c in found):
-        raise TooFewLabelsError(
-            "; ".join(dict.fromkeys(reason for c in found for reason in c.refusals))
-        )
+    if not any(c.prediction_powered or not c.unlabelled for c in found):
+        raise TooFewLabelsError("; ".join(dict.fromkeys(str(c.refusal) for c in found)))
     return Corrections(tuple(found), by)
 
 
@@ -137,7 +127,6 @@ class _Corrector:
     clusters: Mapping[str, Hashable]
     threshold: float
     confidence: float
-    seed: int
 
     def corrections(self, matched: Matched) -> list[Correction]:
         scores = {
@@ -205,15 +194,19 @@ class _Corrector:
         label_clusters: Sequence[Hashable | None] | None,
         other_clusters: Sequence[Hashable | None] | None,
     ) -> Correction:
-        number = _LabelledNumber(
-            labels, judged, others, label_clusters, other_clusters, self.confidence
-        )
-        refusals: list[str] = [_ALL_LABELLED] if len(others) < 2 else []
-        powered = rated = None
-        if not refusals:
-            powered = _unless_refused(number.prediction_powered, refusals)
-            if {*labels, *judged, *others} <= {0.0, 1.0}:
-                rated = _unless_refused(lambda: number.rogan_gladen(self.seed), refusals)
+        powered, refusal = None, _ALL_LABELLED if len(others) < 2 else None
+        if refusal is None:
+            try:
+                powered = prediction_powered_mean(
+                    labels,
+                    judged,
+                    others,
+                    label_clusters=label_clusters,
+                    unlabelled_clusters=other_clusters,
+                    confidence=self.confidence,
+                )
+            except (TooFewLabelsError, InvalidScoresError) as error:
+                refusal = str(error)
         everyone = [*judged, *others]
         return Correction(
             *names,
@@ -222,41 +215,7 @@ class _Corrector:
             judged=sum(everyone) / len(everyone),
             labels_only=mean_interval(labels, clusters=label_clusters, confidence=self.confidence),
             prediction_powered=powered,
-            rogan_gladen=rated,
-            refusals=tuple(dict.fromkeys(refusals)),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _LabelledNumber:
-    """What people and the judge say about one number."""
-
-    labels: list[float]
-    judged: list[float]
-    others: list[float]
-    label_clusters: Sequence[Hashable | None] | None
-    other_clusters: Sequence[Hashable | None] | None
-    confidence: float
-
-    def prediction_powered(self) -> CorrectedMean:
-        return prediction_powered_mean(
-            self.labels,
-            self.judged,
-            self.others,
-            label_clusters=self.label_clusters,
-            unlabelled_clusters=self.other_clusters,
-            confidence=self.confidence,
-        )
-
-    def rogan_gladen(self, seed: int) -> CorrectedRate:
-        return rogan_gladen_rate(
-            [label == 1 for label in self.labels],
-            [verdict == 1 for verdict in self.judged],
-            [verdict == 1 for verdict in self.others],
-            label_clusters=self.label_clusters,
-            unlabelled_clusters=self.other_clusters,
-            confidence=self.confidence,
-            seed=seed,
+            refusal=refusal,
         )
 
 
@@ -264,14 +223,6 @@ def _labelled(units: Sequence[Unit]) -> list[tuple[Unit, float]]:
     """Return what people agree on, with their label; evenly split ones are left out."""
     pairs = [(unit, unit.label) for unit in units]
     return [(unit, label) for unit, label in pairs if label is not None]
-
-
-def _unless_refused(correction: Callable[[], T], refusals: list[str]) -> T | None:
-    try:
-        return correction()
-    except (TooFewLabelsError, WeakJudgeError, InvalidScoresError) as error:
-        refusals.append(str(error))
-        return None
 
 
 def _correction_lines(correction: Correction) -> Iterator[str]:
@@ -287,11 +238,5 @@ def _correction_lines(correction: Correction) -> Iterator[str]:
             f"  PPI++           {interval_words(powered.corrected)}, as good as "
             f"{powered.effective_labels:.0f} labels"
         )
-    rated = correction.rogan_gladen
-    if rated is not None:
-        yield (
-            f"  Rogan-Gladen    {interval_words(rated.corrected)}, sensitivity "
-            f"{rated.sensitivity:.2f}, specificity {rated.specificity:.2f}"
-        )
-    for refusal in correction.refusals:
-        yield f"  no correction: {refusal}"
+    if correction.refusal is not None:
+        yield f"  no correction: {correction.refusal}"

@@ -22,9 +22,7 @@ from rag_evals.stats.betting import SequentialGate as SequentialGate
 from rag_evals.stats.betting import drawn_interval as drawn_interval
 from rag_evals.stats.betting import gate_test as gate_test
 from rag_evals.stats.corrected import CorrectedMean as CorrectedMean
-from rag_evals.stats.corrected import CorrectedRate as CorrectedRate
 from rag_evals.stats.corrected import prediction_powered_mean as prediction_powered_mean
-from rag_evals.stats.corrected import rogan_gladen_rate as rogan_gladen_rate
 from rag_evals.stats.intervals import Clusters as Clusters
 from rag_evals.stats.intervals import Interval as Interval
 from rag_evals.stats.intervals import count_interval as count_interval
@@ -32,12 +30,10 @@ from rag_evals.stats.intervals import find_clusters as find_clusters
 from rag_evals.stats.intervals import mean_interval as mean_interval
 from rag_evals.stats.paired import PairedComparison as PairedComparison
 from rag_evals.stats.paired import PairedVerdict as PairedVerdict
-from rag_evals.stats.paired import PassFailTest as PassFailTest
 from rag_evals.stats.paired import SampledDifference as SampledDifference
 from rag_evals.stats.paired import compare_paired as compare_paired
 from rag_evals.stats.paired import count_difference as count_difference
 from rag_evals.stats.paired import holm_adjusted as holm_adjusted
-from rag_evals.stats.paired import mcnemar_exact as mcnemar_exact
 from rag_evals.stats.paired import sampled_difference as sampled_difference
 from rag_evals.stats.tuned import SupportMap as SupportMap
 from rag_evals.stats.tuned import SureSide as SureSide

@@ -1,30 +1,22 @@
-"""What would people have said of all rows? The judge's number without its bias, by two methods.
+"""What would people have said of all rows? The judge's number without its bias.
 
 PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv:2311.01453): the judge grades all rows, people a
 random few of them, and the judge's mean is corrected by the error seen on those few. The interval
 holds both uncertainties, and is never wider than that of the labels alone.
-
-Rogan and Gladen (1978): the judge's rate is corrected by its sensitivity and specificity. It needs
-labels of both kinds, but not a random sample of rows: labels may come from elsewhere, as long as
-the judge makes errors as often there.
 """
 
 import math
-import random
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from rag_evals.errors import InvalidScoresError, TooFewLabelsError, WeakJudgeError
-from rag_evals.stats.agreement import Confusion, count_confusion, draw_error_rates, drawn_limits
+from rag_evals.errors import InvalidScoresError, TooFewLabelsError
 from rag_evals.stats.distributions import student_t_quantile
 from rag_evals.stats.intervals import (
     Interval,
-    effective_rows,
     mean_error,
     mean_interval,
     require_aligned,
     require_fraction,
-    require_positive,
     require_scores,
     wilson_limits,
 )
@@ -35,10 +27,6 @@ _LEAST_LABELS = 20
 # thirty labels with no disagreement would promise that there is none.
 _CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
 _CORNER_WEIGHT = 0.25
-
-_LABELS_OF_EACH_KIND = 5
-_LEAST_INFORMEDNESS = 0.2
-_METHOD = "Rogan-Gladen, smoothed bootstrap of both samples"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,117 +206,3 @@ def _score_interval(
         estimate, effective, student_t_quantile((1 + confidence) / 2, freedom)
     )
     return Interval(estimate, low, high, confidence, "PPI++")
-
-
-@dataclass(frozen=True, slots=True)
-class CorrectedRate:
-    """A rate without the judge's bias.
-
-    Attributes:
-        corrected: The share of rows that people would call True, 0 to 1.
-        judged: The share that the judge calls True.
-        sensitivity: Share of True labels that the judge found.
-        specificity: Share of False labels that the judge found.
-        informedness: sensitivity + specificity - 1: 0 for a coin, 1 for a perfect judge.
-        labels: Rows that people labelled.
-        unlabelled: Rows that only the judge saw.
-    """
-
-    corrected: Interval
-    judged: float
-    sensitivity: float
-    specificity: float
-    informedness: float
-    labels: int
-    unlabelled: int
-
-
-def rogan_gladen_rate(
-    labels: Sequence[bool],
-    verdicts: Sequence[bool],
-    unlabelled: Sequence[bool],
-    *,
-    label_clusters: Sequence[Hashable | None] | None = None,
-    unlabelled_clusters: Sequence[Hashable | None] | None = None,
-    confidence: float = 0.95,
-    resamples: int = 4_000,
-    seed: int = 0,
-) -> CorrectedRate:
-    """Correct the judge's rate by its measured error rates.
-
-    Args:
-        labels: What people say, one per labelled row.
-        verdicts: What the judge says about those rows, aligned.
-        unlabelled: What the judge says about the rows to be counted.
-        label_clusters: The answer of each labelled statement, aligned; None means independent.
-        unlabelled_clusters: The answer of each other statement, aligned with `unlabelled`.
-        confidence: Coverage of the interval, as a fraction.
-        resamples: Draws of error rates and judged rate together.
-        seed: Same seed, same interval.
-
-    Raises:
-        TooFewLabelsError: There are fewer than 20 labels, or fewer than 5 of one kind.
-        WeakJudgeError: sensitivity + specificity - 1 is below 0.2.
-    """
-    require_fraction("confidence", confidence)
-    require_positive("resamples", resamples)
-    confusion = count_confusion(labels, verdicts)
-    sensitivity, specificity = _measured_error_rates(confusion)
-    if not unlabelled:
-        raise InvalidScoresError("unlabelled is empty; there is no rate to correct")
-    judged = sum(map(bool, unlabelled)) / len(unlabelled)
-    estimate = _turn_back(judged, sensitivity, specificity)
-    rng = random.Random(seed)
-    rates = draw_error_rates(
-        labels, verdicts, clusters=label_clusters, resamples=resamples, rng=rng
-    )
-    rows = effective_rows(unlabelled, clusters=unlabelled_clusters)
-    draws = list(_draw_corrections(judged * rows, (1 - judged) * rows, rates, rng))
-    return CorrectedRate(
-        corrected=drawn_limits(estimate, draws, confidence, _METHOD),
-        judged=judged,
-        sensitivity=sensitivity,
-        specificity=specificity,
-        informedness=sensitivity + specificity - 1,
-        labels=len(labels),
-        unlabelled=len(unlabelled),
-    )
-
-
-def _measured_error_rates(confusion: Confusion) -> tuple[float, float]:
-    """Sensitivity and specificity, if the labels can carry them."""
-    _require_labels(confusion.positives + confusion.negatives)
-    sensitivity, specificity = confusion.sensitivity, confusion.specificity
-    rarest = min(confusion.positives, confusion.negatives)
-    if rarest < _LABELS_OF_EACH_KIND or sensitivity is None or specificity is None:
-        raise TooFewLabelsError(
-            f"{confusion.positives} labels are True and {confusion.negatives} are False; each "
-            f"error rate needs at least {_LABELS_OF_EACH_KIND} of its kind"
-        )
-    informedness = sensitivity + specificity - 1
-    if informedness < _LEAST_INFORMEDNESS:
-        raise WeakJudgeError(
-            f"sensitivity {sensitivity:.2f} + specificity {specificity:.2f} - 1 = "
-            f"{informedness:.2f}; below {_LEAST_INFORMEDNESS} the correction divides by almost "
-            "nothing, and any rate would fit: use a better judge, or the labels alone"
-        )
-    return sensitivity, specificity
-
-
-def _draw_corrections(
-    yes: float, no: float, rates: Sequence[tuple[float, float]], rng: random.Random
-) -> Iterator[float]:
-    """Correct a redrawn judged rate by each redrawn pair of sensitivity and specificity."""
-    for place, (found, rejected) in enumerate(rates):
-        share = rng.betavariate(yes + 0.5, no + 0.5)
-        if found + rejected <= 1:
-            # Such a judge says nothing, so the draw stands for "anything": both ends in turn.
-            yield float(place % 2)
-        else:
-            yield _turn_back(share, found, rejected)
-
-
-def _turn_back(judged: float, sensitivity: float, specificity: float) -> float:
-    """Solve judged = rate * sensitivity + (1 - rate) * (1 - specificity) for the rate, in 0..1."""
-    rate = (judged + specificity - 1) / (sensitivity + specificity - 1)
-    return min(1.0, max(0.0, rate))

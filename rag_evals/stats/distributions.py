@@ -1,6 +1,6 @@
 """Which quantiles and tail probabilities do the intervals and tests need?
 
-Beta, Student t and the fair binomial, in pure Python. Everything but the normal rests on
+Beta and Student t, in pure Python. Everything but the normal rests on
 the regularised incomplete beta function, evaluated by its continued fraction (Abramowitz and
 Stegun 1964, 26.5.8) and inverted by Newton steps kept inside a bracket. Against scipy the error
 is below 1e-8 over the ranges that this package uses; the tests hold that.
@@ -124,15 +124,6 @@ def _solve(
             return following
         value = following
     return value
-
-
-def fair_binomial_p(successes: int, trials: int) -> float:
-    """Two-sided exact p-value of `successes` in `trials` tosses of a fair coin; 1 without any."""
-    fewer = min(successes, trials - successes)
-    if 2 * fewer == trials:
-        return 1.0
-    # P(X <= k) of a binomial is an incomplete beta: exact, and quick for a million trials.
-    return min(1.0, 2 * beta_cdf(0.5, trials - fewer, fewer + 1))
 
 
 def quantile(ordered: Sequence[float], probability: float) -> float:

@@ -14,8 +14,8 @@ from functools import partial
 from operator import getitem
 from typing import Literal
 
-from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
-from rag_evals.stats.distributions import fair_binomial_p, student_t_cdf, student_t_quantile
+from rag_evals.errors import ConfigurationError, UnpairedScoresError
+from rag_evals.stats.distributions import student_t_cdf, student_t_quantile
 from rag_evals.stats.intervals import (
     Interval,
     MeanError,
@@ -54,15 +54,6 @@ class SignificanceTest:
     p_value: float
     test: TestName
     resamples: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PassFailTest:
-    """McNemar's test: samples that only one of the two passed, and the exact two-sided p-value."""
-
-    only_baseline: int
-    only_candidate: int
-    p_value: float
 
 
 def sign_flip_test(
@@ -161,19 +152,6 @@ def _random_sums(totals: list[float], resamples: int, rng: random.Random) -> Ite
     tables[-1] = tables[-1] * (256 // len(tables[-1]))
     for _ in range(resamples):
         yield sum(map(getitem, tables, rng.randbytes(len(tables))))
-
-
-def mcnemar_exact(
-    baseline_passed: Sequence[bool], candidate_passed: Sequence[bool]
-) -> PassFailTest:
-    """Compare two aligned pass/fail lists by McNemar's test (1947), exact."""
-    require_aligned("baseline results", baseline_passed, "candidate results", candidate_passed)
-    if not baseline_passed:
-        raise InvalidScoresError("baseline_passed is empty; at least one sample is needed")
-    pairs = list(zip(baseline_passed, candidate_passed, strict=True))
-    lost = sum(old and not new for old, new in pairs)
-    won = sum(new and not old for old, new in pairs)
-    return PassFailTest(lost, won, fair_binomial_p(won, won + lost))
 
 
 def holm_adjusted(p_values: Sequence[float]) -> list[float]:

@@ -70,16 +70,6 @@ def test_rows_of_one_run_only_are_listed() -> None:
     assert "only the candidate scored c; the other: empty_context" in str(compared)
 
 
-def test_passes_are_compared_by_mcnemar() -> None:
-    """Rows that reach the threshold are counted in both runs; the test is of those that moved."""
-    compared = compare(scores_run([1.0] * 6), scores_run([0.5] * 5 + [1.0]), threshold=0.9)
-    (grader,) = compared.graders
-
-    assert grader.passed == (6, 1)
-    assert (grader.passes.only_baseline, grader.passes.only_candidate) == (5, 0)
-    assert grader.passes.p_value == pytest.approx(2 * 0.5**5)
-
-
 def test_several_graders_are_adjusted_together() -> None:
     """Holm: the smallest of two p-values counts twice."""
 

@@ -29,27 +29,14 @@ def judged(rows: int, *, right: float, base: float = 0.7, seed: int = 1) -> tupl
 
 
 def test_the_bias_of_a_judge_is_taken_out() -> None:
-    """A judge that errs in one of five rows says 0.62 of 0.7; both corrections hold the truth."""
+    """A judge that errs in one of five rows says 0.62 of 0.7; the correction holds the truth."""
     run, labels = judged(2_000, right=0.8)
     for found in correct(run, labels).corrections:
-        powered, rated = found.prediction_powered, found.rogan_gladen
+        powered = found.prediction_powered
         assert powered is not None
         assert powered.corrected.contains(0.7)
         assert powered.corrected.width <= found.labels_only.width
         assert found.judged == pytest.approx(0.62, abs=0.03)
-        if found.target != "mean score":
-            assert rated is not None
-            assert rated.corrected.contains(0.7)
-
-
-def test_a_judge_near_chance_is_refused_with_the_reason() -> None:
-    """Error rates of a coin correct nothing; the labels are still used."""
-    run, labels = judged(1_000, right=0.5, seed=2)
-    found = correct(run, labels).corrections[-1]
-
-    assert found.rogan_gladen is None
-    assert "below 0.2 the correction divides by almost nothing" in str(correct(run, labels))
-    assert found.prediction_powered is not None
 
 
 def test_too_few_labels_are_refused_with_the_reason() -> None:
@@ -68,7 +55,7 @@ def test_with_every_row_labelled_there_is_nothing_to_correct() -> None:
     found = correct(run, labels).corrections[0]
 
     assert found.prediction_powered is None
-    assert found.refusals[0].startswith("every row has a label")
+    assert str(found.refusal).startswith("every row has a label")
     assert "labels alone" in str(correct(run, labels))
 
 
@@ -82,7 +69,6 @@ def test_scores_from_people_correct_the_mean_score() -> None:
     (found,) = correct(run, "labels.jsonl").corrections
 
     assert found.target == "mean score"
-    assert found.rogan_gladen is None
     assert found.prediction_powered is not None
     assert found.prediction_powered.corrected.contains(sum(truth) / 400)
     assert found.prediction_powered.effective_labels > 100

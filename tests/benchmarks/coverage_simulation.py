@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-from rag_evals.errors import TooFewLabelsError, WeakJudgeError
 from rag_evals.stats import (
     compare_paired,
     mean_interval,
     prediction_powered_mean,
-    rogan_gladen_rate,
 )
 from rag_evals.stats.agreement import kappa_interval
 
@@ -64,7 +62,6 @@ def main() -> None:
     for table in (
         prediction_powered_yes_no,
         prediction_powered_graded,
-        rogan_gladen,
         means,
         paired,
         kappas,
@@ -146,34 +143,6 @@ def _prediction_powered(
     width = fmean(r.corrected.width for r in results) / fmean(r.labels_only.width for r in results)
     widest = max(result.corrected.width / result.labels_only.width for result in results)
     return f"{covers:.1%} | {alone:.1%} | {width:.2f} | {widest:.2f}"
-
-
-def rogan_gladen(draws: int, rng: random.Random) -> Iterable[str]:
-    """Rogan-Gladen, and how often it refuses."""
-    yield "Rogan-Gladen, 1,000 rows without a label, 600 resamples"
-    yield ""
-    yield "| base rate | sensitivity / specificity | labels | covers | mean width | refused |"
-    yield "|---|---|---|---|---|---|"
-    for judge in JUDGES:
-        for count in LABEL_COUNTS:
-            covered, widths, refused = 0, [0.0], 0
-            for draw in range(draws):
-                labels, verdicts = judge.rows(count, rng)
-                _, unlabelled = judge.rows(UNLABELLED_ROWS, rng)
-                try:
-                    rate = rogan_gladen_rate(
-                        labels, verdicts, unlabelled, resamples=600, seed=draw
-                    ).corrected
-                except (TooFewLabelsError, WeakJudgeError):
-                    refused += 1
-                    continue
-                covered += rate.contains(judge.base_rate)
-                widths.append(rate.width)
-            given = draws - refused
-            # A coverage over a hundred answers or fewer is noise.
-            share = f"{covered / given:.1%} | {sum(widths) / given:.2f}" if given > 100 else "- | -"
-            quality = f"{judge.sensitivity} / {judge.specificity}"
-            yield f"| {judge.base_rate} | {quality} | {count} | {share} | {refused / draws:.0%} |"
 
 
 def means(draws: int, rng: random.Random) -> Iterable[str]:

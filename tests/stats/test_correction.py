@@ -12,9 +12,8 @@ from rag_evals.errors import (
     InvalidScoresError,
     TooFewLabelsError,
     UnpairedScoresError,
-    WeakJudgeError,
 )
-from rag_evals.stats import mean_interval, prediction_powered_mean, rogan_gladen_rate
+from rag_evals.stats import mean_interval, prediction_powered_mean
 
 YES_NO = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=20, max_size=60)
 
@@ -164,115 +163,3 @@ def test_ppi_refuses_bad_lists() -> None:
         prediction_powered_mean([1.0] * 20, [2.0] * 20, [1.0, 0.0])
     with pytest.raises(ConfigurationError, match="confidence=95"):
         prediction_powered_mean([1.0] * 20, [1.0] * 20, [1.0, 0.0], confidence=95)
-
-
-def _labelled(found: int, missed: int, rejected: int, passed: int) -> tuple[list[bool], list[bool]]:
-    """Labels and verdicts with these counts: of True labels, then of False ones."""
-    labels = [True] * (found + missed) + [False] * (rejected + passed)
-    verdicts = [True] * found + [False] * missed + [False] * rejected + [True] * passed
-    return labels, verdicts
-
-
-def test_rogan_gladen_worked_by_hand() -> None:
-    """Judged 0.60 with sensitivity 0.9 and specificity 0.8 is (0.6 + 0.8 - 1) / 0.7 = 0.571."""
-    result = rogan_gladen_rate(*_labelled(90, 10, 80, 20), [True] * 600 + [False] * 400)
-
-    assert result.corrected.estimate == pytest.approx(4 / 7)
-    assert result.informedness == pytest.approx(0.7)
-    assert result.corrected.low < 4 / 7 < result.corrected.high
-    assert (result.labels, result.unlabelled, result.judged) == (200, 1_000, 0.6)
-
-
-def test_rogan_gladen_error_agrees_with_the_delta_method() -> None:
-    """With many labels the width is that of Rogan and Gladen's variance formula."""
-    sensitivity, specificity, judged = 0.9, 0.8, 0.6
-    rate, informedness = 4 / 7, 0.7
-    variance = (
-        judged * (1 - judged) / 10_000
-        + rate**2 * sensitivity * (1 - sensitivity) / 2_000
-        + (1 - rate) ** 2 * specificity * (1 - specificity) / 2_000
-    ) / informedness**2
-
-    result = rogan_gladen_rate(
-        *_labelled(1_800, 200, 1_600, 400), [True] * 6_000 + [False] * 4_000, resamples=20_000
-    )
-
-    assert result.corrected.width == pytest.approx(2 * 1.96 * variance**0.5, rel=0.03)
-
-
-def test_a_perfect_record_is_not_a_perfect_judge() -> None:
-    """Forty labels without an error still leave a wide interval."""
-    result = rogan_gladen_rate(*_labelled(30, 0, 10, 0), [True] * 800 + [False] * 200)
-
-    assert result.corrected.estimate == pytest.approx(0.8)
-    assert result.corrected.width > 0.08
-
-
-def test_rogan_gladen_clusters_widen_the_interval() -> None:
-    """Statements repeated inside answers know as much as the answers."""
-    labels, verdicts = _labelled(20, 5, 16, 4)
-    places = [place for place in range(45) for _ in range(4)]
-    unlabelled = [True] * 600 + [False] * 400
-
-    clustered = rogan_gladen_rate(
-        [labels[place] for place in places],
-        [verdicts[place] for place in places],
-        unlabelled,
-        label_clusters=places,
-    )
-
-    alone = rogan_gladen_rate(labels, verdicts, unlabelled)
-    assert clustered.corrected.width == pytest.approx(alone.corrected.width, rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("count", "sensitivity", "specificity"), [(30, 0.95, 0.9), (100, 0.7, 0.7)]
-)
-def test_rogan_gladen_covers_in_simulation(
-    count: int, sensitivity: float, specificity: float
-) -> None:
-    """Where it answers, the 95 % interval holds the true rate as often as 300 draws can show."""
-    rng = random.Random(count)
-
-    def rows(size: int) -> tuple[list[bool], list[bool]]:
-        labels = [rng.random() < 0.6 for _ in range(size)]
-        return labels, [
-            label == (rng.random() < (sensitivity if label else specificity)) for label in labels
-        ]
-
-    held = []
-    for draw in range(300):
-        labels, verdicts = rows(count)
-        try:
-            result = rogan_gladen_rate(labels, verdicts, rows(300)[1], resamples=300, seed=draw)
-        except (TooFewLabelsError, WeakJudgeError):
-            continue
-        held.append(result.corrected.contains(0.6))
-
-    assert len(held) > 250
-    # 93 % less twice the noise of 300 draws; tests/benchmarks has the figure of 2,000.
-    assert fmean(held) >= 0.93 - 2 * (0.93 * 0.07 / 300) ** 0.5
-
-
-def test_a_weak_judge_is_refused_with_the_reason() -> None:
-    """Sensitivity 0.55 and specificity 0.5 raise, with both numbers and what to do."""
-    with pytest.raises(WeakJudgeError, match=r"0\.55 .* 0\.50 .* = 0\.05; below 0\.2 .*labels"):
-        rogan_gladen_rate(*_labelled(11, 9, 10, 10), [True, False])
-
-
-def test_rogan_gladen_refuses_too_few_labels() -> None:
-    """Too few labels, in all or of one kind, raise with the counts."""
-    with pytest.raises(TooFewLabelsError, match=r"19 labels; .*at least 20"):
-        rogan_gladen_rate(*_labelled(10, 0, 9, 0), [True])
-    with pytest.raises(TooFewLabelsError, match=r"26 labels are True and 4 are False; .*least 5"):
-        rogan_gladen_rate(*_labelled(26, 0, 4, 0), [True])
-
-
-def test_rogan_gladen_refuses_bad_input() -> None:
-    """Nothing to correct, misaligned lists and bad options raise."""
-    with pytest.raises(InvalidScoresError, match="unlabelled is empty"):
-        rogan_gladen_rate(*_labelled(20, 0, 20, 0), [])
-    with pytest.raises(UnpairedScoresError, match="1 labels, 0 verdicts"):
-        rogan_gladen_rate([True], [], [True])
-    with pytest.raises(ConfigurationError, match="resamples=0"):
-        rogan_gladen_rate(*_labelled(20, 0, 20, 0), [True], resamples=0)

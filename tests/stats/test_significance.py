@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
-from rag_evals.stats import holm_adjusted, mcnemar_exact
+from rag_evals.errors import ConfigurationError, InvalidScoresError
+from rag_evals.stats import holm_adjusted
 from rag_evals.stats.paired import sign_flip_test
 
 TENTHS = st.integers(-10, 10).map(lambda tenths: tenths / 10)
@@ -118,32 +118,6 @@ def test_bad_differences_are_refused() -> None:
         sign_flip_test([float("nan")])
     with pytest.raises(ConfigurationError, match="resamples=0"):
         sign_flip_test([0.1], resamples=0)
-
-
-def test_mcnemar_agrees_with_statsmodels() -> None:
-    """Twelve against five discordant samples give the p-value of statsmodels."""
-    # python -c "from statsmodels.stats.contingency_tables import mcnemar
-    # print(mcnemar([[30, 12], [5, 40]], exact=True).pvalue)"                statsmodels 0.15.0
-    baseline = [True] * 30 + [True] * 12 + [False] * 5 + [False] * 40
-    candidate = [True] * 30 + [False] * 12 + [True] * 5 + [False] * 40
-
-    result = mcnemar_exact(baseline, candidate)
-
-    assert (result.only_baseline, result.only_candidate) == (12, 5)
-    assert result.p_value == pytest.approx(0.143463134765625)
-
-
-def test_mcnemar_without_discordant_samples() -> None:
-    """Runs that pass the same samples give no evidence."""
-    assert mcnemar_exact([True, False], [True, False]).p_value == 1
-
-
-def test_mcnemar_refuses_unpaired_lists() -> None:
-    """Unequal or empty lists raise."""
-    with pytest.raises(UnpairedScoresError, match="2 baseline results, 1 candidate"):
-        mcnemar_exact([True, False], [True])
-    with pytest.raises(InvalidScoresError):
-        mcnemar_exact([], [])
 
 
 def test_holm_agrees_with_statsmodels() -> None:

@@ -25,7 +25,6 @@ from rag_evals.cli.shared.options import (
     Json,
     Quiet,
     ReaderLanguage,
-    Threshold,
     reader_language,
 )
 from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
@@ -81,7 +80,6 @@ def compare(
     ] = None,
     by: By = None,
     cluster: Cluster = None,
-    threshold: Threshold = 1.0,
     fail_if_worse: Annotated[
         float | None,
         gate_option(
@@ -153,7 +151,6 @@ def compare(
         count=counted,
         by=by,
         cluster=cluster,
-        threshold=threshold,
         gate=gate,
         error=asked,
         seed=seed,
