@@ -19,6 +19,7 @@ NAMES = {
         "UNVERIFIED",
         "About",
         "Finding",
+        "Passage",
         "Quote",
         "findings_lines",
         "findings_of",

@@ -12,6 +12,7 @@ from rag_evals.core.finding import CONTRADICTED as CONTRADICTED
 from rag_evals.core.finding import UNVERIFIED as UNVERIFIED
 from rag_evals.core.finding import About as About
 from rag_evals.core.finding import Finding as Finding
+from rag_evals.core.finding import Passage as Passage
 from rag_evals.core.finding import Quote as Quote
 from rag_evals.core.finding import findings_lines as findings_lines
 from rag_evals.core.finding import findings_of as findings_of

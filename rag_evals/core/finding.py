@@ -50,6 +50,33 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """Words of a chunk at which a finding can be checked: `chunk.text[start:end] == text`.
+
+    Attributes:
+        chunk_id: Of the chunk, from 0.
+        start: Where they begin, in characters.
+        end: Where they end, not part of them.
+        text: The words.
+        is_nearest: Whether they were looked for afterwards; False for words that the judge quoted.
+        differs: What they say otherwise, in the statement's language, such as "'1923' is not in any
+            chunk; chunk 1 says '1889'"; empty where nothing does, or the judge said it itself.
+    """
+
+    chunk_id: int
+    start: int
+    end: int
+    text: str
+    is_nearest: bool = False
+    differs: str = ""
+
+    def words(self, say: Phrases, most: int = 300) -> str:
+        """Show them with their chunk: "nearest chunk 1: …", or "chunk 1: “…”" for a quote."""
+        name = "nearest" if self.is_nearest else "quote"
+        return say(f"notebook.{name}", id=self.chunk_id, text=shortened(self.text, most))
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that a grader decided: on a statement, a chunk, a citation or the whole answer.
 

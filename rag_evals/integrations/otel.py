@@ -5,13 +5,14 @@ Only the API of OpenTelemetry is used: where spans and events go is set up by th
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from rag_evals.core import JudgeReply, Work, findings_lines, watch
 from rag_evals.dataset import required_module
+from rag_evals.embedded import evidence_words
 from rag_evals.judge import model_in
 from rag_evals.run import Outcome, Run
 
@@ -114,7 +115,7 @@ class _Spans:
                 if outcome.error is not None:
                     span.set_attribute("error.type", outcome.error.type)
                     span.set_status(self._trace.Status(self._trace.StatusCode.ERROR))
-                self._emit(outcome, judged)
+                self._emit(outcome, judged, work.subject.sample)
 
     @contextmanager
     def _call(self, work: Work) -> Iterator[None]:
@@ -138,7 +139,7 @@ class _Spans:
                 span.set_attribute("rag_evals.reasks", usage.reasks)
                 span.set_attribute("rag_evals.cache_hits", usage.cache_hits)
 
-    def _emit(self, outcome: Outcome, judged: Any) -> None:
+    def _emit(self, outcome: Outcome, judged: Any, sample: Any) -> None:
         # The convention wants the event in the span that is judged, not in the one that judges.
         context = None
         if judged is not None:
@@ -148,7 +149,11 @@ class _Spans:
                 context=context,
                 event_name="gen_ai.evaluation.result",
                 severity_number=self._logs.SeverityNumber.INFO,
-                attributes=evaluation_attributes(outcome, explained=self._explanations),
+                attributes=evaluation_attributes(
+                    outcome,
+                    explained=self._explanations,
+                    chunks=[chunk.text for chunk in getattr(sample, "context", ())],
+                ),
             )
         )
 
@@ -160,12 +165,16 @@ class _Spans:
         return found if found.is_valid else None
 
 
-def evaluation_attributes(outcome: Outcome, *, explained: bool) -> dict[str, str | float]:
+def evaluation_attributes(
+    outcome: Outcome, *, explained: bool, chunks: Sequence[str] = ()
+) -> dict[str, str | float]:
     """Return an outcome in the words of OpenTelemetry's convention.
 
     Args:
         outcome: What came of a row.
         explained: Whether statements and reasons are in it.
+        chunks: Texts of the row's context; with them, explanations say where to check what counts
+            against it.
     """
     found: dict[str, str | float] = {"gen_ai.evaluation.name": outcome.grader}
     if outcome.score is not None:
@@ -177,7 +186,14 @@ def evaluation_attributes(outcome: Outcome, *, explained: bool) -> dict[str, str
     if outcome.error is not None:
         found["error.type"] = outcome.error.type
     if explained:
-        lines = [line.strip() for line in findings_lines(outcome.findings)]
+        lines = [
+            part
+            for one in outcome.findings
+            for part in (
+                *map(str.strip, findings_lines([one])),
+                *(evidence_words(one, chunks) if one.counts_against else ()),
+            )
+        ]
         found["gen_ai.evaluation.explanation"] = "\n".join(lines) or outcome.words()
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from rag_evals.core import Finding
-from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.embedded import evidence_words
 from rag_evals.run import Outcome, Record, Run, findings_in, reason_of, score_of
 from rag_evals.text import shortened
 
@@ -60,8 +60,7 @@ def record_lines(record: Record, run: Run | None = None) -> list[str]:
         record: The outcome.
         run: The run that has its sample; None looks for no nearest chunk.
     """
-    sample = None if run is None else run.samples.get(record["sample_id"])
-    chunks = () if sample is None else sample.chunks
+    chunks = () if run is None else run.chunks(record["sample_id"])
     score = record["score"]
     error: Mapping[str, str] = record.get("error") or {}
     why = f"{error['type']}: {error['message']}" if error else reason_of(record)
@@ -80,27 +79,9 @@ def _lines(findings: Sequence[Finding], chunks: Sequence[str], head: str) -> Ite
         yield f"  {finding.label}: {shortened(finding.text, _MOST_CHARS)}"
         if finding.reasoning:
             yield f"    why: {shortened(finding.reasoning, _MOST_CHARS)}"
-        if (nearest := _nearest(finding, chunks)) is not None:
-            chunk_id, sentence = nearest
-            yield f"    nearest chunk {chunk_id}: {shortened(sentence, _MOST_CHARS)}"
+        yield from (f"    {line}" for line in evidence_words(finding, chunks, most=_MOST_CHARS))
     if len(against) > _MOST_FINDINGS:
         yield f"  and {len(against) - _MOST_FINDINGS} more"
-
-
-def _nearest(finding: Finding, chunks: Sequence[str]) -> tuple[int, str] | None:
-    """Find the chunk that shares most with a statement, as the embedded judge reads evidence.
-
-    Returns:
-        Its id and best sentence; None where no chunk shares a word with the statement, or where
-        the finding is about something else.
-    """
-    if finding.about not in ("statement", "reference", "citation") or not chunks:
-        return None
-    (verdict,) = EmbeddedVerifier().verify([finding.text], chunks)
-    if not verdict.evidence:
-        return None
-    best = verdict.evidence[0]
-    return best.chunk_id, best.text
 
 
 def junit_xml(

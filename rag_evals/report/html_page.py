@@ -29,10 +29,12 @@ from rag_evals.analysis import (
 from rag_evals.core import (
     CONTRADICTED,
     Finding,
+    Passage,
     Phrases,
     fingerprint,
     private_file,
 )
+from rag_evals.embedded import find_passages, quoted_passages
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.charts import histogram, interval_bar
 from rag_evals.report.tables import (
@@ -57,6 +59,8 @@ from rag_evals.text import split_sentences
 SAMPLES_IN_BLOCK = 100
 MOST_ROWS = 20_000
 """A page shows so many outcomes at most: more of them do not fit into a browser's memory."""
+MOST_SEARCHED = 1_000
+"""Outcomes of a page whose nearest passages are marked: finding them takes 2 ms an outcome."""
 # Above 6, gzip takes three times as long for two parts in a hundred.
 _LEVEL = 6
 
@@ -219,6 +223,7 @@ class _PageData:
         self._say = say
         self._samples: list[list[Any]] = []
         self._chunks: list[list[list[str]]] = []
+        self._searched: dict[int, frozenset[tuple[str, str]]] = {}
         self._places: dict[str, list[tuple[StoredSample, int]]] = {}
         graders = list(dict.fromkeys(name for run in runs for name in run.graders))
         if keep is None and max(len(run.records) for run in runs) > MOST_ROWS:
@@ -251,6 +256,8 @@ class _PageData:
         error: Mapping[str, Any] = record.get("error") or {}
         found = findings_in(record)
         place = self._place(sample or StoredSample(record["sample_id"]))
+        chunks = () if sample is None else sample.chunks
+        locate = find_passages if self._is_searched(run, record) else quoted_passages
         if sample is not None and sample.answer and any(one.sentence_ids for one in found):
             self._samples[place][5] = [
                 [span.start, span.end] for span in split_sentences(sample.answer)
@@ -261,11 +268,21 @@ class _PageData:
             record["score"],
             reason_of(record),
             error.get("message"),
-            [_item(finding, self._say) for finding in found],
+            [_item(finding, self._say, locate(finding, chunks)) for finding in found],
             list(record.get("warnings", ())),
             round(record.get("seconds", 0.0), 3),
             list(record.get("repeats") or ()),
         ]
+
+    def _is_searched(self, run: Run, record: Record) -> bool:
+        """Say whether nearest passages are looked for: in the rows to look at first."""
+        if len(run.records) <= MOST_SEARCHED:
+            return True
+        if id(run) not in self._searched:
+            lowest = run.lowest_records(MOST_SEARCHED)
+            keys = frozenset((one["sample_id"], one["grader"]) for one in lowest)
+            self._searched[id(run)] = keys
+        return (record["sample_id"], record["grader"]) in self._searched[id(run)]
 
     def _place(self, sample: StoredSample) -> int:
         """Return where the sample stands; two runs share one when their samples are the same."""
@@ -408,7 +425,7 @@ def _key(run: Run) -> str:
     return fingerprint(run.identity, run.manifest.get("created"))[:16]
 
 
-def _item(finding: Finding, say: Phrases) -> list[Any]:
+def _item(finding: Finding, say: Phrases, found: Sequence[Passage]) -> list[Any]:
     """Write a finding in the form that the page reads; `page.js` names the places."""
     return [
         finding.text,
@@ -416,11 +433,12 @@ def _item(finding: Finding, say: Phrases) -> list[Any]:
         say.label(finding.label),
         finding.reasoning,
         finding.chunk_ids,
-        [[quote.chunk_id, quote.start, quote.end, quote.text] for quote in finding.quotes],
+        [[one.chunk_id, one.start, one.end, one.is_nearest] for one in found],
         finding.sentence_ids,
         _origin(finding, say),
         finding.about == "statement",
         say.text(finding.text),
+        next((one.differs for one in found), ""),
     ]
 
 

@@ -52,7 +52,7 @@ function read(data) {
   data.list = data.rows.map(([grader, sides], number) => {
     const row = {number, grader: data.graders[grader], sides: sides.map((side) => side && {
       sample: samples[side[0]], status: side[1], score: side[2], why: side[3], error: side[4],
-      items: side[5].map(([text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown]) => ({text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown})),
+      items: side[5].map(([text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown, differs]) => ({text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown, differs})),
       warnings: side[6], seconds: side[7], repeats: side[8]})};
     row.id = first(row).sample.id;
     return row;
@@ -239,6 +239,7 @@ function itemOf(row, side, n, item, i) {
   const cited = item.ids.length ? ` · ${say("chunk")} ${item.ids.join(", ")}` : "";
   element.append(make("p", "tag", item.label + cited + (item.origin ? " · " + item.origin : "")));
   if (item.reasoning) element.append(make("p", "why-text pre", item.reasoning));
+  if (item.differs) element.append(make("p", "why-text pre", say("differs", {words: item.differs})));
   element.addEventListener("focus", () => { state.item = i; light(n, [String(i)]); });
   if (decided(item) && row.sides.length < 2) element.append(askOf(row, item, i));
   return element;
@@ -321,17 +322,18 @@ function chunkOf(side, n, id, [source, about]) {
   const element = tie(make("div", citing.length ? "chunk cited" : "chunk"), n, citing);
   element.append(make("p", "tag", `${say("chunk")} ${id}` + (about ? " · " + about : "") + (citing.length ? " · " + say("cited") : "")));
   const marks = [];
-  side.items.forEach((item, i) => { for (const [chunk, start, end, quoted] of item.quotes) if (chunk === id) {
-    const at = Number.isInteger(start) ? unit(source, start) : quoted ? source.indexOf(quoted) : -1;
-    const stop = Number.isInteger(end) ? unit(source, end) : at + (quoted || "").length;
-    if (at >= 0 && stop > at && stop <= source.length) marks.push([at, stop, i]);
+  side.items.forEach((item, i) => { for (const [chunk, start, end, nearest] of item.quotes) if (chunk === id) {
+    const [at, stop] = [unit(source, start), unit(source, end)];
+    if (at >= 0 && stop > at && stop <= source.length) marks.push([at, stop, i, nearest]);
   } });
   const box = make("div", "pre");
   const cuts = [...new Set([0, source.length, ...marks.flatMap(([at, stop]) => [at, stop])])].sort((a, b) => a - b);
   for (let k = 0; k + 1 < cuts.length; k++) {
-    const inside = [...new Set(marks.filter(([at, stop]) => at <= cuts[k] && stop >= cuts[k + 1]).map(([, , i]) => i))];
-    const piece = source.slice(cuts[k], cuts[k + 1]);
-    box.append(inside.length ? tie(make("mark", "", piece), n, inside) : piece);
+    const here = marks.filter(([at, stop]) => at <= cuts[k] && stop >= cuts[k + 1]), inside = [...new Set(here.map(([, , i]) => i))];
+    const piece = source.slice(cuts[k], cuts[k + 1]), nearest = here.every(([, , , near]) => near);
+    const mark = inside.length ? tie(make("mark", nearest ? "near" : "", piece), n, inside) : piece;
+    if (nearest && inside.length) mark.title = say("nearest");
+    box.append(mark);
   }
   element.append(box);
   return element;

@@ -13,6 +13,7 @@ from rag_evals.analysis import (
     RunInput,
 )
 from rag_evals.core import Finding, Phrases, phrases
+from rag_evals.embedded import evidence_words, find_passages
 from rag_evals.report.failures import worst_records
 from rag_evals.run import (
     GraderSummary,
@@ -263,11 +264,23 @@ def report_json(run: RunInput, *, view: View | None = None) -> str:
     ]
     told = {
         "graders": graders,
+        "worst": [_worst_record(stored, record) for record in worst_records(stored, _WORST_ROWS)],
         "notes": stored.notes(),
         "usage": usage_of(stored),
         "identity": stored.identity,
     }
     return to_json(told, indent=2).decode() + "\n"
+
+
+def _worst_record(run: Run, record: Record) -> dict[str, Any]:
+    chunks = run.chunks(record["sample_id"])
+    against = [
+        {"text": one.text, "label": one.label, "passages": find_passages(one, chunks)}
+        for one in findings_in(record)
+        if one.counts_against
+    ]
+    told = {name: record[name] for name in ("sample_id", "grader", "score")}
+    return {**told, "reason": reason_of(record), "against": against}
 
 
 def _grader_table(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]:
@@ -358,18 +371,25 @@ def _worst_rows(run: Run, view: View) -> Iterator[str]:
     if not worst:
         return
     yield ""
-    yield markdown_row(*(say(f"table.{name}") for name in ("row", "grader", "score", "against")))
-    yield "|---|---|---|---|"
+    names = ("row", "grader", "score", "against", "evidence")
+    yield markdown_row(*(say(f"table.{name}") for name in names))
+    yield "|---|---|---|---|---|"
     for record in worst:
         score = record["score"]
-        faults = _listed((one for one in findings_in(record) if one.counts_against), say)
+        faults = [one for one in findings_in(record) if one.counts_against]
+        chunks = run.chunks(record["sample_id"])
+        found = (line for one in faults for line in evidence_words(one, chunks, say))
         shown = (
             _why(record, say)
             if score is None
             else say("terminal.score_cell", score=say.number(score), percent=say.percent(score))
         )
         yield markdown_row(
-            record["sample_id"], say.named("graders", record["grader"]), shown, faults
+            record["sample_id"],
+            say.named("graders", record["grader"]),
+            shown,
+            _listed(faults, say),
+            "; ".join(found),
         )
 
 

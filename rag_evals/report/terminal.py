@@ -10,6 +10,7 @@ from rich.text import Text
 
 from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.dataset import CheckedFile
+from rag_evals.embedded import evidence_words
 from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.run import GraderSummary, Outcome, Run, stage_numbers
 from rag_evals.stats import Interval
@@ -36,7 +37,7 @@ def show_run(
         language: Of the reader: "en" or "ru".
     """
     say, summary, shown = phrases(language), run.summary(cluster=cluster), run.lowest(rows)
-    show_table(_table(shown, say, several_graders=len(summary.graders) > 1))
+    show_table(_table(run, shown, say, several_graders=len(summary.graders) > 1))
     left_out = sum(each.total for each in summary.graders.values()) - len(shown)
     if left_out:
         echo(say("terminal.more", count=left_out))
@@ -121,7 +122,7 @@ def announce_columns(checked: CheckedFile, data: str, *, language: str = "en") -
         echo(f"{data}: {note.said(say)}", err=True)
 
 
-def _table(outcomes: Sequence[Outcome], say: Phrases, *, several_graders: bool) -> Table:
+def _table(run: Run, outcomes: Sequence[Outcome], say: Phrases, *, several_graders: bool) -> Table:
     table = Table(header_style="bold", expand=False)
     table.add_column(say("terminal.row"), overflow="fold")
     if several_graders:
@@ -133,7 +134,7 @@ def _table(outcomes: Sequence[Outcome], say: Phrases, *, several_graders: bool) 
         cells = [
             cell(outcome.sample_id, max_chars=_MAX_CELL_CHARS),
             _score(outcome, say),
-            cell(_findings(outcome, say), max_chars=_MAX_CELL_CHARS),
+            cell(_findings(outcome, run.chunks(outcome.sample_id), say), max_chars=_MAX_CELL_CHARS),
             _chunks(outcome),
         ]
         if several_graders:
@@ -152,18 +153,18 @@ def _score(outcome: Outcome, say: Phrases) -> Text:
     return cell(shown, style="green" if outcome.score == 1 else "")
 
 
-def _findings(outcome: Outcome, say: Phrases) -> str:
+def _findings(outcome: Outcome, chunks: Sequence[str], say: Phrases) -> str:
     if outcome.error is not None:
         return f"{outcome.error.type}: {outcome.error.message}"
     if outcome.reason is not None:
         return say.named("reasons", outcome.reason)
-    return "\n".join(_finding(one, say) for one in outcome.findings if one.counts_against)
+    return "\n".join(_finding(one, chunks, say) for one in outcome.findings if one.counts_against)
 
 
-def _finding(finding: Finding, say: Phrases) -> str:
+def _finding(finding: Finding, chunks: Sequence[str], say: Phrases) -> str:
     why = f" ({finding.reasoning})" if finding.reasoning else ""
-    quotes = "".join(say("terminal.quote", id=q.chunk_id, text=q.text) for q in finding.quotes)
-    return f"{say.label(finding.label)}: {say.text(finding.text)}{why}{quotes}"
+    found = "".join(f" | {line}" for line in evidence_words(finding, chunks, say))
+    return f"{say.label(finding.label)}: {say.text(finding.text)}{why}{found}"
 
 
 def _chunks(outcome: Outcome) -> Text:

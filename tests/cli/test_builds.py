@@ -22,6 +22,7 @@ FAULT = [
     "  not supported: It was completed in 1923.",
     "    why: Chunk 0 says so.",
     "    nearest chunk 1: It was completed in 1889.",
+    "    differs: '1923' is not in any chunk; chunk 1 says '1889'",
 ]
 StartJudge = Callable[[Script], ScriptedJudge]
 

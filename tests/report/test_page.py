@@ -18,7 +18,7 @@ from rag_evals.score_abstention import AbstentionLabel, AbstentionResult
 from rag_evals.score_relevance import AnswerRelevanceResult, AspectEvaluation
 from tests.analysis.runs import graded, record, scores_run, statements_run
 from tests.report.browser import Browser
-from tests.report.pages import stored, write_page
+from tests.report.pages import TOWER, stored, write_page
 
 
 def test_the_top_says_what_the_score_rests_on(browser: Browser, tmp_path: Path) -> None:
@@ -95,7 +95,10 @@ def test_a_row_opens_into_its_evidence(browser: Browser, tmp_path: Path) -> None
         "chunk 0 · title: Guide; url: javascript:alert(1) · cited"
     ]
     # Two signs outside the basic plane stand before the first quote: offsets are code points.
-    assert browser.texts("mark") == ["stands in Paris", "in 1889"]
+    assert browser.texts("mark:not(.near)") == ["stands in Paris", "in 1889"]
+    # Of what the judge quoted nothing for, the nearest passage is found, and what differs.
+    assert all(text in TOWER.chunks[0] for text in browser.texts("mark.near"))
+    assert any(text.startswith("differs: ") for text in browser.texts(".why-text"))
     assert "Why: It was completed in 1923." in browser.texts(".why-text")
     assert browser.run("return document.querySelectorAll('#detail a').length") == 0
 
@@ -115,7 +118,7 @@ def test_hovering_lights_the_evidence_and_back(browser: Browser, tmp_path: Path)
     ]  # fmt: skip
     assert len(browser.texts(".chunk.lit")) == 1
 
-    browser.run(hover, "mark", 1)
+    browser.run(hover, "mark:not(.near)", 1)
     assert browser.texts(".sent.lit") == ["It was completed in 1923. "]
     assert len(browser.texts(".item.lit")) == 1
 

@@ -12,6 +12,7 @@ from typing import IO, Any, Literal, get_args
 
 from rag_evals.core import Finding, Phrases, phrases, private_file
 from rag_evals.dataset import required_module
+from rag_evals.embedded import evidence_words
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.record.outcome import findings_in
 from rag_evals.run.record.reading import Record
@@ -29,7 +30,7 @@ _FIELDS = {
     "reference": "reference",
     "language": "language",
 }
-_PARTS = ("score", "percent", "band", "outcome", "why", "unsupported", "reasons")
+_PARTS = ("score", "percent", "band", "outcome", "why", "unsupported", "reasons", "passages")
 _NOTHING = Finding("", None, "")
 
 
@@ -46,11 +47,13 @@ def rows_of_run(
 
     A wide row has `id`, the data's own columns, and for each grader, here called G: `G` (the score,
     0 to 1), `G_percent`, `G_band`, `G_outcome`, `G_why` (why there is no score), `G_unsupported`
-    (what counts against the score, a line each) and `G_reasons` (why, a line each); then `judge`.
+    (what counts against the score, a line each), `G_reasons` (why, a line each) and `G_passages`
+    (where to check it, a line each); then `judge`.
 
     A long row has `id`, `grader`, `score`, `outcome`, `why` and one finding: `about`, `text`,
-    `verdict`, `label`, `reasoning`, `chunk_ids`, `quotes`, `support`, `decided_by`; a grading
-    without findings has one row with none.
+    `verdict`, `label`, `reasoning`, `chunk_ids`, `quotes`, `passages` (quotes, or the nearest
+    passage, and what differs), `support`, `decided_by`; a grading without findings has one row with
+    none.
 
     Args:
         records: Of the run, in the order of the data.
@@ -67,7 +70,7 @@ def rows_of_run(
     if shape not in get_args(Shape):
         raise ConfigurationError(f"shape is {shape!r}; expected 'wide' or 'long'")
     if shape == "long":
-        return _long(records, say)
+        return _long(records, samples, say)
     return _wide(records, samples, graders, judge, say)
 
 
@@ -102,7 +105,7 @@ def _wide(
     for sample_id, graded in of_sample.items():
         row = {row_id: sample_id, **_of_sample(samples.get(sample_id), own)}
         for grader, called in zip(graders, names, strict=True):
-            row |= zip(called, _of_grading(graded.get(grader), say), strict=True)
+            row |= zip(called, _of_grading(graded.get(grader), samples, say), strict=True)
         yield row | {judged: judge}
 
 
@@ -136,10 +139,12 @@ def _names_of(grader: str, say: Phrases) -> list[str]:
     return [say(f"export.{part}_of", grader=title) for part in _PARTS]
 
 
-def _of_grading(record: Record | None, say: Phrases) -> list[Any]:
+def _of_grading(
+    record: Record | None, samples: Mapping[str, StoredSample], say: Phrases
+) -> list[Any]:
     """Return the values of `_PARTS`."""
     if record is None:
-        return [None, None, None, None, None, "", ""]
+        return [None, None, None, None, None, "", "", ""]
     score = record["score"]
     against = [finding for finding in findings_in(record) if finding.counts_against]
     return [
@@ -150,10 +155,20 @@ def _of_grading(record: Record | None, say: Phrases) -> list[Any]:
         why_unscored(record, say),
         "\n".join(say.text(finding.text) for finding in against),
         "\n".join(finding.reasoning or "" for finding in against),
+        "\n".join("; ".join(_passages(finding, record, samples, say)) for finding in against),
     ]
 
 
-def _long(records: Sequence[Record], say: Phrases) -> Iterator[dict[str, Any]]:
+def _passages(
+    finding: Finding, record: Record, samples: Mapping[str, StoredSample], say: Phrases
+) -> list[str]:
+    sample = samples.get(record["sample_id"])
+    return [] if sample is None else evidence_words(finding, sample.chunks, say)
+
+
+def _long(
+    records: Sequence[Record], samples: Mapping[str, StoredSample], say: Phrases
+) -> Iterator[dict[str, Any]]:
     for record in records:
         for finding in findings_in(record) or (_NOTHING,):
             about = None if finding is _NOTHING else finding.about
@@ -170,6 +185,7 @@ def _long(records: Sequence[Record], say: Phrases) -> Iterator[dict[str, Any]]:
                 "reasoning": finding.reasoning,
                 "chunk_ids": list(finding.chunk_ids),
                 "quotes": [quote.text for quote in finding.quotes],
+                "passages": _passages(finding, record, samples, say),
                 "support": finding.support,
                 "decided_by": finding.decided_by,
             }

@@ -244,6 +244,11 @@ class Run(ScoreNumbers):
         """What was graded, by sample id; empty where a run did not keep it."""
         return self._kept.samples
 
+    def chunks(self, sample_id: str) -> Sequence[str]:
+        """Return the chunks of a row; none where the run did not keep it."""
+        sample = self.samples.get(sample_id)
+        return () if sample is None else sample.chunks
+
     @property
     def left_out(self) -> int:
         """Rows that were graded and are not counted.
@@ -598,7 +603,9 @@ class Run(ScoreNumbers):
         summary = self.summary()
         low = sum(sum(score < 1 for score in each.scores) for each in summary.graders.values())
         shown = self.lowest(MOST_ROWS_SHOWN)
-        return summary_html(summary, self.folder) + lowest_html(shown, low + summary.failed)
+        return summary_html(summary, self.folder) + lowest_html(
+            [(one, self.chunks(one.sample_id)) for one in shown], low + summary.failed
+        )
 
     def _outcome(self, record: Record) -> Outcome:
         return read_outcome(record, self._models)

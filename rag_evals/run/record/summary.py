@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rag_evals.core import Phrases, Usage, more_said, notebook_phrases, phrases
+from rag_evals.embedded import evidence_words
 from rag_evals.response_models import DRIFT_NAMES
 from rag_evals.run.record.facts import RowTable, Size
 from rag_evals.run.record.index import Tally, models_in
@@ -256,15 +257,20 @@ def _worst(of_grader: "GraderSummary", say: Phrases) -> str:
     return say("summary.failed_as_zero", mean=say.number(worst, 3), percent=say.percent(worst))
 
 
-def lowest_html(lowest: Sequence[Outcome], count: int) -> str:
-    """Write the failed outcomes, then the lowest scores; a few, and how many there are more."""
-    first = [one for one in lowest if one.status == "failed" or one.score not in (None, 1.0)]
+def lowest_html(lowest: Sequence[tuple[Outcome, Sequence[str]]], count: int) -> str:
+    """Write the failed outcomes, then the lowest scores, each with its chunks; a few of `count`."""
+    first = [one for one in lowest if one[0].status == "failed" or one[0].score not in (None, 1.0)]
     if not first:
         return ""
     say = notebook_phrases()
     rows = [
-        (one.sample_id, say.named("graders", one.grader), one.words(say), _against(one))
-        for one in first
+        (
+            one.sample_id,
+            say.named("graders", one.grader),
+            one.words(say),
+            _against(one, chunks, say),
+        )
+        for one, chunks in first
     ]
     names = ("table.row", "table.grader", "notebook.outcome", "notebook.against")
     more = more_said("rows", count, len(first), say)
@@ -273,9 +279,13 @@ def lowest_html(lowest: Sequence[Outcome], count: int) -> str:
     )
 
 
-def _against(outcome: Outcome) -> str:
-    """List what lowers the score of an outcome."""
-    return " · ".join(one.text for one in outcome.findings if one.counts_against)
+def _against(outcome: Outcome, chunks: Sequence[str], say: Phrases) -> str:
+    """List what lowers the score of an outcome, with the passages to check it at."""
+    return " · ".join(
+        " | ".join([one.text, *evidence_words(one, chunks, say)])
+        for one in outcome.findings
+        if one.counts_against
+    )
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ DATA.append({"id": "r3", "answer": "", "context": ["c"], "topic": None})
 WIDE = [
     "id", "question", "answer", "context", "topic", "meta", "faithfulness", "faithfulness_percent",
     "faithfulness_band", "faithfulness_outcome", "faithfulness_why", "faithfulness_unsupported",
-    "faithfulness_reasons", "judge",
+    "faithfulness_reasons", "faithfulness_passages", "judge",
 ]  # fmt: skip
 
 

@@ -1,0 +1,104 @@
+"""The passage at which a reader checks a finding; found when it is shown, not when it is graded."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from rag_evals.core import Evidence, Finding, Passage, Phrases, Quote, Verdict, phrases
+from rag_evals.embedded.verifier import EmbeddedVerifier
+from rag_evals.text import split_sentences
+
+_WITH_TEXT = ("statement", "reference", "citation")
+# A reader of a longer context is shown the best of its beginning.
+_MOST_COMPARED = 2_000
+_GRAM = 3
+
+
+def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[Passage, ...]:
+    """Find where in the chunks a reader checks a finding, and what differs there.
+
+    What the judge quoted comes first. Where it quoted nothing, it is the sentence that the embedded
+    judge reads as evidence: of the cited chunks where there are any, else of all. Where no chunk
+    shares a word with the statement, it is the sentence that looks most like it.
+
+    Args:
+        finding: Of any grader.
+        chunks: The texts of the context, in the order of their ids.
+
+    Returns:
+        Best first; empty where the finding is about no statement, or there are no chunks.
+    """
+    quoted = quoted_passages(finding, chunks)
+    if quoted or finding.about not in _WITH_TEXT or not any(map(str.strip, chunks)):
+        return quoted
+    cited = [one for one in finding.chunk_ids if 0 <= one < len(chunks)]
+    if cited and not any(chunks[one].strip() for one in cited):
+        cited = []
+    places = cited or range(len(chunks))
+    (verdict,) = _verifier().verify([finding.text], [chunks[one] for one in places])
+    found = verdict.evidence or _most_alike(finding.text, [chunks[one] for one in places])
+    # The ids in the words are those of all chunks only where all were compared.
+    differs = "" if cited or finding.verdict else _difference(finding, verdict)
+    return tuple(
+        Passage(places[one.chunk_id], one.start, one.end, one.text, True, differs if first else "")
+        for first, one in zip((True, False, False), found, strict=False)
+    )
+
+
+def evidence_words(
+    finding: Finding, chunks: Sequence[str], say: Phrases | None = None, most: int = 300
+) -> list[str]:
+    """Say where a reader checks a finding, and what differs there: two lines at most.
+
+    Args:
+        finding: Of any grader.
+        chunks: The texts of the context.
+        say: The reader's language; None takes English.
+        most: Characters of the passage.
+    """
+    say = say or phrases()
+    found = find_passages(finding, chunks)[:1]
+    differing = [say("notebook.differs", words=one.differs) for one in found if one.differs]
+    return [*(one.words(say, most) for one in found), *differing]
+
+
+def quoted_passages(finding: Finding, chunks: Sequence[str]) -> tuple[Passage, ...]:
+    """Return the passages that the judge quoted, as far as the chunks have them."""
+    return tuple(_located(finding.quotes, chunks))
+
+
+def _located(quotes: Sequence[Quote], chunks: Sequence[str]) -> Iterator[Passage]:
+    for quote in quotes:
+        text = chunks[quote.chunk_id] if 0 <= quote.chunk_id < len(chunks) else ""
+        start = text.find(quote.text) if quote.start is None else quote.start
+        end = start + len(quote.text) if quote.end is None else quote.end
+        if 0 <= start < end <= len(text):
+            yield Passage(quote.chunk_id, start, end, text[start:end])
+
+
+def _difference(finding: Finding, verdict: Verdict) -> str:
+    is_said = verdict.is_supported or verdict.reason == (finding.reasoning or "")
+    return "" if is_said else verdict.reason
+
+
+def _most_alike(text: str, chunks: Sequence[str]) -> list[Evidence]:
+    own, best, most = _grams(text), None, -1.0
+    sentences = (
+        (place, one) for place, chunk in enumerate(chunks) for one in split_sentences(chunk)
+    )
+    for (place, one), _ in zip(sentences, range(_MOST_COMPARED), strict=False):
+        other = _grams(one.text)
+        alike = 2 * (own & other).total() / ((own.total() + other.total()) or 1)
+        if alike > most:
+            best, most = Evidence(place, one.start, one.end, one.text), alike
+    return [] if best is None else [best]
+
+
+def _grams(text: str) -> Counter[str]:
+    low = f" {text.lower()} "
+    return Counter(low[at : at + _GRAM] for at in range(len(low) - _GRAM + 1))
+
+
+@cache
+def _verifier() -> EmbeddedVerifier:
+    return EmbeddedVerifier()
