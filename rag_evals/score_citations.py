@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import ClassVar, NamedTuple, Self
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field
 
 from rag_evals.base import JudgedGrader
 from rag_evals.core import (
@@ -18,13 +18,12 @@ from rag_evals.core import (
     Sample,
     SampleField,
     Tallies,
-    check_each_once,
-    facts_of,
     yes_or_no,
 )
 from rag_evals.errors import ConfigurationError, NotScorableReason
 from rag_evals.grading import require_fields
 from rag_evals.prompt import Prompt
+from rag_evals.response_models import each_once
 from rag_evals.text import CitingSentence, citing_sentences
 
 __all__ = [
@@ -54,15 +53,7 @@ class CitationsReply(JudgeModel):
 
     citations: list[CitationVerdict] = Field(description="Every citation exactly once.")
 
-    @model_validator(mode="after")
-    def _every_citation_once(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            ids = sorted(verdict.citation_id for verdict in self.citations)
-            count = facts["statement_count"]
-            wish = "give each citation exactly one verdict"
-            check_each_once("citations", ids, range(count), wish=wish)
-        return self
+    _every_citation_once = each_once("citations", "citation_id", "citations")
 
 
 class Citation(JudgeModel):

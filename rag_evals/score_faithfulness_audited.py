@@ -28,7 +28,6 @@ from rag_evals.core import (
     SentenceId,
     StatementText,
     Tallies,
-    check_each_once,
     facts_of,
     is_last_attempt,
 )
@@ -42,6 +41,7 @@ from rag_evals.response_models import (
     Stated,
     StatementEvaluation,
     check_every_sentence,
+    each_once,
 )
 from rag_evals.text import (
     MIN_QUOTE_LETTERS,
@@ -207,15 +207,7 @@ class VerdictsReply(JudgeModel):
 
     verdicts: list[NumberedVerdict] = Field(description="Every statement exactly once.")
 
-    @model_validator(mode="after")
-    def _every_statement_once(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            ids = sorted(verdict.statement_id for verdict in self.verdicts)
-            count = facts["statement_count"]
-            wish = "give each statement exactly one verdict"
-            check_each_once("statements", ids, range(count), wish=wish)
-        return self
+    _every_statement_once = each_once("verdicts", "statement_id")
 
 
 class AuditedStatement(StatementEvaluation):

@@ -31,6 +31,7 @@ NAMES = {
         "PassedOverSentence",
         "StatementEvaluation",
         "check_every_sentence",
+        "each_once",
         "finding_of",
     ),
 }

@@ -20,6 +20,7 @@ from rag_evals.core import (
     facts_of,
     yes_or_no,
 )
+from rag_evals.response_models.statements import each_once
 
 _STEPS = 4
 _WHOLE = "the answer"
@@ -76,20 +77,9 @@ class ChecklistResult(Result):
 
     checks: list[CriterionCheck] = Field(description="Every criterion exactly once.")
 
-    @model_validator(mode="after")
-    def _every_criterion_once(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            wanted = list(facts["criteria"])
-            check_each_once(
-                "criteria",
-                [check.criterion for check in self.checks],
-                wanted,
-                missing="are not answered",
-                repeated="are answered twice",
-                wish=f"answer each of {wanted} exactly once",
-            )
-        return self
+    _every_criterion_once = each_once(
+        "checks", "criterion", "criteria", lambda facts: facts["criteria"]
+    )
 
     @property
     def score(self) -> float:

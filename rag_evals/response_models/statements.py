@@ -1,6 +1,6 @@
 """What does a faithfulness grader say? Statements of the answer, each supported or not."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, ValidationInfo, model_validator
@@ -228,3 +228,35 @@ def check_every_sentence(
     )
     twice = "are listed twice in no_claim_sentences"
     check_each_once("sentences", passed_over, set(passed_over), repeated=twice)
+
+
+def _count_statements(facts: Mapping[str, Any]) -> Collection[Any]:
+    return range(facts["statement_count"])
+
+
+def each_once(
+    field: str,
+    id_name: str,
+    things: str = "statements",
+    wanted: Callable[[Mapping[str, Any]], Collection[Any]] = _count_statements,
+) -> Any:
+    """Make the validator of a reply with one verdict for each numbered or named thing.
+
+    Args:
+        field: The list of verdicts.
+        id_name: The field of a verdict that says whose it is, such as `statement_id`.
+        things: What they are, in the plural.
+        wanted: Returns the ids that the call asks about, from what is known of it.
+    """
+
+    def check(reply: Any, info: ValidationInfo) -> Any:
+        facts = facts_of(info)
+        if facts is not None:
+            ids = sorted(getattr(verdict, id_name) for verdict in getattr(reply, field))
+            known = wanted(facts)
+            named = "" if isinstance(known, range) else f" of {known}"
+            wish = f"give each {id_name.removesuffix('_id')}{named} exactly one verdict"
+            check_each_once(things, ids, known, wish=wish)
+        return reply
+
+    return model_validator(mode="after")(check)

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field
 
 from rag_evals.core import (
     ChunkId,
@@ -19,9 +19,7 @@ from rag_evals.core import (
     Verdict,
     VerifierChanges,
     VerifierTraits,
-    check_each_once,
     check_settings,
-    facts_of,
     fingerprint,
     require_whole,
 )
@@ -37,6 +35,7 @@ from rag_evals.prompt import (
     examples_of,
     shown_examples,
 )
+from rag_evals.response_models import each_once
 
 DEFAULT_BATCH_SIZE = 10
 """Statements in one call; more of them share the tokens of the context, and the judge's care."""
@@ -63,15 +62,7 @@ class VerifierReply(JudgeModel):
 
     verdicts: list[StatementVerdict] = Field(description="Every statement exactly once.")
 
-    @model_validator(mode="after")
-    def _every_statement_once(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            ids = sorted(verdict.statement_id for verdict in self.verdicts)
-            count = facts["statement_count"]
-            wish = "give each statement exactly one verdict"
-            check_each_once("statements", ids, range(count), wish=wish)
-        return self
+    _every_statement_once = each_once("verdicts", "statement_id")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

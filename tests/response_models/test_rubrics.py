@@ -59,16 +59,16 @@ def test_scores_are_shares(model: type[BaseModel], reply: dict[str, Any], score:
     [
         (PassFailResult, {"passed": True}, "missing: reasoning"),
         (RatingResult, {"reasoning": "r", "label": 6}, "Input should be 1, 2, 3, 4 or 5"),
-        (ChecklistResult, {"checks": [check("polite")]}, r"criteria \['short'\] are not answered"),
+        (ChecklistResult, {"checks": [check("polite")]}, r"criteria \['short'\] have no verdict"),
         (
             ChecklistResult,
             {"checks": [check("polite"), check("short"), check("kind")]},
-            r"criteria \['kind'\] do not exist; answer each of \['polite', 'short'\]",
+            r"criteria \['kind'\] do not exist; give each criterion of \['polite', 'short'\]",
         ),
         (
             ChecklistResult,
             {"checks": [check("polite"), check("polite"), check("short")]},
-            r"criteria \['polite'\] are answered twice",
+            r"criteria \['polite'\] have two verdicts",
         ),
         (
             ChunkLabelsResult,
@@ -105,7 +105,7 @@ def test_a_checklist_asks_its_criteria(scripted: Callable[[Script], ScriptedJudg
         "Check the answer.\n\nCriteria, each with its name:\n"
         "- polite: It is polite.\n- short: It has one sentence.\n"
     )
-    assert "criteria ['short'] are not answered" in str(judge.requests[1].messages[-1])
+    assert "criteria ['short'] have no verdict" in str(judge.requests[1].messages[-1])
 
 
 def test_criteria_may_be_placed_by_the_prompt() -> None:
