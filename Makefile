@@ -73,7 +73,8 @@ clean:
 .venv-trackers/installed: .venv/installed
 	$(UV) venv --quiet --clear --python .venv/bin/python .venv-trackers
 	$(UV) pip install --quiet --python .venv-trackers/bin/python langfuse langsmith \
-		arize-phoenix-client inspect-ai pydantic-evals dspy mlflow-skinny deepeval pytest -e .
+		arize-phoenix-client inspect-ai pydantic-evals dspy mlflow-skinny deepeval \
+		langchain-core llama-index-core haystack-ai pytest -e .
 	@touch $@
 
 # uv, where the machine has none: in a folder of its own, with nothing but pip. A Python without

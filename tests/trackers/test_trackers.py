@@ -33,10 +33,14 @@ RUN_ID = "0af76519-16cd-43dd-8448-eb211c80319c"
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "traces-and-trackers.md"
+GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 RECIPES = dict(
-    re.findall(
-        r'^```python title="recipes/(\w+)\.py"\n(.*?)^```$', GUIDE.read_text("utf-8"), re.M | re.S
+    recipe
+    for page in ("traces-and-trackers.md", "frameworks.md")
+    for recipe in re.findall(
+        r'^```python title="recipes/(\w+)\.py"\n(.*?)^```$',
+        (GUIDES / page).read_text("utf-8"),
+        re.M | re.S,
     )
 )
 
@@ -245,3 +249,39 @@ def test_deepeval_asserts_by_our_grader() -> None:
         deepeval.assert_test(case, [metric])
     case = LLMTestCase(input="Where?", actual_output=CHUNKS[0], retrieval_context=CHUNKS)
     deepeval.assert_test(case, [metric])
+
+
+def test_langchain_grades_a_chains_output() -> None:
+    """The step gets what a retrieval chain returns: a question, documents and a message."""
+    installed("langchain_core")
+    from langchain_core.documents import Document
+    from langchain_core.messages import AIMessage
+
+    row = {"input": "Where?", "answer": AIMessage(ANSWER)}
+    row["context"] = [Document(page_content=text) for text in CHUNKS]
+    found = recipe("langchain").with_grade.invoke(row)
+
+    assert found["faithfulness"].score == 0.5
+
+
+def test_llamaindex_grades_a_response() -> None:
+    """The answer and its source nodes are read from the response."""
+    installed("llama_index.core")
+    from llama_index.core import Response
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    nodes = [NodeWithScore(node=TextNode(text=text)) for text in CHUNKS]
+    response = Response(ANSWER, source_nodes=nodes)
+
+    assert recipe("llamaindex").grade("Where?", response).score == 0.5
+
+
+def test_haystack_grades_answers_in_a_pipeline() -> None:
+    """The component runs in a pipeline of Haystack's own."""
+    haystack = installed("haystack")
+    pipeline = haystack.Pipeline()
+    pipeline.add_component("grader", recipe("haystack").Grader())
+    documents = [haystack.Document(content=text) for text in CHUNKS]
+    answer = haystack.GeneratedAnswer(data=ANSWER, query="Where?", documents=documents)
+
+    assert pipeline.run({"grader": {"answers": [answer]}})["grader"]["scores"] == [0.5]
