@@ -31,9 +31,9 @@ from rag_evals.run.engine.evaluate import astream as astream
 from rag_evals.run.engine.evaluate import stream as stream
 from rag_evals.score_abstention import Abstention as Abstention
 from rag_evals.score_citations import CitationFaithfulness as CitationFaithfulness
+from rag_evals.score_correctness import AnswerCorrectness as AnswerCorrectness
 from rag_evals.score_faithfulness import Faithfulness as Faithfulness
 from rag_evals.score_faithfulness_audited import AuditedFaithfulness as AuditedFaithfulness
-from rag_evals.score_faithfulness_two_step import HHEMFaithfulness as HHEMFaithfulness
 from rag_evals.score_faithfulness_two_step import TwoStepFaithfulness as TwoStepFaithfulness
 from rag_evals.score_precision import ChunkPrecision as ChunkPrecision
 from rag_evals.score_recall import ContextRecall as ContextRecall

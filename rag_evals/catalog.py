@@ -19,6 +19,7 @@ from rag_evals.response_models import (
 )
 from rag_evals.score_abstention import Abstention
 from rag_evals.score_citations import CitationFaithfulness, CitationGrader
+from rag_evals.score_correctness import AnswerCorrectness, CorrectnessGrader
 from rag_evals.score_faithfulness import Faithfulness
 from rag_evals.score_faithfulness_audited import AuditedFaithfulness, AuditedGrader
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepFaithfulness
@@ -38,6 +39,7 @@ GRADERS: dict[str, Grader[Any]] = {
     "answer_relevance": AnswerRelevance,
     "citation_faithfulness": CitationFaithfulness,
     "abstention": Abstention,
+    "answer_correctness": AnswerCorrectness,
 }
 """Every shipped grader, by the name that `--grader` takes."""
 
@@ -67,6 +69,7 @@ RESPONSE_MODELS: dict[str, type[BaseModel]] = {
 _MAKERS: dict[str, Callable[..., JudgedGrader[Any, Any]]] = {
     "faithfulness_audited": AuditedGrader,
     "citation_faithfulness": CitationGrader,
+    "answer_correctness": CorrectnessGrader,
 }
 
 

@@ -39,6 +39,7 @@ from typing import Any, Literal
 NotScorableReason = Literal[
     "no_statements",
     "no_citations",
+    "no_reference_statements",
     "answer_not_covered",
     "empty_answer",
     "empty_context",

@@ -210,7 +210,7 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
         ),
         "catalog.py": both(
             after(
-                "from rag_evals.score_citations import CitationFaithfulness, CitationGrader\n",
+                "from rag_evals.score_correctness import AnswerCorrectness, CorrectnessGrader\n",
                 "from rag_evals.score_dummy import Dummy\n",
             ),
             after("GRADERS: dict[str, Grader[Any]] = {\n", '    "dummy": Dummy,\n'),

@@ -200,6 +200,7 @@ class JudgeCall(Generic[M]):
         sample_index: Number of this call among equal ones, from 0, where one is asked several
             times on purpose; a cache keeps their answers apart.
         endpoint: Judge of its own, such as `"openai/gpt-4o"`; None asks the one that grades.
+        is_shared: Several graders of a row may ask it; a run asks it once, and all get the reply.
     """
 
     messages: tuple[Message, ...]
@@ -209,6 +210,7 @@ class JudgeCall(Generic[M]):
     model: str | None = None
     sample_index: int = 0
     endpoint: str | None = None
+    is_shared: bool = False
 
     def read(self, reply: object) -> M:
         """Take the reply to this call, typed; TypeError for the reply to another call."""

@@ -101,7 +101,14 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "user_input", "query", "input"),
     "answer": ("answer", "response", "output", "prediction"),
     "context": ("context", "contexts", "retrieved_contexts", "documents", "passages"),
-    "reference": ("reference", "ground_truth", "expected_output", "expected_answer"),
+    "reference": (
+        "reference",
+        "ground_truth",
+        "expected_output",
+        "expected_answer",
+        "expected",
+        "golden",
+    ),
     "id": ("id", "sample_id", "uid"),
     "language": ("language", "lang"),
 }

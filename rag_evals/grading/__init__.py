@@ -4,7 +4,7 @@ from rag_evals import lazy_names
 
 NAMES = {
     "drivers": ("drive_async",),
-    "extract": ("Extractor", "SentenceExtractor", "StatementExtractor"),
+    "extract": ("ExtractedStatement", "Extractor", "SentenceExtractor", "StatementExtractor"),
     "grader": (
         "JUDGE_VARIABLE",
         "Grader",
@@ -23,7 +23,12 @@ NAMES = {
         "keyed_example",
     ),
     "repeat": ("Repeated", "RepeatedResult"),
-    "two_step": ("VerifiedFaithfulness", "VerifiedFaithfulnessResult", "VerifiedStatement"),
+    "two_step": (
+        "VerifiedFaithfulness",
+        "VerifiedFaithfulnessResult",
+        "VerifiedStatement",
+        "language_warning",
+    ),
 }
 """Every name of this room that others may use, by the file that has it."""
 

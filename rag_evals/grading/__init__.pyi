@@ -1,5 +1,6 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.grading.drivers import drive_async as drive_async
+from rag_evals.grading.extract import ExtractedStatement as ExtractedStatement
 from rag_evals.grading.extract import Extractor as Extractor
 from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor
 from rag_evals.grading.extract import StatementExtractor as StatementExtractor
@@ -21,5 +22,6 @@ from rag_evals.grading.repeat import RepeatedResult as RepeatedResult
 from rag_evals.grading.two_step import VerifiedFaithfulness as VerifiedFaithfulness
 from rag_evals.grading.two_step import VerifiedFaithfulnessResult as VerifiedFaithfulnessResult
 from rag_evals.grading.two_step import VerifiedStatement as VerifiedStatement
+from rag_evals.grading.two_step import language_warning as language_warning
 
 __all__: list[str]

@@ -310,6 +310,7 @@ class _Gathered:
             "start": span.start if span else None,
             "end": span.end if span else None,
             "fault": fault,
+            "because": claim.because,
             self._kind.verdict_name: claim.is_supported and fault is None,
         }
 

@@ -167,7 +167,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
     """
 
     usual_name: ClassVar[str] = "faithfulness"
-    shapes = ("extractor", "verifier")
+    shapes: ClassVar[tuple[str, ...]] = ("extractor", "verifier")
     requires = FaithfulnessResult.requires
     result_model = VerifiedFaithfulnessResult
 
@@ -358,7 +358,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             ),
             answer_support=answer_support,
             language=language,
-            language_warning=_warning(verifier, sample, language, chunks),
+            language_warning=language_warning(verifier, sample, language, chunks),
             is_unread=traits.languages is not None and language not in traits.languages,
             drift=list(extraction.drift),
             left_out=list(extraction.left_out),
@@ -406,7 +406,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         ]
 
 
-def _warning(
+def language_warning(
     verifier: Verifier, sample: Sample, language: str | None, chunks: Sequence[str]
 ) -> str | None:
     """Return why verdicts on the sample's language or letters are not to be trusted, if so."""

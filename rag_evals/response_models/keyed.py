@@ -67,6 +67,8 @@ class JudgedClaim(NamedTuple):
         reasoning: Why.
         chunk_ids: What supports it.
         is_supported: The verdict.
+        because: Why nothing supports it, one of `WhyNot`; None where something does, or a reply of
+            another form does not say.
     """
 
     text: str | None
@@ -74,6 +76,7 @@ class JudgedClaim(NamedTuple):
     reasoning: str | None
     chunk_ids: tuple[int, ...]
     is_supported: bool
+    because: str | None = None
 
 
 class KeyedVerdict(BaseModel):
@@ -188,7 +191,8 @@ def _claim(
     text: str | None, sentence_id: int, reasoning: str | None, verdict: KeyedVerdict
 ) -> JudgedClaim:
     ids = tuple(dict.fromkeys(verdict.supported_by or ()))
-    return JudgedClaim(text, sentence_id, reasoning, ids, bool(ids))
+    because = None if ids else verdict.not_supported_because
+    return JudgedClaim(text, sentence_id, reasoning, ids, bool(ids), because)
 
 
 @lru_cache(maxsize=512)

@@ -50,6 +50,7 @@ NAMES = {
         "holm_adjusted",
         "sampled_difference",
     ),
+    "ranks": ("average_precision", "hit_at", "ndcg_at", "recall_at", "reciprocal_rank"),
     "tuned": ("SupportMap", "SureSide", "fit_support_map", "sure_side"),
 }
 """Every name of this room that others may use, by the file that has it."""

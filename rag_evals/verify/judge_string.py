@@ -19,7 +19,12 @@ from rag_evals.verify.llm import LLMVerifier
 EMBEDDED = "embedded"
 """The judge that needs no key, no network and no model file."""
 
-EMBEDDED_GRADERS = ("faithfulness", "faithfulness_two_step", "faithfulness_hhem")
+EMBEDDED_GRADERS = (
+    "faithfulness",
+    "faithfulness_two_step",
+    "faithfulness_hhem",
+    "answer_correctness",
+)
 """Names of the shipped graders that a verifier can grade for."""
 
 CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"

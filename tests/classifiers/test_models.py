@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from rag_evals import Faithfulness, HHEMFaithfulness
+from rag_evals import Faithfulness
 from rag_evals.cli.main import app
 from rag_evals.core import Claim
 from rag_evals.errors import ConfigurationError, VerifierError
+from rag_evals.score_faithfulness_two_step import HHEMFaithfulness
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import ClassifierVerifier
 from rag_evals.verify.classifier import model as models

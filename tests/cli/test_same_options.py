@@ -164,7 +164,7 @@ def test_the_next_step_speaks_the_readers_language(command: Command, workplace: 
     [
         (["graders", "chunk", "used"], ["chunk_utility"]),
         (["graders", "QUOTES"], ["faithfulness_audited"]),
-        (["graders", "reference"], ["context_recall"]),
+        (["graders", "reference"], ["context_recall", "answer_correctness"]),
         (["prompts", "show", "relevant", "chunk"], ["score_precision"]),
     ],
 )
@@ -181,7 +181,10 @@ def test_a_search_without_result_says_what_there_is(command: Command) -> None:
     ended = command("graders", "bleu")
 
     assert ended.code == 2
-    assert "no grader about 'bleu'; there are: abstention, answer_relevance" in ended.err
+    assert (
+        "no grader about 'bleu'; there are: abstention, answer_correctness, answer_relevance"
+        in ended.err
+    )
 
 
 def test_tables_are_plain_where_no_terminal_reads_them(command: Command, workplace: Path) -> None:

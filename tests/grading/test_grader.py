@@ -13,7 +13,6 @@ from rag_evals import (
     ContextEvaluation,
     Faithfulness,
     FaithfulnessResult,
-    HHEMFaithfulness,
     TwoStepFaithfulness,
     errors,
     evaluate,
@@ -23,7 +22,7 @@ from rag_evals.catalog import GRADERS
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.grading.grader import Grader
-from rag_evals.score_faithfulness_two_step import HHEMGrader, TwoStepGrader
+from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, HHEMGrader, TwoStepGrader
 from rag_evals.testing import ScriptedJudge
 from rag_evals.verify import ClassifierVerifier
 from tests.conftest import EIFFEL

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Faithfulness, HHEMFaithfulness, TwoStepFaithfulness, evaluate
+from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.catalog import grader_from_file, grader_named
 from rag_evals.core import Claim, Flow, Verdict, VerifierTraits, VerifyCall
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading.extract import SentenceExtractor, StatementExtractor
-from rag_evals.score_faithfulness_two_step import TwoStepGrader
+from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepGrader
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
 from tests.conftest import EIFFEL, PlainVerifier

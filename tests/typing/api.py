@@ -15,7 +15,6 @@ from rag_evals import (
     ColumnMap,
     Faithfulness,
     FaithfulnessResult,
-    HHEMFaithfulness,
     Outcome,
     Result,
     Run,
@@ -32,6 +31,7 @@ from rag_evals.response_models.rubrics import PassFailResult
 from rag_evals.run import Progress
 from rag_evals.score_citations import CitationFaithfulnessResult
 from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult, AuditedStatement
+from rag_evals.score_faithfulness_two_step import HHEMFaithfulness
 from rag_evals.score_precision import ChunkPrecisionResult, GradedChunk
 from rag_evals.score_recall import ContextRecallResult, ReferenceStatement
 from rag_evals.score_relevance import AnswerRelevanceResult

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Faithfulness, HHEMFaithfulness
+from rag_evals import Faithfulness
 from rag_evals.errors import ConfigurationError, MissingExtraError
+from rag_evals.score_faithfulness_two_step import HHEMFaithfulness
 from rag_evals.testing import ScriptedJudge
 from rag_evals.verify import ClassifierVerifier
 from rag_evals.verify.classifier.model import supported_label

@@ -56,13 +56,19 @@ def with_layer(text: str, files: list[GraderFile]) -> str:
     return re.sub(r"(?m)\bscore_\w+(?: \| score_\w+)+", layer, text, count=1)
 
 
+MODULE_ONLY = {"HHEMFaithfulness"}
+"""Graders that are rarely imported: their file has them, and the root has not."""
+
+
 def with_names(source: str, files: list[GraderFile]) -> str:
     """Return `rag_evals/__init__.py` with the lines of all graders in its table."""
     line = re.compile(r' {4}"score_\w+": \((?:[^()]*)\),\n')
     first = next(line.finditer(source)).start()
     lines = ""
     for one in files:
-        names = [f'"{name}"' for name in sorted(one.graders)]
+        names = [f'"{name}"' for name in sorted(one.graders) if name not in MODULE_ONLY]
+        if not names:
+            continue
         lines += f'    "{one.module}": ({", ".join(names)}{"," * (len(names) == 1)}),\n'
     return source[:first] + lines + line.sub("", source[first:])
 

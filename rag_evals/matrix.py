@@ -1,0 +1,604 @@
+"""Who says the same? One table: claims of answer and reference, against chunks and each other.
+
+A row is a claim of the answer or of the reference. Its columns are the chunks, and the other text:
+the reference for claims of the answer, the answer for those of the reference. The table is filled
+once for a sample, and every number is code over it.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Self, TypeVar, Unpack
+
+from pydantic import Field
+
+from rag_evals.base import Grader, JudgedGrader, PromptOptions
+from rag_evals.core import (
+    About,
+    ByCode,
+    Chunk,
+    Claim,
+    Finding,
+    Flow,
+    JudgeCall,
+    JudgeModel,
+    Message,
+    OptionalList,
+    Result,
+    Sample,
+    SampleField,
+    Step,
+    Verdict,
+    Verifier,
+    VerifierChanges,
+    check_verdicts,
+)
+from rag_evals.errors import ConfigurationError, NotScorableReason
+from rag_evals.grading import (
+    ExtractedStatement,
+    SentenceExtractor,
+    VerifiedFaithfulness,
+    grade_by_sentence,
+    language_warning,
+    require_fields,
+)
+from rag_evals.prompt import Prompt
+from rag_evals.response_models import ByStatement, StatementEvaluation
+from rag_evals.stats import average_precision, hit_at, ndcg_at, reciprocal_rank
+from rag_evals.text import language_in, plain_form, words
+
+__all__ = ["ComparedText", "MatrixClaim", "MatrixGrader", "MatrixResult", "claim_finding"]
+
+# So much of a claim's words stand in another that says it otherwise.
+_SAME_SUBJECT = 0.5
+_ONLY_CHUNK = {
+    "any chunk": "the other text",
+    "no chunk shares": "nothing in the other text shares",
+    "chunk 0": "the other text",
+    "фрагмент 0": "другой текст",
+}
+R = TypeVar("R", bound="MatrixResult")
+T = TypeVar("T")
+
+
+class ComparedStatement(StatementEvaluation):
+    """A claim of one text, and what says the same."""
+
+    because: ByCode[str | None] = Field(default=None, description="Why nothing supports it.")
+
+
+class ComparedText(ByStatement):
+    """The claims of one text: what a judge fills, once for the answer, once for the reference."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
+
+    statements: list[ComparedStatement] = Field(description="In order.")
+
+
+class MatrixClaim(JudgeModel):
+    """One row of the table: a claim, and who says the same."""
+
+    statement: str = Field(description="The claim.")
+    reasoning: str | None = Field(default=None, description="Why, in words.")
+    chunk_ids: OptionalList[int] = Field(
+        default_factory=list, description="The chunks that support it, from 0."
+    )
+    is_in_other: bool | None = Field(
+        default=None, description="The other text says it; None where there is none."
+    )
+    is_contradicted: bool = Field(
+        default=False, description="What it was compared with says otherwise."
+    )
+    sentence_id: int | None = Field(default=None, description="Its sentence, from 0.")
+    start: int | None = Field(default=None, description="Where the sentence begins.")
+    end: int | None = Field(default=None, description="Where the sentence ends.")
+    fault: str | None = Field(default=None, description="Why it is unverified; None for most.")
+
+
+class MatrixResult(Result):
+    """The table of one sample, and its numbers.
+
+    Numbers are from 0 to 1, and None where there is nothing to divide by: no claims, no reference,
+    no chunks. The definitions of precision, recall, claim recall, chunk precision, context
+    utilization, noise sensitivity, hallucination, self-knowledge and faithfulness are those of
+    RAGChecker (Ru et al. 2024), which writes 0 in place of None.
+    """
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
+
+    claims: list[MatrixClaim] = Field(description="Of the answer, in its order.")
+    reference_claims: list[MatrixClaim] | None = Field(
+        default=None, description="Of the reference; None where there is none."
+    )
+    chunk_count: int | None = Field(default=None, description="Chunks; None where none was read.")
+    beta: float = Field(default=1.0, description="Weight of recall in the F-score.")
+    drift: OptionalList[str] = Field(default_factory=list, description="As for faithfulness.")
+    left_out: OptionalList[int] = Field(
+        default_factory=list, description="Sentences of which the judge says nothing."
+    )
+    is_same_text: bool = Field(default=False, description="Answer and reference are one text.")
+    verifier: str | None = Field(default=None, description="Who decided, where no judge did.")
+    language_warning: str | None = Field(default=None, description="As for faithfulness.")
+    is_unread: bool = Field(default=False, description="The verifier does not read the language.")
+
+    @property
+    def precision(self) -> float | None:
+        """Claims of the answer that the reference says, of all of them."""
+        return None if self.reference_claims is None else _share(_in_other(self.claims))
+
+    @property
+    def recall(self) -> float | None:
+        """Claims of the reference that the answer says, of all of them."""
+        return _share(_in_other(self.reference_claims or ()))
+
+    @property
+    def f_score(self) -> float | None:
+        """Precision and recall in one: `(1 + b²)·p·r / (b²·p + r)`, with b as `beta`."""
+        precision, recall, weight = self.precision, self.recall, self.beta**2
+        if precision is None or recall is None:
+            return None
+        if precision == recall == 0:
+            return 0.0
+        return (1 + weight) * precision * recall / (weight * precision + recall)
+
+    @property
+    def faithfulness(self) -> float | None:
+        """Claims of the answer that chunks support, of all of them."""
+        return self._of_claims(bool(one.chunk_ids) for one in self.claims)
+
+    @property
+    def claim_recall(self) -> float | None:
+        """Claims of the reference that chunks support, of all of them."""
+        return None if self.chunk_count is None else _share(_supported(self.reference_claims or ()))
+
+    @property
+    def relevant_chunks(self) -> list[bool]:
+        """For each chunk, whether it supports a claim of the reference."""
+        return self._support_any(self.reference_claims or ())
+
+    @property
+    def chunk_precision(self) -> float | None:
+        """Chunks that support a claim of the reference, of all of them."""
+        return _share(self.relevant_chunks) if self.reference_claims else None
+
+    @property
+    def chunk_use(self) -> float | None:
+        """Chunks that support a claim of the answer, of all of them."""
+        return _share(self._support_any(self.claims)) if self.claims else None
+
+    @property
+    def rank_precision(self) -> float | None:
+        """Average precision of the chunks' order: near 1 where the relevant ones come first."""
+        return average_precision(self.relevant_chunks)
+
+    @property
+    def reciprocal_rank(self) -> float | None:
+        """1 divided by the place of the first chunk that supports a claim of the reference."""
+        return reciprocal_rank(self.relevant_chunks)
+
+    def hit_at(self, k: int) -> float | None:
+        """1.0 where one of the first k chunks supports a claim of the reference."""
+        return hit_at(self.relevant_chunks, k)
+
+    def ndcg_at(self, k: int) -> float | None:
+        """Discounted gain of the first k chunks, divided by that of the best order."""
+        return ndcg_at(self.relevant_chunks, k)
+
+    def recall_at(self, k: int) -> float | None:
+        """Claims of the reference that the first k chunks support, of all of them."""
+        if self.chunk_count is None:
+            return None
+        rows = self.reference_claims or ()
+        return _share([any(number < k for number in one.chunk_ids) for one in rows])
+
+    @property
+    def context_utilization(self) -> float | None:
+        """Claims of the reference that are in chunks and the answer, of those in chunks."""
+        return _share(_in_other(one for one in self.reference_claims or () if one.chunk_ids))
+
+    @property
+    def noise_sensitivity_relevant(self) -> float | None:
+        """Claims that the reference lacks and a relevant chunk supports, of the answer's."""
+        return self._against_reference(self._is_of_relevant)
+
+    @property
+    def noise_sensitivity_irrelevant(self) -> float | None:
+        """Claims that the reference lacks and irrelevant chunks alone support, of the answer's."""
+        return self._against_reference(
+            lambda one: bool(one.chunk_ids) and not self._is_of_relevant(one)
+        )
+
+    @property
+    def hallucination(self) -> float | None:
+        """Claims that neither chunks nor the reference say, of the answer's."""
+        return self._against_reference(lambda one: not one.chunk_ids)
+
+    @property
+    def self_knowledge(self) -> float | None:
+        """Claims that the reference says and no chunk, of the answer's."""
+        if self.reference_claims is None:
+            return None
+        return self._of_claims(bool(one.is_in_other and not one.chunk_ids) for one in self.claims)
+
+    @property
+    def wrong(self) -> list[MatrixClaim]:
+        """Claims of the answer of which the reference says otherwise."""
+        return [one for one in self.claims if one.is_in_other is False and one.is_contradicted]
+
+    @property
+    def extra(self) -> list[MatrixClaim]:
+        """Claims of the answer of which the reference says nothing."""
+        return [one for one in self.claims if one.is_in_other is False and not one.is_contradicted]
+
+    @property
+    def missing(self) -> list[MatrixClaim]:
+        """Claims of the reference that the answer does not say."""
+        return [one for one in self.reference_claims or () if not one.is_in_other]
+
+    @property
+    def not_scorable(self) -> NotScorableReason | None:
+        """Sentences were left out, or one of the texts claims nothing."""
+        if self.left_out:
+            return "answer_not_covered"
+        if not self.claims:
+            return "no_statements"
+        if self.reference_claims == []:
+            return "no_reference_statements"
+        return "unread_language" if self.is_unread else None
+
+    @property
+    def warnings(self) -> list[str]:
+        """Drift, one text twice, and a language that the verifier was not made for."""
+        same = ["answer and reference are the same text"] if self.is_same_text else []
+        return [*self.drift, *same, *filter(None, [self.language_warning])]
+
+    def _of_claims(self, counts: Iterable[bool]) -> float | None:
+        return None if self.chunk_count is None else _share(counts)
+
+    def _against_reference(self, counts: Callable[[MatrixClaim], bool]) -> float | None:
+        if self.reference_claims is None:
+            return None
+        return self._of_claims(not one.is_in_other and counts(one) for one in self.claims)
+
+    def _support_any(self, rows: Sequence[MatrixClaim]) -> list[bool]:
+        named = {number for one in rows for number in one.chunk_ids}
+        return [number in named for number in range(self.chunk_count or 0)]
+
+    def _is_of_relevant(self, one: MatrixClaim) -> bool:
+        relevant = self.relevant_chunks
+        return any(relevant[number] for number in one.chunk_ids)
+
+
+def _share(counts: Iterable[bool]) -> float | None:
+    verdicts = [*counts]
+    return sum(verdicts) / len(verdicts) if verdicts else None
+
+
+def _in_other(rows: Iterable[MatrixClaim]) -> list[bool]:
+    return [bool(one.is_in_other) for one in rows]
+
+
+def _supported(rows: Sequence[MatrixClaim]) -> list[bool]:
+    return [bool(one.chunk_ids) for one in rows]
+
+
+def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
+    """Do the steps of several flows in the same rounds; return what they return, in order."""
+    ended: dict[int, T] = {}
+    steps: dict[int, Sequence[Step]] = {}
+
+    def advance(place: int, replies: Sequence[Any] | None) -> None:
+        flow = flows[place]
+        try:
+            steps[place] = next(flow) if replies is None else flow.send(replies)
+        except StopIteration as stop:
+            steps.pop(place, None)
+            ended[place] = stop.value
+
+    for place in range(len(flows)):
+        advance(place, None)
+    while steps:
+        waiting = {place: len(own) for place, own in steps.items()}
+        replies = list((yield [step for own in steps.values() for step in own]))
+        for place, count in waiting.items():
+            own, replies = replies[:count], replies[count:]
+            advance(place, own)
+    return [ended[place] for place in range(len(flows))]
+
+
+class MatrixGrader(JudgedGrader[R, ComparedText]):
+    """Fills the table: one call about the answer, and one about the reference where there is one.
+
+    The other text is the last of the sources that a call shows, so that a reply has the form of
+    every grader of statements.
+    """
+
+    shapes: ClassVar[tuple[str, ...]] = (
+        *JudgedGrader.shapes,
+        "beta",
+        "reads_chunks",
+        "_alone",
+    )
+
+    def __init__(
+        self,
+        prompt: Prompt,
+        result_model: type[R],
+        *,
+        reads_chunks: bool,
+        beta: float = 1.0,
+        **options: Unpack[PromptOptions],
+    ) -> None:
+        """Check the prompt; nothing is sent.
+
+        Args:
+            prompt: Instructions, for samples with a reference.
+            result_model: What `grade` returns.
+            reads_chunks: The chunks are columns too, and a reference may be lacking: such samples
+                are asked about as `Faithfulness` asks.
+            beta: Weight of recall against precision in the score, above 0: 2 counts it twice.
+            options: As for every grader of a prompt.
+        """
+        super().__init__(prompt, ComparedText, result_model, **options)
+        self.beta = _weight(beta)
+        self.reads_chunks = reads_chunks
+        self._alone = Prompt.shipped("score_faithfulness") if reads_chunks else None
+        self.requires = result_model.requires
+
+    def with_beta(self, beta: float) -> Self:
+        """Return this grader with another weight of recall: 2 counts it twice, 0.5 half.
+
+        Raises:
+            ConfigurationError: It is no number above 0.
+        """
+        return self._copy_with(beta=_weight(beta))
+
+    def with_verifier(self, verifier: Verifier) -> "Grader[R]":
+        """Return the form that has a verifier decide the texts' own sentences."""
+        if not self._hardened:
+            verifier = verifier.adapt(VerifierChanges(hardened=False))
+        made = VerifiedMatrix(extractor=SentenceExtractor(), verifier=verifier, name=self.name)
+        form: Any = made.for_grader(self)
+        if self.settings:
+            form = form.with_settings(**self.settings)
+        return form.with_language(self.language) if self.language else form  # type: ignore[no-any-return]  # of this result
+
+    def messages(
+        self,
+        sample: Sample,
+        *,
+        sentences: Sequence[str] | None = None,
+        statements: Sequence[str] = (),
+    ) -> tuple[Message, ...]:
+        """Render the call about the answer; as `JudgedGrader.messages` otherwise."""
+        if sample.reference is not None:
+            sample = _row(sample, self.reads_chunks, sample.answer, sample.reference)
+        return super().messages(sample, sentences=sentences, statements=statements)
+
+    def flow(self, sample: Sample) -> Flow[R]:
+        """Ask about both texts side by side."""
+        require_fields(sample, self.requires)
+        answer, reference = sample.answer, given(sample.reference)
+        pairs = [(answer, reference)] + ([(reference, answer)] if reference else [])
+        asker = self if reference or self._alone is None else self._copy_with(_prompt=self._alone)
+        compared = yield from side_by_side(
+            [asker._side(_row(sample, self.reads_chunks, *pair)) for pair in pairs]
+        )
+        count = len(sample.context) if self.reads_chunks else 0
+        rows = [
+            [_judged(one, count, bool(reference)) for one in side.statements] for side in compared
+        ]
+        return self.result_model(
+            **gathered(self, sample, rows),
+            drift=[line for side in compared for line in side.drift],
+            left_out=[number for side in compared for number in side.left_out],
+        )
+
+    def _side(self, row: Sample) -> Flow[ComparedText]:
+        assert self.unit is not None, "a reply about statements has a unit"
+        return grade_by_sentence(row, ComparedText, self.unit, partial(self._asked, row))
+
+    def _asked(
+        self, row: Sample, sentences: Sequence[str], reply_model: type[Any]
+    ) -> JudgeCall[Any]:
+        call = self.call(row, sentences=sentences, reply_model=reply_model)
+        return replace(call, is_shared=True)
+
+
+def _weight(beta: object) -> float:
+    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta < math.inf:
+        raise ConfigurationError(f"beta is {beta!r}; expected a number above 0, such as 1 or 2")
+    return float(beta)
+
+
+def given(text: str | None) -> str | None:
+    """Return a text that says something, else None."""
+    return text if text and text.strip() else None
+
+
+def _row(sample: Sample, reads_chunks: bool, text: str | None, other: str | None) -> Sample:
+    """Make the sample of one call: a text, its sources, and the other text as the last of them."""
+    chunks = list(sample.context) if reads_chunks else []
+    sources = [*chunks, *([Chunk(0, other)] if other else [])]
+    return Sample(question=sample.question, answer=text, context=sources, language=sample.language)
+
+
+def _judged(one: ComparedStatement, count: int, has_other: bool) -> MatrixClaim:
+    return MatrixClaim(
+        statement=one.statement,
+        reasoning=one.reasoning,
+        chunk_ids=[number for number in one.supporting_chunk_ids if number < count],
+        is_in_other=count in one.supporting_chunk_ids if has_other else None,
+        is_contradicted=one.because == "contradicted",
+        sentence_id=one.sentence_id,
+        start=one.start,
+        end=one.end,
+        fault=one.fault,
+    )
+
+
+def gathered(
+    grader: "MatrixGrader[Any]", sample: Sample, rows: Sequence[list[MatrixClaim]]
+) -> dict[str, Any]:
+    """Return the fields of a result from its rows: those of the answer, then of the reference."""
+    answer, reference = given(sample.answer), given(sample.reference)
+    same = reference is not None and plain_form(answer or "") == plain_form(reference)
+    if same:
+        # A judge that denies it would deny that a text says what it says.
+        rows = [[one.model_copy(update={"is_in_other": True}) for one in side] for side in rows]
+    return {
+        "claims": rows[0],
+        "reference_claims": rows[1] if len(rows) > 1 else None,
+        "chunk_count": len(sample.context) if grader.reads_chunks else None,
+        "beta": grader.beta,
+        "is_same_text": same,
+    }
+
+
+class VerifiedMatrix(VerifiedFaithfulness):
+    """Has a verifier decide each sentence of both texts: against the chunks, and the other text.
+
+    A verifier on this machine decides each chunk by itself as well; of one that asks a judge, the
+    chunks count that it names.
+    """
+
+    shapes: ClassVar[tuple[str, ...]] = (*VerifiedFaithfulness.shapes, "_grader")
+
+    def for_grader(self, grader: MatrixGrader[Any]) -> Self:
+        """Return the form that fills the table of a grader."""
+        return self._copy_with(
+            _grader=grader, result_model=grader.result_model, requires=grader.requires
+        )
+
+    def flow(self, sample: Sample) -> Flow[Any]:
+        """Find the sentences of both texts, then decide all of them in one round."""
+        grader: MatrixGrader[Any] = self.__dict__["_grader"]
+        require_fields(sample, self.requires)
+        verifier = self._verifier_for(sample)
+        reference = given(sample.reference)
+        chunks = [chunk.text for chunk in sample.context] if grader.reads_chunks else None
+        sides = [(sample.answer or "", reference)]
+        sides += [(reference, sample.answer)] if reference else []
+        rows = yield from side_by_side(
+            [self._side(verifier, sample, chunks, *side) for side in sides]
+        )
+        _find_contradicted(rows)
+        language = sample.language or language_in(
+            sample.answer or "", [sample.question or "", *(chunks or ()), reference or ""]
+        )
+        read = verifier.traits.languages
+        sources = [*(chunks or ()), *filter(None, [reference])]
+        return grader.result_model(
+            **gathered(grader, sample, rows),
+            verifier=self.verifier.name,
+            language_warning=language_warning(verifier, sample, language, sources),
+            is_unread=read is not None and language not in read,
+        )
+
+    def _side(
+        self,
+        verifier: Verifier,
+        sample: Sample,
+        chunks: Sequence[str] | None,
+        text: str,
+        other: str | None,
+    ) -> Flow[list[MatrixClaim]]:
+        row = Sample(question=sample.question, answer=text, context=sample.context)
+        extraction = yield from self.extractor.flow(row)
+        found = extraction.statements
+        if not found:
+            return []
+        claims = [one.claim for one in found]
+        single = len(chunks or ()) if not verifier.traits.batches else 0
+        columns = [*([list(chunks)] if chunks else []), *([[other]] if other else [])]
+        columns += [[chunk] for chunk in (chunks or ())[:single]]
+        decided = yield from side_by_side([_verdicts(verifier, claims, own) for own in columns])
+        together = decided.pop(0) if chunks else None
+        elsewhere = decided.pop(0) if other else None
+        return [
+            _verified(
+                statement,
+                together[n] if together else None,
+                elsewhere[n] if elsewhere else None,
+                [place for place, own in enumerate(decided) if own[n].is_supported],
+            )
+            for n, statement in enumerate(found)
+        ]
+
+
+def _verdicts(
+    verifier: Verifier, claims: Sequence[Claim], chunks: Sequence[str]
+) -> Flow[list[Verdict]]:
+    verdicts = yield from verifier.flow(claims, chunks)
+    check_verdicts(claims, chunks, verdicts)
+    return verdicts
+
+
+def _verified(
+    statement: ExtractedStatement,
+    together: Verdict | None,
+    elsewhere: Verdict | None,
+    single: list[int],
+) -> MatrixClaim:
+    is_supported = together is not None and together.is_supported
+    named = single or (list(together.chunk_ids) if together else [])
+    verdict = elsewhere or together
+    reason = verdict.reason if verdict else None
+    if elsewhere and reason:
+        # Its only source is no chunk.
+        for name, meant in _ONLY_CHUNK.items():
+            reason = reason.replace(name, meant)
+    return MatrixClaim(
+        statement=statement.text,
+        reasoning=reason,
+        chunk_ids=named if is_supported and statement.fault is None else [],
+        is_in_other=None if elsewhere is None else elsewhere.is_supported and not statement.fault,
+        sentence_id=statement.sentence_id,
+        start=statement.span.start,
+        end=statement.span.end,
+        fault=statement.fault,
+    )
+
+
+def _find_contradicted(rows: Sequence[list[MatrixClaim]]) -> None:
+    """Mark claims that the other text does not say, where one of its claims is on the same."""
+    if len(rows) < 2:
+        return
+    unsaid = [[one for one in side if not one.is_in_other] for side in rows]
+    for own in unsaid[0]:
+        for other in unsaid[1]:
+            shared = _content(own.statement) & _content(other.statement)
+            least = min(len(_content(own.statement)), len(_content(other.statement)))
+            if least and len(shared) >= _SAME_SUBJECT * least:
+                own.is_contradicted = other.is_contradicted = True
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(word.key for word in words(text) if word.kind in ("word", "number"))
+
+
+def claim_finding(
+    one: MatrixClaim, label: str, *, verdict: bool | None = None, about: About = "statement"
+) -> Finding:
+    """Show a claim with its label.
+
+    Args:
+        one: The claim.
+        label: What people read, such as "wrong"; one with a fault is unverified.
+        verdict: Whether it counts towards the score; None asks the other text.
+        about: Whose claim it is.
+    """
+    finding = StatementEvaluation(
+        statement=one.statement,
+        reasoning=one.reasoning,
+        supporting_chunk_ids=one.chunk_ids,
+        is_supported=bool(one.is_in_other) if verdict is None else verdict,
+        sentence_id=one.sentence_id,
+        start=one.start,
+        end=one.end,
+        fault=one.fault,
+    ).finding
+    label = finding.label if one.fault else label
+    return replace(finding, label=label, about=about)
