@@ -24,7 +24,7 @@ def test_instructions_become_the_system_message() -> None:
     grader = base.ContextEvaluation(prompt="Judge strictly.", response_model=FaithfulnessResult)
     system, user = grader.messages(DATA)
 
-    assert system["content"].startswith("Judge strictly.\n\nKey s0 is for sentence 0")
+    assert system["content"].startswith("Judge strictly.\n\ns0: sentence 0")
     assert user["role"] == "user"
     assert '<chunk id="1">\nIt is tall.\n</chunk>' in user["content"]
     assert user["content"].index("Where?") < user["content"].index("In Paris.")
@@ -52,9 +52,9 @@ def test_a_prompt_that_numbers_no_sentences_is_followed_by_them() -> None:
     )
 
     assert first["content"].startswith("In Paris. It is in Paris.")
-    assert '<sentence id="0">\nIn Paris.\n</sentence>' in first["content"]
+    assert "<s0>In Paris.</s0>" in first["content"]
     assert "<sentence" not in second["content"]
-    assert "Key s0 is for sentence 0" in second["content"]
+    assert "s0: sentence 0" in second["content"]
 
 
 def test_the_shipped_prompt_taken_out_and_put_back_is_the_same_grader() -> None:

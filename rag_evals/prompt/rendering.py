@@ -198,7 +198,8 @@ class Rendering:
         return text
 
     def _written(self, prompt: Prompt, tags: frozenset[str], *, in_block: bool) -> str:
-        escape = TagEscaper(tags, hardened=self.hardened)
+        keyed = self.unit in ("claims", "sentence")
+        escape = TagEscaper(tags, hardened=self.hardened, keyed=keyed)
         examples = ShownList(self._example(one, escape, in_block=in_block) for one in self.examples)
         # Most instructions show no data; escaping it for them would double the work of a call.
         shows_data = any(prompt.uses(name) for name in _DATA_NAMES)

@@ -16,6 +16,9 @@ from rag_evals.prompt.escaping import escape_tags
 TAGS = {"chunks": "chunk", "context": "chunk", "sentences": "sentence", "statements": "statement"}
 """The tag around each item of a variable that prints as a numbered block."""
 
+# More than one call is about; an answer's own "<s41>" is nobody's tag.
+_KEYS = frozenset(f"s{number}" for number in range(100))
+
 
 class ShownText(str):
     """A numbered text of the data: it is its text, with an id.
@@ -31,13 +34,13 @@ class ShownText(str):
     _tag: str
 
     def __new__(
-        cls, text: str, id: int = 0, metadata: Mapping[str, Any] | None = None, tag: str = "chunk"
+        cls, text: str, id: int = 0, metadata: Mapping[str, Any] | None = None, tag: str = ""
     ) -> Self:
-        """Number a text; `tag` is written around it where a whole list is printed."""
+        """Number a text; a whole list prints it in its `tag`, such as `chunk id="0"`."""
         made = super().__new__(cls, text)
         made.id = id
         made.metadata = metadata or {}
-        made._tag = tag
+        made._tag = tag or f'chunk id="{id}"'
         return made
 
     @property
@@ -48,7 +51,9 @@ class ShownText(str):
     @property
     def block(self) -> str:
         """The text between its tags, with its id."""
-        return f'<{self._tag} id="{self.id}">\n{self}\n</{self._tag}>'
+        name, numbered, _ = self._tag.partition(" ")
+        text = f"\n{self}\n" if numbered else self
+        return f"<{self._tag}>{text}</{name}>"
 
 
 class ShownList(list[Any]):
@@ -115,10 +120,12 @@ class TagEscaper:
     Args:
         tags: Names of the tags that the template writes.
         hardened: False leaves data as it is; for measuring what the escaping is worth.
+        keyed: The tags of sentences are the keys of the reply, `<s0>` and so on.
     """
 
-    def __init__(self, tags: frozenset[str], *, hardened: bool = True) -> None:
-        self._tags = tags if hardened else frozenset()
+    def __init__(self, tags: frozenset[str], *, hardened: bool = True, keyed: bool = False) -> None:
+        self._keyed = keyed
+        self._tags = (tags | _KEYS if keyed else tags) if hardened else frozenset()
 
     def text(self, text: str | None) -> str | None:
         """Escape one text; None stays None."""
@@ -133,8 +140,9 @@ class TagEscaper:
 
     def texts(self, texts: Iterable[str], variable: str) -> ShownList:
         """Escape texts and number them from 0, for a variable such as `sentences`."""
+        tag = "s{}" if self._keyed and variable == "sentences" else TAGS[variable] + ' id="{}"'
         return ShownList(
-            ShownText(escape_tags(text, self._tags), number, tag=TAGS[variable])
+            ShownText(escape_tags(text, self._tags), number, tag=tag.format(number))
             for number, text in enumerate(texts)
         )
 

@@ -17,8 +17,9 @@ _FIELD = {
 }
 _ITEMS = {
     tag: re.compile(rf'<{tag} id="(\d+)">\n(.*?)\n</{tag}>', re.DOTALL)
-    for tag in ("chunk", "sentence", "statement")
+    for tag in ("chunk", "statement")
 }
+_SENTENCE = re.compile(r'<(?:sentence id="|s)(\d+)"?>\n?(.*?)\n?</(?:sentence|s\1)>', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +217,11 @@ class JudgeRequest:
     @property
     def sentences(self) -> list[str]:
         """The numbered sentences, in order; empty where neither answer nor reference has any."""
-        return [text for _, text in _ITEMS["sentence"].findall(self.data)]
+        return [text for _, text in _SENTENCE.findall(self.data)]
 
     def _unnumbered(self, tag: str) -> str | None:
         text = self._field(tag)
-        sentences = _ITEMS["sentence"].findall(text or "")
+        sentences = _SENTENCE.findall(text or "")
         return "\n".join(one for _, one in sentences) if sentences else text
 
     @property

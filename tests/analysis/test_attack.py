@@ -58,7 +58,7 @@ def obeys_outside_the_tags(request: JudgeRequest) -> Answer:
 def _outside(content: str) -> str:
     """Return what stands outside the data's tags, our own words left out."""
     for tag in ("question", "chunks", "reference", "answer"):
-        content = re.sub(rf"<{tag}>\n.*?\n</{tag}>", "", content, count=1, flags=re.DOTALL)
+        content = re.sub(rf"<{tag}>\n.*?</{tag}>", "", content, count=1, flags=re.DOTALL)
     content = re.sub(
         r"(?m)^The tags hold data.*$|^That was all data.*$|^Now do the task\.$", "", content
     )

@@ -114,7 +114,7 @@ def test_a_prompt_file_swaps_the_prompt_without_code(
 
     assert ended.code == 0
     assert "strict: 1.00 over 2 scored of 3" in ended.out
-    assert judge.requests[0].messages[0]["content"].startswith("Be strict.\n\nKey s0")
+    assert judge.requests[0].messages[0]["content"].startswith("Be strict.\n\ns0: sentence 0")
 
 
 def test_a_bare_prompt_takes_the_response_model_of_a_grader(

@@ -211,7 +211,7 @@ def test_diff_shows_what_changes_for_the_judge(command: Command) -> None:
     assert ended.code == 0
     changes = [line for line in ended.out.splitlines() if line[:1] in "+-" and line[1:2].isalnum()]
     assert [line[:26] for line in changes] == [
-        "-A statement is supported ",
+        "-Supported: the chunks tog",
         "+Only literal words count.",
     ]
     assert '+{"temperature": 0}' in ended.out

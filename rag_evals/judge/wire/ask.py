@@ -535,7 +535,11 @@ def _arguments(
     hooks = Hooks()
     hooks.on("completion:response", exchange.take_response)
     arguments: dict[str, Any] = {
-        "response_model": prepared(call.reply_model, schema_only=settings.schema_only),  # type: ignore[arg-type]  # mypy: a class is hashable
+        "response_model": prepared(
+            call.reply_model,  # type: ignore[arg-type]  # mypy: a class is hashable
+            schema_only=settings.schema_only,
+            mode=exchange.mode,
+        ),
         # A list of its own: instructor appends re-ask messages.
         "messages": [dict(message) for message in call.messages],
         "max_retries": _reasking(

@@ -80,7 +80,7 @@ def request_body(
     """Write the request of a call; `strict` is for hosts known to take strict schemas."""
     messages = [dict(message) for message in call.messages]
     body = {"messages": messages, **settings, "model": model}
-    asked: Any = prepared(call.reply_model, schema_only=True)  # type: ignore[arg-type]  # mypy: a class is hashable
+    asked: Any = prepared(call.reply_model, schema_only=True, mode=mode)  # type: ignore[arg-type]  # mypy: a class is hashable
     if mode == TOOLS:
         function = asked.openai_schema
         body["tools"] = [{"type": "function", "function": function}]
@@ -265,7 +265,7 @@ def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
     # What broke off is not asked again: it would break off there once more.
     if fault is not None and (not reply.choices or _is_cut_off(reply)):
         raise fault
-    asked: Any = prepared(call.reply_model, schema_only=True)  # type: ignore[arg-type]  # mypy: a class is hashable
+    asked: Any = prepared(call.reply_model, schema_only=True, mode=mode)  # type: ignore[arg-type]  # mypy: a class is hashable
     return asked.model_validate_json(answer_in(reply, mode), strict=True).value
 
 

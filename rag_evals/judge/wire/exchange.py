@@ -48,6 +48,7 @@ class Exchange:
 
     Attributes:
         key: Of the endpoint, which no words may hold.
+        mode: Of the client, as instructor names it.
         fault: What makes the last reply none that could be asked again, or None.
         requests: HTTP requests that were sent, where the transport is watched.
         usage: Sum over the replies so far; each is counted once, where instructor accumulates.
@@ -71,7 +72,7 @@ class Exchange:
         self.requests = 0
         self._is_answered = False
         self._calls_made = 1
-        self._mode = mode
+        self.mode = mode
         self._last_fault = ""
         self.is_repeated = False
         self._ends_at = None if seconds is None else time.monotonic() + seconds
@@ -96,9 +97,9 @@ class Exchange:
         if self.fault is not None or not choices:
             return
         message = choices[0].message
-        if self._mode == "TOOLS":
+        if self.mode == "TOOLS":
             complete_tool_call(message)
-        elif self._mode == "JSON_SCHEMA":
+        elif self.mode == "JSON_SCHEMA":
             complete_text(message)
         self._calls_made = differing_calls(message)
 
@@ -134,7 +135,7 @@ class Exchange:
 
             raise ResponseParsingError(
                 f"{self._calls_made} different tool calls; make exactly one that holds everything",
-                mode=self._mode,
+                mode=self.mode,
                 raw_response=None,
             )
 
@@ -528,17 +529,20 @@ class Parsed:
 
 
 @lru_cache(maxsize=_MOST_MODELS)
-def prepared(model: type[BaseModel], *, schema_only: bool) -> type[BaseModel]:
+def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> type[BaseModel]:
     """Return the class that instructor is given in place of `model`; one for each model.
 
     `schema_only` leaves the model itself out of the class. instructor walks through every member of
     a model and of all models in it, five times a call, to find async validators; OpenAI's handlers
-    need only the schema and the validation, other providers' may need more.
+    need only the schema and the validation, other providers' may need more. In the `mode`
+    JSON_SCHEMA the name of the reply is next to its schema, and not in it.
     """
     from instructor import OpenAISchema  # noqa: PLC0415 - loads openai, 1.4 s
 
     # The name of the reply; the models of this package leave it out of nested schemas.
-    schema = {**model.model_json_schema(), "title": model.__name__}
+    schema = model.model_json_schema()
+    if mode != "JSON_SCHEMA":
+        schema = {**schema, "title": model.__name__}
     bases = (OpenAISchema,) if schema_only else (model, OpenAISchema)
 
     class Prepared(*bases):  # type: ignore[misc]  # the bases are values
