@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from rag_evals.core import MISSING, About, Finding, fault_of
 from rag_evals.dataset import ColumnMap, read_rows
 from rag_evals.errors import DataError, UnknownNameError
-from rag_evals.run import Record, Run, findings_in
+from rag_evals.run import Record, Run, findings_in, label_files
 from rag_evals.text import words_of
 
 _WORDS = {
@@ -70,8 +70,8 @@ def read_labels(
     """Read labels for a run.
 
     Args:
-        sources: Files, or columns of the run's data; without any, its columns `label` and
-            `statements`.
+        sources: Files, or columns of the run's data; without any, `labels*.jsonl` in the run's
+            folder, else its columns `label` and `statements`.
         run: The run that is labelled.
         column: The column of a file that holds the label.
 
@@ -80,6 +80,8 @@ def read_labels(
             two that differ.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
+    # Labels that were given in the run's own pages need no name.
+    given = given or list(label_files(run.folder))
     labels = list(_own_labels(run)) if not given else []
     seen: dict[Hashable, tuple[float, str]] = {}
     for source in given:
@@ -111,8 +113,8 @@ def _file_labels(
         sample_id = _sample_id(row, where)
         who = row.get("annotator") or annotator
         found = list(_row_labels(row, sample_id, column, where))
-        if not found and row.get("note") and row.get(column, "") is None:
-            continue  # a note without a verdict, as the report exports it
+        if not found and (row.get("note") or "answer" in row) and row.get(column, "") is None:
+            continue  # a note, or "cannot tell", as the page to label writes it
         if not found:
             raise DataError(f"{where}: no {column!r} and no 'statements'; a label needs one")
         for one in found:

@@ -25,6 +25,7 @@ COMMANDS = {
     "init": "Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow that run as "
     "they are.",
     "report": "Show a run: scores with their intervals, bands, and every row with its evidence.",
+    "show": "Show one row of a run: the answer, each verdict, why, and the passage to check it at.",
     "export": "Write a run as a table: the data's own columns, scores, bands, and what is "
     "unsupported.",
     "merge": "Make one run of parts of it, so that report, compare and correct work on the whole.",
@@ -43,6 +44,7 @@ _ROOM = "rag_evals.cli.commands"
 FILES = {
     "demo": "start",
     "init": "start",
+    "show": "report",
     "export": "report",
     "merge": "report",
     "graders": "prompts",

@@ -19,7 +19,7 @@ NAMES = {
         "UNVERIFIED",
         "About",
         "Finding",
-        "Passage",
+        "EvidencePassage",
         "Quote",
         "findings_lines",
         "findings_of",

@@ -11,8 +11,8 @@ from rag_evals.core.arguments import require_whole as require_whole
 from rag_evals.core.finding import CONTRADICTED as CONTRADICTED
 from rag_evals.core.finding import UNVERIFIED as UNVERIFIED
 from rag_evals.core.finding import About as About
+from rag_evals.core.finding import EvidencePassage as EvidencePassage
 from rag_evals.core.finding import Finding as Finding
-from rag_evals.core.finding import Passage as Passage
 from rag_evals.core.finding import Quote as Quote
 from rag_evals.core.finding import findings_lines as findings_lines
 from rag_evals.core.finding import findings_of as findings_of

@@ -50,7 +50,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class EvidencePassage:
     """Words of a chunk at which a finding can be checked: `chunk.text[start:end] == text`.
 
     Attributes:
@@ -314,12 +314,13 @@ def findings_line(findings: Iterable[Finding], say: Phrases | None = None) -> st
     )
 
 
-def findings_lines(findings: Iterable[Finding]) -> list[str]:
+def findings_lines(findings: Iterable[Finding], say: Phrases | None = None) -> list[str]:
     """Write a line for each finding: a sign, the text, the label, and why."""
+    say = say or phrases()
     return [
         "  ".join(
             part
-            for part in (_sign(one), shortened(one.text), f"[{_label(one, phrases())}]", _why(one))
+            for part in (_sign(one), shortened(one.text), f"[{_label(one, say)}]", _why(one))
             if part
         )
         for one in findings

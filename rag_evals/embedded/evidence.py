@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from rag_evals.core import Evidence, Finding, Passage, Phrases, Quote, Verdict, phrases
+from rag_evals.core import Evidence, EvidencePassage, Finding, Phrases, Quote, Verdict, phrases
 from rag_evals.embedded.verifier import EmbeddedVerifier
 from rag_evals.text import split_sentences
 
@@ -14,7 +14,7 @@ _MOST_COMPARED = 2_000
 _GRAM = 3
 
 
-def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[Passage, ...]:
+def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
     """Find where in the chunks a reader checks a finding, and what differs there.
 
     What the judge quoted comes first. Where it quoted nothing, it is the sentence that the embedded
@@ -40,7 +40,9 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[Passage, ...
     # The ids in the words are those of all chunks only where all were compared.
     differs = "" if cited or finding.verdict else _difference(finding, verdict)
     return tuple(
-        Passage(places[one.chunk_id], one.start, one.end, one.text, True, differs if first else "")
+        EvidencePassage(
+            places[one.chunk_id], one.start, one.end, one.text, True, differs if first else ""
+        )
         for first, one in zip((True, False, False), found, strict=False)
     )
 
@@ -62,18 +64,18 @@ def evidence_words(
     return [*(one.words(say, most) for one in found), *differing]
 
 
-def quoted_passages(finding: Finding, chunks: Sequence[str]) -> tuple[Passage, ...]:
+def quoted_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
     """Return the passages that the judge quoted, as far as the chunks have them."""
     return tuple(_located(finding.quotes, chunks))
 
 
-def _located(quotes: Sequence[Quote], chunks: Sequence[str]) -> Iterator[Passage]:
+def _located(quotes: Sequence[Quote], chunks: Sequence[str]) -> Iterator[EvidencePassage]:
     for quote in quotes:
         text = chunks[quote.chunk_id] if 0 <= quote.chunk_id < len(chunks) else ""
         start = text.find(quote.text) if quote.start is None else quote.start
         end = start + len(quote.text) if quote.end is None else quote.end
         if 0 <= start < end <= len(text):
-            yield Passage(quote.chunk_id, start, end, text[start:end])
+            yield EvidencePassage(quote.chunk_id, start, end, text[start:end])
 
 
 def _difference(finding: Finding, verdict: Verdict) -> str:

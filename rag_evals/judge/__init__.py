@@ -30,7 +30,7 @@ NAMES = {
         "check_timeout",
         "seconds_before_poll",
     ),
-    "session": ("JudgePipeline", "SessionSettings", "batch_session", "judge_session"),
+    "session": ("JudgePipeline", "ReplyStore", "SessionSettings", "batch_session", "judge_session"),
     "wire.ask": (
         "DEFAULT_REASKS",
         "AskOptions",

@@ -25,6 +25,7 @@ from rag_evals.judge.pace.retry import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOU
 from rag_evals.judge.pace.retry import check_timeout as check_timeout
 from rag_evals.judge.pace.retry import seconds_before_poll as seconds_before_poll
 from rag_evals.judge.session import JudgePipeline as JudgePipeline
+from rag_evals.judge.session import ReplyStore as ReplyStore
 from rag_evals.judge.session import SessionSettings as SessionSettings
 from rag_evals.judge.session import batch_session as batch_session
 from rag_evals.judge.session import judge_session as judge_session

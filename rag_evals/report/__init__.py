@@ -7,9 +7,9 @@ NAMES = {
     "html_page": (
         "comparison_html",
         "report_html",
-        "rows_to_label",
         "write_private",
     ),
+    "label_page": ("Labelling", "label_html", "rows_to_label"),
     "tables": (
         "View",
         "comparison_markdown",

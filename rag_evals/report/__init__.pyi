@@ -5,8 +5,10 @@ from rag_evals.report.failures import outcome_lines as outcome_lines
 from rag_evals.report.failures import record_lines as record_lines
 from rag_evals.report.html_page import comparison_html as comparison_html
 from rag_evals.report.html_page import report_html as report_html
-from rag_evals.report.html_page import rows_to_label as rows_to_label
 from rag_evals.report.html_page import write_private as write_private
+from rag_evals.report.label_page import Labelling as Labelling
+from rag_evals.report.label_page import label_html as label_html
+from rag_evals.report.label_page import rows_to_label as rows_to_label
 from rag_evals.report.tables import View as View
 from rag_evals.report.tables import comparison_markdown as comparison_markdown
 from rag_evals.report.tables import grader_numbers as grader_numbers

@@ -1,6 +1,7 @@
 """How do the numbers look? Small drawings as inline SVG; colours come from the page's classes."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from rag_evals.report.tables import View
@@ -10,7 +11,7 @@ _WIDTH, _HEIGHT = 300, 96
 _BINS = 10
 
 
-def histogram(scores: Sequence[float], view: View) -> str:
+def histogram(grader: str, scores: Sequence[float], view: View) -> str:
     """Draw how many rows have which score, in ten ranges; the last has 1.0 too."""
     counts = [0] * _BINS
     for score in scores:
@@ -21,7 +22,8 @@ def histogram(scores: Sequence[float], view: View) -> str:
         low, high = place / _BINS, (place + 1) / _BINS
         band = order.index(band_of(low, bands=view.bands).name)
         ends = {"low": say.number(low, 1), "high": say.number(high, 1)}
-        bars.append((say("page.bar", count=count, **ends), count, f"band{min(band, 3)}"))
+        chosen = {"grader": grader, "low": low, "high": high}
+        bars.append((say("page.bar", count=count, **ends), count, f"band{min(band, 3)}", chosen))
     labels = ["0", "", "", "", "", say.number(0.5, 1), "", "", "", "1"]
     return _bars(bars, labels, say("page.by_score_chart"))
 
@@ -49,25 +51,27 @@ def interval_bar(interval: Interval, view: View) -> str:
 
 
 def _bars(
-    bars: Sequence[tuple[str, float, str]],
+    bars: Sequence[tuple[str, float, str, Mapping[str, object]]],
     labels: Sequence[str],
     title: str,
 ) -> str:
-    top = max((value for _, value, _ in bars), default=0) or 1
+    top = max((value for _, value, *_ in bars), default=0) or 1
     step = _WIDTH / max(len(bars), 1)
     drawn = []
-    for place, ((words, value, name), label) in enumerate(zip(bars, labels, strict=True)):
+    for place, ((words, value, name, chosen), label) in enumerate(zip(bars, labels, strict=True)):
         # A bar of one row among thousands must still be seen.
         height = max(value / top * (_HEIGHT - 24), 2.0) if value else 0.0
         drawn.append(
-            f'<g><rect class="{name}" x="{place * step + 2:.1f}" width="{step - 4:.1f}" '
+            f'<g role="button" tabindex="0" aria-label="{escape(words)}" '
+            f'data-words="{escape(words)}" data-narrow="{escape(json.dumps(chosen))}">'
+            f'<rect class="{name}" x="{place * step + 2:.1f}" width="{step - 4:.1f}" '
             f'y="{_HEIGHT - 16 - height:.1f}" height="{height:.1f}" rx="2">'
             f"<title>{escape(words)}</title></rect>"
             f'<text x="{(place + 0.5) * step:.1f}" y="{_HEIGHT - 4}">{escape(label)}</text></g>'
         )
-    said = escape(f"{title}: " + "; ".join(words for words, value, _ in bars if value))
+    said = escape(f"{title}: " + "; ".join(words for words, value, *_ in bars if value))
     return (
-        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{said}">'
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="group" aria-label="{said}">'
         f"{''.join(drawn)}</svg>"
     )
 

@@ -4,8 +4,10 @@ What no chunk supports is shown with the reason, and with the chunk that comes n
 """
 
 import heapq
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from rag_evals.core import Finding
@@ -13,6 +15,8 @@ from rag_evals.embedded import evidence_words
 from rag_evals.run import Outcome, Record, Run, findings_in, reason_of, score_of
 from rag_evals.text import shortened
 
+REPORT_URL = "RAG_EVALS_REPORT_URL"
+"""Variable with the address at which a build publishes its report."""
 _MOST_FINDINGS = 10
 _MOST_CHARS = 300
 # GitHub shows ten of a step and no more.
@@ -82,6 +86,17 @@ def _lines(findings: Sequence[Finding], chunks: Sequence[str], head: str) -> Ite
         yield from (f"    {line}" for line in evidence_words(finding, chunks, most=_MOST_CHARS))
     if len(against) > _MOST_FINDINGS:
         yield f"  and {len(against) - _MOST_FINDINGS} more"
+
+
+def row_link(run: Run, sample_id: str) -> str | None:
+    """Return where a report shows a row: below `RAG_EVALS_REPORT_URL`, else the run's own report.
+
+    None where there is no report.
+    """
+    base = os.environ.get(REPORT_URL)
+    if not base and run.folder is not None and (run.folder / "report.html").exists():
+        base = str(run.folder / "report.html")
+    return f"{base}#row={quote(sample_id, safe='')}" if base else None
 
 
 def junit_xml(
@@ -155,7 +170,8 @@ def _case(record: Record, kind: str, under: float, run: Run | None) -> Iterator[
         yield f"<skipped message={_attribute(str(reason_of(record)))}/>"
     else:
         message = head if kind == "error" else f"{head}, under {under:g}"
-        text = escape(_valid("\n".join([message, *rest])))
+        link = None if run is None else row_link(run, record["sample_id"])
+        text = escape(_valid("\n".join([message, *rest, *([f"  see {link}"] if link else [])])))
         yield f"<{kind} message={_attribute(message)}>{text}</{kind}>"
     yield "</testcase>"
 

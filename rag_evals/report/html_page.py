@@ -10,12 +10,13 @@ security policy allows this script and this style, by their hashes, and nothing 
 import base64
 import gzip
 import hashlib
-import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import datetime
 from functools import cache
 from importlib import resources
-from operator import itemgetter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +25,16 @@ from pydantic_core import to_json
 from rag_evals.analysis import (
     Comparison,
     RunInput,
-    has_verdicts,
 )
 from rag_evals.core import (
     CONTRADICTED,
+    EvidencePassage,
     Finding,
-    Passage,
     Phrases,
-    fingerprint,
     private_file,
 )
 from rag_evals.embedded import find_passages, quoted_passages
-from rag_evals.errors import ConfigurationError
+from rag_evals.errors import ConfigurationError, NotInRunError
 from rag_evals.report.charts import histogram, interval_bar
 from rag_evals.report.tables import (
     GraderNumbers,
@@ -51,6 +50,8 @@ from rag_evals.run import (
     StoredSample,
     findings_in,
     load_run,
+    read_label_lines,
+    read_replies,
     reason_of,
 )
 from rag_evals.stats import DEFAULT_BANDS, Band
@@ -61,6 +62,9 @@ MOST_ROWS = 20_000
 """A page shows so many outcomes at most: more of them do not fit into a browser's memory."""
 MOST_SEARCHED = 1_000
 """Outcomes of a page whose nearest passages are marked: finding them takes 2 ms an outcome."""
+_MOST_COLUMNS = 12
+_READ_FOR_COLUMNS = 100
+_MOST_CELL_CHARS = 80
 # Above 6, gzip takes three times as long for two parts in a hundred.
 _LEVEL = 6
 
@@ -69,31 +73,29 @@ def report_html(
     run: RunInput,
     *,
     view: View | None = None,
-    only: Iterable[tuple[str, str]] | None = None,
-    labelling: bool = False,
+    only: Iterable[str] | None = None,
 ) -> str:
     """Make the report of a run.
 
     Args:
         run: A run folder, or a run in memory; the latter has no questions, answers and chunks.
         view: Groups, clusters and bands; None takes the defaults.
-        only: The (sample id, grader) pairs to show as rows; None shows those to look at first, at
-            most `MOST_ROWS`. The numbers on top are those of the whole run.
-        labelling: Whether the page opens for labelling.
+        only: Ids of the rows to show; None shows those to look at first, at most `MOST_ROWS`
+            outcomes. The numbers on top are those of the whole run.
 
     Raises:
         DataError: The folder holds no run, or a column is not in the data.
     """
     stored, view = load_run(run), view or View()
     cards = [_card(numbers, view) for numbers in grader_numbers(stored, view)]
-    settings = {"sides": [_name(stored, view.say)], "labelling": labelling, "key": _key(stored)}
-    return _rendered(
-        _PageData([stored], _settings(view) | settings, view.say, only),
+    settings = {"sides": [run_name(stored, view.say)]}
+    return _page(
+        _PageData([stored], _settings(view) | settings, view, only),
         left_out="" if only is not None else _left_out([stored], view.say),
-        title=view.say("page.title", run=_name(stored, view.say)),
+        title=view.say("page.title", run=run_name(stored, view.say)),
         cards=cards,
+        about=_about(stored, view.say),
         facts=[_facts(stored, view.say)],
-        labelling=labelling,
         view=view,
     )
 
@@ -113,11 +115,9 @@ def comparison_html(
     say = view.say
     settings = {
         "sides": [say("compare.name_of_baseline"), say("compare.name_of_candidate")],
-        "labelling": False,
-        "key": "+".join(map(_key, runs)),
     }
-    return _rendered(
-        _PageData(runs, _settings(view) | settings, view.say),
+    return _page(
+        _PageData(runs, _settings(view) | settings, view),
         left_out=_left_out(runs, say),
         title=say("compare.title", baseline=comparison.baseline, candidate=comparison.candidate),
         comparison=comparison,
@@ -173,37 +173,6 @@ def write_report(
     return write_private(target, report_html(stored, view=view))
 
 
-def rows_to_label(run: Run, count: int, *, seed: int = 0) -> list[tuple[str, str]]:
-    """Draw outcomes to label, each with the same chance, spread evenly over graders and scores.
-
-    Rows are shuffled, sorted by grader and score, and every k-th one is taken from a random start
-    (systematic sampling): each row has the same chance, so corrections hold, and low, middle and
-    high scores are there in their shares.
-
-    Args:
-        run: The run; outcomes without a verdict cannot be labelled and are left out.
-        count: How many outcomes; all of them when there are no more.
-        seed: Same seed, same rows.
-
-    Returns:
-        Sample id and grader of each, in the order of the data.
-    """
-    rows = [
-        (record["grader"], record["score"], record["sample_id"])
-        for record in run.records
-        if record["score"] is not None and has_verdicts(record)
-    ]
-    rng = random.Random(seed)
-    mixed = rng.sample(rows, len(rows))
-    mixed.sort(key=itemgetter(0, 1))
-    if count < len(mixed):
-        step = len(mixed) / count
-        start = rng.random() * step
-        mixed = [mixed[min(int(start + n * step), len(mixed) - 1)] for n in range(count)]
-    chosen = {(sample_id, grader) for grader, _, sample_id in mixed}
-    return [(sample_id, grader) for grader, _, sample_id in rows if (sample_id, grader) in chosen]
-
-
 class _PageData:
     """The rows of one run, or of two side by side.
 
@@ -216,46 +185,61 @@ class _PageData:
         self,
         runs: Sequence[Run],
         settings: Mapping[str, Any],
-        say: Phrases,
-        keep: Iterable[tuple[str, str]] | None = None,
+        view: View,
+        keep: Iterable[str] | None = None,
     ) -> None:
-        self._runs = runs
-        self._say = say
+        self._view, self._say = view, view.say
         self._samples: list[list[Any]] = []
-        self._chunks: list[list[list[str]]] = []
+        self._opened: list[list[Any]] = []
         self._searched: dict[int, frozenset[tuple[str, str]]] = {}
         self._places: dict[str, list[tuple[StoredSample, int]]] = {}
-        graders = list(dict.fromkeys(name for run in runs for name in run.graders))
+        self._graders = list(dict.fromkeys(name for run in runs for name in run.graders))
         if keep is None and max(len(run.records) for run in runs) > MOST_ROWS:
             chosen = (run.lowest_records(MOST_ROWS // len(runs)) for run in runs)
-            keep = [(one["sample_id"], one["grader"]) for records in chosen for one in records]
-        kept = None if keep is None else set(keep)
-        sides: dict[tuple[str, str], list[list[Any] | None]] = {}
+            keep = [one["sample_id"] for records in chosen for one in records]
+        kept = None if keep is None else list(dict.fromkeys(keep))
+        sides: dict[str, list[list[Any] | None]] = {}
+        self._groups = {} if view.by is None else runs[0].column(view.by)
+        self._columns = self._own_columns(runs, kept)
         for number, run in enumerate(runs):
-            for record in run.records:
-                key = (record["sample_id"], record["grader"])
-                if kept is None or key in kept:
-                    sides.setdefault(key, [None] * len(runs))[number] = self._side(run, record)
+            self._replies = _replies_by_row(run)
+            self._labels = _labels_by_finding(run)
+            for record in run.records if kept is None else _records(run, kept):
+                row = sides.setdefault(record["sample_id"], [None] * len(runs))
+                row[number] = side = row[number] or [self._sample_place(run, record), []]
+                side[1].append(self._grading(run, record, side[0]))
         table = {
             **settings,
-            "graders": graders,
+            "graders": self._graders,
+            "columns": self._columns,
             "inBlock": SAMPLES_IN_BLOCK,
-            "rows": [[graders.index(grader), both] for (_, grader), both in sides.items()],
+            "rows": list(sides.values()),
             "samples": self._samples,
         }
-        starts = range(0, len(self._chunks), SAMPLES_IN_BLOCK)
+        starts = range(0, len(self._opened), SAMPLES_IN_BLOCK)
         # zlib lets go of the interpreter's lock, so that every core compresses.
         with ThreadPoolExecutor(thread_name_prefix="rag-evals") as pool:
-            rows = pool.submit(_packed, table)
-            blocks = (self._chunks[start : start + SAMPLES_IN_BLOCK] for start in starts)
-            self.chunks = list(pool.map(_packed, blocks))
+            rows = pool.submit(packed, table)
+            blocks = (self._opened[start : start + SAMPLES_IN_BLOCK] for start in starts)
+            self.chunks = list(pool.map(packed, blocks))
             self.rows = rows.result()
 
-    def _side(self, run: Run, record: Record) -> list[Any]:
+    def _own_columns(self, runs: Sequence[Run], kept: Sequence[str] | None) -> list[str]:
+        """Return the names of a few columns of the data, that of the groups first."""
+        first = [] if self._view.by is None else [self._view.by]
+        ids = runs[0].samples if kept is None else kept
+        some = (runs[0].samples.get(sample_id) for sample_id in islice(ids, _READ_FOR_COLUMNS))
+        names = {name: None for sample in some if sample is not None for name in sample.columns}
+        return list(dict.fromkeys([*first, *names]))[:_MOST_COLUMNS]
+
+    def _sample_place(self, run: Run, record: Record) -> int:
+        sample_id = record["sample_id"]
+        return self._place(run.samples.get(sample_id) or StoredSample(sample_id))
+
+    def _grading(self, run: Run, record: Record, place: int) -> list[Any]:
         sample = run.samples.get(record["sample_id"])
         error: Mapping[str, Any] = record.get("error") or {}
         found = findings_in(record)
-        place = self._place(sample or StoredSample(record["sample_id"]))
         chunks = () if sample is None else sample.chunks
         locate = find_passages if self._is_searched(run, record) else quoted_passages
         if sample is not None and sample.answer and any(one.sentence_ids for one in found):
@@ -263,12 +247,18 @@ class _PageData:
                 [span.start, span.end] for span in split_sentences(sample.answer)
             ]
         return [
-            place,
+            self._graders.index(record["grader"]),
             record["status"],
             record["score"],
             reason_of(record),
             error.get("message"),
-            [_item(finding, self._say, locate(finding, chunks)) for finding in found],
+            [
+                [
+                    *_item(finding, self._say, locate(finding, chunks)),
+                    self._labels.get((record["sample_id"], record["grader"], number), ()),
+                ]
+                for number, finding in enumerate(found)
+            ],
             list(record.get("warnings", ())),
             round(record.get("seconds", 0.0), 3),
             list(record.get("repeats") or ()),
@@ -292,16 +282,56 @@ class _PageData:
                 return place
         there.append((sample, len(self._samples)))
         count = len(sample.chunks)
+        values = [self._column(sample, name) for name in self._columns]
         self._samples.append(
-            [sample.sample_id, sample.question, sample.answer, sample.reference, count, None]
-        )
-        self._chunks.append(
             [
-                [text, "; ".join(f"{n}: {value}" for n, value in about.items()) if about else ""]
-                for text, about in zip(sample.chunks, sample.metadata, strict=True)
+                sample.sample_id,
+                sample.question,
+                sample.answer,
+                sample.reference,
+                count,
+                None,
+                values,
             ]
         )
+        chunks = [
+            [text, "; ".join(f"{n}: {value}" for n, value in about.items()) if about else ""]
+            for text, about in zip(sample.chunks, sample.metadata, strict=True)
+        ]
+        self._opened.append([chunks, self._replies.get(sample.sample_id, ())])
         return len(self._samples) - 1
+
+    def _column(self, sample: StoredSample, name: str) -> str | None:
+        if name == self._view.by:
+            return self._groups.get(sample.sample_id)
+        value = sample.columns.get(name)
+        return None if value is None else str(value)[:_MOST_CELL_CHARS]
+
+
+def _records(run: Run, ids: Iterable[str]) -> Iterator[Record]:
+    """Yield the records of some rows; a row that the run lacks has none."""
+    for sample_id in ids:
+        with suppress(NotInRunError):
+            yield from run.row_records(sample_id)
+
+
+def _replies_by_row(run: Run) -> Mapping[str, list[list[str]]]:
+    """Return what the judge was sent and replied for each row, where the run kept it."""
+    found: dict[str, list[list[str]]] = {}
+    for one in () if run.folder is None else read_replies(run.folder):
+        sent = "\n\n".join(f"[{each['role']}]\n{each['content']}" for each in one["messages"])
+        reply = to_json(one["reply"], indent=2).decode()
+        found.setdefault(one["sample_id"], []).append([one["grader"], sent, reply])
+    return found
+
+
+def _labels_by_finding(run: Run) -> Mapping[tuple[str, str, int], list[list[Any]]]:
+    """Return what people said of each finding, in the labels files of the run folder."""
+    found: dict[tuple[str, str, int], list[list[Any]]] = {}
+    for line in read_label_lines(run.folder):
+        key = (line["sample_id"], line["grader"], line["statement"])
+        found.setdefault(key, []).append([line.get("annotator"), line["label"], line.get("note")])
+    return found
 
 
 def _left_out(runs: Sequence[Run], say: Phrases) -> str:
@@ -310,29 +340,47 @@ def _left_out(runs: Sequence[Run], say: Phrases) -> str:
     return "" if total <= MOST_ROWS else say("page.left_out", shown=MOST_ROWS, total=total)
 
 
-def _rendered(page_data: _PageData, view: View, **values: Any) -> str:
-    style, script = _asset("page.css"), _asset("page.js")
+def rendered(files: tuple[str, str], view: View, **values: Any) -> str:
+    """Fill a template of this room, with the pages' style and its script inside.
+
+    Args:
+        files: Names of the template and of the script.
+        view: The reader's language.
+        values: What else the template needs.
+    """
+    template, own = files
+    style = _asset("page.css")
+    script = f'"use strict";\n(() => {{\n{_asset("shared.js")}{_asset(own)}}})();\n'
+    connects = "connect-src 'self'; " if values.get("saves") else ""
     return str(
-        _template().render(
-            rows=page_data.rows,
-            chunks=page_data.chunks,
+        _template(template).render(
             style=style,
             script=script,
             view=view,
             say=view.say,
-            cells=group_cells,
-            band_meanings=_band_meanings(view, values.get("cards", ())),
             policy=(
                 f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-                "img-src data:; base-uri 'none'; form-action 'none'"
+                f"img-src data:; {connects}base-uri 'none'; form-action 'none'"
             ),
             **values,
         )
     )
 
 
+def _page(page_data: _PageData, view: View, **values: Any) -> str:
+    return rendered(
+        ("page.html.jinja", "page.js"),
+        view,
+        rows=page_data.rows,
+        chunks=page_data.chunks,
+        cells=group_cells,
+        band_meanings=_band_meanings(view, values.get("cards", ())),
+        **values,
+    )
+
+
 @cache
-def _template() -> Any:
+def _template(name: str) -> Any:
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only a report needs it
     from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2
 
@@ -341,7 +389,7 @@ def _template() -> Any:
     )
     # What our own files hold is markup; all else is escaped.
     environment.filters["ours"] = Markup
-    return environment.from_string(_asset("page.html.jinja"))
+    return environment.from_string(_asset(name))
 
 
 @cache
@@ -358,7 +406,7 @@ def _card(numbers: GraderNumbers, view: View) -> dict[str, Any]:
         "numbers": numbers,
         "words": numbers_words(numbers, view),
         "line": None if numbers.mean is None else interval_bar(numbers.mean, view),
-        "histogram": histogram(numbers.scores, view) if numbers.scores else None,
+        "histogram": histogram(numbers.grader, numbers.scores, view) if numbers.scores else None,
     }
 
 
@@ -395,7 +443,7 @@ def _band_meanings(view: View, cards: Sequence[Mapping[str, Any]]) -> list[tuple
 
 def _facts(run: Run, say: Phrases) -> dict[str, Any]:
     """List what a reader may want to know of a run: settings, fingerprints, cost and time."""
-    facts: dict[str, Any] = {"run": _name(run, say)}
+    facts: dict[str, Any] = {"run": run_name(run, say)}
     if notes := run.notes(say=say):
         facts["note"] = "; ".join(notes)
     for name in ("created", "finished", "rag_evals", "rows"):
@@ -405,6 +453,8 @@ def _facts(run: Run, say: Phrases) -> dict[str, Any]:
         for inner, text in value.items() if isinstance(value, dict) else [(None, value)]:
             if text not in (None, "", [], {}):
                 facts[f"{name}: {inner}" if inner else name] = text
+    for grader, prompt in run.manifest.get("prompts", {}).items():
+        facts[f"prompt: {grader}"] = prompt
     facts["spent"] = ", ".join(
         f"{value:,g} {say.named('usage', name)}" for name, value in usage_of(run).items()
     )
@@ -416,16 +466,25 @@ def _fact_name(name: str, say: Phrases) -> str:
     return f"{say.named('facts', kind)}{colon}{say.named('graders', inner)}"
 
 
-def _name(run: Run, say: Phrases) -> str:
+def run_name(run: Run, say: Phrases) -> str:
+    """Name a run for its reader: by its folder."""
     return say("page.in_memory") if run.folder is None else run.folder.name or str(run.folder)
 
 
-def _key(run: Run) -> str:
-    """Name the run for the browser's store: labels of another run must not show up in it."""
-    return fingerprint(run.identity, run.manifest.get("created"))[:16]
+def _about(run: Run, say: Phrases) -> list[str]:
+    """Say in a few words what was graded, by whom, when, and how long it took."""
+    identity, manifest = run.identity, run.manifest
+    file = identity.get("file")
+    times = [manifest.get("created"), manifest.get("finished")]
+    day = str(times[0] or "")[:16].replace("T", " ")
+    told = [file, run.judge and say("summary.judge", judge=run.judge), day and f"{day} UTC"]
+    if all(times):
+        began, ended = (datetime.fromisoformat(str(one)) for one in times)
+        told.append(say("page.took", seconds=say.whole(round((ended - began).total_seconds()))))
+    return [str(one) for one in told if one]
 
 
-def _item(finding: Finding, say: Phrases, found: Sequence[Passage]) -> list[Any]:
+def _item(finding: Finding, say: Phrases, found: Sequence[EvidencePassage]) -> list[Any]:
     """Write a finding in the form that the page reads; `page.js` names the places."""
     return [
         finding.text,
@@ -461,6 +520,7 @@ def _origin(finding: Finding, say: Phrases) -> str:
     return ", ".join(parts)
 
 
-def _packed(value: object) -> str:
+def packed(value: object) -> str:
+    """Write data as a block of a page: JSON, gzip'ed, in base64."""
     # A fixed time in the header: the same run gives the same page, byte for byte.
     return base64.b64encode(gzip.compress(to_json(value), _LEVEL, mtime=0)).decode("ascii")

@@ -1,59 +1,29 @@
-"use strict";
 // Reads the embedded rows and shows them. Data only ever becomes text, never markup.
-(() => {
 const ROW = 36, MARGIN = 12;
-const $ = (id) => document.getElementById(id);
-const make = (name, className, text) => {
-  const element = document.createElement(name);
-  if (className) element.className = className;
-  if (text !== undefined && text !== null) element.textContent = text;
-  return element;
-};
-const state = {data: null, view: [], at: -1, open: null, shown: null, item: -1, sort: "worst", down: false, labels: {}, chunks: new Map()};
+const state = {data: null, view: [], at: -1, open: null, item: -1, sort: "worst", down: false, narrowed: null, chunks: new Map()};
 
-async function unpack(element) {
-  const coded = element.textContent;
-  let bytes;
-  if (Uint8Array.fromBase64) bytes = Uint8Array.fromBase64(coded);
-  else {
-    const raw = atob(coded);
-    bytes = new Uint8Array(raw.length);
-    for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
-  }
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
-
-// What people read comes from the table of the reader's language; `count` also chooses the plural.
-function say(name, values = {}) {
-  const phrase = state.data.phrases[name];
-  const form = new Intl.PluralRules(state.data.language).select(values.count ?? 0);
-  const text = typeof phrase === "string" ? phrase : phrase[form] ?? phrase.many;
-  return text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
-}
-const number = (value) => value.toFixed(2).replace(".", state.data.language === "ru" ? "," : ".");
-const percent = (value) => { const hundredths = Math.round(value * 1000) / 10; return number(hundredths).replace(/[.,]?0+$/, "") + " %"; };
 const titleOf = (grader) => state.data.titles[grader] ?? grader;
 const reasonOf = (why) => state.data.reasons[why] ?? why;
 
-// A row: its grader, and for each side what the run says of it.
+// A row: its sample, and for each side what each grader says of it.
 const first = (row) => row.sides.find((side) => side);
-const score = (row) => { const side = first(row); return side ? side.score : null; };
-const change = (row) => row.sides.length < 2 || row.sides.some((s) => !s || s.score === null) ? null : row.sides[1].score - row.sides[0].score;
-const count = (row, verdict) => first(row).items.filter((item) => item.verdict === verdict).length;
+const gradingOf = (side, grader) => side && side.gradings.find((one) => one.grader === grader);
+const scoreOf = (row, grader, n = 0) => gradingOf(row.sides[n], grader)?.score ?? null;
+const change = (row, grader) => { const [a, b] = [scoreOf(row, grader), scoreOf(row, grader, 1)]; return a === null || b === null ? null : b - a; };
 const bandOf = (value) => state.data.bands.findIndex(([, lower]) => value >= lower - 1e-9);
-// Findings with a yes or no can be counted and labelled; ratings have none.
+// Findings with a yes or no can be counted; ratings have none.
 const decided = (item) => item.verdict !== "o";
-const isLabelled = (row, i) => { const known = state.labels[labelKey(row, i)]; return !!known && known.agrees !== null; };
-const labelKey = (row, i) => row.id + "\n" + row.grader + "\n" + i;
+const isPaired = () => state.data.sides.length > 1;
 
 function read(data) {
-  const samples = data.samples.map(([id, question, answer, reference, chunks, spans], place) => ({id, question, answer, reference, chunks, spans, place}));
-  data.list = data.rows.map(([grader, sides], number) => {
-    const row = {number, grader: data.graders[grader], sides: sides.map((side) => side && {
-      sample: samples[side[0]], status: side[1], score: side[2], why: side[3], error: side[4],
-      items: side[5].map(([text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown, differs]) => ({text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown, differs})),
-      warnings: side[6], seconds: side[7], repeats: side[8]})};
+  const samples = data.samples.map(([id, question, answer, reference, chunks, spans, columns], place) => ({id, question, answer, reference, chunks, spans, columns, place}));
+  data.list = data.rows.map((sides, number) => {
+    const row = {number, sides: sides.map((side) => {
+      if (!side) return null;
+      const gradings = side[1].map(([grader, status, score, why, error, items, warnings, seconds, repeats]) => ({grader: data.graders[grader], status, score, why, error, warnings, seconds, repeats,
+        items: items.map(([text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown, differs, said]) => ({text, verdict, label, reasoning, ids, quotes, sentences, origin, ofAnswer, shown, differs, said}))}));
+      return {sample: samples[side[0]], gradings, items: gradings.flatMap((one) => one.items)};
+    })};
     row.id = first(row).sample.id;
     return row;
   });
@@ -65,7 +35,8 @@ function text(row) {
   if (row.text === undefined) {
     const parts = [row.id];
     for (const side of row.sides) if (side) {
-      parts.push(side.sample.question, side.sample.answer, side.error, side.why);
+      parts.push(side.sample.question, side.sample.answer, ...side.sample.columns);
+      for (const one of side.gradings) parts.push(one.error, one.why);
       for (const item of side.items) parts.push(item.shown, item.label, item.reasoning);
     }
     row.text = parts.filter(Boolean).join("\n").toLowerCase();
@@ -73,29 +44,40 @@ function text(row) {
   return row.text;
 }
 
-const order = {
-  number: (row) => row.number,
-  id: (row) => row.id,
-  score: (row) => score(row) ?? 2,
-  after: (row) => row.sides[1] ? row.sides[1].score ?? 2 : 3,
-  change: (row) => change(row) ?? 9,
-  faults: (row) => -(count(row, "n") + count(row, "c")),
-  text: (row) => first(row).sample.question || first(row).sample.answer || "",
-  // Failed first, then the lowest scores, then what cannot be scored; two runs: what changed most.
-  worst: (row) => row.sides.length > 1 ? -Math.abs(change(row) ?? 9) : first(row).status === "failed" ? -1 : score(row) ?? 2,
+// Failed first, then the lowest scores, then what cannot be scored; two runs: what changed most.
+function worstFirst(row) {
+  if (isPaired()) return -Math.max(...state.data.graders.map((grader) => Math.abs(change(row, grader) ?? 9)));
+  return Math.min(...first(row).gradings.map((one) => one.status === "failed" ? -1 : one.score ?? 2));
+}
+
+function keyFor(name) {
+  if (name === "number") return (row) => row.number;
+  if (name === "id") return (row) => row.id;
+  if (name === "text") return (row) => first(row).sample.question || first(row).sample.answer || "";
+  if (name === "column") return (row) => first(row).sample.columns[+$("column").value] ?? "";
+  if (name === "worst") return worstFirst;
+  return isPaired() ? (row) => change(row, name) ?? 9 : (row) => gradingOf(row.sides[0], name)?.status === "failed" ? -1 : scoreOf(row, name) ?? 2;
+}
+
+// What a verdict filter asks of one grading.
+const ASKED = {
+  n: (one) => one.items.some((item) => item.verdict === "n" || item.verdict === "c"),
+  c: (one) => one.items.some((item) => item.verdict === "c"),
+  s: (one) => one.items.some(decided) && one.items.every((item) => item.verdict === "s" || !decided(item)),
+  w: (one) => one.warnings.length,
+  l: (one) => one.items.some((item) => item.said.length),
+  x: (one) => one.items.some((item) => item.said.some(([, value]) => value !== null && value !== (item.verdict === "s"))),
 };
 
 function passes(row, wanted) {
-  if (wanted.grader && row.grader !== wanted.grader) return false;
-  const sides = row.sides.filter(Boolean);
-  if (wanted.outcome && !sides.some((side) => side.status === wanted.outcome)) return false;
-  if (wanted.band !== "" && !sides.some((side) => side.score !== null && bandOf(side.score) === +wanted.band)) return false;
-  const v = wanted.verdict;
-  if (v === "l" || v === "u") {
-    if (!sides[0].items.some((item, i) => decided(item) && isLabelled(row, i) === (v === "l"))) return false;
-  } else if (v === "w") { if (!sides.some((side) => side.warnings.length)) return false;
-  } else if (v === "s") { if (!sides.some((side) => side.items.some(decided) && side.items.every((item) => item.verdict === "s" || !decided(item)))) return false;
-  } else if (v && !sides.some((side) => side.items.some((item) => item.verdict === v || (v === "n" && item.verdict === "c")))) return false;
+  const gradings = row.sides.filter(Boolean).flatMap((side) => side.gradings).filter((one) => !wanted.grader || one.grader === wanted.grader);
+  if (!gradings.length) return false;
+  if (wanted.outcome && !gradings.some((one) => one.status === wanted.outcome)) return false;
+  if (wanted.band !== "" && !gradings.some((one) => one.score !== null && bandOf(one.score) === +wanted.band)) return false;
+  if (wanted.verdict && !gradings.some(ASKED[wanted.verdict])) return false;
+  const only = state.narrowed;
+  if (only && only.column !== undefined && (first(row).sample.columns[0] ?? null) !== only.value) return false;
+  if (only && only.low !== undefined && !gradings.some((one) => one.grader === only.grader && one.score !== null && one.score >= only.low - 1e-9 && (one.score < only.high - 1e-9 || only.high === 1))) return false;
   return wanted.words.every((word) => text(row).includes(word));
 }
 
@@ -106,15 +88,17 @@ function filter() {
   state.view = state.sorted.filter((row) => passes(row, wanted));
   state.at = Math.max(state.view.indexOf(open), state.view.length ? 0 : -1);
   $("count").textContent = state.view.length === state.data.list.length ? say("rows", {count: state.view.length}) : say("of_rows", {shown: state.view.length, count: state.data.list.length});
+  $("narrowed").hidden = !state.narrowed;
+  $("narrowed").textContent = state.narrowed ? `${state.narrowed.words} ×` : "";
   $("space").style.height = state.view.length * ROW + "px";
-  $("scroll").setAttribute("aria-rowcount", state.view.length);
+  $("table").setAttribute("aria-rowcount", state.view.length);
   $("scroll").scrollTop = 0;
   draw();
 }
 
 function sort(name) {
   if (name) { state.down = state.sort === name && !state.down; state.sort = name; }
-  const by = order[state.sort], sign = state.down ? -1 : 1;
+  const by = keyFor(state.sort), sign = state.down ? -1 : 1;
   const keyed = state.data.list.map((row) => [by(row), row]);
   keyed.sort(([a, x], [b, y]) => (a < b ? -sign : a > b ? sign : x.number - y.number));
   state.sorted = keyed.map(([, row]) => row);
@@ -122,36 +106,54 @@ function sort(name) {
   filter();
 }
 
-const COLUMNS = [["#", "number", "wide"], ["row", "id", "wide"], ["score", "score", ""], ["faults", "faults", ""], ["question", "text", ""]];
-const PAIRED = [["#", "number", "wide"], ["row", "id", "wide"], ["before", "score", ""], ["after", "after", ""], ["change", "change", ""], ["question", "text", ""]];
+function columns() {
+  const chosen = $("column").value;
+  return [["#", "number", "wide"], [say("row"), "id", "wide"], ...state.data.graders.map((name) => [titleOf(name), name, ""]),
+    ...(chosen === "" ? [] : [[state.data.columns[+chosen], "column", "wide"]]), [say("question"), "text", ""]];
+}
 
-function scoreCell(side, grader) {
-  if (!side) return make("span", "why", "–");
-  if (side.score === null) { const cell = make("span", "why", say(side.status)); cell.title = reasonOf(side.why) || ""; return cell; }
-  const [label, , means, about, plain] = state.data.bands[bandOf(side.score)];
-  const [name, meaning] = grader.startsWith(about) ? [label, means] : [plain, null];
-  const cell = make("span", "t" + Math.min(bandOf(side.score), 3), say("row_score", {score: number(side.score), percent: percent(side.score)}));
-  cell.title = [percent(side.score), name, meaning].filter(Boolean).join(" · ");
+function heads() {
+  $("head").replaceChildren(...columns().map(([words, name, className]) => {
+    const cell = make("span", className), button = make("button", "", words);
+    button.dataset.sort = name;
+    button.type = "button";
+    button.title = words;
+    button.addEventListener("click", () => sort(name));
+    cell.setAttribute("role", "columnheader");
+    cell.append(button);
+    return cell;
+  }));
+  $("list").style.setProperty("--graders", state.data.graders.length);
+  $("list").style.setProperty("--own", $("column").value === "" ? "" : "minmax(4rem,8rem)");
+}
+
+function scoreCell(grading) {
+  if (!grading) return make("span", "tag", "–");
+  if (grading.score === null) { const cell = make("span", grading.status === "failed" ? "why" : "tag", say(grading.status)); cell.title = reasonOf(grading.why) || ""; return cell; }
+  const [label, , means, about, plain] = state.data.bands[bandOf(grading.score)];
+  const [name, meaning] = grading.grader.startsWith(about) ? [label, means] : [plain, null];
+  const cell = make("span", "t" + Math.min(bandOf(grading.score), 3), say("row_score", {score: number(grading.score), percent: percent(grading.score)}));
+  cell.title = [percent(grading.score), name, meaning].filter(Boolean).join(" · ");
+  return cell;
+}
+
+// One score, or two and how far they are apart.
+function scoresOf(row, grader) {
+  if (!isPaired()) return scoreCell(gradingOf(row.sides[0], grader));
+  const cell = make("span"), moved = change(row, grader);
+  cell.append(scoreCell(gradingOf(row.sides[0], grader)), " → ", scoreCell(gradingOf(row.sides[1], grader)));
+  if (moved) cell.append(" ", make("b", moved < 0 ? "t3" : "t0", (moved > 0 ? "+" : "") + number(moved)));
   return cell;
 }
 
 function line(row, place) {
-  const element = make("div", "row");
-  const sample = first(row).sample;
+  const element = make("div", "row"), sample = first(row).sample, chosen = $("column").value;
   element.setAttribute("role", "row");
   element.setAttribute("aria-rowindex", place + 1);
   element.setAttribute("aria-selected", place === state.at);
-  const cells = [make("span", "wide", row.number), make("span", "wide", state.data.graders.length > 1 ? `${row.id} · ${titleOf(row.grader)}` : row.id), scoreCell(row.sides[0], row.grader)];
-  if (row.sides.length > 1) {
-    const moved = change(row);
-    cells.push(scoreCell(row.sides[1], row.grader), make("span", moved < 0 ? "t3" : moved > 0 ? "t0" : "", moved === null ? "" : (moved > 0 ? "+" : "") + number(moved)));
-  } else {
-    const faults = count(row, "n") + count(row, "c");
-    const of = row.sides[0].items.filter(decided).length;
-    const cell = make("span", "", of ? `${faults}/${of}` : "");
-    cells.push(cell);
-  }
-  cells.push(make("span", "", sample.question || sample.answer || first(row).error || row.id));
+  const own = chosen === "" ? [] : [make("span", "wide", sample.columns[+chosen] ?? "")];
+  const cells = [make("span", "wide", row.number), make("span", "wide", row.id), ...state.data.graders.map((grader) => scoresOf(row, grader)), ...own,
+    make("span", "", sample.question || sample.answer || first(row).gradings.map((one) => one.error).find(Boolean) || row.id)];
   for (const cell of cells) { cell.setAttribute("role", "gridcell"); cell.title = cell.title || cell.textContent; element.append(cell); }
   element.addEventListener("click", () => { state.at = place; show(row); });
   return element;
@@ -179,14 +181,6 @@ function chunksOf(sample) {
   const block = Math.floor(sample.place / state.data.inBlock);
   if (!state.chunks.has(block)) state.chunks.set(block, unpack(document.querySelectorAll("script.chunks")[block]));
   return state.chunks.get(block).then((samples) => samples[sample.place % state.data.inBlock]);
-}
-
-// Offsets count code points; JavaScript counts UTF-16 units.
-function unit(source, offset) {
-  if (!/[\ud800-\udbff]/.test(source)) return offset;
-  let units = 0;
-  for (const sign of source) { if (offset-- <= 0) break; units += sign.length; }
-  return units;
 }
 
 function sentences(sample) {
@@ -220,107 +214,50 @@ function assign(side, spans) {
 const worst = (items) => items.some((i) => i.verdict === "c") ? "c" : items.some((i) => i.verdict === "n") ? "n" : "s";
 const tie = (element, side, numbers) => { if (numbers.length) { element.dataset.side = side; element.dataset.items = numbers.join(" "); } return element; };
 
-function answerOf(side, n) {
+// Markdown's bold, code, heads and bullets as elements; all else, and every tag, stays text.
+function styled(source, other) {
+  return source.split(/(\*\*[^*\n]+\*\*|`[^`\n]+`|^#{1,6} [^\n]*|^[*-] )/m).flatMap((part, n) => {
+    if (n % 2 === 0) return other ? marked(part, other) : [part];
+    if (part.startsWith("**")) return [make("b", "", part.slice(2, -2))];
+    if (part[0] === "`") return [make("code", "", part.slice(1, -1))];
+    return part[0] === "#" ? [make("b", "", part.replace(/^#+ /, ""))] : ["• "];
+  });
+}
+
+// Words that the other side's text lacks.
+const marked = (source, other) => source.split(/([\p{L}\p{N}]+)/u).map((part, n) => n % 2 && !other.has(part.toLowerCase()) ? make("ins", "", part) : part);
+
+function answerOf(side, n, other) {
   const box = make("div", "pre answer"), answer = side.sample.answer || "", spans = sentences(side.sample), found = assign(side, spans);
   let at = 0;
   spans.forEach(([start, end], i) => {
     box.append(answer.slice(at, start));
-    box.append(tie(make("span", found[i].length ? "sent v-" + worst(found[i].map((k) => side.items[k])) : "sent", answer.slice(start, end)), n, found[i]));
+    const span = tie(make("span", found[i].length ? "sent v-" + worst(found[i].map((k) => side.items[k])) : "sent"), n, found[i]);
+    span.append(...styled(answer.slice(start, end), other));
+    box.append(span);
     at = end;
   });
   box.append(answer.slice(at));
   return box;
 }
 
-function itemOf(row, side, n, item, i) {
-  const element = tie(make("li", "item v-" + item.verdict), n, [i]);
+function itemOf(side, n, item) {
+  const i = side.items.indexOf(item), element = tie(make("li", "item v-" + item.verdict), n, [i]);
   element.tabIndex = 0;
   element.append(make("p", "pre", item.shown));
   const cited = item.ids.length ? ` · ${say("chunk")} ${item.ids.join(", ")}` : "";
   element.append(make("p", "tag", item.label + cited + (item.origin ? " · " + item.origin : "")));
   if (item.reasoning) element.append(make("p", "why-text pre", item.reasoning));
   if (item.differs) element.append(make("p", "why-text pre", say("differs", {words: item.differs})));
+  for (const [who, value, note] of item.said) element.append(make("p", "tag said", say("said", {who: who || say("somebody"), said: say(value === null ? "said_unsure" : value ? "said_yes" : "said_no")}) + (note ? ": " + note : "")));
   element.addEventListener("focus", () => { state.item = i; light(n, [String(i)]); });
-  if (decided(item) && row.sides.length < 2) element.append(askOf(row, item, i));
   return element;
 }
 
-function askOf(row, item, i) {
-  const box = make("div", "ask"), note = make("input");
-  const buttons = [[say("agree"), true, "agree"], [say("disagree"), false, "disagree"], [say("clear"), null, "clear"]].map(([words, agrees, name]) => {
-    const button = make("button", name, words);
-    button.type = "button";
-    button.addEventListener("click", (event) => { event.stopPropagation(); label(row, i, agrees); });
-    return button;
-  });
-  note.placeholder = say("note");
-  note.setAttribute("aria-label", say("note_label"));
-  note.className = "note-text";
-  note.addEventListener("change", () => annotate(row, i, note.value));
-  box.append(...buttons, note);
-  const shown = () => {
-    const known = state.labels[labelKey(row, i)];
-    buttons[0].setAttribute("aria-pressed", !!known && known.agrees === true);
-    buttons[1].setAttribute("aria-pressed", !!known && known.agrees === false);
-    buttons[2].hidden = !known || known.agrees === null;
-    note.value = known ? known.note : "";
-  };
-  box.refresh = shown;
-  shown();
-  return box;
-}
-
-// A label is set, never toggled: the same key twice leaves it as it is.
-function label(row, i, agrees) {
-  const key = labelKey(row, i), old = state.labels[key] || unlabelled(row, i);
-  if (old.agrees === agrees) return;
-  const verdict = row.sides[0].items[i].verdict === "s";
-  store(key, {...old, verdict, agrees, label: agrees === null ? null : agrees ? verdict : !verdict, at: new Date().toISOString()});
-}
-
-function annotate(row, i, note) {
-  const key = labelKey(row, i);
-  store(key, {...(state.labels[key] || unlabelled(row, i)), note});
-}
-
-// What is kept of a finding before anybody agrees or disagrees: a note alone is no verdict.
-function unlabelled(row, i) {
-  const item = row.sides[0].items[i];
-  return {sample_id: row.id, grader: row.grader, statement: i, text: item.text, verdict: item.verdict === "s", agrees: null, label: null, note: ""};
-}
-
-function store(key, entry) {
-  if (entry.agrees === null && !entry.note) delete state.labels[key];
-  else state.labels[key] = entry;
-  keep();
-}
-
-function keep() {
-  for (const box of $("detail").querySelectorAll(".ask")) box.refresh();
-  const labelled = Object.values(state.labels).filter((entry) => entry.agrees !== null).length;
-  $("labels").textContent = labelled ? say("labels", {count: labelled}) : "";
-  // A browser may refuse to store; then the labels live as long as the page.
-  try { localStorage.setItem("rag-evals:" + state.data.key, JSON.stringify(state.labels)); } catch {}
-}
-
-function remembered() {
-  try { return JSON.parse(localStorage.getItem("rag-evals:" + state.data.key)) || {}; } catch { return {}; }
-}
-
-function save() {
-  const annotator = $("annotator").value.trim();
-  const lines = Object.values(state.labels).map((entry) => JSON.stringify(annotator ? {...entry, annotator} : entry) + "\n");
-  const link = make("a");
-  link.href = URL.createObjectURL(new Blob(lines, {type: "application/jsonl"}));
-  link.download = "labels.jsonl";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-function chunkOf(side, n, id, [source, about]) {
+function chunkOf(side, n, id, [source, about], other) {
   const citing = side.items.map((item, i) => (item.ids.includes(id) ? i : -1)).filter((i) => i >= 0);
   const element = tie(make("div", citing.length ? "chunk cited" : "chunk"), n, citing);
-  element.append(make("p", "tag", `${say("chunk")} ${id}` + (about ? " · " + about : "") + (citing.length ? " · " + say("cited") : "")));
+  element.append(make("p", "tag", `${say("chunk")} ${id}` + (about ? " · " + about : "") + (citing.length ? " · " + say("cited") : "") + (other && !other.has(source) ? " · " + say("only_here") : "")));
   const marks = [];
   side.items.forEach((item, i) => { for (const [chunk, start, end, nearest] of item.quotes) if (chunk === id) {
     const [at, stop] = [unit(source, start), unit(source, end)];
@@ -347,28 +284,44 @@ function light(side, numbers) {
 
 function titled(name, ...content) { return [make("h3", "", name), ...content]; }
 
-async function sideOf(row, side, n) {
-  const box = make("div", "side");
-  if (row.sides.length > 1) box.append(make("h2", "", state.data.sides[n]));
-  if (!side) { box.append(make("p", "why", say("absent"))); return box; }
-  const head = make("p");
-  const score = scoreCell(side, row.grader);
-  head.append(score, " ", make("span", "tag", side.score === null ? reasonOf(side.why) || "" : score.title));
-  box.append(head);
-  if (side.repeats.length) box.append(make("p", "tag", say("repeats", {count: side.repeats.length, scores: side.repeats.map((value) => value === null ? "–" : number(value)).join("  ")})));
-  if (side.error) box.append(make("p", "why pre", side.error));
-  for (const warning of side.warnings) box.append(make("p", "tag", say("warning", {text: warning})));
-  if (side.sample.answer !== null) box.append(...titled(say("answer"), answerOf(side, n)));
-  if (side.sample.reference) box.append(...titled(say("reference"), make("div", "pre", side.sample.reference)));
-  if (side.items.length) {
+function titled(name, ...content) { return [make("h3", "", name), ...content]; }
+
+function gradingBox(side, n, grading) {
+  const head = make("p"), score = scoreCell(grading);
+  head.append(score, " ", make("span", "tag", grading.score === null ? reasonOf(grading.why) || "" : score.title));
+  const parts = [head];
+  if (grading.repeats.length) parts.push(make("p", "tag", say("repeats", {count: grading.repeats.length, scores: grading.repeats.map((value) => value === null ? "–" : number(value)).join("  ")})));
+  if (grading.error) parts.push(make("p", "why pre", grading.error));
+  for (const warning of grading.warnings) parts.push(make("p", "tag", say("warning", {text: warning})));
+  if (grading.items.length) {
     const list = make("ol", "items");
-    list.append(...side.items.map((item, i) => itemOf(row, side, n, item, i)));
-    box.append(...titled(say("findings"), list));
+    list.append(...grading.items.map((item) => itemOf(side, n, item)));
+    parts.push(list);
   }
-  if (side.sample.chunks) {
-    const chunks = await chunksOf(side.sample);
-    box.append(...titled(say("chunks", {count: chunks.length}), ...chunks.map((chunk, id) => chunkOf(side, n, id, chunk))));
-  }
+  return titled(titleOf(grading.grader), ...parts);
+}
+
+// What the judge was sent and replied, where the run kept it.
+function repliesOf(replies) {
+  return replies.map(([grader, sent, reply]) => {
+    const box = make("details"), name = make("summary", "", say("reply_of", {grader: titleOf(grader)}));
+    box.append(name, make("pre", "pre", sent), make("pre", "pre", reply));
+    return box;
+  });
+}
+
+async function sideOf(row, side, n) {
+  const box = make("div", "side"), other = isPaired() ? row.sides[1 - n] : null;
+  if (isPaired()) box.append(make("h2", "", state.data.sides[n]));
+  if (!side) { box.append(make("p", "why", say("absent"))); return box; }
+  const differs = other && other.sample.answer !== side.sample.answer;
+  if (side.sample.answer !== null) box.append(...titled(say("answer"), answerOf(side, n, differs ? new Set(words(other.sample.answer || "")) : null)));
+  if (side.sample.reference) box.append(...titled(say("reference"), make("div", "pre", side.sample.reference)));
+  for (const grading of side.gradings) box.append(...gradingBox(side, n, grading));
+  const [chunks, replies] = await chunksOf(side.sample);
+  const others = other && new Set((await chunksOf(other.sample))[0].map(([source]) => source));
+  if (chunks.length) box.append(...titled(say("chunks", {count: chunks.length}), ...chunks.map((chunk, id) => chunkOf(side, n, id, chunk, others))));
+  box.append(...repliesOf(replies));
   return box;
 }
 
@@ -383,15 +336,30 @@ async function show(row) {
   close.type = "button";
   close.addEventListener("click", shut);
   const bar = make("div", "bar");
-  bar.append(make("h2", "", `${row.id} · ${titleOf(row.grader)}`), make("span", "push"), close);
+  bar.append(make("h2", "", row.id), make("span", "push"), close);
   const detail = $("detail"), question = first(row).sample.question;
   detail.replaceChildren(bar, ...(question ? titled(say("question"), make("div", "pre", question)) : []), sides);
   detail.hidden = false;
   detail.scrollTop = 0;
-  state.shown = row;
+  at("#row=" + encodeURIComponent(row.id));
 }
 
-function shut() { state.open = state.shown = null; state.item = -1; $("detail").hidden = true; $("scroll").focus(); }
+// The address names the open row, so that it can be sent.
+function at(hash) { try { history.replaceState(null, "", hash || location.pathname + location.search); } catch {} }
+
+function linked() {
+  const wanted = /^#row=(.*)$/.exec(location.hash);
+  if (!wanted) return;
+  let id = wanted[1];
+  try { id = decodeURIComponent(id); } catch {}
+  const row = state.data.list.find((one) => one.id === id);
+  if (!row || row === state.open) return;
+  state.at = state.view.indexOf(row);
+  move(0);
+  show(row);
+}
+
+function shut() { state.open = null; state.item = -1; $("detail").hidden = true; at(""); $("scroll").focus(); }
 
 function step(by) {
   const items = [...$("detail").querySelectorAll(".item")];
@@ -400,46 +368,13 @@ function step(by) {
   items[state.item].focus();
 }
 
-// The finding to label: the chosen one, else the first that has a yes or no.
-const asked = (row, from) => row.sides[0].items.findIndex((item, i) => i >= from && decided(item));
-
-function judge(agrees) {
-  const row = state.shown;
-  // Until the next row is in sight, a key that comes too early labels nothing.
-  if (!row || row !== state.open || row.sides.length > 1) return;
-  const i = asked(row, Math.max(state.item, 0));
-  if (i < 0) return;
-  label(row, i, agrees);
-  if (agrees === null) return;
-  const next = asked(row, i + 1);
-  if (next >= 0) { state.item = next - 1; step(1); } else if (state.at + 1 < state.view.length) move(1);
-}
-
-function theme() {
-  const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  document.documentElement.dataset.theme = dark ? "light" : "dark";
-}
-
-const KEYS = {
-  j: () => move(1), k: () => move(-1), n: () => step(1), p: () => step(-1), a: () => judge(true), d: () => judge(false), c: () => judge(null),
-  e: () => { const item = $("detail").querySelectorAll(".item")[Math.max(state.item, 0)]; const note = item && item.querySelector(".note-text"); if (note) note.focus(); },
-  x: save, t: theme, Escape: shut, "/": () => $("search").focus(), "?": () => $("keys").showModal(),
-};
-
-// The sign on the key where it is a Latin letter, else the letter that the same key has elsewhere:
-// so a Russian or Greek layout works, and so does one with other places for the letters.
-function keyOf(event) {
-  if (/^[a-z]$/i.test(event.key)) return event.key.toLowerCase();
-  if (/^Key[A-Z]$/.test(event.code)) return event.code[3].toLowerCase();
-  return event.code === "Slash" && !(event.key in KEYS) ? (event.shiftKey ? "?" : "/") : event.key;
-}
+const KEYS = {j: () => move(1), k: () => move(-1), n: () => step(1), p: () => step(-1), t: theme, Escape: shut, "/": () => $("search").focus(), "?": () => $("keys").showModal()};
 
 function pressed(event) {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open) return;
   if (typing) { if (event.key === "Escape") { event.target.blur(); if (state.open) $("detail").focus(); } return; }
-  // A key that is held down repeats itself; one press is one label.
-  if (event.repeat && "adc".includes(keyOf(event))) { event.preventDefault(); return; }
+  if (event.key === "Enter" && event.target.dataset.narrow) { narrow(event.target); return; }
   let action = KEYS[keyOf(event)];
   if (event.target === $("scroll")) {
     const page = Math.floor($("scroll").clientHeight / ROW) || 1;
@@ -448,12 +383,21 @@ function pressed(event) {
   if (action) { event.preventDefault(); action(); }
 }
 
+// A band, a bar of the histogram or a group, chosen by a click.
+function narrow(element) {
+  const wanted = JSON.parse(element.dataset.narrow);
+  if (wanted.band !== undefined) { $("band").value = wanted.band; $("grader").value = state.data.graders.length > 1 ? wanted.grader : ""; }
+  else state.narrowed = {...wanted, words: element.dataset.words || element.textContent.trim()};
+  filter();
+  $("list").scrollIntoView({block: "nearest"});
+}
+
 // Paper has no scrolling: the first rows of the view, and whatever row is open.
 function print() {
   const table = make("table"), shown = state.view.slice(0, 200);
   table.append(...shown.map((row) => {
     const element = make("tr");
-    element.append(make("td", "", row.id), ...row.sides.map((side) => { const cell = make("td"); cell.append(scoreCell(side, row.grader)); return cell; }), make("td", "", first(row).sample.question || ""));
+    element.append(make("td", "", row.id), ...state.data.graders.map((grader) => { const cell = make("td"); cell.append(scoresOf(row, grader)); return cell; }), make("td", "", first(row).sample.question || ""));
     return element;
   }));
   $("printed").replaceChildren(make("h3", "", say("of_rows", {shown: shown.length, count: state.view.length})), table);
@@ -465,31 +409,25 @@ function choices(id, values) {
 
 async function start() {
   const data = (state.data = read(await unpack($("data"))));
-  state.labels = remembered();
-  document.body.classList.toggle("compare", data.sides.length > 1);
+  document.body.classList.toggle("compare", isPaired());
   choices("grader", data.graders.map((name) => [name, titleOf(name)]));
   $("grader").hidden = data.graders.length < 2;
   choices("band", data.bands.map(([name], i) => [i, name]));
-  for (const id of ["annotator", "export"]) $(id).hidden = data.sides.length > 1;
-  for (const [words, name, className] of data.sides.length > 1 ? PAIRED : COLUMNS) {
-    const cell = make("span", className), button = make("button", "", words === "#" ? words : say(words));
-    button.dataset.sort = name;
-    button.type = "button";
-    button.addEventListener("click", () => sort(name));
-    cell.setAttribute("role", "columnheader");
-    cell.append(button);
-    $("head").append(cell);
-  }
+  choices("column", data.columns.map((name, i) => [i, name]));
+  $("column").hidden = !data.columns.length;
+  heads();
   sort();
-  keep();
   let waiting = 0;
   $("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 60); });
   for (const id of ["grader", "band", "outcome", "verdict"]) $(id).addEventListener("change", filter);
+  $("column").addEventListener("change", () => { heads(); sort(); });
+  $("narrowed").addEventListener("click", () => { state.narrowed = null; filter(); });
+  document.querySelector(".top").addEventListener("click", (event) => { const hit = event.target.closest("[data-narrow]"); if (hit) narrow(hit); });
   $("scroll").addEventListener("scroll", () => requestAnimationFrame(draw), {passive: true});
   addEventListener("resize", draw);
+  addEventListener("hashchange", linked);
   addEventListener("beforeprint", print);
   addEventListener("keydown", pressed);
-  $("export").addEventListener("click", save);
   $("theme").addEventListener("click", theme);
   $("help").addEventListener("click", () => $("keys").showModal());
   $("close-keys").addEventListener("click", () => $("keys").close());
@@ -498,9 +436,8 @@ async function start() {
   detail.addEventListener("mouseleave", () => light("", []));
   // Made now, so that the first search is as quick as any.
   data.list.forEach(text);
-  if (data.labelling && state.view.length) show(state.view[0]);
+  linked();
   document.body.dataset.ready = "yes";
 }
 
 start().catch((error) => { $("count").textContent = $("count").dataset.unreadable.replace("{error}", error.message); });
-})();

@@ -82,6 +82,11 @@ def show_table(table: Table, *, err: bool = False) -> None:
     console.print(table)
 
 
+def show_text(text: Text) -> None:
+    """Print a text in its colours, where a terminal shows them; its parts are printable."""
+    _Screen().print(text, soft_wrap=True)
+
+
 class _Screen(Console):
     """A console whose reader may go."""
 

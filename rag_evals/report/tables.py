@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import quote
 
 from pydantic_core import to_json
 
@@ -14,7 +15,7 @@ from rag_evals.analysis import (
 )
 from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.embedded import evidence_words, find_passages
-from rag_evals.report.failures import worst_records
+from rag_evals.report.failures import row_link, worst_records
 from rag_evals.run import (
     GraderSummary,
     Record,
@@ -384,13 +385,27 @@ def _worst_rows(run: Run, view: View) -> Iterator[str]:
             if score is None
             else say("terminal.score_cell", score=say.number(score), percent=say.percent(score))
         )
-        yield markdown_row(
+        row = markdown_row(
             record["sample_id"],
             say.named("graders", record["grader"]),
             shown,
             _listed(faults, say),
             "; ".join(found),
         )
+        link = row_link(run, record["sample_id"])
+        if link and link.startswith("https://"):
+            name = markdown_text(record["sample_id"])
+            row = row.replace(
+                f"| {name} |", f"| [{name}]({_MARKDOWN_IN_URL.sub(_coded, link)}) |", 1
+            )
+        yield row
+
+
+_MARKDOWN_IN_URL = re.compile(r"[\s()<>|\\]")
+
+
+def _coded(sign: re.Match[str]) -> str:
+    return quote(sign[0], safe="")
 
 
 def _listed(findings: Iterable[Finding], say: Phrases) -> str:

@@ -3,17 +3,29 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from rag_evals.core import Finding, Phrases, phrases
+from rag_evals.core import Finding, Phrases, findings_lines, phrases
 from rag_evals.dataset import CheckedFile
-from rag_evals.embedded import evidence_words
-from rag_evals.report.screen import cell, echo, echo_json, show_table
-from rag_evals.run import GraderSummary, Outcome, Run, stage_numbers
+from rag_evals.embedded import evidence_words, find_passages
+from rag_evals.errors import ConfigurationError
+from rag_evals.report.screen import cell, echo, echo_json, show_table, show_text
+from rag_evals.run import (
+    GraderSummary,
+    Outcome,
+    Run,
+    StoredSample,
+    findings_in,
+    read_replies,
+    stage_numbers,
+)
 from rag_evals.stats import Interval
+from rag_evals.text import printable
 
 _MAX_CELL_CHARS = 300
 _ROWS_SHOWN = 20
@@ -94,6 +106,97 @@ def show_json(
     echo_json(json.dumps(numbers, ensure_ascii=False))
     for note in notes:
         echo(note, err=True)
+
+
+def show_row(
+    run: Run, sample_id: str, *, prompt: bool = False, reply: bool = False, language: str = "en"
+) -> None:
+    """Print one row: its answer in colours, and what each grader found, with the evidence.
+
+    Args:
+        run: A run folder that was read.
+        sample_id: The row.
+        prompt: Whether to print what the judge was sent.
+        reply: Whether to print what it replied.
+        language: Of the reader.
+
+    Raises:
+        NotInRunError: No row is called so.
+        ConfigurationError: The reply was not kept.
+    """
+    say, records = phrases(language), run.row_records(sample_id)
+    sample = run.samples.get(sample_id) or StoredSample(sample_id)
+    found = [(record, findings_in(record)) for record in records]
+    echo(sample_id)
+    for name, text in (("question", sample.question), ("reference", sample.reference)):
+        if text:
+            echo(f"{say.named('fields', name)}: {text}")
+    if sample.answer:
+        show_text(_answer(sample.answer, [one for _, several in found for one in several], say))
+    for record, findings in found:
+        echo(
+            f"\n{say.named('graders', record['grader'])}: {Outcome.from_record(record).words(say)}"
+        )
+        for finding, line in zip(findings, findings_lines(findings, say), strict=True):
+            echo(line)
+            for words in evidence_words(finding, sample.chunks, say):
+                echo(f"   {words}")
+    if prompt or reply:
+        _show_replies(run, sample_id, [record["grader"] for record in records], prompt, reply)
+
+
+def row_json(run: Run, sample_id: str) -> dict[str, Any]:
+    """Return a row as `show_row` prints it, for other programs; as there otherwise."""
+    records = run.row_records(sample_id)
+    sample = run.samples.get(sample_id) or StoredSample(sample_id)
+    gradings = [
+        {name: record[name] for name in ("grader", "status", "score", "reason", "error")}
+        | {
+            "findings": [
+                asdict(one) | {"passages": [asdict(at) for at in find_passages(one, sample.chunks)]}
+                for one in findings_in(record)
+            ]
+        }
+        for record in records
+    ]
+    replies = [] if run.folder is None else list(read_replies(run.folder, sample_id))
+    shown = {"question": sample.question, "answer": sample.answer, "context": sample.chunks}
+    return {"sample_id": sample_id, **shown, "gradings": gradings, "replies": replies}
+
+
+def _answer(answer: str, findings: Sequence[Finding], say: Phrases) -> Text:
+    """Colour what findings are about: red wins over green."""
+    shown = [(f"{say.named('fields', 'answer')}: ", "")]
+    colours = [""] * len(answer)
+    for finding in sorted(findings, key=lambda one: one.counts_against):
+        start, end = finding.start, finding.end
+        if start is None or end is None:
+            start = answer.find(finding.text) if finding.text else -1
+            end = start + len(finding.text)
+        if finding.about == "statement" and finding.verdict is not None and start >= 0:
+            colours[start:end] = ["green" if finding.verdict else "red"] * (end - start)
+    for colour, signs in groupby(zip(colours, answer, strict=False), key=itemgetter(0)):
+        shown.append(("".join(sign for _, sign in signs), colour))
+    return Text.assemble(*((printable(text), colour) for text, colour in shown))
+
+
+def _show_replies(run: Run, sample_id: str, graders: list[str], prompt: bool, reply: bool) -> None:
+    kept = [] if run.folder is None else list(read_replies(run.folder, sample_id))
+    if not kept and reply:
+        raise ConfigurationError(
+            "the run kept no replies of a judge for this row; grade with --keep-replies"
+        )
+    for one in kept:
+        echo(f"\n--- {one['grader']}")
+        for message in one["messages"] if prompt else ():
+            echo(f"[{message['role']}]\n{message['content']}")
+        if reply:
+            echo(json.dumps(one["reply"], ensure_ascii=False, indent=2))
+    # What was not kept can be shown as far as it is the same for every row.
+    prompts: Mapping[str, str] = {} if kept else run.manifest.get("prompts", {})
+    for grader in graders:
+        if text := prompts.get(grader):
+            echo(f"\n--- {grader}\n{text}")
 
 
 def _ends(of_grader: GraderSummary, count: Mapping[str, float] | None) -> list[float] | None:

@@ -82,6 +82,7 @@ NAMES = {
     ),
     "record.facts": ("NOT_CLUSTERED", "SIZES", "RowFacts", "Size"),
     "record.reading": ("Record", "facts_in"),
+    "record.extras": ("label_files", "read_label_lines", "read_replies"),
     "record.samples": ("StoredSample",),
     "record.summary": (
         "Design",

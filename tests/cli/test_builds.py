@@ -50,6 +50,22 @@ def cases() -> dict[str, list[str]]:
     return {str(case.get("name")): [part.tag for part in case] for case in tree.iter("testcase")}
 
 
+def test_a_failure_names_the_row_of_the_report(
+    command: Command, scripted: StartJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One click from the failed case, and from the summary of a build, to its passages."""
+    write([RIGHT, {**WRONG, "id": "50 % <b>"}])
+    scripted(judged)
+    command("grade", "rows.jsonl", "-q", "-o", "run", "--report", "--junit", "out.xml", *ASKED)
+    (failure,) = ElementTree.parse("out.xml").iter("failure")
+    assert str(failure.text).splitlines()[-1] == "  see run/report.html#row=50%20%25%20%3Cb%3E"
+
+    monkeypatch.setenv("RAG_EVALS_REPORT_URL", "https://ci.example/(7)/report.html")
+    text = command("report", "run", "--format", "md").out
+    place = "https://ci.example/%287%29/report.html#row=50%20%25%20%3Cb%3E"
+    assert f"| [50 % &lt;b&gt;]({place}) |" in text
+
+
 def test_each_row_is_a_test_case(command: Command, scripted: StartJudge) -> None:
     """Low scores are failures, failed gradings errors, and rows without a score are skipped."""
     write([RIGHT, WRONG, EMPTY, BROKEN])

@@ -113,12 +113,9 @@ def test_a_build_gets_a_summary(graded: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_label_makes_a_page_of_a_sample(graded: str) -> None:
-    """As many rows as asked for; a run without verdicts has nothing to label."""
-    assert (
-        call("judge", "label", graded, "--sample", "4").stdout
-        == "4 rows to label: run/label.html\n"
-    )
-    assert "50" not in call("judge", "label", graded).output
+    """No more decisions than asked for; a run without verdicts has nothing to label."""
+    told = call("judge", "label", graded, "--decisions", "4").stdout
+    assert told == "4 statements to decide on: run/label.html\n"
     Path("run/results.jsonl").write_text("")
     ended = call("judge", "label", graded)
 

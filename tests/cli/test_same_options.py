@@ -55,6 +55,7 @@ EVERY_RESULT: dict[str, tuple[str, ...]] = {
     "grade": ("a.jsonl",),
     "init": ("begun",),
     "report": ("run",),
+    "show": ("run", "r1"),
     "export": ("run", "--to", "t.csv"),
     "judge label": ("run",),
     "merge": ("run", "-o", "merged"),

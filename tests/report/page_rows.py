@@ -12,23 +12,24 @@ from typing import Any
 import rag_evals.report
 
 _DATA = re.compile(r'<script type="application/octet-stream" id="data">(.*?)</script>', re.DOTALL)
-_NAMES = re.compile(r"items: side\[5\]\.map\(\(\[([^\]]*)\]\)")
+_NAMES = re.compile(r"items: items\.map\(\(\[([^\]]*)\]\)")
 
 
 @dataclass(frozen=True)
 class PageRow:
-    """One row of the page: its sample, and its findings by the names that the script gives."""
+    """One grading of the page: its sample, and its findings by the names that the script gives."""
 
     sample_id: str
     items: list[dict[str, Any]]
 
 
 def rows_of(page: str) -> Iterator[PageRow]:
-    """Read the rows of a page of one run."""
+    """Read the gradings of a page of one run."""
     (coded,) = _DATA.findall(page)
     script = (Path(rag_evals.report.__file__).parent / "page.js").read_text(encoding="utf-8")
     names = _NAMES.findall(script)[0].split(", ")
     data = json.loads(gzip.decompress(base64.b64decode(coded)))
-    for _, (side,) in data["rows"]:
-        items = [dict(zip(names, item, strict=True)) for item in side[5]]
-        yield PageRow(data["samples"][side[0]][0], items)
+    for ((place, gradings),) in data["rows"]:
+        for grading in gradings:
+            items = [dict(zip(names, item, strict=True)) for item in grading[5]]
+            yield PageRow(data["samples"][place][0], items)

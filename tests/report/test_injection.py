@@ -8,7 +8,8 @@ import pytest
 from rag_evals import Result
 from rag_evals.analysis import compare
 from rag_evals.core.finding import Finding, Quote
-from rag_evals.report import View, comparison_html, report_html
+from rag_evals.report import View, comparison_html, label_html, report_html
+from rag_evals.report.label_page import RowToLabel
 from rag_evals.run import Run, StoredSample
 from rag_evals.stats import build_bands
 from tests.analysis.runs import graded, record
@@ -127,7 +128,7 @@ def test_nothing_in_data_runs(browser: Browser, tmp_path: Path) -> None:
     browser.run("document.querySelector('[data-sort=number]').click()")
     for number, bad in enumerate(CORPUS):
         browser.search(f"{number} ")
-        names = [name.startswith(f"{number} {bad} ·") for name in browser.ids()]
+        names = [name == f"{number} {bad}" for name in browser.ids()]
         place = names.index(True)
         browser.open_row(place)
         shown = browser.texts("#detail .pre, #detail .item")
@@ -142,21 +143,24 @@ def test_nothing_in_data_runs(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("return performance.getEntriesByType('resource').length") == 0
 
 
-def test_labels_of_another_page_do_not_run(browser: Browser, tmp_path: Path) -> None:
-    """Notes that were kept by the browser are text too."""
+def test_the_page_to_label_runs_nothing(browser: Browser, tmp_path: Path) -> None:
+    """Statements, questions, passages and verdicts are text there, and so is a note."""
     run = poisoned()
-    page = tmp_path / "report.html"
-    page.write_text(report_html(run), encoding="utf-8")
+    drawn = [RowToLabel(one["sample_id"], one["grader"]) for one in run.records if one["score"]]
+    page = tmp_path / "label.html"
+    page.write_text(label_html(run, drawn, View()), encoding="utf-8")
     browser.open(page)
-    browser.choose("verdict", "u")
-    browser.open_row()
-    browser.press("n", "e", CORPUS[17], "\t")
-    browser.open(page)
-    browser.choose("verdict", "u")
-    browser.open_row()
+    browser.run("document.getElementById('start').click()")
+    for row in drawn:
+        bad = row.sample_id.partition(" ")[2].replace("\x00", "\ufffd")
+        (shown,) = browser.texts("#statement")
+        assert shown.replace("\x00", "\ufffd") == bad
+        browser.press("e", CORPUS[17], "\t", "1")
+    assert browser.run("return document.getElementById('ask').hidden")
 
-    assert browser.run("return document.querySelector('.note-text').value") == CORPUS[17]
     assert browser.run("return window.pwned") is None
+    assert browser.run("return document.querySelectorAll('main img, iframe').length") == 0
+    assert browser.run("return performance.getEntriesByType('resource').length") == 0
 
 
 def test_a_comparison_of_poisoned_runs_runs_nothing(browser: Browser, tmp_path: Path) -> None:

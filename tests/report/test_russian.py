@@ -43,7 +43,7 @@ ROWS: list[dict[str, Any]] = [
 
 NAMES = {
     *("answers", "jsonl", "csv", "runs", "report", "html", "scores", "run"),  # files and folders
-    *("embedded", "HHEM"),  # judges
+    *("embedded", "HHEM", "UTC"),  # judges, clocks
     *("JavaScript", "labels", "Enter", "Esc"),  # what the page and the keyboard call things
     "to_pandas",  # a method
     *("temperature", "rag_evals", "russian", "id"),  # settings, presets, columns of the data
@@ -117,6 +117,9 @@ def test_all_phrases_that_are_said_exist() -> None:
     script = (PACKAGE / "report/page.js").read_text("utf-8")
     for name in re.findall(r'\bsay\("([a-z_]+)"', script):
         assert name in TABLES["en"]["script"], name
+    script = (PACKAGE / "report/label.js").read_text("utf-8")
+    for name in re.findall(r'\bsay\("([a-z_]+)"', script):
+        assert name in TABLES["en"]["deciding"] or name == "said_", name
 
 
 def test_every_grader_has_a_russian_name() -> None:

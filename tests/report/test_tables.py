@@ -71,22 +71,24 @@ def test_the_sample_to_label_is_the_same_for_the_same_seed_and_has_every_part() 
     """Low, middle and high scores are there in their shares; other seeds draw other rows."""
     rows = {f"r{n}": [("a", n % 4 > 0), ("b", n % 4 > 1), ("c", n % 4 > 2)] for n in range(200)}
     run = statements_run(rows)
-    first, again = rows_to_label(run, 40, seed=1), rows_to_label(run, 40, seed=1)
+    first, again = rows_to_label(run, 120, seed=1), rows_to_label(run, 120, seed=1)
     scores = {r["sample_id"]: r["score"] for r in run.records}
 
     assert first == again
-    assert first != rows_to_label(run, 40, seed=2)
+    assert first != rows_to_label(run, 120, seed=2)
     assert len(set(first)) == 40
-    assert Counter(scores[name] for name, _ in first) == {0.0: 10, 1 / 3: 10, 2 / 3: 10, 1.0: 10}
-    assert len(rows_to_label(run, 500)) == 200
+    assert Counter(scores[name] for name, *_ in first) == {0.0: 10, 1 / 3: 10, 2 / 3: 10, 1.0: 10}
+    assert len(rows_to_label(run, 600)) == 200
     assert rows_to_label(scores_run([1.0]), 5) == []
+    # Decisions are counted, not rows; one row is always drawn.
+    assert [len(rows_to_label(run, most)) for most in (50, 3, 1)] == [16, 1, 1]
 
 
 def test_every_row_has_the_same_chance_to_be_labelled() -> None:
     """Over many seeds each row is drawn about equally often, rare scores too."""
     rows = {f"r{n}": [("a", n != 3)] for n in range(20)}
     run = statements_run(rows)
-    drawn = Counter(name for seed in range(600) for name, _ in rows_to_label(run, 5, seed=seed))
+    drawn = Counter(name for seed in range(600) for name, *_ in rows_to_label(run, 5, seed=seed))
 
     # 600 draws of 5 in 20 rows: 150 each, standard deviation about 11.
     assert all(105 < drawn[name] < 195 for name in rows)

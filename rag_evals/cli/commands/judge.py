@@ -34,7 +34,7 @@ from rag_evals.cli.shared.options import (
 )
 from rag_evals.cli.shared.runs import offer_next, opened_run
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.report import View, report_html, rows_to_label, write_private
+from rag_evals.report import Labelling, View, label_html, rows_to_label, write_private
 from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.run import RunOptions
 
@@ -50,7 +50,9 @@ judge = typer.Typer(
 @judge.command()
 def label(
     run: RunFolder,
-    sample: Annotated[int, typer.Option(min=1, help="How many rows to label.")] = 50,
+    decisions: Annotated[
+        int, typer.Option(min=1, help="How many statements to decide on, at most.")
+    ] = 50,
     seed: Annotated[int, typer.Option(help="Same seed, same rows.")] = 0,
     out: Annotated[
         Path | None,
@@ -61,28 +63,34 @@ def label(
             help="Where to write the page. Default: label.html in the run folder.",
         ),
     ] = None,
+    shown: Annotated[
+        bool, typer.Option("--shown", help="Show the judge's verdict before the decision.")
+    ] = False,
     language: ReaderLanguage = None,
     json_output: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make a page to label a random sample of a run: a and d agree and disagree with a verdict.
+    """Make a page on which people say whether the passages say what an answer says.
 
     Every row has the same chance, and low, middle and high scores are there in their shares. The
-    page exports labels.jsonl, which agreement and correct read.
+    page saves labels.jsonl; in the run folder, agreement, correct, tune and reports find it.
 
     [bold]Example[/bold]
 
-      rag-evals judge label runs/first --sample 50 --seed 1
+      rag-evals judge label runs/first --decisions 50 --seed 1
     """
     stored = opened_run(run)
-    chosen = rows_to_label(stored, sample, seed=seed)
+    chosen = rows_to_label(stored, decisions, seed=seed)
     if not chosen:
         raise DataError(f"{str(run)!r} has no verdicts to label")
     view = View(language=reader_language(language))
-    page = report_html(stored, view=view, only=chosen, labelling=True)
+    page = label_html(stored, chosen, view, Labelling(shown))
     path = write_private(out or run / "label.html", page)
-    told = view.say("terminal.to_label", count=len(chosen), path=path)
-    print_result({"file": str(path), "rows": len(chosen)}, told, json_output=json_output)
+    count = sum(one.decisions for one in chosen)
+    told = view.say("terminal.to_label", count=count, path=path)
+    print_result(
+        {"file": str(path), "rows": len(chosen), "decisions": count}, told, json_output=json_output
+    )
     following = ("judge", "agreement", run, "labels.jsonl")
     offer_next(*following, quiet=quiet, json_output=json_output, language=view.language)
 

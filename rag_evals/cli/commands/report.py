@@ -1,10 +1,11 @@
-"""`rag-evals report`, `export` and `merge`: a run as a page, as a table, and of its parts."""
+"""`rag-evals report`, `show`, `export`, `merge`: a run as a page, row, table, and of its parts."""
 
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic_core import to_json
 
 from rag_evals.cli.shared.options import (
     By,
@@ -27,7 +28,7 @@ from rag_evals.report import (
     write_private,
 )
 from rag_evals.report.screen import echo, echo_json
-from rag_evals.report.terminal import show_json
+from rag_evals.report.terminal import row_json, show_json, show_row
 from rag_evals.run import merge as merged
 from rag_evals.stats import DEFAULT_BANDS, Band, build_bands
 
@@ -120,6 +121,33 @@ def _parsed_bands(text: str | None) -> tuple[Band, ...]:
         if not name:
             raise ConfigurationError(f"band {part!r} is not NAME=LIMIT, as in high=0.9,low=0")
     return build_bands(limits)
+
+
+def show(
+    run: RunFolder,
+    row: Annotated[str, typer.Argument(metavar="ROW", help="Id of the row.")],
+    prompt: Annotated[
+        bool, typer.Option("--prompt", help="Also print what the judge was sent.")
+    ] = False,
+    reply: Annotated[
+        bool, typer.Option("--reply", help="Also print the judge's reply; needs --keep-replies.")
+    ] = False,
+    language: ReaderLanguage = None,
+    json_output: Json = False,
+) -> None:
+    """Show one row of a run: the answer, each verdict, why, and the passage to check it at.
+
+    [bold]Examples[/bold]
+
+      rag-evals show runs/first eiffel
+      rag-evals show runs/first eiffel --prompt
+    """
+    stored = opened_run(run)
+    if json_output:
+        echo_json(to_json(row_json(stored, row)).decode())
+    else:
+        view_in = reader_language(language)
+        show_row(stored, row, prompt=prompt, reply=reply, language=view_in)
 
 
 class TableShape(StrEnum):

@@ -63,7 +63,7 @@ RARE = frozenset(
             "cluster",
         ),
         *("require_tuned", "settings", "repeat", "timeout", "rpm", "tpm", "max_wait"),
-        *("max_failures", "reasks", "cache"),
+        *("max_failures", "reasks", "cache", "keep_replies"),
     }
 )
 """Options that only `--help-all` shows."""

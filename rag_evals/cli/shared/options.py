@@ -157,6 +157,7 @@ _SPELLED: Mapping[str, tuple[Any, Any]] = {
     ),
     "cache": (bool, _limit_option("--cache/--no-cache", help="Use stored replies.")),
     "restart": (bool, typer.Option("--restart", help=OPTIONS["restart"].help)),
+    "keep_replies": (bool, typer.Option("--keep-replies", help=OPTIONS["keep_replies"].help)),
     "max_failures": (str, _limit_option(metavar="N|N%", help=OPTIONS["max_failures"].help)),
 }
 """Options of the table that the command line spells in its own way."""
@@ -164,7 +165,7 @@ _SPELLED: Mapping[str, tuple[Any, Any]] = {
 _DEFAULTS: Mapping[str, Any] = {"cache": True}
 OF_A_RUN = (
     *("settings", "limit", "restart", "repeat", "concurrency", "timeout", "rpm", "tpm"),
-    *("max_wait", "max_failures", "reasks", "cache"),
+    *("max_wait", "max_failures", "reasks", "cache", "keep_replies"),
 )
 
 

@@ -190,14 +190,14 @@ class Outputs:
         on_stderr = self.json_output
         if view.by is not None:
             _show_groups(stored, view, on_stderr=on_stderr)
+        if self.report and stored.folder is not None:
+            path = write_private(stored.folder / "report.html", report_html(stored, view=view))
+            echo(view.say("terminal.report", path=path), err=on_stderr)
         if self.table is not None:
             self._write_table(self.table, stored, view)
         if self.junit is not None or _warns():
             self._leave_for_build(stored, view.say, count)
         append_step_summary(stored, view, result)
-        if self.report and stored.folder is not None:
-            path = write_private(stored.folder / "report.html", report_html(stored, view=view))
-            echo(view.say("terminal.report", path=path), err=on_stderr)
 
     def _write_table(self, path: Path, stored: Run, view: View) -> None:
         if path.suffix == _PAGE:

@@ -288,7 +288,7 @@ async def _round(
 ) -> Run:
     table.drop_written()
     answers = RoundAnswers(table, max_requests=steps.max_requests)
-    session = session_of(plan, answers)
+    session = session_of(plan, answers, out)
     opened = runner_of(plan, out=out, progress=progress, opened=session)
     with answers.writing():
         async with opened as runner, aclosing(runner.outcomes()) as outcomes:

@@ -122,7 +122,7 @@ def _planned(
     data: Data, graders: Graders, client: Client, out: str | Path | None, options: RunOptions
 ) -> Plan:
     if out is None:
-        refuse_idle(options, "restart", where="without out")
+        refuse_idle(options, "restart", "keep_replies", where="without out")
     return plan_draw(data, graders, client, options=options, folders=folders_of(out))
 
 
@@ -248,7 +248,7 @@ def _planned_stream(
     require_known("stream", options, list(OPTIONS))
     refuse_sampling(options, "a stream")
     if out is None:
-        refuse_idle(options, "restart", where="without out")
+        refuse_idle(options, "restart", "keep_replies", where="without out")
     return make_plan(data, graders, client, options=options, folders=folders_of(out))
 
 

@@ -183,7 +183,7 @@ async def runner_of(
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
         # First: a judge that cannot be opened must leave no folder that refuses the right one.
-        session = await stack.enter_async_context(opened or session_of(plan))
+        session = await stack.enter_async_context(opened or session_of(plan, folder=folder))
         store = None
         if folder is not None:
             store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from itertools import count, product
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, Unpack
 
@@ -25,6 +26,7 @@ from rag_evals.judge import (
     AsyncJudge,
     Client,
     JudgePipeline,
+    ReplyStore,
     batch_session,
     client_settings,
     endpoint_of,
@@ -35,6 +37,7 @@ from rag_evals.judge import (
 from rag_evals.run.engine.batch_table import RoundAnswers, grading_now
 from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle
 from rag_evals.run.plan.plan import Graders, Plan, make_plan
+from rag_evals.run.record.extras import ReplyLog
 from rag_evals.run.record.facts import RowFacts
 from rag_evals.run.record.outcome import GradingIdentity, Outcome, outcome_of
 from rag_evals.run.record.store import identity_differences
@@ -49,8 +52,10 @@ class RunJudges:
         stack: AsyncExitStack,
         *,
         answers: RoundAnswers | None = None,
+        folder: Path | None = None,
     ) -> None:
         self._plan = plan
+        self._folder = folder
         self._answers = answers
         self._stack = stack
         self._named: dict[str, JudgePipeline] = {}
@@ -108,7 +113,13 @@ class RunJudges:
         self._opened.append(judge)
         return judge
 
-    def _store(self, client: Client, model: str | None) -> CallCache | None:
+    def _store(self, client: Client, model: str | None) -> ReplyStore | None:
+        cache = self._cache(client, model)
+        if self._folder is None or not self._plan.settings.keep_replies:
+            return cache
+        return ReplyLog(self._folder, grading_key, cache)
+
+    def _cache(self, client: Client, model: str | None) -> CallCache | None:
         settings = self._plan.settings
         if (cache := settings.open_cache()) is None:
             return None
@@ -131,6 +142,12 @@ def closed_too_soon() -> ConfigurationError:
     return ConfigurationError(
         "the session was closed while a row was graded; wait for all rows inside its with block"
     )
+
+
+def grading_key() -> tuple[str, str]:
+    """Return sample id and grader of the grading of this task."""
+    sample_id, _, grader = grading_now.get().rpartition("\n")
+    return sample_id, grader
 
 
 class LoopThread:
@@ -395,16 +412,17 @@ class GradingSession:
 
 @asynccontextmanager
 async def session_of(
-    plan: Plan, answers: RoundAnswers | None = None
+    plan: Plan, answers: RoundAnswers | None = None, folder: Path | None = None
 ) -> AsyncIterator[AsyncGradingSession]:
     """Open the session of a plan in the running event loop.
 
     Args:
         plan: As `make_plan` makes it; over `()` where the rows are given to `grade`.
         answers: What has come of batches, where judges are asked in them.
+        folder: Of the run; where the plan keeps replies, they are kept there.
     """
     async with AsyncExitStack() as stack:
-        judges = RunJudges(plan, stack, answers=answers)
+        judges = RunJudges(plan, stack, answers=answers, folder=folder)
         session = AsyncGradingSession(plan, judges, await judges.open())
         try:
             yield session

@@ -376,6 +376,14 @@ class RunOptions(TypedDict, total=False):
             "None keeps no answers, and verdicts where the environment asks for it."
         ),
     ]
+    keep_replies: Annotated[
+        bool,
+        Option(
+            "Keep what the judge is sent and replies in the run folder; `rag-evals show` has it.",
+            default=False,
+            in_session=False,
+        ),
+    ]
     restart: Annotated[
         bool,
         Option(
@@ -436,6 +444,7 @@ class RunSettings:
         cache: Where answers are kept, or None.
         limit: Rows to grade, or None for all.
         restart: Move an earlier run aside.
+        keep_replies: Keep prompts and replies of the judge.
     """
 
     session: SessionSettings
@@ -443,6 +452,7 @@ class RunSettings:
     cache: Path | None = None
     limit: int | None = None
     restart: bool = False
+    keep_replies: bool = False
 
     @classmethod
     def of(cls, options: RunOptions) -> "RunSettings":
@@ -468,6 +478,7 @@ class RunSettings:
             _cache_path(given["cache"]),
             given["limit"],
             given["restart"],
+            given["keep_replies"],
         )
 
     def open_cache(self) -> Database | None:

@@ -235,6 +235,11 @@ class Plan:
             "columns": {} if self.checked is None else dict(self.checked.taken),
             "presets": list(self.presets),
             "stages": self.stages,
+            "prompts": {
+                each.name: prompt
+                for each in self.graders
+                if isinstance(prompt := getattr(each, "prompt", None), str)
+            },
             "identity": self.identity,
         }
 

@@ -244,6 +244,19 @@ class Run(ScoreNumbers):
         """What was graded, by sample id; empty where a run did not keep it."""
         return self._kept.samples
 
+    def row_records(self, sample_id: str) -> Sequence[Record]:
+        """Return the records of one row, in the order of the graders.
+
+        Raises:
+            NotInRunError: No row is called so.
+        """
+        found = self._kept.of_row(sample_id)
+        if not found:
+            raise NotInRunError(
+                f"no row {sample_id!r} in the run; `rag-evals grade` and `export` show the ids"
+            )
+        return found
+
     def chunks(self, sample_id: str) -> Sequence[str]:
         """Return the chunks of a row; none where the run did not keep it."""
         sample = self.samples.get(sample_id)

@@ -75,6 +75,9 @@ class RunRecords(Protocol):
     def lowest(self, most: int) -> Sequence[Record]:
         """Return failed outcomes, then the lowest scores, then rows without one."""
 
+    def of_row(self, sample_id: str) -> Sequence[Record]:
+        """Return the outcomes of one row, in the order of the graders."""
+
     def fill(self, summary: OutcomeCounts) -> None:
         """Count all outcomes in a summary."""
 
@@ -240,6 +243,10 @@ class FolderRecords:
         """Return failed outcomes, then the lowest scores, then rows without one."""
         return [IndexedRecord(line, self._opened()) for line in self.index.lowest(most)]
 
+    def of_row(self, sample_id: str) -> Sequence[Record]:
+        """Return the outcomes of one row, in the order of the graders."""
+        return [IndexedRecord(line, self._opened()) for line in self.index.of_sample(sample_id)]
+
     def fill(self, summary: OutcomeCounts) -> None:
         """Count all outcomes in a summary; what was spent is that of all starts."""
         spent = self.index.spent()
@@ -298,6 +305,10 @@ class MemoryRecords:
             return STATUSES.index(record["status"]), record["score"] or 0.0
 
         return sorted(self._records, key=rank)[:most]
+
+    def of_row(self, sample_id: str) -> Sequence[Record]:
+        """Return the outcomes of one row, in the order of the graders."""
+        return [record for record in self._records if record["sample_id"] == sample_id]
 
     def fill(self, summary: OutcomeCounts) -> None:
         """Count all outcomes in a summary."""

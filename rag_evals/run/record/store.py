@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from rag_evals.dataset import KeptCheck
 from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.run.record.extras import REPLIES
 from rag_evals.run.record.index import LOCK, RESULTS, RunIndex, remove_index
 from rag_evals.run.record.lines import LineLog, fault_of, read_lines, replace_file
 from rag_evals.run.record.outcome import Outcome
@@ -179,7 +180,7 @@ class RunStore:
 
     def _set_aside(self) -> None:
         """Move the files of an earlier run into a folder beside the new ones."""
-        files = [self.folder / name for name in (MANIFEST, RESULTS, SAMPLES, BATCH)]
+        files = [self.folder / name for name in (MANIFEST, RESULTS, SAMPLES, BATCH, REPLIES)]
         if not any(file.exists() for file in files):
             return
         number = 1

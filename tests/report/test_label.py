@@ -1,0 +1,341 @@
+"""The page to label, in a real browser: by key, click and touch, from its own words alone."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from rag_evals import agreement, evaluate
+from rag_evals.errors import DataError
+from rag_evals.report import Labelling, View, label_html, rows_to_label
+from rag_evals.report.label_page import RowToLabel
+from rag_evals.run import Run
+from rag_evals.score_abstention import AbstentionLabel, AbstentionResult
+from rag_evals.score_relevance import AnswerRelevanceResult, AspectEvaluation
+from tests.analysis.runs import graded, statements_run
+from tests.labelled import labelled_rows
+from tests.report.browser import Browser
+
+IN_SIGHT = """
+const mark = document.querySelector('#passages mark').getBoundingClientRect();
+const area = document.querySelector('#passages').getBoundingClientRect();
+const buttons = document.querySelector('.answers').getBoundingClientRect();
+return mark.height > 0 && mark.top >= area.top - 1 && mark.bottom <= area.bottom + 1
+    && area.bottom <= buttons.top + 1 && buttons.bottom <= innerHeight
+    && document.documentElement.scrollWidth <= innerWidth
+"""
+LONG = " ".join(f"Room {number} is open on weekdays." for number in range(300))
+
+
+@pytest.fixture(scope="module")
+def labelled() -> Run:
+    """Grade 60 rows, each with a chunk that is longer than a screen."""
+    rows = [{**row, "context": [*row["context"], LONG + row["context"][1]]}
+            for row in labelled_rows()]  # fmt: skip
+    return evaluate(rows, client="embedded", progress=False)
+
+
+def one_statement_rows() -> Run:
+    """Make a run of four rows with one statement each, lowest score first."""
+    return statements_run({name: [(f"{name} is so.", name > "b")] for name in ("a", "b", "c", "d")})
+
+
+def opened(browser: Browser, folder: Path, run: Run, most: int = 50, **how: Any) -> Path:
+    """Write the page, open it, and start."""
+    language = how.pop("language", "en")
+    page = folder / "label.html"
+    drawn = rows_to_label(run, most)
+    html = label_html(run, drawn, View(language=language), Labelling(**how))
+    page.write_text(html, encoding="utf-8")
+    browser.open(page)
+    return page
+
+
+def begin(browser: Browser) -> None:
+    """Press the button that starts."""
+    browser.driver.find_element(By.ID, "start").click()
+
+
+def key(browser: Browser, sign: str, code: str, *, repeat: bool = False) -> None:
+    """Press a key of another keyboard: what it writes, and where it lies."""
+    browser.run(
+        "document.body.dispatchEvent(new KeyboardEvent('keydown', "
+        "{key: arguments[0], code: arguments[1], repeat: arguments[2], bubbles: true}))",
+        sign,
+        code,
+        repeat,
+    )
+
+
+def kept(browser: Browser) -> dict[str, Any]:
+    """Return what the browser keeps, by row id."""
+    text = browser.run(
+        "return Object.entries(localStorage).find(([name]) => name.startsWith('rag-evals:'))[1]"
+    )
+    return {entry["sample_id"]: entry for entry in json.loads(text)["said"]}
+
+
+def saved(browser: Browser) -> list[dict[str, Any]]:
+    """Save the labels, and read the file."""
+    browser.driver.find_element(By.ID, "save").click()
+    file = browser.downloads / "labels.jsonl"
+    for _ in range(300):
+        if file.exists() and file.stat().st_size:
+            break
+        browser.run("return new Promise(done => setTimeout(done, 10))")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    file.unlink()
+    return lines
+
+
+def test_an_expert_decides_from_the_pages_own_words(
+    browser: Browser, tmp_path: Path, labelled: Run
+) -> None:
+    """50 decisions, each with its passage in sight, in 0.1 s; then a plain sentence."""
+    right = {
+        (row["id"], one["text"]): bool(one["label"])
+        for row in labelled_rows()
+        for one in row["statements"]
+    }
+    opened(browser, tmp_path, labelled)
+    assert "There are 50 decisions; they take about 12 min." in browser.texts("#intro")[0]
+    browser.driver.find_element(By.ID, "name").send_keys("Anna")
+    begin(browser)
+    total, agreed, denied, passed = 0, 0, 0, 0
+    verdicts = {
+        (outcome.sample_id, one.text): one.verdict
+        for outcome in labelled.outcomes
+        for one in outcome.findings
+    }
+    order = [
+        (row.sample_id, one.text)
+        for row in rows_to_label(labelled, 50)
+        for one in labelled[row.sample_id][0].findings
+    ]
+    spent = []
+    for number, decision in enumerate(order):
+        browser.size(*((1440, 900) if number % 2 else (390, 844)))
+        browser.run("dispatchEvent(new Event('resize'))")
+        assert browser.texts("#statement") == [decision[1]]
+        assert browser.run(IN_SIGHT), decision
+        says = right[decision]
+        began = time.perf_counter()
+        browser.press("1" if says else "2")
+        spent.append(time.perf_counter() - began)
+        total, agreed = total + 1, agreed + (says == verdicts[decision])
+        denied, passed = denied + (not says), passed + (not says and bool(verdicts[decision]))
+
+    assert browser.texts("#closing") == [f"You and the judge agree on {agreed} of {total}."]
+    assert browser.texts("#passing") == [
+        f"It passes {passed} of {denied} claims that you call unsupported."
+    ]
+    assert sorted(spent)[len(spent) // 2] <= 0.1
+    lines = saved(browser)
+    assert {line["annotator"] for line in lines} == {"Anna"}
+    assert len(lines) == total == 50
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (statements, _) = agreement(labelled, file).tables
+    counted = statements.agreement.confusion
+    assert counted.positives + counted.negatives == total
+    assert counted.false_positives == passed
+
+
+def test_the_verdict_is_hidden_until_the_decision(browser: Browser, tmp_path: Path) -> None:
+    """It is said of the last one; with `shown` it is there before."""
+    run = one_statement_rows()
+    opened(browser, tmp_path, run)
+    begin(browser)
+    assert "supported" not in browser.run("return document.getElementById('ask').innerText")
+    browser.press("y")
+    assert browser.texts("#last") == ["The last one: you said yes; the judge says: not supported."]
+    browser.run("localStorage.clear()")
+    opened(browser, tmp_path, run, shown=True)
+    begin(browser)
+    assert browser.texts("#last") == ["The judge says: not supported."]
+
+
+def test_back_undo_note_stop_and_go_on(browser: Browser, tmp_path: Path) -> None:
+    """A reload continues; undo takes the last one back; "partly" counts as no."""
+    run = one_statement_rows()
+    page = opened(browser, tmp_path, run)
+    begin(browser)
+    browser.press("3", "e")
+    browser.press("Which year?", Keys.ENTER)
+    browser.press("4")
+    assert browser.texts("#done") == ["3 of 4 (2 done)"]
+    browser.press("u")
+    assert browser.texts("#statement") == ["b is so."]
+    browser.press("1", Keys.ARROW_LEFT)
+    assert browser.texts("[data-answer][aria-pressed=true]") == ["Yes 1"]
+    browser.open(page)
+    assert "2 labels found" in browser.texts("#told")[0]
+    begin(browser)
+    assert browser.texts("#statement") == ["c is so."]
+    browser.driver.find_element(By.ID, "stop").click()
+    assert browser.texts("#closing") == ["You and the judge agree on 1 of 2."]
+    browser.driver.find_element(By.ID, "continue").click()
+    browser.press("4", "1")
+    said = kept(browser)
+    assert {name: (e["answer"], e["label"], e["agrees"]) for name, e in said.items()} == {
+        "a": ("partly", False, True), "b": ("yes", True, False), "c": ("unsure", None, None),
+        "d": ("yes", True, True),
+    }  # fmt: skip
+    assert said["b"]["note"] == "Which year?"
+
+
+def test_cannot_tell_is_no_label(browser: Browser, tmp_path: Path) -> None:
+    """It is saved, and `agreement` counts it as none."""
+    run = one_statement_rows()
+    opened(browser, tmp_path, run)
+    begin(browser)
+    browser.press("4", "4", "4", "4")
+    assert browser.texts("#closing") == ["You and the judge agree on 0 of 0."]
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in saved(browser)))
+    with pytest.raises(DataError, match="there are no labels"):
+        agreement(run, file)
+
+
+@pytest.mark.parametrize(
+    ("sign", "code", "answer"),
+    [
+        ("н", "KeyY", "yes"), ("т", "KeyN", "no"),  # Russian
+        ("υ", "KeyY", "yes"), ("ى", "KeyN", "no"),  # Greek, Arabic
+        ("Y", "KeyY", "yes"), ("&", "Digit1", "yes"),  # Shift; digits of a French keyboard
+        ("y", "KeyZ", "yes"),  # German: the key with a Y on it
+        ("3", "Numpad3", "partly"), ("c", "KeyC", "unsure"),
+    ],
+)  # fmt: skip
+def test_keys_work_on_any_keyboard(
+    sign: str, code: str, answer: str, browser: Browser, tmp_path: Path
+) -> None:
+    """The letter on the key where it is Latin, else its place; digits by their place."""
+    opened(browser, tmp_path, one_statement_rows())
+    begin(browser)
+    key(browser, sign, code)
+
+    assert kept(browser)["a"]["answer"] == answer
+
+
+def test_a_key_held_down_decides_once(browser: Browser, tmp_path: Path) -> None:
+    """Repeats of the keyboard decide nothing, nor do keys that mean something else."""
+    opened(browser, tmp_path, one_statement_rows())
+    begin(browser)
+    key(browser, "1", "Digit1")
+    for _ in range(5):
+        key(browser, "1", "Digit1", repeat=True)
+    key(browser, "q", "KeyQ")
+
+    assert list(kept(browser)) == ["a"]
+
+
+def test_a_finger_is_enough(browser: Browser, tmp_path: Path) -> None:
+    """Touches on a phone decide, and no button is smaller than a finger."""
+    browser.size(390, 844)
+    opened(browser, tmp_path, one_statement_rows())
+    begin(browser)
+    for answer in ("yes", "no", "partly", "unsure"):
+        x, y, height = browser.run(
+            "const r = document.querySelector(`[data-answer=${arguments[0]}]`)"
+            ".getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2, r.height]",
+            answer,
+        )
+        assert height >= 44
+        point = [{"x": x, "y": y}]
+        for kind, points in (("touchStart", point), ("touchEnd", [])):
+            browser.driver.execute_cdp_cmd(
+                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
+            )
+        browser.wait(f"return document.querySelector('#progress').value > {len(kept_or(browser))}")
+    assert [entry["answer"] for entry in kept(browser).values()] == [
+        "yes", "no", "partly", "unsure",
+    ]  # fmt: skip
+
+
+def kept_or(browser: Browser) -> dict[str, Any]:
+    """Return what the browser kept before this decision; nothing at first."""
+    done = browser.run("return +document.querySelector('#progress').value")
+    return dict(list(kept(browser).items())[: done - 1]) if done else {}
+
+
+def test_a_file_of_labels_is_taken_in(browser: Browser, tmp_path: Path) -> None:
+    """What is of other rows or people is kept, a torn line is said, and nothing is lost."""
+    line = {"sample_id": "a", "grader": "faithfulness", "statement": 0, "text": "a is so.",
+            "label": True, "agrees": False, "annotator": "Anna"}  # fmt: skip
+    others = [{**line, "sample_id": "z"}, {**line, "annotator": "Boris", "label": False}]
+    file = tmp_path / "before.jsonl"
+    text = "\n".join(map(json.dumps, [line, *others])) + '\n{"sample_id": "b", "gra'
+    file.write_text(text)
+    opened(browser, tmp_path, one_statement_rows())
+    browser.driver.find_element(By.ID, "file").send_keys(str(file))
+    browser.wait("return document.getElementById('told').textContent")
+
+    assert browser.texts("#told") == [
+        "1 label found: continue where you stopped. "
+        "2 labels are of other rows or people; they are kept. 1 line cannot be read."
+    ]
+    begin(browser)
+    assert browser.texts("#statement") == ["b is so."]
+    browser.press("1")
+    browser.driver.find_element(By.ID, "stop").click()
+    lines = saved(browser)
+    assert [(one["sample_id"], one["annotator"]) for one in lines] == [
+        ("z", "Anna"), ("a", "Boris"), ("a", "Anna"), ("b", "Anna"),
+    ]  # fmt: skip
+
+
+def test_what_has_no_yes_or_no_is_not_asked(browser: Browser, tmp_path: Path) -> None:
+    """Ratings are left out; a verdict on the whole answer shows the answer."""
+    labels = {"answerable": AbstentionLabel(label="yes"), "abstained": AbstentionLabel(label="no")}
+    relevance = AnswerRelevanceResult(
+        topical_match=AspectEvaluation(label="yes"),
+        completeness=AspectEvaluation(label="partly"),
+        conciseness=AspectEvaluation(label="no"),
+    )
+    rows = [
+        graded(0, "a", relevance, grader="answer_relevance"),
+        graded(1, "b", AbstentionResult(**labels), grader="abstention"),
+    ]
+    assert [row[:2] for row in rows_to_label(Run(rows), 9)] == [("b", "abstention")]
+    opened(browser, tmp_path, Run(rows))
+    begin(browser)
+    assert browser.texts("#ask-words") == ["Is this so?"]
+
+
+def test_huge_answers_and_many_chunks_scroll(browser: Browser, tmp_path: Path) -> None:
+    """A statement of 2 MB and 500 chunks: the question stays in sight, and so do the buttons."""
+    text = "It was completed in 1923. " + "x " * 1_000_000
+    chunks = [f"Chunk {number} says nothing of it." for number in range(499)]
+    row = {"id": "a", "answer": "It was completed in 1923.",
+           "context": [*chunks, "It was completed in 1889."]}  # fmt: skip
+    run = evaluate([row], client="embedded", progress=False)
+    html = label_html(run, [RowToLabel("a", "faithfulness")], View())
+    page = tmp_path / "label.html"
+    page.write_text(html)
+    browser.open(page)
+    begin(browser)
+    browser.run("document.getElementById('statement').textContent = arguments[0]", text)
+
+    assert browser.run(IN_SIGHT)
+    assert browser.texts("#passages mark") == ["It was completed in 1889."]
+    browser.run("document.querySelector('#passages details').open = true")
+    browser.wait("return document.querySelectorAll('#passages .chunk').length === 500")
+
+
+def test_the_page_speaks_russian(browser: Browser, tmp_path: Path) -> None:
+    """Every word of it, the closing sentence with its plural too."""
+    opened(browser, tmp_path, one_statement_rows(), language="ru")
+    assert "Всего 4 решения" in browser.texts("#intro")[0]
+    begin(browser)
+    assert browser.texts("#ask-words") == ["Говорят ли это фрагменты?"]
+    browser.press("2", "2", "2", "1")
+
+    assert browser.texts("#closing") == ["Вы и судья согласны в 3 из 4."]
+    assert browser.texts("#passing") == [
+        "Он пропустил 1 из 3 утверждений, которые вы считаете неподтверждёнными."
+    ]
