@@ -5,7 +5,7 @@ from rag_evals import lazy_names
 NAMES = {
     "claims": ("PreparedStatement", "prepare_answer"),
     "evidence": ("evidence_words", "find_passages", "quoted_passages"),
-    "in_setting": ("claims_in_setting",),
+    "setting": ("claims_in_setting",),
     "verifier": ("EmbeddedVerifier", "unread_words"),
 }
 """Every name of this room that others may use, by the file that has it."""

@@ -119,8 +119,9 @@ def is_heading(answer: str, span: Span) -> bool:
 _FENCED = re.compile(
     r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<body>.*?)```", re.DOTALL | re.IGNORECASE
 )
-_TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|[{}\[\]:,]', re.DOTALL
+# "city": "Paris", and the items of a list.
+_VALUE = re.compile(
+    r'(?:"(?P<key>(?:[^"\\]|\\.)*)"\s*:\s*)?(?P<value>"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[])'
 )
 _LONGEST_DATA = 200_000
 _ROW = re.compile(r"^[ \t]*\|?[^|\n]*\|[^\n]*$", re.MULTILINE)
@@ -196,37 +197,25 @@ def _is_json(text: str) -> bool:
 
 
 def _pairs(answer: str, start: int, end: int) -> Iterator[DataClaim]:
-    """Yield the values of valid JSON, each with its key."""
-    key, begins = "", start
-    # For each open bracket: whether it is an object in a list, its subject, and the key before it.
-    subjects: list[tuple[str, str | None]] = []
-    tokens = list(_TOKEN.finditer(answer, start, end))
-    for place, token in enumerate(tokens):
-        text = token[0]
-        if text in "{[":
-            is_member = bool(subjects) and subjects[-1][1] is None and text == "{"
-            # None marks a list, "" an object of one whose subject is not known yet.
-            subjects.append((key, None if text == "[" else "" if is_member else "\0"))
-        elif text in "}]":
-            key = subjects.pop()[0]
-        elif text not in ":,":
-            is_key = place + 1 < len(tokens) and tokens[place + 1][0] == ":"
-            if is_key:
-                key, begins = _words(str(json.loads(text))), token.start()
-                continue
-            is_listed = bool(subjects) and subjects[-1][1] is None
-            first = token.start() if is_listed else begins
-            value = json.loads(text)
-            span = Span(first, token.end(), answer[first : token.end()])
-            owner = subjects[-1][1] if subjects else None
-            yield DataClaim(span, _claim(key, value, owner or ""))
-            if owner == "" and isinstance(value, str):
-                subjects[-1] = (subjects[-1][0], value)
+    """Yield the values of valid JSON, each with its key and the name that begins its object."""
+    listed_under, owner = "", None
+    for found in _VALUE.finditer(answer, start, end):
+        key = _words(json.loads(f'"{found["key"]}"')) if found["key"] else listed_under
+        if found["value"] in "{}[":
+            listed_under = key
+            if found["value"] != "[":
+                # An object of a list is called by its first text: "Mars" of {"planet": "Mars"}.
+                owner = "" if answer[start : found.start()].rstrip()[-1:] in ("[", ",") else None
+            continue
+        value = json.loads(found["value"])
+        yield DataClaim(Span(*found.span(), found[0]), _claim(key, value, owner or ""))
+        if owner == "" and isinstance(value, str):
+            owner = value
 
 
 def _claim(key: str, value: object, owner: str) -> str:
     """Write a pair as a claim: "city: Paris", "is open", "Mars, moons 2"."""
-    subject = f"{owner}, " if owner.strip("\0") else ""
+    subject = f"{owner}, " if owner else ""
     if value is None or value == "" or _is_by_product(key, value):
         return ""
     if isinstance(value, bool):
@@ -348,12 +337,6 @@ _SORRY = re.compile(
     r"^(?:(?:i'm |i am |we are )?(?:very |so )?sorry\b(?! is)|my apologies|i apologi[sz]e|извините[,.!]|простите[,.!]|к сожалению, я\b|прошу прощения)",
     re.IGNORECASE,
 )
-# "Sorry, we are closed on Monday." claims what stands behind the comma.
-_OPENER = re.compile(
-    r"(?:(?:i'm |i am |we are )?(?:very |so )?sorry|my apologies|hello|hi|hey|(?:great|good) question|thanks(?: for asking)?|thank you|"
-    r"извините|простите|прошу прощения|здравствуйте|привет|отличный вопрос|хороший вопрос)\s{0,2}[,:!—–-]\s{1,4}(?:but\s|но\s)?",
-    re.IGNORECASE,
-)
 # Plain words in a fenced block, and what only an entry of a list of sources has.
 _IN_WORDS = re.compile(r"[A-ZА-ЯЁ][^{}=<>$#|;\\()\n]*")
 _OF_SOURCE = re.compile(
@@ -417,7 +400,7 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
     for bare in _without(data, split_sentences(unnoted)):
         span = Span(bare.start, bare.end, answer[bare.start : bare.end])
         said = span.text if bare.text == span.text else _SPACES.sub("", bare.text)
-        claim = _behind_opener(strip_lead(said))
+        claim = strip_lead(said)
         reason: NoClaim | None = None
         if is_within(span.start, fences):
             reason = None if _IN_WORDS.fullmatch(claim) and reads_as_sentence(claim) else "code"
@@ -443,15 +426,6 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
 def _is_said(claim: str) -> bool:
     """Say whether a title, or an entry of a list of sources, claims something after all."""
     return "|" not in claim and not _OF_SOURCE.search(claim) and reads_as_sentence(claim)
-
-
-def _behind_opener(claim: str) -> str:
-    """Cut off "Sorry," and the like before a sentence."""
-    opener = _OPENER.match(claim)
-    if opener is None or not reads_as_sentence(claim[opener.end() :]):
-        return claim
-    rest = claim[opener.end() :]
-    return claim if no_claim_reason(rest) else rest[:1].upper() + rest[1:]
 
 
 def _without(data: Sequence[DataClaim], spans: list[Span]) -> list[Span]:

@@ -12,11 +12,10 @@ from rag_evals.embedded.passage import (
     Found,
     Place,
     Sentence,
-    acronyms_in,
     clauses_in,
     denials_in,
     figures_in,
-    initials_in,
+    heads_in,
     names_in,
 )
 from rag_evals.text import (
@@ -86,38 +85,31 @@ class StatementComparison:
             self._clashes = list(self._find_clashes(self.evidence.sentence))
         return self._clashes
 
+    @property
+    def held(self) -> set[str]:
+        """The keys that the sentence holds, in these words or in others."""
+        return {
+            key
+            for key in self.weights
+            if key not in self.lost or key in self.replaced or key in self.near
+        }
+
     def _find_replaced(self, theirs: Sentence) -> None:
-        """Find what stands for missing words: a synonym, a form, an acronym, another unit.
+        """Find what stands for missing words: a synonym, a form, another unit.
 
         "The tower's architecture" | "The tower's architects" → near {"architectur"}
         """
-        heads: dict[str, str] | None = None
         table, where, replaced = synonyms(), theirs.where, self.replaced
+        heads = heads_in(theirs)
         for key in self.lost:
             same = table.get(key)
             if same and not same.isdisjoint(where):
                 replaced[key] = min(same & where.keys())
-            elif len(key) > 3 and not key[0].isdigit():
-                # A year of the same century is no other form of a year.
-                if heads is None:
-                    heads = {other[:4]: other for other in where if len(other) > 3}
-                if key[:4] in heads:
-                    self.near.add(key)
-        if acronyms_in(self.statement) or acronyms_in(theirs):
-            self._find_acronyms(theirs)
+            # A year of the same century is no other form of a year.
+            elif key[:4] in heads and not key[0].isdigit():
+                self.near.add(key)
         if any(key[0].isdigit() for key in self.lost):
             self._find_same_amounts(theirs)
-
-    def _find_acronyms(self, theirs: Sentence) -> None:
-        """Let "EU" stand for "European Union", in either direction."""
-        lost = set(self.lost)
-        for ours, other in ((self.statement, theirs), (theirs, self.statement)):
-            for letters, keys in initials_in(ours).items():
-                key = acronyms_in(other).get(letters)
-                if key is not None and ours is self.statement:
-                    self.replaced.update((each, key) for each in keys if each in lost)
-                elif key is not None and key in lost:
-                    self.replaced[key] = keys[0]
 
     def _find_same_amounts(self, theirs: Sentence) -> None:
         """Let "3.4 km" stand for "3,400 metres", and 25 for "14 and 11" altogether."""
@@ -143,8 +135,6 @@ class StatementComparison:
         if self.lost and self.language != "de":
             yield from _name_rivals(self, theirs)
         yield from _opposites(self, theirs)
-        if self.lost and not ours.marks & DENIES:
-            yield from _opposites_beside(self, theirs)
         yield from _turned(self, theirs)
         marks = ours.marks | theirs.marks
         if marks & DENIES or self.language not in READ_WELL:
@@ -227,9 +217,12 @@ def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[
     mine, others = figures_in(ours), figures_in(theirs)
     if not mine or not others:
         return
+    # "House 2, street 2" | "House 2, street 3": what is said once more is free.
+    said = theirs.keys
     free = [
-        j for j in others if theirs.keys[j] not in ours.where or _said_more_often(ours, theirs, j)
-    ]
+        j for j in others
+        if said[j] not in ours.where or said[: j + 1].count(said[j]) > ours.keys.count(said[j])
+    ]  # fmt: skip
     for i in mine:
         key = ours.keys[i]
         if key in theirs.where or key in compared.replaced or ours.sequence[i].low in _ONE:
@@ -242,11 +235,6 @@ def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[
                 yield Clash("number", *shown, frozenset((key,)))
                 free.remove(j)
                 break
-
-
-def _said_more_often(ours: Sentence, theirs: Sentence, j: int) -> bool:
-    key = theirs.keys[j]
-    return theirs.keys[: j + 1].count(key) > ours.keys.count(key)
 
 
 def _unit_clashes(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
@@ -291,20 +279,6 @@ def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Cl
 
 # Which words say the opposite, and which the same with turned sides ("buy" and "sell")?
 
-NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "не", "без", "бес")
-_SHORTEST_ROOT = 4
-
-
-def opposed_forms(word: str) -> list[str]:
-    """Return words that say the opposite of a word, one for each key: "closed" for "open"."""
-    key = stem(word.lower())
-    forms: dict[str, str] = {}
-    for pair in pairs_in("opposites_english", "opposites_russian"):
-        for ours, theirs in (pair, pair[::-1]):
-            if key in map(stem, ours):
-                forms.update((stem(form), form) for form in theirs if stem(form) != key)
-    return list(forms.values())
-
 
 def _opposing(listed: Iterable[tuple[list[str], list[str]]]) -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
@@ -330,18 +304,6 @@ def converses() -> dict[str, frozenset[str]]:
     return _opposing(pairs_in("converses"))
 
 
-@lru_cache(maxsize=1 << 14)
-def _prefixed_forms(key: str) -> tuple[str, ...]:
-    """Return a key with and without each denying prefix: "illegal" for "legal", and back."""
-    longer = [prefix + key for prefix in NEGATIVE_PREFIXES]
-    shorter = [
-        key[len(prefix) :]
-        for prefix in NEGATIVE_PREFIXES
-        if key.startswith(prefix) and len(key) - len(prefix) >= _SHORTEST_ROOT
-    ]
-    return (*longer, *shorter)
-
-
 def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
     """Find words that say the opposite of a missing one, or the same with turned sides.
 
@@ -349,16 +311,10 @@ def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
     """
     ours, where, table, turning = compared.statement, theirs.where, opposites(), converses()
     for key, i in ours.where.items():
-        if key in where:
+        if key in where or key not in table or where.keys().isdisjoint(table[key]):
             continue
-        listed = table.get(key)
-        other = min(listed & where.keys(), default=None) if listed else None
-        if other is None and len(key) >= _SHORTEST_ROOT:
-            other = next(
-                (form for form in _prefixed_forms(key) if form in where and form not in ours.where),
-                None,
-            )
-        if other is None or other in ours.where:
+        other = min(table[key] & where.keys())
+        if other in ours.where:
             continue
         j = where[other]
         if (other in _denied(theirs, compared.language)) != (
@@ -372,12 +328,8 @@ def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
             if sides is not None and sides:
                 compared.replaced[key] = other
             elif sides is not None:
-                yield Clash(
-                    "opposite",
-                    ours.sequence[i].surface,
-                    theirs.sequence[j].surface,
-                    frozenset((key,)),
-                )
+                shown = ours.sequence[i].surface, theirs.sequence[j].surface
+                yield Clash("opposite", *shown, frozenset((key,)))
             continue
         # Opposites clash only where both speak of the same thing: a shared word beside both.
         if _around(ours.sequence, i, _OPPOSITE_REACH) & _around(
@@ -385,31 +337,6 @@ def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
         ):
             shown = ours.sequence[i].surface, theirs.sequence[j].surface
             yield Clash("opposite", *shown, frozenset((key,)))
-
-
-def _opposites_beside(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find the opposite of a word in another sentence of the chunk, beside a word missing here.
-
-    "It is open on Monday." | "It is open daily. On Monday it is closed." → open, closed
-    """
-    ours, place, table = compared.statement, compared.evidence, opposites()
-    said = [key for key in ours.where if key in table and key in theirs.where]
-    lost = [key for key in compared.lost if key in place.chunk.masks] if said else []
-    for key in lost:
-        mask = place.chunk.masks[key]
-        other = place.chunk.sentence((mask & -mask).bit_length() - 1)
-        near = {word.key for word in _beside(other, other.where[key])}
-        for each in said:
-            opposed = min(table[each] & near, default=None)
-            if opposed and each not in other.where and not other.marks & DENIES:
-                compared.replaced.update(dict.fromkeys(lost, ""))
-                shown = ours.sequence[ours.where[each]], other.sequence[other.where[opposed]]
-                yield Clash("opposite", shown[0].surface, shown[1].surface, frozenset((each,)))
-                return
-
-
-def _beside(sentence: Sentence, position: int) -> Sequence[Word]:
-    return sentence.sequence[max(0, position - _OPPOSITE_REACH) : position + _OPPOSITE_REACH + 1]
 
 
 def _sides(
@@ -664,8 +591,8 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
         words = {key for n in own for key in ours.keys[max(0, n - reach) : n + 1]}
         for key in denied:
             other = key if key in theirs.where else compared.replaced.get(key, "")
-            # A denial in the same clause may say the same in other words.
-            if other in theirs.where and not _has_denial(theirs, other, language):
+            against = [n for n in denials_in(theirs, language) if theirs.keys[n] != other]
+            if other in theirs.where and not against:
                 yield Clash("negation_added", "", "", frozenset((key, *words)))
                 return
     if own or (denied and ours.marks & DENIES_SOFTLY):
@@ -678,20 +605,6 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
             own_words = [other for other in beside if other not in theirs.where]
             yield Clash("negation_dropped", "", "", frozenset(own_words[:1]))
             return
-
-
-def _has_denial(sentence: Sentence, key: str, language: str) -> bool:
-    """Say whether the clause of a word denies; its "free" is no denial beside "not free"."""
-    own = denials_in(sentence, language)
-    soft = sentence.marks & DENIES_SOFTLY
-    if not own and not soft:
-        return False
-    clauses = clauses_in(sentence)
-    here = {clauses[n] for n, other in enumerate(sentence.keys) if other == key}
-    return any(
-        (n in own or word.marks & DENIES_SOFTLY) and word.key != key and clauses[n] in here
-        for n, word in enumerate(sentence.sequence)
-    )
 
 
 def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:

@@ -1,22 +1,39 @@
-"""How is one statement decided? Look it up, compare it with the sentences found, weigh, explain."""
+"""How is one claim decided? Read it, look it up, compare it with the sentences found, explain."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rag_evals.core import Evidence, Verdict
+from rag_evals.core import Claim, Evidence, Verdict
 from rag_evals.embedded.claims import Pair, pair_of
 from rag_evals.embedded.compare import StatementComparison
-from rag_evals.embedded.model import Model, clash_features, log_odds, probability, shared_features
+from rag_evals.embedded.model import (
+    Model,
+    agreement,
+    clash_feature,
+    log_odds,
+    probability,
+    shared_features,
+)
 from rag_evals.embedded.passage import (
     Passage,
     Place,
+    figures_in,
     find_evidence,
     language_in,
     read_chunk,
     read_statement,
+    values_in,
 )
-from rag_evals.embedded.sources import LONGEST_MATCHED, absence_of, claims_more, names_of_topic
-from rag_evals.text import has_russian, script_of
+from rag_evals.embedded.setting import Reading, leading_subject, stand_alone
+from rag_evals.embedded.sources import (
+    LONGEST_MATCHED,
+    absence_of,
+    claims_more,
+    names_of_topic,
+    strip_lead,
+)
+from rag_evals.text import has_russian, leaning_of, one_line, script_of, words
 
 # Why was a statement decided so? The differences found, in words, English or Russian.
 
@@ -40,6 +57,9 @@ _ENGLISH = {
     "left_out": "no chunk says '{topic}'",
     "not_left_out": "{place} says '{topic}'",
     "other_letters": "{place} is written in other letters than '{topic}': it cannot be looked for",
+    "rival": "of this, chunk {id} says {shown}",
+    "pronoun": "what '{word}' stands for is unclear, support is lowered",
+    "unclear": "what is claimed is unclear without more of the question, support is lowered",
     "chunk": "chunk {id}",
     "and": "; ",
 }
@@ -63,6 +83,9 @@ _RUSSIAN = {
     "left_out": "ни один фрагмент не говорит: '{topic}'",
     "not_left_out": "{place} говорит: '{topic}'",
     "other_letters": "{place} написан другими буквами, чем '{topic}': искать нельзя",
+    "rival": "об этом говорит фрагмент {id}: {shown}",
+    "pronoun": "неясно, к чему относится '{word}', поддержка снижена",
+    "unclear": "неясно, что утверждается, поддержка снижена",
     "chunk": "фрагмент {id}",
     "and": "; ",
 }
@@ -91,17 +114,29 @@ def compare_with(
         if found.best and found.best[0].cover < least:
             # A chunk that says less of it does not say better what the first says otherwise.
             found.wide.difference_update(otherwise)
-        clashes = bool(found.best)
-        for place in found.best:
-            least = least or _LEAST_RIVAL * place.cover
-            compared = StatementComparison(statement, weights, language, found, place)
-            yield compared
-            clashes = clashes and bool(compared.clashes)
-            otherwise.update(*[clash.keys for clash in compared.clashes])
+        compared = [StatementComparison(statement, weights, language, found, p) for p in found.best]
+        least = least or _LEAST_RIVAL * (compared[0].evidence.cover if compared else 0.0)
+        compared = _of_same_subject(compared)
+        yield from compared
+        clashes = bool(compared) and all(one.clashes for one in compared)
+        for one in compared:
+            otherwise.update(*[clash.keys for clash in one.clashes])
         said = found.wide - otherwise
         excluded.update(place.chunk_id for place in found.best)
         if not clashes or len(excluded) == len(chunks):
             return
+
+
+def _of_same_subject(compared: list[StatementComparison]) -> list[StatementComparison]:
+    """Leave out sentences about something else, where one says all the rest, and this otherwise.
+
+    "The car is red." | "The house is red. The car is blue." → the second alone
+    """
+    for one in compared:
+        if one.clashes and agreement(one) > _ALL_ELSE:
+            held = one.held - frozenset[str]().union(*[clash.keys for clash in one.clashes])
+            return [other for other in compared if other is one or held <= other.held]
+    return compared
 
 
 def reason(compared: StatementComparison, *, is_supported: bool, chunks: Sequence[Passage]) -> str:
@@ -175,24 +210,196 @@ _SURELY_SAID = "strict"
 _MENTIONED = 0.99
 # Of the threshold: nobody can tell.
 _UNSURE = 0.9
+# Set by hand: the odds of a claim with an unresolved pronoun, beside those of its words alone.
+_PRONOUN_ODDS = 0.9
+_NEAR_COPY = 0.8
+_LEAST_LEAD = 0.2
+_LONGEST_SHOWN = 120
+# "It opened in 1989."; "Her brother died" speaks of somebody else.
+_PRONOUN = re.compile(r"(?:he|she|it|they|this|these|он|она|оно|они|это)\b", re.IGNORECASE)
+_ALL_ELSE = 0.9
+# "The game", but not "The Eiffel Tower".
+_DEFINITE = re.compile(r"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z'-]+)+")
 
 
 def decide(
-    model: Model, threshold: float, statements: Sequence[str], chunks: Sequence[str]
+    model: Model, threshold: float, claims: Sequence[Claim], chunks: Sequence[str]
 ) -> list[Verdict]:
-    """Decide statements against chunks.
+    """Decide claims against chunks, each read with its question and what stands before it.
 
     Args:
         model: The weights.
-        threshold: Support from which a statement counts as supported, 0 to 1.
-        statements: Sentences or claims.
+        threshold: Support from which a claim counts as supported, 0 to 1.
+        claims: Claims or bare texts.
         chunks: Texts; ids in the verdicts are their places, from 0.
 
     Returns:
-        One verdict for each statement, in order.
+        One verdict for each claim, in order.
     """
     read = [read_chunk(chunk) for chunk in chunks]
-    return [_decided(model, threshold, text, read) for text in statements]
+    return [_Decision(model, threshold, read).decide(claim) for claim in claims]
+
+
+class _Decision:
+    """Decides claims by the same weights, threshold and chunks."""
+
+    def __init__(self, model: Model, threshold: float, chunks: Sequence[Passage]) -> None:
+        self.model, self.threshold, self.chunks = model, threshold, chunks
+
+    def decide(self, claim: Claim) -> Verdict:
+        """Decide a claim as it reads in its setting."""
+        reading = stand_alone(self._at_its_word(claim))
+        if reading.denied is not None:
+            return self._denied(reading, reading.denied)
+        own = self._said(strip_lead(claim.text if reading.antecedent else reading.text))
+        if reading.unresolved is not None:
+            return self._doubted(own, reading, claim)
+        if reading.antecedent:
+            if own.is_supported and not self._speaks_of(reading.antecedent, own):
+                named = read_as(self._said(strip_lead(reading.text)), reading.text)
+                own = min(named, own, key=lambda verdict: verdict.support)
+        elif reading.text != claim.text:
+            own = read_as(own, reading.text)
+        rival = self._said_otherwise(reading) if own.is_supported else None
+        if rival is None:
+            return own
+        shown = f"'{one_line(rival.text)[:_LONGEST_SHOWN]}'"
+        why = _texts_for(rival.text)["rival"].format(id=rival.chunk_id, shown=shown)
+        support = min(own.support, _UNSURE * self.threshold)
+        return Verdict(support, False, (), f"{why}; {own.reason}", (rival,))
+
+    def _said_otherwise(self, reading: Reading) -> Evidence | None:
+        """Return the sentence that says more of what was asked, with another value as its answer.
+
+        "The Louvre Pyramid was completed in 1889." | "The Eiffel Tower was completed in 1889. The
+        Louvre Pyramid was completed in 1989." → the second
+        """
+        if not (reading.gap or reading.antecedent):
+            return None
+        ours = read_statement(reading.text)
+        subject = read_statement(reading.antecedent).where.keys()
+        content = {w.key for w in ours.sequence if w.kind in ("word", "number")}
+        answer = read_statement(reading.gap).where.keys() & content or values_in(ours) - subject
+        frame = content - answer
+        if not answer or not frame:
+            return None
+        is_number = any(w.kind == "number" for w in ours.sequence if w.key in answer)
+        said = most = 0.0
+        rival: Evidence | None = None
+        for chunk_id, chunk in enumerate(self.chunks):
+            before: set[str] = set()
+            for number, span in enumerate(chunk.spans):
+                theirs = chunk.sentence(number)
+                # "It opened in 1989." speaks of what the sentence before does.
+                keys = theirs.where.keys() | (before if _PRONOUN.match(span.text) else set())
+                before, share = keys, len(frame & keys) / len(frame)
+                if answer <= keys:
+                    said = max(said, share)
+                elif share > most and (reading.gap or frame - subject <= keys):
+                    figures = {theirs.keys[n] for n in figures_in(theirs)}
+                    others = (figures if is_number else values_in(theirs)) - content
+                    if others or (share == 1.0 and not is_number):
+                        most, rival = share, Evidence(chunk_id, *span)
+        return rival if most >= said + _LEAST_LEAD or most == 1.0 > said else None
+
+    def _at_its_word(self, claim: Claim) -> Claim:
+        """Take a copied sentence at its word, whatever was asked; "1889." and "Yes." are none."""
+        leaning = claim.leaning if claim.question else None
+        if leaning in (None, "yes_no") or " " not in claim.text.strip():
+            return claim
+        ours = read_statement(claim.text).where.keys()
+        least = 1.0 if leaning == "pronoun" else _NEAR_COPY
+        for chunk in self.chunks:
+            for sequence in chunk.sequences:
+                theirs = {word.key for word in sequence}
+                if 2 * len(ours & theirs) >= least * (len(ours) + len(theirs)):
+                    return replace(claim, question=None)
+        return claim
+
+    def _denied(self, reading: Reading, subject: str) -> Verdict:
+        """Decide a "no": it holds where a sentence contradicts what was asked, and says the rest.
+
+        "Is the shop open on Sunday?" "No." | "On Sunday the shop is closed."
+        """
+        asked = self._said(reading.text)
+        best = self.model.support(())
+        own = {word.key for word in words(subject)}
+        decided: StatementComparison | None = None
+        for one in compare_with(self.model, reading.text, self.chunks):
+            against = [
+                clash.keys
+                for clash in one.clashes
+                if clash.keys - own or clash.kind.startswith("neg")
+            ]
+            strange = frozenset[str]().union(*against)
+            rest = {key: weight for key, weight in one.weights.items() if key not in strange}
+            if not against or not rest or asked.is_supported:
+                continue
+            found = find_evidence(one.statement, rest, self.chunks)
+            place = one.evidence._replace(
+                cover=sum([rest[key] for key in rest if key in one.evidence.sentence.where])
+            )
+            without = StatementComparison(one.statement, rest, one.language, found, place)
+            support = self.model.support(shared_features(without))
+            if support > best:
+                best, decided = support, one
+        text = f"not: {reading.text}" if reading.text.isascii() else f"не: {reading.text}"
+        if decided is None or best < self.threshold:
+            support = min(asked.support, 1 - asked.support)
+            return read_as(replace(asked, support=support, is_supported=False, chunk_ids=()), text)
+        evidence = tuple(
+            [Evidence(one.chunk_id, *one.sentence.span) for one in evidence_for(decided)]
+        )
+        why = reason(decided, is_supported=False, chunks=self.chunks)
+        ids = tuple(dict.fromkeys(one.chunk_id for one in evidence))
+        return read_as(Verdict(best, True, ids, why, evidence), text)
+
+    def _speaks_of(self, antecedent: str, verdict: Verdict) -> bool:
+        """Say whether the evidence names the antecedent, or leans on a sentence that does.
+
+        "It" and "The game" lean on what stands before them, at the head of a chunk on the chunk
+        before. A pronoun at the very beginning leans on nobody knows what.
+        """
+        wanted = _keys(antecedent)
+        for place in verdict.evidence:
+            said = place.text
+            is_pronoun = leaning_of(said) is not None
+            if is_pronoun or _DEFINITE.fullmatch(leading_subject(said)):
+                number = place.chunk_id
+                said = self.chunks[number].text[: place.end]
+                if not said[: place.start].strip():
+                    if number == 0 and is_pronoun:
+                        return True
+                    said = f"{self.chunks[number - 1].text if number else ''} {said}"
+            if not wanted or wanted & _keys(said):
+                return True
+        return False
+
+    def _doubted(self, verdict: Verdict, reading: Reading, claim: Claim) -> Verdict:
+        """Lower the support of a claim that cannot be understood, and say why."""
+        texts = _texts_for(claim.text)
+        support = min(verdict.support, _UNSURE * self.threshold)
+        why = texts["unclear"]
+        if reading.unresolved == "pronoun":
+            odds = _PRONOUN_ODDS * verdict.support
+            support = odds / (odds + 1 - verdict.support)
+            why = texts["pronoun"].format(word=claim.text.split(maxsplit=1)[0])
+        is_supported = verdict.is_supported and support >= self.threshold
+        return replace(
+            verdict,
+            support=support,
+            is_supported=is_supported,
+            chunk_ids=verdict.chunk_ids if is_supported else (),
+            reason=f"{why}; {verdict.reason}",
+            doubt=reading.unresolved,
+        )
+
+    def _said(self, text: str) -> Verdict:
+        return _decided(self.model, self.threshold, text, self.chunks)
+
+
+def _keys(text: str) -> set[str]:
+    return {word.key for word in words(text) if word.kind in ("word", "number")}
 
 
 def _decided(model: Model, threshold: float, text: str, chunks: Sequence[Passage]) -> Verdict:
@@ -304,7 +511,7 @@ def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage
         if found and model.support(shared) < _LEAST_EQUAL * max(support, threshold):
             continue
         found.append(one)
-        supports.append(model.support([*shared, *clash_features(one)]))
+        supports.append(model.support([*shared, clash_feature(one)]))
         support = max(support, supports[-1])
     if not found:
         texts = _texts_for(text)

@@ -23,15 +23,10 @@ MEANINGS = {
     "cover": "share of the statement's weight that the sentence holds, squared",
     "wide": "share that the widest chunk, and chunks nearly as wide, hold",
     "pairs": "share of its pairs of neighbouring words that stand so in the best sentences",
-    "near": "share missing, but with a word of the same beginning in the sentence",
-    "replaced": "share missing, but with a synonym in the sentence",
-    "missing_end": "share of a run of two or more missing words at the end of the statement",
+    "reworded": "share missing, but with a synonym in the sentence, half for the same beginning",
     "numbers_nowhere": "numbers that no such chunk holds, up to 3",
     "names_nowhere": "names that no such chunk holds, up to 3",
-    "clash": "number, name, unit or opposite clash; 1 where all else agrees, then falls fast",
-    "denied": "likewise: a denial on one side only",
-    "turned": "likewise: another quantifier, or words in turned places",
-    "hedged": "likewise: the sentence is a hope, a doubt or an if",
+    "clash": "1 where the sentence contradicts and all else agrees, then falls fast",
 }
 """Every feature with its meaning; shares lie in 0..1, a weight is the rarity of a word."""
 
@@ -39,22 +34,15 @@ FEATURES = tuple(MEANINGS)
 
 # More of these never speaks against support, more of the others never for it. The fit holds the
 # signs: without them, weights of features that go together cancel out and do not carry over.
-FAVOURABLE = frozenset(("cover", "wide", "pairs", "near", "replaced"))
-CLASHES = frozenset(("clash", "denied", "turned", "hedged"))
-"""Those weighed by how much else agrees."""
-_CLASHES = {
-    "number": "clash", "name": "clash", "unit": "clash", "opposite": "clash",
-    "negation_added": "denied", "negation_dropped": "denied",
-    "quantifier": "turned", "order": "turned", "hedge": "hedged",
-}  # fmt: skip
+FAVOURABLE = frozenset(("cover", "wide", "pairs", "reworded"))
 _MOST = 3
 _SHARPNESS = 6
-_NO_CLASH = [0.0] * 4
+_NEAR = 0.5
 
 
 def features(compared: StatementComparison) -> list[float]:
     """Describe a comparison by numbers, one for each name in `FEATURES`."""
-    return [*shared_features(compared), *clash_features(compared)]
+    return [*shared_features(compared), clash_feature(compared)]
 
 
 def shared_features(compared: StatementComparison) -> list[float]:
@@ -64,8 +52,8 @@ def shared_features(compared: StatementComparison) -> list[float]:
     total = sum(weights.values()) or 1.0
     cover = min(1.0, compared.evidence.cover / total)
     lost = [key for key in compared.lost if key not in wide]
-    near = [weights[key] for key in lost if key in compared.near]
-    replaced = [weights[key] for key in lost if key in compared.replaced]
+    reworded = [weights[key] for key in lost if key in compared.replaced]
+    reworded += [_NEAR * weights[key] for key in lost if key in compared.near]
     strange = set(lost) - compared.replaced.keys()
     numbers = strange and {statement.keys[i] for i in figures_in(statement)}
     return [
@@ -73,35 +61,18 @@ def shared_features(compared: StatementComparison) -> list[float]:
         # In the statement's order: a set's own order differs by process, and so would the last bit.
         sum([weight for key, weight in weights.items() if key in wide]) / total,
         found.pairs,
-        sum(near) / total,
-        sum(replaced) / total,
-        _missing_end(statement, weights, strange - compared.near) / total if lost else 0.0,
+        sum(reworded) / total,
         min(_MOST, len(strange & numbers)) if numbers else 0.0,
         min(_MOST, len(strange & names_in(statement).keys())) if strange else 0.0,
     ]
 
 
-def clash_features(compared: StatementComparison) -> list[float]:
-    """Return the last features: what the sentence says otherwise."""
-    kinds = {_CLASHES[clash.kind] for clash in compared.clashes}
-    if not kinds:
-        return _NO_CLASH
-    agreement = _agreement(compared) ** _SHARPNESS
-    return [agreement if name in kinds else 0.0 for name in ("clash", "denied", "turned", "hedged")]
+def clash_feature(compared: StatementComparison) -> float:
+    """Return the last feature: whether the sentence contradicts, and says all the rest."""
+    return agreement(compared) ** _SHARPNESS if compared.clashes else 0.0
 
 
-def _missing_end(statement: Sentence, weights: Mapping[str, float], strange: set[str]) -> float:
-    # Scattered missing words are mostly paraphrase; a run at the end is a detail nobody gave.
-    run: list[float] = []
-    for key in reversed(statement.keys):
-        if key in strange:
-            run.append(weights[key])
-        elif key in weights:
-            break
-    return sum(run) if len(run) > 1 else 0.0
-
-
-def _agreement(compared: StatementComparison) -> float:
+def agreement(compared: StatementComparison) -> float:
     """Return the share that the sentence holds of all but the words that clash."""
     strange = frozenset[str]().union(*[clash.keys for clash in compared.clashes])
     where, replaced = compared.evidence.sentence.where, compared.replaced.keys() | compared.near
@@ -282,20 +253,23 @@ LEAST_ANSWER_SUPPORT = 0.5
 # Of LFQA, ExpertQA and dialogue replies: the first two rank answers well, the last calibrates.
 _SLOPE, _OFFSET = 2.0, 1.0
 _SHARED_FAULTS = 0.4
+ANSWER_SPREAD = 0.7
+"""From the least answer support to the largest: sources differ in how many answers hold."""
 
 
 def answer_support(supports: Sequence[float], limit: float) -> float:
     """Return how surely all statements of an answer hold.
 
     Args:
-        supports: Of its statements, 0 to 1; 1 for none.
+        supports: Of its statements, 0 to 1.
         limit: Support of the weakest statement from which on the answer counts as supported.
 
     Returns:
-        0 to 1, at least 0.5 for a supported answer. A further statement never raises it, so no
-        padding makes an answer pass.
+        0.15 to 0.85, at least 0.5 for a supported answer. A further statement never raises it, so
+        no padding makes an answer pass.
     """
     chances = sum(-log1p(exp(-(_SLOPE * log_odds(support) + _OFFSET))) for support in supports)
     # Statements of one answer tend to be wrong together: the product alone would be too low.
     together = exp(_SHARED_FAULTS * chances)
-    return ((min(supports, default=1.0) >= limit) + together) / 2
+    found = ((min(supports, default=1.0) >= limit) + together) / 2
+    return round(0.5 + ANSWER_SPREAD * (found - 0.5), 12)

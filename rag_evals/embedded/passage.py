@@ -33,8 +33,6 @@ _LONGEST_SENTENCE = 120
 _LONGEST_PIECE = 400
 _LONGEST_STATEMENT = 400
 _LONGEST_STATEMENT_TEXT = 20_000
-_LONGEST_ACRONYM = 6
-_INSIDE_NAMES = frozenset("of and for the on in".split())
 _BETWEEN_CLAUSES = frozenset(",;:|(")
 _OPENS_CLAUSE = frozenset(
     "and but while whereas although though because since "
@@ -141,6 +139,12 @@ def pairs_in_order(sentence: Sentence) -> set[tuple[str, str]]:
 
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
+def heads_in(sentence: Sentence) -> set[str]:
+    """Return the first four letters of its longer keys."""
+    return {key[:4] for key in sentence.keys if len(key) > 3}
+
+
+@lru_cache(maxsize=_KEPT_SENTENCES)
 def names_in(sentence: Sentence) -> dict[str, str]:
     """Return keys of the words that look like names, with a surface of each."""
     sequence = sentence.sequence
@@ -162,6 +166,11 @@ def figures_in(sentence: Sentence) -> dict[int, str]:
     }
 
 
+def values_in(sentence: Sentence) -> set[str]:
+    """Return the keys of its numbers and names."""
+    return {sentence.keys[n] for n in figures_in(sentence)} | names_in(sentence).keys()
+
+
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def clauses_in(sentence: Sentence) -> list[int]:
     """Return for each word the number of its clause, counted from 0."""
@@ -175,33 +184,6 @@ def clauses_in(sentence: Sentence) -> list[int]:
             place = at + len(word.surface)
         found.append(clause)
     return found
-
-
-@lru_cache(maxsize=_KEPT_SENTENCES)
-def initials_in(sentence: Sentence) -> dict[str, list[str]]:
-    """Return first letters of names of several words with their keys: "eu" for European Union."""
-    runs: list[list[Word]] = []
-    run: list[Word] = []
-    for word in sentence.sequence:
-        if word.is_capital and (run or word.kind != "stop"):
-            run.append(word)
-        elif run and word.low not in _INSIDE_NAMES:
-            runs.append(run)
-            run = []
-    return {
-        "".join(word.low[0] for word in found): [word.key for word in found]
-        for found in [*runs, run]
-        if len(found) > 1
-    }
-
-
-def acronyms_in(sentence: Sentence) -> dict[str, str]:
-    """Return the words in capitals with their keys: "eu"."""
-    return {
-        word.low: word.key
-        for word in sentence.sequence
-        if word.is_capital and 1 < len(word.low) <= _LONGEST_ACRONYM and word.surface.isupper()
-    }
 
 
 def language_in(sentence: Sentence) -> str:
@@ -238,7 +220,7 @@ class Found(NamedTuple):
 _Rank = tuple[float, int, str, str, int, int]
 _MOST_SENTENCES = 3
 # Within a chunk a sentence of fewer words must not hide the clash of another.
-_LEAST_OF_CHUNK = 0.9
+_LEAST_OF_CHUNK = 0.8
 _LEAST_OF_BEST = 0.6
 _LEAST_WIDE, _LEAST_OF_WIDEST = 0.3, 0.5
 

@@ -10,8 +10,6 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from rag_evals.text import leaning_of
-
 # Does a line without a stop read as a sentence, or as a title? English and Russian, by few words.
 #
 # In doubt it is a title: "Documents required for travel", "What you can do".
@@ -216,9 +214,7 @@ _SPEAKS_OF_RU = re.compile(
 
 
 # "the owner, John Smith, who sold it": the words behind the comma claim something themselves.
-_RIDER = re.compile(
-    r",\s+(?:who|whom|whose|which|где|котор\w+)\s|(?<=[a-zа-яё]),\s+(?=[A-ZА-ЯЁ])(?!.*\b(?:or|nor|and|или|и)\b)"
-)
+_RIDER = re.compile(r",\s+(?:who|whom|whose|which|где|котор\w+)\s", re.IGNORECASE)
 _BETWEEN_NAMES = re.compile(r"\s*(?:,|\b(?:or|nor|and|или|либо|ни|и)\b)\s*")
 _NAME = re.compile(
     r"[A-ZА-ЯЁ][\w'’.-]*(?:\s+(?:(?:of|the|de|von|van)\s+)*[A-ZА-ЯЁ\d][\w'’.-]*){0,4}"
@@ -237,7 +233,7 @@ def names_of_topic(topic: str) -> list[str]:
 
 def claims_more(topic: str) -> bool:
     """Say whether a topic says something itself: "the owner, who sold it"."""
-    return not names_of_topic(topic) and _RIDER.search(topic) is not None
+    return _RIDER.search(topic) is not None
 
 
 class Absence(NamedTuple):
@@ -333,6 +329,9 @@ _LEADS = re.compile(
     r"|(?:passage|document|source|chunk|context|text|snippet|article|excerpt) \d+:\s+"
     rf"|(?:it is|it's) (?:stated|mentioned|noted|said|explained)(?: in {SOURCE})? that\s+"
     r"|(?:yes|no|sure|certainly|of course)[,:!.]\s+"
+    # "Sorry, we are closed on Monday." claims what stands behind the comma.
+    r"|(?:(?:i'm |i am |we are )?(?:very |so )?sorry|my apologies|hello|hi|hey|(?:great|good) question|thanks(?: for asking)?|thank you|"
+    r"извините|простите|прошу прощения|здравствуйте|привет|отличный вопрос|хороший вопрос)\s{0,2}[,:!—–-]\s{1,4}(?:but\s|но\s)?(?=(?:\S+\s+){2}\S)"
     r"|(?:in summary|overall|in short|to summarize|in conclusion|to sum up|in other words)[,:]\s+"
     r"|(?:therefore, |thus, |so )?it (?:can|may) be (?:inferred|concluded|assumed) (?:from .{1,40} )?that\s+"
     r"|(?:it (?:appears|seems)|it is clear|we (?:can )?(?:conclude|see|understand|infer|know|say)) that\s+"
@@ -366,15 +365,6 @@ _REMARK = re.compile(
     rf"|,\s{{1,4}}как (?:указано|сказано|отмечено|описано|говорится) в\s+{_NAMED_SOURCE_RU}(?=\W*$|[,;:]),?",
     re.IGNORECASE,
 )
-# "passage 2, 8 euros": behind one number there is no list.
-_ONE_SOURCE = r"(?:(?:the )?(?:first|second|third|last|other) (?:passage|document|source|chunk|text|article|excerpt)|(?:passage|document|source|chunk|text|article|excerpt) \d+)"
-# "…, while passage 2 says that it is blue."
-_OTHER_SOURCE = re.compile(
-    rf"(?<=[,;:])(\s{{1,4}}(?:(?:while|whereas|and|but)\s+)?)(?:{_NAMED_SOURCE}\s+(?:also\s+)?(?:{STATES}|gives?|puts? it at)\s+(?:that\s+)?|(?<=[a-z]\s)according to {_ONE_SOURCE},?\s+)"
-    rf"|(?<=[,;])(\s{{1,4}}(?:а|и|но|тогда как)\s+)(?:в\s+{_NAMED_SOURCE_RU}\s+(?:(?:говорится|сказано|указано|указана?ы?),?|[–—-])\s+(?:что\s+)?|согласно\s+{_NAMED_SOURCE_RU},?\s+)",
-    re.IGNORECASE,
-)
-_SOURCE_SAYS = re.compile(rf"^{_NAMED_SOURCE}\s+(?:also\s+)?{STATES}\s+(?:that\s+)?", re.IGNORECASE)
 # "The context does not mention it; however, it stands in Paris." → "It stands in Paris."
 _BUT = re.compile(
     r"(?:[;,]\s+(?:however|but(?! rather\b)|though|although|yet|nevertheless)|\bhowever),?\s+(?=(?:\S+\s+){3,}\S)"
@@ -395,8 +385,6 @@ _LACKS_SUBJECT = re.compile(
     r"(?:do|does|did|rather|instead|only|simply|merely|is|are|has|have|provides?|gives?|mentions?|says?|states?|suggests?|describes?|focus(?:es)?|не|лишь|только)\b",
     re.IGNORECASE,
 )
-_NUMBER = r"[$€£]?\d(?:[\d.,]*\d)?"
-_AMOUNT = re.compile(rf"{_NUMBER}(?P<unit>(?: ?[^\W\d_%]+| ?%)?)")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 # Without any of these there is neither a citation nor emphasis.
 _SIGNS = "[(【*_`"
@@ -435,47 +423,6 @@ def _stripped(sentence: str) -> str:
 _kept = lru_cache(maxsize=256)(_stripped)
 
 
-def said_by_each(sentence: str) -> list[str]:
-    """Part what several sources are said to say: each part is a claim of its own.
-
-    "Passage 1 states that it is red, while passage 2 says that it is blue." → "It is red.", "It is
-    blue."
-
-    Args:
-        sentence: One sentence.
-
-    Returns:
-        The sentence itself where its parts cannot be read one by one.
-    """
-    head = sentence[:LONGEST_MATCHED]
-    found = _OTHER_SOURCE.finditer(head) if names_source(head) else ()
-    # "Diet: Passage 2 says that …" gives a claim its name.
-    turns = [
-        turn for turn in found if (turn[1] or turn[2]).strip() or head[turn.start() - 1] == ";"
-    ]
-    if not turns:
-        return [sentence]
-    starts = [0, *(turn.end() for turn in turns)]
-    ends = [*(turn.start() for turn in turns), len(sentence)]
-    first, *others = (
-        sentence[start:end].strip(" ,;:.") for start, end in zip(starts, ends, strict=True)
-    )
-    first = _without_leads(_SOURCE_SAYS.sub("", first))
-    if leaning_of(first) == "fragment":
-        return [sentence]
-    whole = [part if leaning_of(part) != "fragment" else _completed(part, first) for part in others]
-    return [f"{_capitalised(part)}." for part in (first, *whole)] if all(whole) else [sentence]
-
-
-def _completed(part: str, first: str) -> str:
-    """Read "8 euros" behind "The fee is 5 euros" as "The fee is 8 euros"; else an empty text."""
-    amount = _AMOUNT.fullmatch(part)
-    if amount is None:
-        return ""
-    same = re.compile(rf"{_NUMBER}{re.escape(amount['unit'])}(?!\w)")
-    return same.sub(lambda _: part, first) if len(same.findall(first)) == 1 else ""
-
-
 def is_about_sources(text: str) -> bool:
     """Say whether a sentence says something of the sources only, be it what they leave out."""
     head = text[:LONGEST_MATCHED]
@@ -507,10 +454,6 @@ def _without_leads(text: str) -> str:
 
 def _without_remarks(text: str) -> str:
     head, tail = text[:LONGEST_MATCHED], text[LONGEST_MATCHED:]
-    if len(said_by_each(text)) > 1:
-        # Each part is prepared by itself.
-        return text
-    head = _OTHER_SOURCE.sub(lambda found: found[1] or found[2], head)
     cut = _REMARK.sub("", head)
     if cut == text[:LONGEST_MATCHED] or not _HAS_WORD.search(cut):
         return text

@@ -44,7 +44,7 @@ THRESHOLDS = ("balanced", "screen", "strict")
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
 # Raise it when the same weights may give another verdict.
-_ENGINE = 10
+_ENGINE = 11
 # Characters of a text that tell its script.
 _SCRIPT_READ = 300
 
@@ -114,7 +114,7 @@ class EmbeddedVerifier:
         return f"{type(self).__name__}({self.name!r})"
 
     def answer_support(self, supports: Iterable[float]) -> float:
-        """Return how surely all statements of an answer hold, 0 to 1.
+        """Return how surely all statements of an answer hold, 0.15 to 0.85.
 
         It is at least 0.5 where the weakest statement reaches the limit of answers, and ranks
         answers on either side of it. A further statement never raises it.
@@ -152,15 +152,10 @@ class EmbeddedVerifier:
                 raise ConfigurationError(f"{name} is one text; expected a list, as in [{name}]")
         # The word lists would cost every import of the package.
         from rag_evals.embedded.decide import decide  # noqa: PLC0415
-        from rag_evals.embedded.in_setting import decide_claims  # noqa: PLC0415
 
         typed = [as_typed(chunk) for chunk in chunks]
-        verdicts = decide_claims(
-            lambda texts: decide(self._model(), self.threshold, texts, typed),
-            self.threshold,
-            [_as_typed(claim) for claim in as_claims(statements)],
-            typed,
-        )
+        claims = [_as_typed(claim) for claim in as_claims(statements)]
+        verdicts = decide(self._model(), self.threshold, claims, typed)
         if typed == list(chunks):
             return verdicts
         return [_quoting(verdict, chunks, typed) for verdict in verdicts]
@@ -182,7 +177,7 @@ class EmbeddedVerifier:
         """
         # As above.
         from rag_evals.embedded.claims import prepare_answer  # noqa: PLC0415
-        from rag_evals.embedded.in_setting import claims_in_setting  # noqa: PLC0415
+        from rag_evals.embedded.setting import claims_in_setting  # noqa: PLC0415
 
         prepared = prepare_answer(answer)
         claims = list(filter(None, claims_in_setting(prepared, question)))

@@ -125,10 +125,22 @@ def test_other_differences_are_named() -> None:
     assert compare(one, other).warnings == (
         "the judge differs: 'embedded' and 'openai/m'",
         "the limit differs: None and 4",
-        "the prompt or the way of grading of faithfulness differs",
+        "the prompt, the judge's engine or the way of grading of faithfulness differs",
         "the data differs",
     )
     assert compare(one, one).warnings == ()
+
+
+def test_two_engines_of_the_embedded_judge_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its verdicts may change with its version, which is in the fingerprint of every outcome."""
+    rows = [{"id": "a", "question": "q", "answer": "It is.", "context": ["It is."]}]
+    evaluate(rows, out="new")
+    monkeypatch.setattr("rag_evals.embedded.verifier._ENGINE", 1)
+    evaluate(rows, out="old")
+
+    assert compare("old", "new").warnings == (
+        "the prompt, the judge's engine or the way of grading of faithfulness differs",
+    )
 
 
 def test_changed_answers_are_counted(tmp_path: Path) -> None:
@@ -189,7 +201,9 @@ def test_two_graders_of_one_run_are_compared() -> None:
     (grader,) = compared.graders
 
     assert (grader.grader, grader.verdict, grader.paired.wins) == ("strict -> mild", "better", 6)
-    assert compared.warnings == ("the prompt or the way of grading of strict -> mild differs",)
+    assert compared.warnings == (
+        "the prompt, the judge's engine or the way of grading of strict -> mild differs",
+    )
     assert "strict -> mild: the candidate is better" in str(compared)
     (back,) = compare(run, pairs={"mild": "strict"}).graders
     assert back.verdict == "worse"

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.embedded.claims import claims_of
 from tools.train_embedded import figures
 from tools.train_embedded.card import half_of
 from tools.train_embedded.figures import Array
@@ -52,8 +53,9 @@ def main() -> None:
         answers: dict[str, tuple[Array, Array, Sequence[str]]] = {}
         for name, rows in read_rows(options.data).items():
             if name not in SINGLE_CLAIMS:
-                labels, weakest, _ = score_answers(verifiers[name], rows)
-                groups = [str(row.get("question") or row["id"]) for row in rows]
+                claiming = [row for row in rows if claims_of(row["answer"])]
+                labels, weakest, _ = score_answers(verifiers[name], claiming)
+                groups = [str(row.get("question") or row["id"]) for row in claiming]
                 answers[name] = labels, weakest, groups
         print_sources("answers", answers)
     for half in options.fresh or "":

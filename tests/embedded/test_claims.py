@@ -36,10 +36,6 @@ from tests.work import work_of
         ("The passage describes that cats purr.", "Cats purr."),
         ("Cats purr, as stated in passage 2.", "Cats purr."),
         ("Cats, as stated in the text, purr.", "Cats purr."),
-        (
-            "Passage 1 states that cats purr, while passage 2 says that they growl.",
-            "Cats purr, while they growl.",
-        ),
         ('The answer to the question "What do cats do?" is: Cats purr.', "Cats purr."),
         ("Обратите внимание, что кошки мурлычут.", "Кошки мурлычут."),
         ("Согласно тексту, мост построен в 1907 году.", "Мост построен в 1907 году."),

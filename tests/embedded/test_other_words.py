@@ -1,4 +1,4 @@
-"""Several sources in one sentence, steps and other letters are read as meant."""
+"""Steps and other letters are read as meant."""
 
 import pytest
 
@@ -6,42 +6,8 @@ from rag_evals import Faithfulness
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.grading import VerifiedFaithfulnessResult
 
-FEES = ["The fee is 5 euros for adults.", "The fee is 9 euros for adults."]
-FEES_RU = ["Плата составляет 5 евро для взрослых.", "Плата составляет 9 евро для взрослых."]
 COOKING = ["Rinse the rice. Boil it for 10 minutes.", "Промойте рис. Варите его 10 минут."]
 MOSCOW = ["Поезд идёт в город Москва. Он выходит утром."]
-
-
-@pytest.mark.parametrize("link", ["while", "whereas", "but"])
-@pytest.mark.parametrize(("second", "is_supported"), [("8", False), ("9", True)])
-def test_what_each_source_says_must_hold(link: str, second: str, is_supported: bool) -> None:
-    """One true half does not carry the other, in an answer and in a bare statement."""
-    said = f"{link} passage 2 says that it is {second} euros"
-    text = f"Passage 1 states that the fee is 5 euros, {said}."
-    ((_, in_answer),) = EmbeddedVerifier().verify_answer(text, FEES)
-    (bare,) = EmbeddedVerifier().verify([text], FEES)
-
-    assert in_answer.is_supported is bare.is_supported is is_supported
-    assert in_answer.chunk_ids == ((0, 1) if is_supported else ())
-
-
-@pytest.mark.parametrize(
-    ("text", "is_supported"),
-    [
-        ("В отрывке 1 сказано, что плата составляет 5 евро, а в отрывке 2 – что 8 евро.", False),
-        ("В отрывке 1 сказано, что плата составляет 5 евро, а в отрывке 2 – что 9 евро.", True),
-        ("В тексте 1 сказано, что плата составляет 5 евро, а в тексте 2 сказано: 8 евро.", False),
-        ("Согласно отрывку 1, плата составляет 5 евро, а согласно отрывку 2, 8 евро.", False),
-        ("According to passage 1, the fee is 5 euros, but according to passage 2, 8 euros.", False),
-        ("According to passage 1, the fee is 5 euros, but according to passage 2, 9 euros.", True),
-    ],
-)
-def test_a_bare_amount_is_said_of_the_same(text: str, is_supported: bool) -> None:
-    """What a second source says in one number is read in the words of the first."""
-    chunks = FEES if text.isascii() else FEES_RU
-    ((_, verdict),) = EmbeddedVerifier().verify_answer(text, chunks)
-
-    assert verdict.is_supported is is_supported
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from rag_evals import Faithfulness
 from rag_evals.core import Claim
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.embedded.standalone import stand_alone
+from rag_evals.embedded.setting import stand_alone
 from rag_evals.errors import NotScorableError
 from rag_evals.testing import Script, ScriptedJudge
 
@@ -31,11 +31,9 @@ CONTEXT = ["The Eiffel Tower was completed in 1889.", "The Louvre Pyramid was co
         ("How tall is the tower?", None, "330 metres.", "The tower is 330 metres tall."),
         ("How many floors does it have?", None, "Three.", "It have three floors."),
         ("Could you tell me where Bern is?", None, "In the west.", "Bern is in the west."),
-        ("Is it private?", None, "No, it is not.", "It is not private."),
         ("Was Ann born in Bern?", None, "Yes.", "Ann was born in Bern."),
         (None, "The mill stood here.", "It burned down.", "The mill burned down."),
         ("Кто построил мост?", None, "Иван Ли.", "Построил мост Иван Ли."),
-        ("Открыт ли музей?", None, "Нет.", "Не открыт музей."),
         ("Когда построена пирамида?", None, "Она построена в 1889.", "Пирамида построена в 1889."),
         # These stand alone, or nobody can say more than they do.
         (QUESTION, None, "The tower is tall.", "The tower is tall."),
@@ -49,6 +47,21 @@ def test_what_a_claim_says(question: str | None, before: str | None, text: str, 
     reading = stand_alone(Claim(text, text, before, question))
 
     assert (reading.text, reading.unresolved) == (read, None)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "asked"),
+    [
+        ("Is the mill private?", "No, it is not.", "The mill is private."),
+        ("Открыт ли музей?", "Нет.", "Открыт музей."),
+    ],
+)
+def test_a_no_denies_what_was_asked(question: str, text: str, asked: str) -> None:
+    """It holds where the chunks contradict the statement that a "yes" would make."""
+    reading = stand_alone(Claim(text, text, None, question))
+
+    assert reading.text == asked
+    assert reading.denied is not None
 
 
 @pytest.mark.parametrize(

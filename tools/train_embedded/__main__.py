@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rag_evals.core import Claim
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.embedded.decide import decide
 from rag_evals.embedded.model import FEATURES, FORMAT, Model, load, parse
@@ -19,7 +20,7 @@ from rag_evals.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
 from tools.train_embedded import figures
 from tools.train_embedded.background import count_background
 from tools.train_embedded.card import write_card
-from tools.train_embedded.fit import calibrate, fit_sources, leave_one_out, shipped
+from tools.train_embedded.fit import ablate, calibrate, fit_sources, leave_one_out, shipped
 from tools.train_embedded.measured import Measured
 from tools.train_embedded.rows import (
     EVALUATION_ONLY,
@@ -98,6 +99,7 @@ def train(
         {name: table.labels for name, table in seen.items()},
         (sum(hits for hits, _ in gold), sum(total for _, total in gold)),
     )
+    measured.ablation = ablate(tables, others)
     fitted = shipped(fit_sources(tables), slope, offset)
     fitted["thresholds"] = measured.choose_thresholds(list(tables))
     if kept is not None:
@@ -117,7 +119,10 @@ def _measure_as_shipped(
     """Replace the scores of whole answers, which no fit saw, by those of the judge itself."""
     for name in MARKED_ANSWERS & statements.keys():
         measured.scores[name] = np.array(
-            [decide(model, 0.5, [item.text], item.chunks)[0].support for item in statements[name]]
+            [
+                decide(model, 0.5, [Claim(item.text)], item.chunks)[0].support
+                for item in statements[name]
+            ]
         )
 
 

@@ -53,6 +53,16 @@ def calibration_error(labels: Array, scores: Array) -> float:
     return sum(abs(mean - share) * size for mean, share, size in calibration(labels, scores))
 
 
+def with_share(scores: Array, share: float) -> Array:
+    """Shift probabilities in log odds, so that their mean is a known share of supported rows."""
+    odds = np.log(scores / (1 - scores))
+    low, high = -10.0, 10.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if sigmoid(odds + middle).mean() < share else (low, middle)
+    return sigmoid(odds + low)
+
+
 def balanced_threshold(labels: Mapping[str, Array], scores: Mapping[str, Array]) -> float:
     """Find the strictest threshold that is about as good as any.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.embedded.model import ANSWER_SPREAD, LEAST_ANSWER_SUPPORT
 from tools.train_embedded import figures
 from tools.train_embedded.figures import Array
 from tools.train_embedded.rows import EVALUATION_ONLY, LICENCES, SINGLE_CLAIMS
@@ -21,16 +22,17 @@ Scored = Mapping[str, tuple[Array, Array]]
 def score_answers(
     verifier: EmbeddedVerifier, rows: Sequence[dict[str, Any]]
 ) -> tuple[Array, Array, Array]:
-    """Return for each row its label, the support of its weakest statement, and its own support."""
-    weakest: list[float] = []
-    whole: list[float] = []
+    """Return labels, the supports of the weakest statements, and those of the answers.
+
+    An answer that claims nothing gets no score, and is left out.
+    """
+    scored: list[tuple[float, float, float]] = []
     for row in rows:
         found = verifier.verify_answer(row["answer"], row["context"], row.get("question"))
-        supports = [verdict.support for _, verdict in found]
-        weakest.append(min(supports, default=1.0))
-        whole.append(verifier.answer_support(supports))
-    labels = np.array([row["label"] for row in rows], dtype=np.float64)
-    return labels, np.array(weakest), np.array(whole)
+        if supports := [verdict.support for _, verdict in found]:
+            scored.append((row["label"], min(supports), verifier.answer_support(supports)))
+    labels, weakest, whole = np.array(scored, dtype=np.float64).reshape(-1, 3).T
+    return labels, weakest, whole
 
 
 def choose_limit(scored: Scored) -> float:
@@ -58,6 +60,7 @@ class Measured:
         labels: 1 supported, 0 not; aligned with `scores`.
         gold: Supported statements that cite a gold chunk, and those that could have.
         thresholds: The named thresholds, once chosen.
+        ablation: By feature, what its absence changes: mean balanced accuracy and AUROC, in points.
         answers: Of each source of whole answers the labels, the supports of the weakest
             statements and those of the answers.
     """
@@ -66,6 +69,7 @@ class Measured:
     labels: Mapping[str, Array]
     gold: tuple[int, int]
     thresholds: dict[str, float] = field(default_factory=dict)
+    ablation: dict[str, Array] = field(default_factory=dict)
     answers: dict[str, tuple[Array, Array, Array]] = field(default_factory=dict)
 
     def choose_thresholds(self, names: Sequence[str]) -> dict[str, float]:
@@ -101,34 +105,50 @@ class Measured:
         """Return the limit chosen on the other sources, and the figures of a source by it."""
         labels, weakest, whole = self.answers[name]
         limit = choose_limit(without(self._weakest(), name))
-        shifted = np.where(weakest >= limit, 0.5, 0.0) + whole % 0.5
+        # The ranking on either side of the limit is the same whatever the limit.
+        passed, was_passed = weakest >= limit, whole >= LEAST_ANSWER_SUPPORT
+        shifted = whole + 0.5 * ANSWER_SPREAD * (passed * 1.0 - was_passed)
         return limit, [
             100 * figures.balanced_accuracy(labels, weakest, limit),
             100 * figures.unsupported_f1(labels, weakest >= limit),
             100 * figures.auroc(labels, shifted),
             figures.calibration_error(labels, shifted),
+            figures.calibration_error(labels, figures.with_share(shifted, labels.mean())),
         ]
 
     def answer_table(self) -> str:
         """Write the figures of whole answers by source."""
         lines = [
-            "| source | answers | % ok | limit | BA | F1 of unsupported | AUROC | ECE |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- |",
+            "| source | answers | % ok | limit | BA | F1 of unsupported | AUROC | ECE "
+            "| share known |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
         for name, (labels, _, _) in self.answers.items():
             if 0 < labels.mean() < 1:
-                limit, (accuracy, f1, auroc, error) = self._figures(name)
+                limit, (accuracy, f1, auroc, error, known) = self._figures(name)
                 lines.append(
                     f"| {name} | {len(labels)} | {100 * labels.mean():.0f} | {limit:.2f} | "
-                    f"{accuracy:.1f} | {f1:.1f} | {auroc:.1f} | {error:.3f} |"
+                    f"{accuracy:.1f} | {f1:.1f} | {auroc:.1f} | {error:.3f} | {known:.3f} |"
                 )
         return "\n".join(lines)
+
+    def answer_errors(self) -> str:
+        """Write mean and worst calibration error of answers, and both with the share known."""
+        mixed = [n for n, (labels, _, _) in self.answers.items() if 0 < labels.mean() < 1]
+        if not mixed:
+            return "no figures here"
+        found = np.array([self._figures(name)[1][3:] for name in mixed])
+        (mean, known), (worst, known_worst) = found.mean(axis=0), found.max(axis=0)
+        return (
+            f"{mean:.3f} on average and {worst:.3f} at worst; with the share known, "
+            f"{known:.3f} and {known_worst:.3f}"
+        )
 
     def rag_answers(self) -> str:
         """Write the figures of RAG answers in one line; rows of one's own have none."""
         if _RAG not in self.answers:
             return "no figures here"
-        accuracy, f1, auroc, _ = self._figures(_RAG)[1]
+        accuracy, f1, auroc, *_ = self._figures(_RAG)[1]
         return f"{accuracy:.1f}, {auroc:.1f} and {f1:.1f}"
 
     def cells(self) -> list[list[str]]:

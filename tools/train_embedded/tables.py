@@ -1,7 +1,7 @@
 """What does the judge see of each labelled statement? Feature tables, by the code that ships."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,24 @@ class Table:
         owner = np.repeat(np.arange(len(self.starts)), counts)
         order = np.lexsort((np.arange(len(scores)), -scores, owner))
         return np.asarray(order[self.starts], dtype=np.intp)
+
+    def first(self, count: int) -> "Table":
+        """Return the table of so many statements at most."""
+        count = min(count, len(self.labels))
+        end = self.starts[count] if count < len(self.starts) else len(self.features)
+        return Table(
+            self.features[:end],
+            self.starts[:count],
+            self.labels[:count],
+            self.cited[:end],
+            self.gold[:count],
+        )
+
+    def without(self, place: int) -> "Table":
+        """Return the table with a feature that says nothing."""
+        blank = self.features.copy()
+        blank[:, place] = 0.0
+        return replace(self, features=blank)
 
     def gold_hits(self, supports: Array) -> tuple[int, int]:
         """Count the supported statements that cite a gold chunk, and those that could.

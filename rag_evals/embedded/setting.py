@@ -1,0 +1,436 @@
+# Patterns read better unbroken.
+# ruff: noqa: E501
+"""What does a claim say once it is read with its question and with what stands before it?
+
+A short answer fills the gap of a plain question, yes and no take the question for their statement,
+and a pronoun at the head stands for the subject before it. English and Russian; what cannot be read
+so is left as it is, and named.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rag_evals.core import Claim, text_before
+from rag_evals.embedded.claims import PreparedStatement
+from rag_evals.text import (
+    DENIES,
+    READ_WELL,
+    Leaning,
+    has_russian,
+    language_of,
+    leaning_of,
+    normalise_numbers,
+    split_sentences,
+    words,
+    words_in,
+)
+
+# What claims nothing itself, and says what follows it is about.
+_LEADS_ON = ("announcement", "heading", "question")
+
+
+def claims_in_setting(
+    prepared: Sequence[PreparedStatement], question: str | None
+) -> list[Claim | None]:
+    """Return what the sentences of an answer claim.
+
+    Args:
+        prepared: All sentences, in order.
+        question: What the answer answers.
+
+    Returns:
+        One for each sentence; None where it claims nothing.
+    """
+    found: list[Claim] = []
+    claims: list[Claim | None] = []
+    listed = _listed(prepared)
+    for one in prepared:
+        if one.no_claim is not None:
+            claims.append(None)
+            if one.no_claim in _LEADS_ON:
+                found.append(Claim(one.claim))
+            continue
+        # "No, it is not." without its "No" would say nothing.
+        text = one.text if leaning_of(one.text) == "yes_no" else one.claim
+        asked = None if one.claim in listed else question
+        found.append(Claim(text, one.text, text_before(found), asked))
+        claims.append(found[-1])
+    return claims
+
+
+def _listed(prepared: Sequence[PreparedStatement]) -> set[str]:
+    """Return the claims that are data, or one of several items: their words are all they claim."""
+    fragments = [
+        one for one in prepared if one.no_claim is None and leaning_of(one.claim) == "fragment"
+    ]
+    if len(fragments) > 1:
+        return {one.claim for one in fragments}
+    # The claim of data is written anew.
+    return {one.claim for one in fragments if one.claim.lower() not in one.text.lower()}
+
+
+class Asked(NamedTuple):
+    """A plain question of one clause, as the statement that its answer makes.
+
+    Attributes:
+        subject: What it asks about, such as "the Louvre Pyramid"; empty where that is the answer.
+        before: The words of the statement in front of the gap that the answer fills.
+        after: Those behind it.
+        is_yes_no: The statement has no gap: yes or no answers it.
+    """
+
+    subject: str
+    before: str
+    after: str = ""
+    is_yes_no: bool = False
+
+
+_BE, _DO = frozenset("is are was were".split()), frozenset("do does did".split())
+_AUXILIARIES = (
+    _BE | _DO | frozenset("has have had can could will would should must may might".split())
+)
+# "Can you tell me when the tower was built?" → "when the tower was built"
+_INDIRECT = re.compile(
+    r"(?:please )?(?:(?:(?:can|could|would) you (?:please )?)?(?:tell me|say|explain)|do you know|i(?:'d| would)? (?:want|like) to know)"
+    r",? (?=(?:who|what|which|when|where|how|if|whether)\b)",
+    re.IGNORECASE,
+)
+_WH = re.compile(
+    r"(?:(?:in|at|on|by|from|for|to|with|of|since) )?(?P<wh>who|whom|what|which|when|where|why|how)\b\s*(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_SECOND_PERSON = re.compile(r"\b(?:you|your|i|my|me|we|our)\b", re.IGNORECASE)
+_TWO_QUESTIONS = re.compile(
+    r"\?.+\w|\b(?:and|or),? (?:when|where|(?:by |for |to |with )?whom?|whose|what|why|how|which)\b|\bor\b"
+    r"|,? (?:и|или) (?:когда|где|кто|что|почему|как|сколько)\b|\bили\b",
+    re.IGNORECASE,
+)
+# "Bees make ____ from nectar."
+_BLANK = re.compile(r"_{2,}|\[blank\]", re.IGNORECASE)
+_PARTICIPLES = frozenset(
+    "built made written known born found held won sold given taken called located named based used set put "
+    "kept left led lost paid read run said seen sent shown spent told worn bought brought caught chosen cut "
+    "drawn drunk driven eaten fallen felt forbidden grown hidden hit hurt laid open closed free safe not".split()
+)
+_PREPOSITIONS = frozenset(
+    "in on at by from for to with since during after before under over into near about as against than until between behind outside inside through".split()
+)
+_DETERMINERS = frozenset(
+    "the a an his her its their this that these those my your our any some all each every no".split()
+)
+_PRONOUNS = frozenset("it he she they there you we i".split())
+_INSIDE_NAMES = frozenset("of and the de la von van".split())
+_RU_WH = re.compile(
+    r"(?:(?:в|во|на|с|со|из|от|до|для|к|ко|по|у|о|об|за|под|при)\s+)?"
+    r"(?:как(?:ой|ая|ое|ие|ого|ому|им|ом|ую|их|ими)\s+\w+|кто|что|кого|чего|кому|чему|кем|чем|"
+    r"каков|какова|каково|каковы|когда|где|куда|откуда|почему|зачем|сколько|как|чей|чья|чьё|чьи|насколько)\b[\s—–-]*(?P<rest>.+)",
+    re.IGNORECASE,
+)
+_RU_WHETHER = re.compile(
+    r"(?:это правда|правда ли|верно ли|правда),?\s+что\s+(?P<clause>.+)|(?P<first>\S+)\s+ли(?P<rest>\s+.+)",
+    re.IGNORECASE,
+)
+_RU_VERB = re.compile(
+    r"\w+(?:л|ла|ло|ли|лся|лась|лось|лись|ет|ёт|ит|ют|ут|ят|ат|ется|ится|ются|ятся|ан|ана|ано|аны|ен|ена|ено|ены|ён)|есть|может|могут",
+    re.IGNORECASE,
+)
+# Yes and no to these may mean the same: "Does it avoid plastic?", "Отказалась ли она?"
+_TURNS_ROUND = re.compile(
+    r"\b(?:avoid|prevent|forbid|reject|избе[гж]|предотвра|запре[тщ]|отказ)\w*", re.IGNORECASE
+)
+
+
+def read_question(question: str) -> Asked | None:
+    """Take a question apart; None for one that is not plain, or is none."""
+    text = " ".join(question.replace("’", "'").replace("'s ", " is ").split())[:300]
+    plain = text.rstrip("?!. ")
+    if gap := _BLANK.search(plain):
+        return Asked("", plain[: gap.start()].strip(), plain[gap.end() :].strip())
+    if not plain or _TWO_QUESTIONS.search(text.rstrip("? ")):
+        return None
+    if has_russian(plain):
+        return _read_russian(plain)
+    clause = _INDIRECT.sub("", plain, count=1)
+    if _SECOND_PERSON.search(clause):
+        return None
+    first, _, rest = clause.partition(" ")
+    if rest and first.lower().removesuffix("n't") in _AUXILIARIES:
+        subject, predicate = _split_subject(rest.split())
+        verb = "" if first.lower() in _DO else first.lower()
+        said = " ".join(filter(None, (subject, verb, predicate)))
+        return Asked(subject, said, is_yes_no=True) if predicate else None
+    if clause != plain:
+        # "when the tower was built": the order is a statement's.
+        subject = leading_subject(rest)
+        return Asked(subject, *((rest, "") if subject else ("", rest)))
+    found = _WH.fullmatch(clause)
+    return None if found is None else _read_wh(found["wh"].lower(), found["rest"].split())
+
+
+def _read_wh(word: str, tokens: list[str]) -> Asked | None:
+    place = next((n for n, one in enumerate(tokens[:7]) if one.lower() in _AUXILIARIES), None)
+    if place is None:
+        # "Who designed the tower?", "Which company bought it?"
+        verb = next((n for n, one in enumerate(tokens[:5]) if _is_past(one)), 0)
+        if len(tokens) < 2 or tokens[0] == "to" or not (verb or word in ("who", "what")):
+            return None
+        return Asked("", "", " ".join(tokens[verb:]))
+    # "How many storeys", "how tall": the statement has the words behind; "which year" is the gap.
+    asked_for = tokens[:place] if word == "how" else []
+    if asked_for and asked_for[0].lower() in ("many", "much", "often", "far", "long"):
+        asked_for = asked_for[1:]
+    auxiliary, rest = tokens[place].lower(), tokens[place + 1 :]
+    if not rest or (tokens[0] == "to"):
+        return None
+    head = rest[0].lower()
+    is_subject = head in _DETERMINERS | _PRONOUNS or rest[0] != head or head.endswith("s")
+    if not is_subject and auxiliary not in _DO:
+        # "What was built in 1889?": the answer is the subject.
+        return Asked("", "", " ".join([*asked_for, auxiliary, *rest]))
+    is_named = word in ("who", "what", "which") and auxiliary in _BE and not _is_past(rest[-1])
+    subject, predicate = (" ".join(rest), "") if is_named else _split_subject(rest)
+    said = " ".join(filter(None, (subject, "" if auxiliary in _DO else auxiliary, predicate)))
+    return Asked(subject, said, " ".join(asked_for))
+
+
+def _is_past(token: str) -> bool:
+    low = token.lower()
+    return low.endswith("ed") or low in _PARTICIPLES
+
+
+def _split_subject(tokens: list[str]) -> tuple[str, str]:
+    """Part "the Louvre Pyramid completed in 1989" behind the subject; the rest may be empty."""
+    low = [token.lower() for token in tokens]
+    begin = 1 if low[0] in _DETERMINERS else 0
+    end = begin
+    while end < len(tokens) and (tokens[end] != low[end] or low[end] in _INSIDE_NAMES):
+        end += 1
+    if low[0] in _PRONOUNS or (end == begin == 0 and len(tokens) > 2 and low[1] != "of"):
+        end = 1
+    elif end == begin or low[end - 1] in _INSIDE_NAMES:
+        # A common noun: up to a participle, a preposition, another noun phrase, or the last word.
+        ends = _PREPOSITIONS | _DETERMINERS
+        stops = (n for n in range(begin + 1, len(low)) if low[n] in ends or _is_past(low[n]))
+        end = next(
+            (n for n in stops if low[n - 1] not in _INSIDE_NAMES), max(begin + 1, len(low) - 1)
+        )
+    return " ".join(tokens[:end]), " ".join(tokens[end:])
+
+
+def _read_russian(text: str) -> Asked | None:
+    if whether := _RU_WHETHER.fullmatch(text):
+        clause = whether["clause"] or f"{whether['first']}{whether['rest']}"
+        return Asked(leading_subject(clause), clause, is_yes_no=True)
+    found = _RU_WH.fullmatch(text)
+    if found is None:
+        return Asked(leading_subject(text), text, is_yes_no=True) if " " in text else None
+    # "пирамида Лувра" of "была построена пирамида Лувра".
+    tokens = found["rest"].split()
+    nouns = [one for one in tokens if not _RU_VERB.fullmatch(one) and one.lower() != "был"]
+    is_plain = 0 < len(nouns) <= 4 and len(nouns) < len(tokens)
+    return Asked(" ".join(nouns) if is_plain else "", found["rest"])
+
+
+_VERBS = frozenset(words_in("verbs_english"))
+_LONGEST_SUBJECT = 8
+
+
+def leading_subject(sentence: str) -> str:
+    """Return the words in front of the first finite verb, where they are a plain subject.
+
+    Such as "The Eiffel Tower" of "The Eiffel Tower stands in Paris."; empty where the sentence
+    begins otherwise, or with a pronoun.
+    """
+    tokens = sentence.split()[: _LONGEST_SUBJECT + 1]
+    if not tokens:
+        return ""
+    is_verb = _is_russian_verb if has_russian(tokens[0]) else _is_finite
+    verb = next((n for n, token in enumerate(tokens) if n and is_verb(token)), None)
+    low = tokens[0].lower()
+    if (
+        verb is None
+        or any(token[-1] in ",;:()" for token in tokens[:verb])
+        or low in _PREPOSITIONS
+        or (verb == 1 and low in _PRONOUNS | {"this", "that", "these", "those"})
+    ):
+        return ""
+    return " ".join(tokens[:verb])
+
+
+def _is_finite(token: str) -> bool:
+    return token.lower() in _VERBS or token.endswith("ed")
+
+
+def _is_russian_verb(token: str) -> bool:
+    return _RU_VERB.fullmatch(token.strip(".,;:—")) is not None
+
+
+_YES_NO = re.compile(
+    r"(?:yes|yeah|yep|correct|true|indeed|да|верно|правда|конечно|именно так"
+    r"|(?P<no>no|nope|incorrect|false|not (?:at all|really|exactly)|нет|неверно|неправда|нисколько))\b",
+    re.IGNORECASE,
+)
+_DENIAL = re.compile(r"\b(?:not|no)\b|n't\b|cannot\b|\bне\b|\bнет\b|\bнельзя\b", re.IGNORECASE)
+# An echo in English is pronoun and auxiliary; in Russian, these and words of the question.
+_ECHOED = frozenset("он она оно они это не так им ею ими нет нельзя".split())
+_HEAD = re.compile(
+    r"(?:(?:and|but|so|then|also|however|additionally|later|и|а|но|также|затем|потом|однако),?\s+)?"
+    r"(?P<word>he|she|it|they|his|her|its|their|он|она|оно|они|его|её|ее|их)\b(?=\s)",
+    re.IGNORECASE,
+)
+_NEVER_NAMES = frozenset(
+    "in on at by from for to with the a an about because since during after before around one two "
+    "three four five six seven eight nine ten в во на с со из от до для к по у один два три четыре "
+    "пять шесть семь восемь девять десять".split()
+)
+_OF_SOURCES = re.compile(
+    r"(?:(?:the|these|this|all|provided|given) )*(?:passages?|contexts?|documents?|texts?|sources?|articles?)\b",
+    re.IGNORECASE,
+)
+# "How do I reset it?", "Как сбросить роутер?"
+_HOW_TO = re.compile(r"\W*(?:how (?:do|does|to|can|could|should|would)|как)\b", re.IGNORECASE)
+_HOW_TO_RU = re.compile(r"\W*как\s+(?:\w+\s+)?\w+(?:ть|ти|чь|ться|тись|чься)\b", re.IGNORECASE)
+# "This tear film helps …" says what it speaks of, "This helps …" does not.
+_WITH_NOUN = re.compile(
+    r"(?:\w+,? )?(?:this|these|those|that|such|эт\w+|так\w+|т[аеo]т?)\s+(?!(?:is|are|was|were|can|could|may|might|will|would|"
+    r"has|have|had|does|do|did|includes?|means?|makes?|made|helps?|causes?|allows?|leads?|led|results?|happens|should|must|gives?|gave|\w+ed)\b)[^\W\d_]",
+    re.IGNORECASE,
+)
+_PERSONS = frozenset("he she his her".split())
+_COMMON = re.compile(r"(?:the|a|an|this|these|those|its|their)\b", re.IGNORECASE)
+_PLURAL_VERB = re.compile(r"\s*(?:are|were|have|и|and)\b")
+
+
+class Reading(NamedTuple):
+    """What a claim is taken to say.
+
+    Attributes:
+        text: The claim in words of its own.
+        antecedent: What stands in the place of a pronoun; empty where none was replaced.
+        gap: The answer in it, where the rest is the question's; empty for other claims.
+        denied: What a "no" denies: the claim holds where the chunks contradict `text`, in other
+            words than these, its subject. None for all claims but a "no".
+        unresolved: What still keeps the text from standing alone; None where nothing does.
+    """
+
+    text: str
+    antecedent: str = ""
+    gap: str = ""
+    denied: str | None = None
+    unresolved: Leaning | None = None
+
+
+def stand_alone(claim: Claim) -> Reading:
+    """Read a claim with its question and with what stands before it.
+
+    Args:
+        claim: One claim. A bare text, which comes from no answer, is taken at its word.
+
+    Returns:
+        The claim as it is when it stands alone.
+    """
+    leaning, question = claim.leaning, claim.question or ""
+    if leaning is None or (claim.sentence, claim.before, claim.question) == (None, None, None):
+        return Reading(claim.text)
+    if leaning == "pronoun":
+        return _without_pronoun(claim)
+    asked = read_question(question) if question else None
+    if leaning == "yes_no":
+        return _yes_or_no(claim.text, asked, question)
+    if (
+        claim.before
+        or _HOW_TO_RU.match(question)
+        or language_of(question) not in (None, *READ_WELL)
+    ):
+        # An item of a list: its words are all that it claims.
+        return Reading(claim.text)
+    if filled := asked and _filled(claim.text, asked, question):
+        return Reading(filled, gap=claim.text)
+    # A step: "Open the settings."
+    is_step = _HOW_TO.match(question or "how to")
+    return Reading(claim.text, unresolved=None if is_step else leaning)
+
+
+def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
+    unclear = Reading(text, unresolved="yes_no")
+    answer = _YES_NO.match(text.strip())
+    if answer is None or asked is None or not asked.is_yes_no or _TURNS_ROUND.search(question):
+        return unclear
+    if any(word.marks & DENIES for word in words(question)):
+        return unclear
+    echo = text.strip()[answer.end() :].strip(" ,.;:!—–-")
+    if echo and not _YES_NO.fullmatch(echo):
+        # "Yes, it is not." says both; "Да, закрыт." has a word of its own.
+        own = {word.key for word in words(echo) if word.low not in _ECHOED}
+        is_echo = (" " in echo and echo.isascii()) or own <= {word.key for word in words(question)}
+        if not is_echo or bool(answer["no"]) != (_DENIAL.search(echo) is not None):
+            return unclear
+    said = _sentence(asked.before)
+    return Reading(said, denied=asked.subject) if answer["no"] else Reading(said)
+
+
+def _content(text: str) -> set[str]:
+    found = normalise_numbers(words(text))
+    return {word.key for word in found if word.kind in ("word", "number")}
+
+
+def _filled(text: str, asked: Asked, question: str) -> str:
+    gap = text.strip().rstrip(".!")
+    content, said = _content(gap), _content(asked.before)
+    if asked.is_yes_no or not gap or (content and content <= _content(question)):
+        # "Who killed Caesar?" "Caesar.": any sentence about him has all words of the statement.
+        return ""
+    if said and said < content:
+        # "Какова плата?" "Плата 8 евро.": the question adds nothing.
+        return _sentence(text)
+    first, _, rest = gap.partition(" ")
+    if first.lower() in _NEVER_NAMES:
+        gap = gap[:1].lower() + gap[1:]
+    # "When was it built?" "Built in 1889."
+    if asked.before.lower().endswith(f" {first.lower()}"):
+        gap = rest
+    return _sentence(" ".join(filter(None, (asked.before, gap, asked.after))))
+
+
+def _without_pronoun(claim: Claim) -> Reading:
+    head, subject = _HEAD.match(claim.text), _antecedent(claim)
+    if _OF_SOURCES.match(subject) or (head is None and _WITH_NOUN.match(claim.text)):
+        # "Passage 1 describes it. However, it does not say when." speaks of the passage.
+        return Reading(claim.text)
+    word = head["word"].lower() if head else ""
+    if head is not None and (subject.lower() == word or word in ("его", "её", "ее", "их")):
+        # "Is it private?" "It is.": nobody knows more. "Её брат" is not "Анна брат".
+        return Reading(claim.text)
+    if head is None or not subject or not _agree(word, subject, claim):
+        return Reading(claim.text, unresolved="pronoun")
+    is_owner = word in ("his", "its", "their") and subject.isascii()
+    follows = claim.text[head.end() :]
+    return Reading(_sentence(f"{subject}{chr(39) + 's' if is_owner else ''}{follows}"), subject)
+
+
+def _antecedent(claim: Claim) -> str:
+    """Return the subject that a pronoun at the head most likely stands for; else an empty text."""
+    if claim.before:
+        first = split_sentences(claim.before)
+        return leading_subject(first[0].text) if first else ""
+    asked = read_question(claim.question) if claim.question else None
+    return "" if asked is None else asked.subject
+
+
+def _agree(word: str, subject: str, claim: Claim) -> bool:
+    if claim.before and subject.isascii():
+        follows = claim.before.partition(subject)[2]
+        is_plural = " and " in subject or _PLURAL_VERB.match(follows) is not None
+        if is_plural != (word in ("they", "their")):
+            # "Company" is read as "they" often enough.
+            return not is_plural and not _COMMON.match(subject)
+    if word in ("it", "its") and not claim.before:
+        # "Who was Anna Karenina?" does not ask about a thing.
+        return not (claim.question or "").lower().startswith("who ")
+    return word not in _PERSONS or (subject[:1].isupper() and not _COMMON.match(subject))
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?")) else ".")
