@@ -24,6 +24,7 @@ from rag_evals.score_faithfulness import Faithfulness
 from rag_evals.score_faithfulness_audited import AuditedFaithfulness, AuditedGrader
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepFaithfulness
 from rag_evals.score_precision import ChunkPrecision
+from rag_evals.score_rag import Rag, RagGrader
 from rag_evals.score_recall import ContextRecall
 from rag_evals.score_relevance import AnswerRelevance
 from rag_evals.score_utility import ChunkUtility
@@ -40,6 +41,7 @@ GRADERS: dict[str, Grader[Any]] = {
     "citation_faithfulness": CitationFaithfulness,
     "abstention": Abstention,
     "answer_correctness": AnswerCorrectness,
+    "rag": Rag,
 }
 """Every shipped grader, by the name that `--grader` takes."""
 
@@ -70,6 +72,7 @@ _MAKERS: dict[str, Callable[..., JudgedGrader[Any, Any]]] = {
     "faithfulness_audited": AuditedGrader,
     "citation_faithfulness": CitationGrader,
     "answer_correctness": CorrectnessGrader,
+    "rag": RagGrader,
 }
 
 

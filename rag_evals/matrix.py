@@ -390,8 +390,9 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         rows = [
             [_judged(one, count, bool(reference)) for one in side.statements] for side in compared
         ]
-        return self.result_model(
-            **gathered(self, sample, rows),
+        return self._result(
+            sample,
+            rows,
             drift=[line for side in compared for line in side.drift],
             left_out=[number for side in compared for number in side.left_out],
         )
@@ -405,6 +406,22 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
     ) -> JudgeCall[Any]:
         call = self.call(row, sentences=sentences, reply_model=reply_model)
         return replace(call, is_shared=True)
+
+    def _result(self, sample: Sample, rows: Sequence[list[MatrixClaim]], **more: Any) -> R:
+        """Make the result of rows: those of the answer, then those of the reference."""
+        reference = given(sample.reference)
+        same = reference is not None and plain_form(sample.answer or "") == plain_form(reference)
+        if same:
+            # A judge that denies it would deny that a text says what it says.
+            rows = [[one.model_copy(update={"is_in_other": True}) for one in side] for side in rows]
+        return self.result_model(
+            claims=rows[0],
+            reference_claims=rows[1] if len(rows) > 1 else None,
+            chunk_count=len(sample.context) if self.reads_chunks else None,
+            beta=self.beta,
+            is_same_text=same,
+            **more,
+        )
 
 
 def _weight(beta: object) -> float:
@@ -437,24 +454,6 @@ def _judged(one: ComparedStatement, count: int, has_other: bool) -> MatrixClaim:
         end=one.end,
         fault=one.fault,
     )
-
-
-def gathered(
-    grader: "MatrixGrader[Any]", sample: Sample, rows: Sequence[list[MatrixClaim]]
-) -> dict[str, Any]:
-    """Return the fields of a result from its rows: those of the answer, then of the reference."""
-    answer, reference = given(sample.answer), given(sample.reference)
-    same = reference is not None and plain_form(answer or "") == plain_form(reference)
-    if same:
-        # A judge that denies it would deny that a text says what it says.
-        rows = [[one.model_copy(update={"is_in_other": True}) for one in side] for side in rows]
-    return {
-        "claims": rows[0],
-        "reference_claims": rows[1] if len(rows) > 1 else None,
-        "chunk_count": len(sample.context) if grader.reads_chunks else None,
-        "beta": grader.beta,
-        "is_same_text": same,
-    }
 
 
 class VerifiedMatrix(VerifiedFaithfulness):
@@ -490,8 +489,9 @@ class VerifiedMatrix(VerifiedFaithfulness):
         )
         read = verifier.traits.languages
         sources = [*(chunks or ()), *filter(None, [reference])]
-        return grader.result_model(
-            **gathered(grader, sample, rows),
+        return grader._result(
+            sample,
+            rows,
             verifier=self.verifier.name,
             language_warning=language_warning(verifier, sample, language, sources),
             is_unread=read is not None and language not in read,

@@ -330,6 +330,7 @@ _RESERVED = {
     "not_scorable": "a property that says why there is no score",
     "warnings": "a property that lists oddities",
     "tallies": "a property that counts parts of wholes",
+    "further_scores": "a property that computes further numbers",
     "ranking_score": "a property that ranks rows more finely than the score",
     "decided_by": "a property that names who decided",
 }
@@ -387,6 +388,14 @@ class Result(JudgeModel):
     @property
     def tallies(self) -> Tallies:
         """Parts of wholes that a run adds up beside the score."""
+        return {}
+
+    @property
+    def further_scores(self) -> Mapping[str, float]:
+        """Further numbers from 0 to 1 beside the score, by name; those that do not apply left out.
+
+        A run has the mean of each, with its interval.
+        """
         return {}
 
     @property

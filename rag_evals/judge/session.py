@@ -4,9 +4,10 @@ Every call passes the same stages; those that a run does not have are None.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -30,6 +31,8 @@ from rag_evals.judge.wire.sending import ClientUse
 # What a reply will hold is not known before; statements with their reasons are about this long.
 _REPLY_TOKENS = 300
 _CHARACTERS_PER_TOKEN = 4
+# Graders of a row that share a call ask soon after each other.
+_MOST_SHARED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class JudgePipeline:
             errors teach the limiter. None where the transport does both.
         replay: Of a run by batches, asks the host. It comes before the store: what a row has paid
             for is no reply of the store.
+        shared: Replies to the latest calls that several graders of a row may ask, each asked once.
     """
 
     host: JudgeHost | InstructorJudge
@@ -86,6 +90,7 @@ class JudgePipeline:
     row_seconds: float = DEFAULT_TIMEOUT_SECONDS
     own_client: object | None = None
     replay: BatchReplay | None = None
+    shared: OrderedDict[Any, asyncio.Future[JudgeReply]] = field(default_factory=OrderedDict)
 
     @property
     def identity(self) -> str | None:
@@ -104,6 +109,28 @@ class JudgePipeline:
             GradingError: No valid reply; the subclass says why.
             PendingError: A batch has not brought it yet; the request is noted.
         """
+        if call.is_shared and self.replay is None:
+            return await self._shared(call, meter)
+        return await self._alone(call, meter)
+
+    async def _shared(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Return the reply of whoever asked first, who pays for it; a failure is not shared."""
+        settings = tuple(sorted((name, repr(value)) for name, value in call.settings.items()))
+        texts = tuple(message["content"] for message in call.messages)
+        key = (texts, call.reply_model, settings, call.model, call.endpoint, call.sample_index)
+        first = self.shared.get(key)
+        if first is not None:
+            # Not `await`: who waits must not be cancelled with whoever asked.
+            await asyncio.wait([first])
+            if not first.cancelled() and first.exception() is None:
+                return first.result()
+        own = asyncio.ensure_future(self._alone(call, meter))
+        self.shared[key] = own
+        if len(self.shared) > _MOST_SHARED:
+            self.shared.popitem(last=False)
+        return await own
+
+    async def _alone(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         if self.replay is None and (found := self._stored(call, meter)) is not None:
             return found
         try:

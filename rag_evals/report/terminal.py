@@ -87,6 +87,9 @@ def show_json(
             "warnings": of_grader.warnings,
             "drift": dict(of_grader.drift),
             "tallies": of_grader.tallies,
+            "further_scores": {
+                name: _rounded(mean) for name, mean in of_grader.further_means().items()
+            },
             "repeats": of_grader.repeats.numbers(),
         }
         for name, of_grader in summary.graders.items()

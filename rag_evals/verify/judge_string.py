@@ -24,6 +24,7 @@ EMBEDDED_GRADERS = (
     "faithfulness_two_step",
     "faithfulness_hhem",
     "answer_correctness",
+    "rag",
 )
 """Names of the shipped graders that a verifier can grade for."""
 

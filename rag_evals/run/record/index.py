@@ -195,7 +195,7 @@ class Tally(NamedTuple):
         ends: How often each status and reason, or type of error, came without a score.
         scores: Of the lines that have one.
         rows: Facts of all lines that did not fail.
-        noted: Outcomes with warnings, tallies or repeats, to be added up one by one.
+        noted: Outcomes with warnings, tallies, further scores or repeats, to be counted singly.
     """
 
     grader: str
@@ -687,6 +687,7 @@ class RunIndex:
             "attempts": outcome.attempts if outcome.attempts != outcome.usage.calls else None,
             "warnings": outcome.warnings,
             "tallies": outcome.tallies,
+            "further_scores": outcome.further_scores,
             "repeats": outcome.repeats,
             "message": error and error.message,
         }
@@ -771,6 +772,7 @@ def _line(row: tuple[Any, ...]) -> IndexedLine:
             tallies={
                 name: (part, whole) for name, (part, whole) in more.get("tallies", {}).items()
             },
+            further_scores=dict(more.get("further_scores", {})),
             repeats=tuple(more.get("repeats", ())),
             facts=facts,
         ),

@@ -137,7 +137,7 @@ def _find_class(name: str) -> type[BaseModel] | None:
 
 
 # What is nested stands in its column as JSON: its form differs from grader to grader.
-_AS_JSON = ("result", "findings", "tallies", "repeats", "settings")
+_AS_JSON = ("result", "findings", "tallies", "further_scores", "repeats", "settings")
 _COUNTS = tuple(Usage.__dataclass_fields__)
 # In a table, `question` would be taken for the text.
 _FACTS = dict(
@@ -163,6 +163,7 @@ COLUMNS: Mapping[str, str] = {
     "cost_usd": _NUMBER,
     "warnings": _TEXTS,
     "tallies": _TEXT,
+    "further_scores": _TEXT,
     "repeats": _TEXT,
     "judge": _TEXT,
     "settings": _TEXT,
@@ -279,6 +280,7 @@ class Outcome(Generic[R_co]):
         cost_usd: List price of the usage in US dollars; None when the model's price is not known.
         warnings: Oddities in the result, in words.
         tallies: Parts of wholes that the result counts beside the score, by name.
+        further_scores: Further numbers of the result, 0 to 1, by name.
         repeats: The score of each repeat, None for one without; empty for a row graded once.
         answered_by: Models that the judge's replies say they are from, with the fingerprint of the
             provider's system where there is one.
@@ -307,6 +309,7 @@ class Outcome(Generic[R_co]):
     cost_usd: float | None = None
     warnings: tuple[str, ...] = ()
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
+    further_scores: dict[str, float] = field(default_factory=dict)
     repeats: tuple[float | None, ...] = ()
     answered_by: tuple[str, ...] = ()
     facts: RowFacts = field(default_factory=RowFacts)
@@ -375,6 +378,7 @@ class Outcome(Generic[R_co]):
             values[name] = tuple(values.get(name) or ())
         tallies = values.get("tallies") or {}
         values["tallies"] = {name: (part, whole) for name, (part, whole) in tallies.items()}
+        values["further_scores"] = dict(values.get("further_scores") or {})
         wanted = known is not None and "findings" in record
         values["findings"] = findings_in(record) if wanted else ()
         if values.get("result") is not None:
@@ -523,6 +527,7 @@ def outcome_from_result(
         answered_by=answered_by,
         warnings=tuple(getattr(result, "warnings", ())),
         tallies=dict(getattr(result, "tallies", {})),
+        further_scores=dict(getattr(result, "further_scores", {})) if reason is None else {},
         repeats=tuple(getattr(result, "repeated_scores", ())),
         facts=grading.facts.with_findings(findings, reason),
         sample_fingerprint=grading.sample_fingerprint,

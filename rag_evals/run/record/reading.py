@@ -29,7 +29,7 @@ AnsweringModels = Mapping[str, Counter[tuple[str, ...]]]
 """For each grader, how many of its outcomes which models answered."""
 _IN_INDEX = frozenset(
     "index sample_id grader status score ranking_score reason attempts seconds cost_usd "
-    "warnings tallies repeats".split()
+    "warnings tallies further_scores repeats".split()
 )
 
 

@@ -46,6 +46,7 @@ class _StoredOutcome(TypedDict):
     cost_usd: NotRequired[float | None]
     warnings: NotRequired[list[str]]
     tallies: NotRequired[dict[str, tuple[int, int]]]
+    further_scores: NotRequired[dict[str, float]]
     repeats: NotRequired[list[Annotated[float, Field(ge=0, le=1)] | None]]
     answered_by: NotRequired[list[str]]
     facts: NotRequired[_StoredFacts]

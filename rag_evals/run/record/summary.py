@@ -300,6 +300,7 @@ class GraderSummary:
         warnings: Oddities in results.
         drift: Those where a judge's statements differ from the answer, counted by name.
         tallies: Parts of wholes that results count beside the score, by name.
+        further: Further numbers of results, by name, one for each row that has it.
         repeats: What repeats of the grader came to.
         rows: What rows share with others, and how much their answers say.
         design: How the graded rows were chosen; None where all rows were graded.
@@ -312,6 +313,7 @@ class GraderSummary:
     warnings: int = 0
     drift: Counter[str] = field(default_factory=Counter)
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
+    further: dict[str, "array[float]"] = field(default_factory=dict)
     repeats: RepeatNumbers = field(default_factory=RepeatNumbers)
     rows: RowTable = field(default_factory=RowTable)
     design: Design | None = None
@@ -421,6 +423,8 @@ class GraderSummary:
         for name, (part, whole) in outcome.tallies.items():
             before = self.tallies.get(name, (0, 0))
             self.tallies[name] = (before[0] + part, before[1] + whole)
+        for name, value in outcome.further_scores.items():
+            self.further.setdefault(name, array("d")).append(value)
 
     def spread(self, count_as: Mapping[str, float] | None = None) -> dict[str, float | int | None]:
         """Return how the scores lie: median, standard deviation, lowest, highest and count.
@@ -467,7 +471,27 @@ class GraderSummary:
         lines = [self.line(count_as, say=say), self.spread_line(count_as, say=say)]
         lines += [self.range_line(count_as, say=say), self.sizes_line(say=say)]
         lines.append(self.repeats.line(say or phrases()))
+        lines += self.further_lines(say=say)
         return [line for line in lines if line is not None]
+
+    def further_means(self) -> dict[str, Interval]:
+        """Return the mean of each further number, and where it lies, by name."""
+        return {name: mean_interval(values) for name, values in self.further.items()}
+
+    def further_lines(self, *, say: Phrases | None = None) -> list[str]:
+        """Say each further number in a line: its mean, how sure that is, and of how many rows."""
+        say = say or phrases()
+        return [
+            say(
+                "summary.further",
+                name=say.named("graders", name),
+                mean=say.number(mean.estimate),
+                low=say.number(mean.low),
+                high=say.number(mean.high),
+                rows=len(self.further[name]),
+            )
+            for name, mean in self.further_means().items()
+        ]
 
     def range_line(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None

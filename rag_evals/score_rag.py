@@ -1,0 +1,166 @@
+"""Where does a RAG system fail: in the search, in the answer, or in both? Every number at once."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self, Unpack, get_args
+
+from rag_evals.base import PromptOptions
+from rag_evals.core import Finding, Sample, SampleField, Tallies
+from rag_evals.errors import UnknownNameError
+from rag_evals.matrix import MatrixClaim, MatrixGrader, MatrixResult, claim_finding
+from rag_evals.prompt import Prompt
+
+__all__ = ["Rag", "RagGrader", "RagResult"]
+
+Diagnosis = Literal[
+    "retrieval missed it",
+    "retrieved and ignored",
+    "invented",
+    "from a chunk, not in the reference",
+    "right but not from the sources",
+]
+"""What is wrong with a claim of the reference, then of the answer; the first found is a row's."""
+
+# The less there is of them, the better: as the score of a grader they are turned round.
+_FAULTS = (
+    "noise_sensitivity_relevant",
+    "noise_sensitivity_irrelevant",
+    "hallucination",
+    "self_knowledge",
+)
+_NUMBERS = (
+    *("faithfulness", "precision", "recall", "f_score"),
+    *("claim_recall", "chunk_precision", "rank_precision", "reciprocal_rank"),
+    *("context_utilization", "chunk_use"),
+    *_FAULTS,
+)
+
+
+class RagResult(MatrixResult):
+    """Claims of answer and reference, which chunks support each, and all numbers over them.
+
+    Attributes:
+        number: Which of them is the score; None takes the F-score of correctness where there is a
+            reference, else faithfulness.
+    """
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+    accepts: ClassVar[tuple[SampleField, ...]] = ("question", "reference")
+
+    number: str | None = None
+
+    @property
+    def score(self) -> float:
+        """The number that was asked for, 0 to 1; a number of faults is turned round."""
+        if self.number is None:
+            value = self.f_score if self.reference_claims is not None else self.faithfulness
+        else:
+            value = getattr(self, self.number)
+        if value is not None and self.number in _FAULTS:
+            value = 1 - value
+        return value or 0.0
+
+    @property
+    def further_scores(self) -> Mapping[str, float]:
+        """Every number that can be computed, by name."""
+        if self.number is not None:
+            return {}
+        found = {name: getattr(self, name) for name in _NUMBERS}
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """What is wrong first: the search, then the answer; None where nothing is."""
+        labels = self._labels()
+        return next((one for one in get_args(Diagnosis) if labels[one]), None)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The diagnosis, then each claim of the answer and of the reference with its label."""
+        fault = self.diagnosis
+        first = Finding("first fault", fault is None, fault or "as it should be")
+        return first, *self._claim_findings()
+
+    @property
+    def tallies(self) -> Tallies:
+        """Claims with each fault, of those that could have it."""
+        labels, claims = self._labels(), len(self.claims)
+        own = len(self.reference_claims or ())
+        search = get_args(Diagnosis)[:2]
+        return {
+            name: (labels[name], own if name in search else claims)
+            for name in get_args(Diagnosis)
+            if self.reference_claims is not None
+        }
+
+    def _claim_findings(self) -> Iterator[Finding]:
+        for one in self.claims:
+            if self.reference_claims is None:
+                is_supported = bool(one.chunk_ids)
+                label = "supported" if is_supported else "not supported"
+                yield claim_finding(one, label, verdict=is_supported)
+            else:
+                yield claim_finding(one, _label(one))
+        for one in self.reference_claims or ():
+            lost = "retrieved and ignored" if one.chunk_ids else "retrieval missed it"
+            yield claim_finding(one, "said" if one.is_in_other else lost, about="reference")
+
+    def _labels(self) -> Counter[str]:
+        labels = Counter(one.label for one in self._claim_findings())
+        if self.reference_claims is None:
+            labels["invented"] = labels.pop("not supported", 0)
+        return labels
+
+
+def _label(one: MatrixClaim) -> str:
+    if one.is_in_other:
+        return "correct" if one.chunk_ids else "right but not from the sources"
+    return "from a chunk, not in the reference" if one.chunk_ids else "invented"
+
+
+class RagGrader(MatrixGrader[RagResult]):
+    """Fills the table with a prompt of your own.
+
+    Args:
+        prompt: What the judge is told where there is a reference; None takes the shipped prompt.
+        beta: As for `MatrixGrader`.
+        options: As for every grader of a prompt.
+    """
+
+    shapes: ClassVar[tuple[str, ...]] = (*MatrixGrader.shapes, "number")
+    number: str | None = None
+
+    def __init__(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        beta: float = 1.0,
+        **options: Unpack[PromptOptions],
+    ) -> None:
+        super().__init__(
+            prompt or Prompt.shipped("score_rag"),
+            RagResult,
+            reads_chunks=True,
+            beta=beta,
+            **options,
+        )
+
+    def _result(self, sample: Sample, rows: Sequence[list[MatrixClaim]], **more: Any) -> RagResult:
+        return super()._result(sample, rows, number=self.number, **more)
+
+    def only(self, number: str) -> Self:
+        """Return a grader whose score is one of the numbers, and which is called as that number.
+
+        Several of them in one run ask once for each row. Of noise sensitivity, hallucination and
+        self-knowledge the score is 1 less the number, so that more is better.
+
+        Raises:
+            UnknownNameError: There is no such number.
+        """
+        if number not in _NUMBERS:
+            raise UnknownNameError.of("number", str(number), _NUMBERS)
+        return self._copy_with(number=number, name=number)
+
+
+Rag = RagGrader()
+"""Every number of a row from one table; its score is the F-score of correctness."""

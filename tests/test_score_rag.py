@@ -1,0 +1,260 @@
+"""Every RAG number from one table: asked once, by RAGChecker's definitions, kept in the run."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import evaluate, load_run
+from rag_evals.errors import UnknownNameError
+from rag_evals.matrix import MatrixClaim
+from rag_evals.score_rag import Rag, RagResult
+from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
+
+Start = Callable[[Script], ScriptedJudge]
+ROW: dict[str, Any] = {
+    "question": "Where is the Eiffel Tower, and when was it finished?",
+    "answer": "The Eiffel Tower stands in Paris. It was completed in 1889. It is painted brown.",
+    "context": ["The Louvre holds the Mona Lisa.", "The Eiffel Tower stands in Paris."],
+    "reference": "The Eiffel Tower stands in Paris. It was completed in 1889. It is 330 m tall.",
+}
+NUMBERS = (
+    *("precision", "recall", "f_score", "claim_recall", "chunk_precision", "faithfulness"),
+    *("context_utilization", "noise_sensitivity_relevant", "noise_sensitivity_irrelevant"),
+    *("hallucination", "self_knowledge"),
+)
+
+# The two checked rows of RAGChecker's examples/checking_outputs.json (Apache 2.0): for each claim
+# whether the other text entails it, and the chunks that do, with the numbers published there.
+RIVER = (
+    ("n" + "y" * 8 + "nn", [[1], [], [], [], [], [], [1], [], [0, 3], [3], []]),
+    (
+        "yyyyyynnyynnnnnynnnnyy",
+        [[1], [], [], [0], [0, 1], [0, 3], *[[] for _ in range(15)], [1]],
+    ),
+    4,
+    {
+        "precision": 0.7272727272727273,
+        "recall": 0.5,
+        "claim_recall": 0.22727272727272727,
+        "chunk_precision": 0.75,
+        "faithfulness": 0.36363636363636365,
+        "noise_sensitivity_relevant": 0.18181818181818182,
+        "noise_sensitivity_irrelevant": 0.0,
+        "f_score": 0.5925925925925926,
+        "hallucination": 0.09090909090909091,
+        "self_knowledge": 0.5454545454545454,
+        "context_utilization": 1.0,
+    },
+)
+FLAG = (
+    ("nyyyy", [[1], [1, 2], [1, 2], [0, 2], [1, 2]]),
+    ("yynynyyy", [[1], [1, 2], [1], [1, 2], [2], [0, 2], [0, 1, 2], [1, 2]]),
+    3,
+    {
+        "precision": 0.8,
+        "recall": 0.75,
+        "claim_recall": 1.0,
+        "chunk_precision": 1.0,
+        "faithfulness": 1.0,
+        "noise_sensitivity_relevant": 0.2,
+        "noise_sensitivity_irrelevant": 0.0,
+        "f_score": 0.7741935483870969,
+        "hallucination": 0.0,
+        "self_knowledge": 0.0,
+        "context_utilization": 0.75,
+    },
+)
+
+
+def side(marks: str, chunks: list[list[int]]) -> list[MatrixClaim]:
+    """Make rows of the table: `y` where the other text says it, and the chunks of each."""
+    return [
+        MatrixClaim(statement=f"claim {n}", chunk_ids=own, is_in_other=mark == "y")
+        for n, (mark, own) in enumerate(zip(marks, chunks, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("example", [RIVER, FLAG], ids=["river", "flag"])
+def test_the_worked_example_of_ragchecker_has_its_numbers(example: Any) -> None:
+    """All eleven that it publishes, to 1e-9."""
+    answer, reference, count, published = example
+    result = RagResult(claims=side(*answer), reference_claims=side(*reference), chunk_count=count)
+
+    found = {name: getattr(result, name) for name in NUMBERS}
+    assert found == pytest.approx(published, abs=1e-9)
+
+
+def by_sets(answer: Any, reference: Any, count: int) -> dict[str, float | None]:
+    """Compute the numbers from sets of places, another way than the package does."""
+    (marks, chunks), (own_marks, own_chunks) = answer, reference
+    everything = set(range(len(marks)))
+    right = {n for n in everything if marks[n] == "y"}
+    grounded = {n for n in everything if chunks[n]}
+    relevant = {chunk for own in own_chunks for chunk in own}
+    near = {n for n in grounded if relevant & set(chunks[n])}
+    wrong = everything - right
+    said = {n for n in range(len(own_marks)) if own_marks[n] == "y"}
+    found = {n for n in range(len(own_marks)) if own_chunks[n]}
+    precision, recall = len(right) / len(everything), len(said) / len(own_marks)
+    both = precision + recall
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f_score": 2 * precision * recall / both if both else 0.0,
+        "claim_recall": len(found) / len(own_marks),
+        "chunk_precision": len(relevant) / count,
+        "faithfulness": len(grounded) / len(everything),
+        "context_utilization": len(found & said) / len(found) if found else None,
+        "noise_sensitivity_relevant": len(wrong & near) / len(everything),
+        "noise_sensitivity_irrelevant": len(wrong & (grounded - near)) / len(everything),
+        "hallucination": len(wrong - grounded) / len(everything),
+        "self_knowledge": len(right - grounded) / len(everything),
+    }
+
+
+def test_fifty_made_rows_have_the_numbers_of_their_tables() -> None:
+    """Every number of a table filled by hand, to 1e-9; each claim of the answer counts once."""
+    draw = random.Random(7)
+    for _ in range(50):
+        count = draw.randint(1, 6)
+
+        def filled(count: int = count) -> tuple[str, list[list[int]]]:
+            marks = "".join(draw.choice("yn") for _ in range(draw.randint(1, 7)))
+            return marks, [sorted(draw.sample(range(count), draw.randint(0, count))) for _ in marks]
+
+        answer, reference = filled(), filled()
+        result = RagResult(
+            claims=side(*answer), reference_claims=side(*reference), chunk_count=count
+        )
+        found = {name: getattr(result, name) for name in NUMBERS}
+        assert found == pytest.approx(by_sets(answer, reference, count), abs=1e-9)
+        parts = ("noise_sensitivity_relevant", "noise_sensitivity_irrelevant", "hallucination")
+        assert found["precision"] + sum(found[name] for name in parts) == pytest.approx(1)
+
+
+def test_ranks_come_from_the_chunks_that_support_the_reference() -> None:
+    """The order of retrieval counts, without gold ids."""
+    result = RagResult(
+        claims=side("y", [[1]]), reference_claims=side("yn", [[1], [3]]), chunk_count=4
+    )
+
+    assert result.relevant_chunks == [False, True, False, True]
+    assert result.rank_precision == pytest.approx((1 / 2 + 2 / 4) / 2)
+    assert [result.reciprocal_rank, result.hit_at(1), result.hit_at(9)] == [0.5, 0.0, 1.0]
+    assert [result.recall_at(2), result.recall_at(4)] == [0.5, 1.0]
+
+
+def verdict(*ids: int) -> dict[str, Any]:
+    """Return a verdict of a judge."""
+    if ids:
+        return {"reasoning": "r", "verdict": {"supported_by": list(ids)}}
+    return {"reasoning": "r", "verdict": {"not_supported_because": "not_in_context"}}
+
+
+def compared(request: JudgeRequest) -> dict[str, Any]:
+    """Fill the table of ROW: chunk 1 has Paris, the other text (2) has Paris and the year."""
+    if len(request.chunks) == 2:
+        return {"s0": verdict(1), "s1": verdict(), "s2": verdict()}
+    return {"s0": verdict(1, 2), "s1": verdict(2), "s2": verdict()}
+
+
+def test_two_calls_fill_the_table_of_a_row(scripted: Start) -> None:
+    """Every number, a label for each claim, and what is wrong first."""
+    judge = scripted(compared)
+    result = Rag.grade(**ROW, client="openai/m")
+
+    assert len(judge.requests) == 2
+    assert sorted(one.chunks[2] for one in judge.requests) == [ROW["reference"], ROW["answer"]]
+    assert result.further_scores == pytest.approx(
+        {
+            "faithfulness": 1 / 3,
+            "precision": 2 / 3,
+            "recall": 2 / 3,
+            "f_score": 2 / 3,
+            "claim_recall": 1 / 3,
+            "chunk_precision": 1 / 2,
+            "rank_precision": 1 / 2,
+            "reciprocal_rank": 1 / 2,
+            "context_utilization": 1.0,
+            "chunk_use": 1 / 2,
+            "noise_sensitivity_relevant": 0.0,
+            "noise_sensitivity_irrelevant": 0.0,
+            "hallucination": 1 / 3,
+            "self_knowledge": 1 / 3,
+        }
+    )
+    assert result.diagnosis == "retrieval missed it"
+    assert [one.label for one in result.findings] == [
+        "retrieval missed it",
+        *("correct", "right but not from the sources", "invented"),
+        *("said", "said", "retrieval missed it"),
+    ]
+
+
+def test_the_embedded_judge_fills_the_same_table_without_a_call(scripted: Start) -> None:
+    """Each chunk is decided by itself."""
+    judge = scripted(None)
+    result = Rag.grade(**ROW, client="embedded")
+
+    assert judge.requests == []
+    assert [(one.chunk_ids, one.is_in_other) for one in result.claims] == [
+        ([1], True),
+        ([], True),
+        ([], False),
+    ]
+    assert [bool(one.chunk_ids) for one in result.reference_claims or ()] == [True, False, False]
+
+
+def test_without_a_reference_it_asks_as_faithfulness_does(scripted: Start) -> None:
+    """One call; numbers that need a reference are left out."""
+    judge = scripted(compared)
+    row = {name: value for name, value in ROW.items() if name != "reference"}
+    result = Rag.grade(**row, client="openai/m")
+
+    assert "faithful to its context" in judge.requests[0].instructions
+    assert len(judge.requests) == 1
+    assert set(result.further_scores) == {"faithfulness", "chunk_use"}
+    assert result.score == pytest.approx(1 / 3)
+    assert result.diagnosis == "invented"
+
+
+def test_several_numbers_in_one_run_ask_once(scripted: Start) -> None:
+    """Two calls a row, whichever numbers are wanted; a number of faults is turned round."""
+    judge = scripted(compared)
+    names = ("claim_recall", "hallucination", "context_utilization")
+    graders = [Rag, *(Rag.only(name) for name in names)]
+    run = evaluate([{**ROW, "id": str(n), "question": f"q{n}"} for n in range(5)], graders,
+                   client="openai/m")  # fmt: skip
+
+    assert len(judge.requests) == 10
+    assert run.summary().usage.calls == 10
+    scores = {one.grader: one.score for one in run.outcomes if one.sample_id == "3"}
+    assert scores == pytest.approx(
+        {"rag": 2 / 3, "claim_recall": 1 / 3, "hallucination": 2 / 3, "context_utilization": 1.0}
+    )
+
+
+def test_a_number_that_there_is_not_is_refused() -> None:
+    """The message names the nearest one."""
+    with pytest.raises(UnknownNameError, match="did you mean 'claim_recall'"):
+        Rag.only("claim_recal")
+
+
+def test_a_run_keeps_the_table_and_shows_every_number(tmp_path: Path) -> None:
+    """The summary has means with intervals, and what is read back can be computed anew."""
+    evaluate([ROW, {**ROW, "question": "q2"}], ["rag"], client="embedded", out=tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    of_grader = run.summary().graders["rag"]
+
+    assert of_grader.further_means()["claim_recall"].estimate == pytest.approx(1 / 3)
+    assert "  self_knowledge: 0.33 (95 % interval" in str(run.summary())
+    assert of_grader.tallies["retrieval missed it"] == (2, 6)
+    result = run.outcomes[0].result
+    assert isinstance(result, RagResult)
+    assert result.recall_at(2) == pytest.approx(1 / 3)
+    line = json.loads((tmp_path / "run" / "results.jsonl").read_text("utf-8").splitlines()[0])
+    assert line["further_scores"]["precision"] == pytest.approx(2 / 3)
