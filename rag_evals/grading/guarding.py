@@ -8,7 +8,7 @@ score.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -44,6 +44,8 @@ R = TypeVar("R", bound=BaseModel)
 
 _MOST_NAMED = 5
 _LEAST_WORDS_OF_CLAIM = 5
+# A judge gives at most five claims of a sentence; few have more in fewer words.
+_MANY_WORDS = 200
 _FIRST_PERSON = re.compile(r"(?:\w+,? )?(?:i|we|let|я|мы)\b", re.IGNORECASE)
 
 
@@ -230,11 +232,19 @@ def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: A
         {
             "statements": gathered.statements,
             "no_claim_sentences": gathered.passed_over,
-            "drift": gathered.drift,
+            "drift": [*gathered.drift, *(() if unit == "answer" else _long_sentences(spans))],
             "left_out": gathered.left_out,
             "calls": len(parts),
         }
     )
+
+
+def _long_sentences(spans: Sequence[Span]) -> Iterator[str]:
+    """Name the sentences of which a judge may have judged a part only."""
+    for number, span in enumerate(spans):
+        # Most sentences have fewer characters than that.
+        if len(span.text) > _MANY_WORDS and (count := len(span.text.split())) > _MANY_WORDS:
+            yield f"long sentence: sentence {number} has {count:,} words; a part may be unjudged"
 
 
 def _parts(spans: Sequence[Span], sample: Sample, text: str) -> list[_Stretch]:

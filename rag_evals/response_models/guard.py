@@ -60,6 +60,7 @@ DRIFT_NAMES = (
     "too many statements",
     "merged",
     "left out",
+    "long sentence",
 )
 """What a fault begins with; a run's summary counts warnings by these."""
 

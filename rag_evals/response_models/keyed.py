@@ -6,10 +6,11 @@ checked when the reply is read.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import BaseModel, ValidationInfo, create_model, model_validator
+from pydantic_core import PydanticCustomError
 
 from rag_evals.core import ChunkId, StatementText, facts_of
 from rag_evals.response_models.statements import ByStatement
@@ -38,12 +39,14 @@ class ReplyForm(NamedTuple):
         counts: It takes bounds of lists.
         lengths: It takes bounds of texts.
         choices: It takes a list of whole numbers; else it gets the least and the largest.
+        known: The host keeps to its schema; any other is asked again in JSON mode where it did not.
     """
 
     padded: bool = False
     counts: bool = True
     lengths: bool = True
     choices: bool = True
+    known: bool = True
 
 
 EXACT = ReplyForm()
@@ -149,10 +152,11 @@ class KeyedReply(BaseModel):
     @model_validator(mode="after")
     def _is_of_this_form(self, info: ValidationInfo) -> Self:
         if facts_of(info) is not None and not self.model_fields_set:
-            raise ValueError(f"missing: {', '.join(_keys(self.shape))}")
+            keys = ", ".join(_keys(self.shape))
+            raise PydanticCustomError("reply_form", "missing: {keys}", {"keys": keys})
         return self
 
-    @property
+    @cached_property
     def claims(self) -> list[JudgedClaim]:
         """Everything that has a verdict, in order."""
         return list(self._claims())

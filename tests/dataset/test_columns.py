@@ -23,6 +23,13 @@ def test_usual_names_are_recognised(answer: str, context: str) -> None:
     assert sample.context[0].text == "c"
 
 
+def test_an_expected_score_is_no_reference() -> None:
+    """A number under `expected` is what the row should get; a text is the right answer."""
+    for value, reference in ((0.8, None), (1, None), ("In Paris.", "In Paris.")):
+        row = {"answer": "a", "context": "c", "expected": value}
+        assert ColumnMap().sample(row, NEEDED).reference == reference
+
+
 def test_two_candidates_are_an_error_that_names_both() -> None:
     """Which of two columns is meant is not guessed."""
     row = {"answer": "a", "response": "b", "context": "c"}

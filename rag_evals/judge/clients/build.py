@@ -68,7 +68,7 @@ REPLY_FORMS: Mapping[str, ReplyForm] = {
 """Which form of a reply by sentence a host gets, by its name or by that of its provider."""
 
 # Bounds of texts are what hosts refuse most often.
-_ANY_HOST = ReplyForm(lengths=False)
+_ANY_HOST = ReplyForm(lengths=False, known=False)
 
 STRICT_HOSTS = frozenset({"api.openai.com"})
 """Hosts known to take strict schemas; any other gets the plain form, which all understand."""

@@ -112,7 +112,7 @@ class _DecisionJudge:
         ConfigurationError: There are settings, and a decision model takes none.
     """
 
-    models_without_temperature: Sequence[str] = ()
+    lessons: Mapping[str, Sequence[str]] = {}
 
     def __init__(
         self,

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from rag_evals.core import (
     JudgeCall,
     JudgeReply,
+    Message,
     Meter,
     check_settings,
     fingerprint,
@@ -37,6 +38,7 @@ from rag_evals.errors import (
 from rag_evals.judge.pace.retry import Tries, call_within, row_time, try_again, try_again_async
 from rag_evals.judge.wire.exchange import (
     OF_A_CLIENT,
+    OTHER_FORMS,
     Exchange,
     Parsed,
     address_name,
@@ -74,7 +76,9 @@ _NOT_TAKEN: Mapping[str, tuple[str, ...]] = {
     "vertexai": ("reasoning_effort",),
 }
 
-NO_TEMPERATURE = "temperature"
+# A run's summary has words for the first two.
+NO_TEMPERATURE = "without_temperature"
+IN_WORDS = "in_words"
 OTHER_MAX_TOKENS = "max_completion_tokens"
 
 # By client: a run has one, and a client of the user's own is asked again and again.
@@ -104,7 +108,13 @@ def described(settings: Mapping[str, Any]) -> str:
 
 
 class CallSettings:
-    """The settings of one call; entered for each try, it takes note of what is refused."""
+    """The settings of one call; entered for each try, it takes note of what is refused.
+
+    Attributes:
+        in_words: The messages that ask again for a reply that missed its schema.
+        last_fault: Of that reply.
+        other_form: The form in which they ask; empty for that of the client.
+    """
 
     def __init__(
         self, client: Any, model: str | None, call: Mapping[str, Any], given: Mapping[str, Any]
@@ -117,6 +127,9 @@ class CallSettings:
         self._ours = "temperature" not in call and "temperature" not in given
         self._sent: dict[str, Any] = {}
         self._tried: list[str] = []
+        self.in_words: Sequence[Message] = ()
+        self.last_fault = ""
+        self.other_form = ""
 
     def to_send(self) -> dict[str, Any]:
         """Return the keyword arguments that carry the settings.
@@ -160,8 +173,11 @@ class CallSettings:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         """Say whether to try again: the endpoint refuses what may be left out."""
-        what = self._lesson(error)
         lessons = _learned.setdefault(self._client, set())
+        if error is not None and self._takes_other_form(error):
+            lessons.add((IN_WORDS, self._model))
+            return True
+        what = self._lesson(error)
         if what is not None and what not in self._tried:
             self._tried.append(what)
             lessons.add((what, self._model))
@@ -170,6 +186,17 @@ class CallSettings:
             # It did not help, so it was no lesson.
             lessons.difference_update((tried, self._model) for tried in self._tried)
         return False
+
+    def _takes_other_form(self, error: BaseException) -> bool:
+        """Ask in JSON mode where the schema was missed, and as text where that mode is refused."""
+        refused = isinstance(error, JudgeRejectedError | JudgeRequestError)
+        if self.in_words and not self.other_form:
+            self.other_form = OTHER_FORMS[0]
+        elif refused and self.other_form == OTHER_FORMS[0]:
+            self.other_form = OTHER_FORMS[1]
+        else:
+            return False
+        return True
 
     def _lesson(self, error: BaseException | None) -> str | None:
         if not isinstance(error, JudgeRejectedError | JudgeRequestError):
@@ -321,8 +348,8 @@ class JudgeHost(AsyncJudge, Protocol):
         """Which model of which endpoint answers, for keys of caches; None when nobody knows."""
 
     @property
-    def models_without_temperature(self) -> Sequence[str]:
-        """Models that refused a temperature of 0, and were asked at their own."""
+    def lessons(self) -> Mapping[str, Sequence[str]]:
+        """What was learned of which models, by a name that a run's summary has words for."""
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
         """Refuse settings that the provider does not take; they are of a grader's later calls."""
@@ -373,10 +400,13 @@ class _ClientJudge:
         return None if model is None else f"{url}\n{model}\n{settings_of(client)} {asked}"
 
     @property
-    def models_without_temperature(self) -> list[str]:
-        """Models that refused a temperature of 0, and were asked at their own."""
+    def lessons(self) -> dict[str, list[str]]:
+        """Models that refused a temperature of 0, and those that were asked in another form."""
         learned = _learned.get(self._client, ())
-        return sorted(str(model) for what, model in learned if what == NO_TEMPERATURE)
+        return {
+            name: sorted(str(model) for what, model in learned if what == name)
+            for name in (NO_TEMPERATURE, IN_WORDS)
+        }
 
     @property
     def sdk(self) -> Any:
@@ -416,7 +446,10 @@ class InstructorJudge(_ClientJudge):
     def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         settings = settings_for(self._client, call, self._settings)
         while True:
-            with settings, exchanged(call, meter, self._client, self._settings) as exchange:
+            with (
+                settings,
+                exchanged(call, meter, self._client, self._settings, settings) as exchange,
+            ):
                 arguments = _arguments(exchange, self._settings, settings, asynchronous=False)
                 returned = call_within(meter, partial(self._client.create, **arguments))
                 return _reply(returned, exchange)
@@ -434,7 +467,10 @@ class AsyncInstructorJudge(_ClientJudge):
     async def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         settings = settings_for(self._client, call, self._settings)
         while True:
-            with settings, exchanged(call, meter, self._client, self._settings) as exchange:
+            with (
+                settings,
+                exchanged(call, meter, self._client, self._settings, settings) as exchange,
+            ):
                 arguments = _arguments(exchange, self._settings, settings, asynchronous=True)
                 async with row_time(meter):
                     return _reply(await self._client.create(**arguments), exchange)
@@ -454,6 +490,7 @@ def exchanged(
     meter: Meter,
     client: Any,
     settings: AskSettings,
+    of_call: CallSettings | None = None,
     *,
     enveloped: bool = True,
 ) -> Iterator[Exchange]:
@@ -463,17 +500,18 @@ def exchanged(
     """
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
-    if issubclass(call.reply_model, KeyedReply):
-        call = replace(call, reply_model=call.reply_model.for_host(settings.form))
+    call, mode, has_other_form = _in_its_form(call, client, settings, of_call, enveloped)
     known = _windows.setdefault(client, {})
     asked = model_for(call, settings)
     _check_window(call, known.get(asked))
     exchange = Exchange(
         call,
-        mode=client.mode.name,
+        mode=mode,
         seconds=meter.seconds_left,
         reasks=settings.reasks,
         key=_key_of(client),
+        has_other_form=has_other_form,
+        last_fault="" if of_call is None else of_call.last_fault,
     )
     token = current_exchange.set(exchange)
     named = address_name.set(settings.address_name)
@@ -485,6 +523,8 @@ def exchanged(
         failed = _failure(error, exchange)
         if (window := getattr(failed, "window_tokens", None)) is not None:
             known[asked] = window
+        if of_call is not None and exchange.missed_schema:
+            of_call.in_words, of_call.last_fault = exchange.in_words(), exchange.last_fault
         if not getattr(failed, "row_is_over", False):
             meter.last_fault = str(failed)
         # Not `from error`: instructor's exception holds the whole prompt and cannot be pickled.
@@ -498,6 +538,24 @@ def exchanged(
             model=call.model,
             answered_by=exchange.answered_by,
         )
+
+
+def _in_its_form(
+    call: JudgeCall[Any],
+    client: Any,
+    settings: AskSettings,
+    of_call: CallSettings | None,
+    enveloped: bool,
+) -> tuple[JudgeCall[Any], str, bool]:
+    """Return a call in the form for its host, the mode, and whether there is another form."""
+    mode: str = client.mode.name
+    if not issubclass(call.reply_model, KeyedReply):
+        return call, mode, False
+    call = replace(call, reply_model=call.reply_model.for_host(settings.form))
+    if of_call is not None and of_call.other_form:
+        return replace(call, messages=tuple(of_call.in_words)), of_call.other_form, False
+    # Through instructor another mode needs another client.
+    return call, mode, not settings.form.known and (mode == "JSON_SCHEMA" or not enveloped)
 
 
 # Tokens that a model reads, where its endpoint has said so, by client and model.
@@ -538,7 +596,7 @@ def _arguments(
         "response_model": prepared(
             call.reply_model,  # type: ignore[arg-type]  # mypy: a class is hashable
             schema_only=settings.schema_only,
-            mode=exchange.mode,
+            mode="JSON_SCHEMA" if of_call.other_form else exchange.mode,
         ),
         # A list of its own: instructor appends re-ask messages.
         "messages": [dict(message) for message in call.messages],
@@ -551,6 +609,8 @@ def _arguments(
     model = model_for(call, settings)
     if model is not None:
         arguments["model"] = model
+    if of_call.other_form:
+        arguments["extra_body"] = {"response_format": {"type": of_call.other_form}}
     if settings.strict:
         strict = strict_response_format(call.reply_model)  # type: ignore[arg-type]  # as above
         if strict is not None:

@@ -25,6 +25,7 @@ from rag_evals.judge.wire.ask import (
     wrong_replies,
 )
 from rag_evals.judge.wire.exchange import (
+    OTHER_FORMS,
     Exchange,
     missing_message,
     no_reply,
@@ -80,6 +81,8 @@ def request_body(
     """Write the request of a call; `strict` is for hosts known to take strict schemas."""
     messages = [dict(message) for message in call.messages]
     body = {"messages": messages, **settings, "model": model}
+    if mode in OTHER_FORMS:
+        return {**body, "response_format": {"type": mode}}
     asked: Any = prepared(call.reply_model, schema_only=True, mode=mode)  # type: ignore[arg-type]  # mypy: a class is hashable
     if mode == TOOLS:
         function = asked.openai_schema
@@ -231,7 +234,9 @@ class AsyncDirectJudge(AsyncInstructorJudge):
         while True:
             with (
                 of_call,
-                exchanged(call, meter, self._client, self._settings, enveloped=False) as exchange,
+                exchanged(
+                    call, meter, self._client, self._settings, of_call, enveloped=False
+                ) as exchange,
             ):
                 if meter.row_seconds is None:
                     return await self._answer(exchange, of_call)
@@ -239,7 +244,7 @@ class AsyncDirectJudge(AsyncInstructorJudge):
                     return await self._answer(exchange, of_call)
 
     async def _answer(self, exchange: Exchange, of_call: CallSettings) -> JudgeReply:
-        call, mode = exchange.call, self._client.mode.name
+        call, mode = exchange.call, exchange.mode
         model = model_for(call, self._settings)
         assert model is not None, "the string of an endpoint names its model"
         body = request_body(

@@ -25,7 +25,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
-from rag_evals.core import JudgeCall, Usage, check_chunk_ids, facts_for
+from rag_evals.core import JudgeCall, Message, Usage, check_chunk_ids, facts_for
 from rag_evals.errors import (
     GradingError,
     JudgeOutputError,
@@ -38,6 +38,9 @@ OF_A_CLIENT = "base_url of the client"
 
 address_name: ContextVar[str] = ContextVar("address_name", default=OF_A_CLIENT)
 """Of the call that is being made, in this thread or task: a variable, or where else it stands."""
+
+OTHER_FORMS = ("json_object", "text")
+"""How a reply is asked for where a host did not keep to the schema; it is in words then."""
 
 _NOTHING = Usage()
 M = TypeVar("M", bound=BaseModel)
@@ -54,6 +57,8 @@ class Exchange:
         usage: Sum over the replies so far; each is counted once, where instructor accumulates.
         answered_by: Models that the replies so far say they are from.
         is_repeated: The last two replies have the same fault; a third one would have it as well.
+        missed_schema: The reply was not of the schema, and the call may be made in another form.
+        last_fault: Of the reply before, in words.
     """
 
     def __init__(
@@ -64,7 +69,12 @@ class Exchange:
         seconds: float | None,
         reasks: int,
         key: str | None = None,
+        has_other_form: bool = False,
+        last_fault: str = "",
     ) -> None:
+        self._has_other_form = has_other_form
+        self.last_fault = last_fault
+        self.missed_schema = False
         self.call = call
         self.key = key
         self._reasks = reasks
@@ -73,7 +83,7 @@ class Exchange:
         self._is_answered = False
         self._calls_made = 1
         self.mode = mode
-        self._last_fault = ""
+        self._reply: Any = None
         self.is_repeated = False
         self._ends_at = None if seconds is None else time.monotonic() + seconds
         self.usage = _NOTHING
@@ -90,8 +100,9 @@ class Exchange:
 
     def take_response(self, response: Any) -> None:
         """Take one reply before it is validated: its usage, and the faults of its form."""
-        self.count_reply(response, again=self.usage.calls > 0)
+        self.count_reply(response, again=self.mode in OTHER_FORMS or self.usage.calls > 0)
         self._is_answered = True
+        self._reply = response
         self.fault = fault_of(response)
         choices = getattr(response, "choices", None)
         if self.fault is not None or not choices:
@@ -99,7 +110,7 @@ class Exchange:
         message = choices[0].message
         if self.mode == "TOOLS":
             complete_tool_call(message)
-        elif self.mode == "JSON_SCHEMA":
+        elif self.mode in ("JSON_SCHEMA", *OTHER_FORMS):
             complete_text(message)
         self._calls_made = differing_calls(message)
 
@@ -110,12 +121,30 @@ class Exchange:
             self.fault = no_reply(error.doc)
         self._is_answered = False
         # The judge has read these words, and answered with the same fault.
-        self.is_repeated, self._last_fault = self.repeats(error), str(error)
-        return self.fault is None and not self.is_repeated
+        self.is_repeated, self.last_fault = self.repeats(error), str(error)
+        may_change = self._has_other_form and self.fault is None
+        has_message = bool(getattr(self._reply, "choices", None))
+        self.missed_schema = may_change and has_message and _is_of_form(error)
+        return self.fault is None and not self.is_repeated and not self.missed_schema
+
+    def in_words(self) -> list[Message]:
+        """Word what asks again for a reply that missed the schema, with the schema in words."""
+        message = self._reply.choices[0].message
+        said = getattr(message, "content", None) or next(filter(None, _arguments_in(message)), "{}")
+        schema = json.dumps(self.call.reply_model.model_json_schema(), ensure_ascii=False)
+        told = (
+            f"Your reply was wrong:\n{self.last_fault}\n"
+            f"Reply with one JSON object of this schema, and nothing else:\n{schema}"
+        )
+        return [
+            *self.call.messages,
+            {"role": "assistant", "content": str(said)},
+            {"role": "user", "content": told},
+        ]
 
     def repeats(self, error: BaseException) -> bool:
         """Say whether the reply before had the same fault."""
-        return str(error) == self._last_fault
+        return str(error) == self.last_fault
 
     @property
     def is_last_attempt(self) -> bool:
@@ -154,6 +183,14 @@ class Exchange:
         return is_retry
 
 
+def _is_of_form(error: BaseException) -> bool:
+    """Say whether the fault is one of the schema, and not of a value that code checks."""
+    if not isinstance(error, ValidationError):
+        return True
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    return any(fault["type"] != "value_error" for fault in faults)
+
+
 current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", default=None)
 """The exchange whose reply is being validated, in this thread or task."""
 
@@ -183,10 +220,12 @@ def _text_at(completion: Any, name: str) -> str | None:
 def _at(source: Any, path: Sequence[str | int]) -> Any:
     """Follow a path into objects, dictionaries and lists; None where it ends early."""
     for name in path:
-        if isinstance(name, int):
+        if isinstance(source, dict):
+            source = source.get(name)
+        elif isinstance(name, int):
             source = source[name] if isinstance(source, list) and len(source) > name else None
         else:
-            source = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
+            source = getattr(source, name, None)
         if source is None:
             return None
     return source

@@ -292,7 +292,7 @@ class Runner:
         self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
         self._summary.presets = self._plan.presets
-        self._summary.without_temperature = self._session.models_without_temperature
+        self._summary.lessons = self._session.lessons
         self._summary.untuned = self._plan.untuned
         if self._store is not None:
             # With what earlier starts graded.

@@ -68,10 +68,13 @@ class RunJudges:
         return max((judge.waiting_seconds for judge in self._opened), default=0.0)
 
     @property
-    def models_without_temperature(self) -> list[str]:
-        """Models that refused a temperature of 0, and were asked at their own."""
-        hosts = [judge.host for judge in self._opened]
-        return sorted({one for host in hosts for one in host.models_without_temperature})
+    def lessons(self) -> dict[str, list[str]]:
+        """What was learned of which models; see `JudgeHost`."""
+        found: dict[str, set[str]] = {}
+        for judge in self._opened:
+            for what, models in judge.host.lessons.items():
+                found.setdefault(what, set()).update(models)
+        return {what: sorted(models) for what, models in found.items()}
 
     async def open(self) -> JudgePipeline | None:
         """Open the judge of the plan, and those that graders name; None when none is asked."""
@@ -252,9 +255,9 @@ class AsyncGradingSession:
         return self._judges.waiting_seconds
 
     @property
-    def models_without_temperature(self) -> list[str]:
-        """Models that refused a temperature of 0, and were asked at their own."""
-        return self._judges.models_without_temperature
+    def lessons(self) -> dict[str, list[str]]:
+        """What was learned of which models; see `JudgeHost`."""
+        return self._judges.lessons
 
     def fingerprint(self, grader: str) -> str:
         """Return the beginning of a grader's fingerprint, as outcomes have it."""

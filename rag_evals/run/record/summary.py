@@ -575,7 +575,8 @@ class Summary:
         presets: Tools by whose column names the data was read.
         stages: Who decides statements for each grader, and by which labels, as `Plan.stages`.
         first_failure: What the first failed outcome said.
-        without_temperature: Models that refused a temperature of 0, known in a run of now.
+        lessons: Models that refused a temperature of 0, and those that were asked in JSON mode,
+            known in a run of now.
         untuned: Verifiers whose threshold nobody has fitted, known in a run of now.
         answered: For each grader, how many outcomes which models answered; empty where all of them
             were answered by the same.
@@ -596,7 +597,7 @@ class Summary:
     presets: tuple[str, ...] = ()
     stages: Stages = field(default_factory=dict)
     first_failure: str = ""
-    without_temperature: list[str] = field(default_factory=list)
+    lessons: dict[str, list[str]] = field(default_factory=dict)
     untuned: list[str] = field(default_factory=list)
     answered: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
     versions: tuple[str, ...] = ()
@@ -651,12 +652,15 @@ class Summary:
     def notes(self, *, say: Phrases | None = None) -> list[str]:
         """Say in lines what a reader must know beside the numbers, in the language of `say`."""
         say = say or phrases()
-        models, untuned = ", ".join(self.without_temperature), ", ".join(self.untuned)
+        untuned = ", ".join(self.untuned)
         noted = {
             say("summary.pending", count=self.pending): self.pending,
             say("summary.unfinished"): self.unfinished and not self.pending,
             say("summary.changed", count=self.changed): self.changed,
-            say("summary.without_temperature", models=models): models,
+            **{
+                say(f"summary.{what}", models=", ".join(models)): models
+                for what, models in self.lessons.items()
+            },
             say("summary.untuned", names=untuned): untuned,
             say("summary.left_out", count=self.left_out): self.left_out,
             say("summary.versions", versions=", ".join(self.versions)): len(self.versions) > 1,
