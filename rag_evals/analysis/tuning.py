@@ -32,6 +32,7 @@ from rag_evals.stats import (
     best_threshold,
     calibration_error,
     fit_support_map,
+    independent_rows,
     measure_agreement,
     sure_side,
 )
@@ -45,6 +46,7 @@ LEAST_OF_EACH = 5
 
 _FOLDS = 10
 _DRAWS = 2_000
+_MOST_QUANTILES = 200
 
 
 def tune(
@@ -109,6 +111,8 @@ def tune(
         agreement_before=_figures(chosen, chosen.verdicts, chosen.supports),
         agreement_after=_after(chosen, seed),
         promise=_promise(chosen, max_error, confidence) if chosen.level == "statement" else None,
+        spread=_spread(chosen.supports),
+        worth=independent_rows(chosen.supports, chosen.rows),
     )
 
 
@@ -289,6 +293,11 @@ def _dealt(chosen: _Chosen, seed: int) -> dict[str, int]:
     random.Random(seed).shuffle(rows)
     rows.sort(key=lambda row: row not in holders)
     return {row: place % _FOLDS for place, row in enumerate(rows)}
+
+
+def _spread(supports: Sequence[float]) -> tuple[float, ...]:
+    ordered, count = sorted(supports), min(len(supports), _MOST_QUANTILES)
+    return tuple(ordered[place * len(ordered) // count] for place in range(count))
 
 
 def _promise(chosen: _Chosen, max_error: float, confidence: float) -> Promise:

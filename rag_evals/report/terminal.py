@@ -103,7 +103,7 @@ def show_json(
         "left_out": summary.left_out,
         "pending": summary.pending,
         "folder": None if run.folder is None else str(run.folder),
-        "stages": stage_numbers(summary.stages),
+        "stages": stage_numbers(summary.stages, summary.shifts or {}),
         "notes": (notes := summary.notes()),
     }
     echo_json(json.dumps(numbers, ensure_ascii=False))

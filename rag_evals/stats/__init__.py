@@ -51,7 +51,16 @@ NAMES = {
         "sampled_difference",
     ),
     "ranks": ("average_precision", "hit_at", "ndcg_at", "recall_at", "reciprocal_rank"),
-    "tuned": ("SupportMap", "SureSide", "fit_support_map", "sure_side"),
+    "tuned": (
+        "LEFT_OPEN",
+        "SupportMap",
+        "SupportShift",
+        "SureSide",
+        "fit_support_map",
+        "independent_rows",
+        "support_shift",
+        "sure_side",
+    ),
 }
 """Every name of this room that others may use, by the file that has it."""
 

@@ -40,9 +40,13 @@ from rag_evals.stats.ranks import hit_at as hit_at
 from rag_evals.stats.ranks import ndcg_at as ndcg_at
 from rag_evals.stats.ranks import recall_at as recall_at
 from rag_evals.stats.ranks import reciprocal_rank as reciprocal_rank
+from rag_evals.stats.tuned import LEFT_OPEN as LEFT_OPEN
 from rag_evals.stats.tuned import SupportMap as SupportMap
+from rag_evals.stats.tuned import SupportShift as SupportShift
 from rag_evals.stats.tuned import SureSide as SureSide
 from rag_evals.stats.tuned import fit_support_map as fit_support_map
+from rag_evals.stats.tuned import independent_rows as independent_rows
+from rag_evals.stats.tuned import support_shift as support_shift
 from rag_evals.stats.tuned import sure_side as sure_side
 
 __all__: list[str]

@@ -41,6 +41,12 @@ Side = Literal["supported", "unsupported"]
 
 _MOST_LIMITS = 60
 
+_SURE = 0.01
+LEFT_OPEN = -1.0
+"""In the place of a support: another verifier decided."""
+LEAST_SHIFT = 0.1
+"""Share of statements that must lie elsewhere before data count as unlike the labels."""
+
 
 @dataclass(frozen=True, slots=True)
 class SupportMap:
@@ -289,6 +295,59 @@ def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> fl
     within /= count - groups_count
     whole = between + (size - 1) * within
     return min(1.0, max(0.0, (between - within) / whole)) if whole > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SupportShift:
+    """How far supports lie from those of labelled statements.
+
+    Attributes:
+        distance: Kolmogorov and Smirnov's distance: the share of statements that lie elsewhere.
+        p_value: How likely so large a distance is between draws from the same data.
+        count: Statements, or rows, that were compared with the labels.
+    """
+
+    distance: float
+    p_value: float
+    count: int
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the data do not look like the labels: surely, and by more than a little."""
+        return self.p_value < _SURE and self.distance >= LEAST_SHIFT
+
+
+def support_shift(
+    supports: Sequence[float],
+    rows: Sequence[Hashable | None],
+    labelled: Sequence[float],
+    worth: float,
+) -> SupportShift:
+    """Compare supports with those of labels, by the test of Kolmogorov and Smirnov.
+
+    Args:
+        supports: What a verifier says, one number a statement.
+        rows: The row of each, aligned.
+        labelled: What it said of the labelled statements, or quantiles of that.
+        worth: How many independent rows these are worth, as `independent_rows` says.
+    """
+    # A model's last digits differ from batch to batch.
+    ours, theirs = (sorted(round(one, 4) for one in each) for each in (supports, labelled))
+    distance = max(
+        abs(bisect_right(ours, at) / len(ours) - bisect_right(theirs, at) / len(theirs))
+        for at in {*ours, *theirs}
+    )
+    own = independent_rows(supports, rows)
+    root = math.sqrt(own * worth / (own + worth))
+    # Stephens (1970) brings the limit distribution to small samples.
+    value = (root + 0.12 + 0.11 / root) * distance
+    terms = ((-1) ** (term - 1) * math.exp(-2 * (term * value) ** 2) for term in range(1, _ROUNDS))
+    return SupportShift(distance, min(1.0, max(0.0, 2 * math.fsum(terms))), len(ours))
+
+
+def independent_rows(values: Sequence[float], rows: Sequence[Hashable | None]) -> float:
+    """Say how many independent rows values are worth that are alike within a row."""
+    return _independent_rows(rows, row_likeness(values, rows), confidence=0.95)
 
 
 def _independent_rows(rows: Sequence[Hashable | None], likeness: float, confidence: float) -> float:

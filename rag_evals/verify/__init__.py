@@ -14,7 +14,14 @@ NAMES = {
         "verifier_from_string",
     ),
     "llm": ("LLMVerifier",),
-    "tuned": ("AgreementFigures", "Promise", "Tuned", "TunedVerifier", "Tuning", "read_tunings"),
+    "tuned": (
+        "AgreementFigures",
+        "Promise",
+        "Tuned",
+        "TunedVerifier",
+        "Tuning",
+        "read_tunings",
+    ),
 }
 """Every name of this room that others may use, by the file that has it."""
 

@@ -187,6 +187,8 @@ def _described(stage: Verifier) -> dict[str, Any]:
             "map": tuning.map_kind,
             "threshold": tuning.threshold_shown,
             "promise": tuning.promise.model_dump() if tuning.promise and first else None,
+            "spread": tuning.expected_spread(goes_first=first),
+            "worth": tuning.worth,
         },
     }
 

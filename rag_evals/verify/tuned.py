@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,7 +22,7 @@ from rag_evals.core import (
     private_file,
 )
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.stats import SupportMap
+from rag_evals.stats import LEFT_OPEN, SupportMap
 from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 
 _Share = Field(ge=0, le=1)
+
+
+_CHANGES_NOTHING = {"agreement_before", "agreement_after", "spread", "worth"}
 
 
 class _TunedPart(BaseModel):
@@ -57,7 +60,8 @@ class Promise(_TunedPart):
 
     Attributes:
         max_error: Share of such verdicts that may be wrong, on each side.
-        confidence: How often that holds, for both sides together.
+        confidence: How often that holds, for both sides together, over all draws of labels; among
+            those that decide anything it may be broken more often.
         supported_from: Support from which it decides "supported"; None where it never does.
         unsupported_up_to: Support up to which it decides "not supported"; None as above.
         expected_error: Share of wrong verdicts among the labels it decides; None where none are.
@@ -101,6 +105,9 @@ class Tuning(_TunedPart):
         agreement_before: With the verifier's own threshold and support.
         agreement_after: With the tuned ones, on rows that were left out of tuning.
         promise: Where a cascade may rely on it; None where only rows are labelled.
+        spread: Quantiles of the support of what was labelled, before the map; none in files of
+            earlier versions.
+        worth: How many independent rows the labels are worth.
     """
 
     format: Literal[1] = 1
@@ -123,6 +130,8 @@ class Tuning(_TunedPart):
     agreement_before: AgreementFigures
     agreement_after: AgreementFigures
     promise: Promise | None = None
+    spread: tuple[Annotated[float, _Share], ...] = ()
+    worth: float = Field(default=1, gt=0, allow_inf_nan=False)
 
     @property
     def support_map(self) -> SupportMap:
@@ -144,7 +153,7 @@ class Tuning(_TunedPart):
 
     def fingerprint(self) -> str:
         """Return a hash of what can change a verdict."""
-        return fingerprint(self.model_dump_json(exclude={"agreement_before", "agreement_after"}))
+        return fingerprint(self.model_dump_json(exclude=_CHANGES_NOTHING))
 
     def write(self, path: str | Path) -> None:
         """Keep it in a file, for `--tuned`.
@@ -197,8 +206,26 @@ class Tuning(_TunedPart):
         return (
             f"decides {promise.decided_share:.0%} alone ({', '.join(limits)}); wrong in "
             f"{promise.expected_error:.1%} of these labels, promised at most "
-            f"{promise.max_error:.1%} ({promise.confidence:.0%} confidence)"
+            f"{promise.max_error:.1%} ({promise.confidence:.0%} confidence, over all draws of "
+            "labels, those that decide nothing among them)"
         )
+
+    def expected_spread(self, *, goes_first: bool) -> list[float]:
+        """Return which supports a run on such data shows, as quantiles.
+
+        Args:
+            goes_first: What the promise does not cover is left to another verifier.
+        """
+        promise = promise_of(self) if goes_first else None
+        return [
+            self.support_map(one) if promise is None or _is_covered(promise, one) else LEFT_OPEN
+            for one in self.spread
+        ]
+
+
+def _is_covered(promise: Promise, support: float) -> bool:
+    low, high = promise.unsupported_up_to, promise.supported_from
+    return (high is not None and support >= high) or (low is not None and support <= low)
 
 
 def _measured(figures: AgreementFigures) -> str:

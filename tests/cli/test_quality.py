@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from rag_evals import evaluate
 from rag_evals.cli.main import app
-from rag_evals.errors import RagEvalsError
+from rag_evals.errors import ConfigurationError, RagEvalsError
+from tests.labelled import write_labelled_files
 
 CONTEXT = ["The tower stands in Paris, France.", "It was completed in 1889."]
 RIGHT, WRONG = "The tower stands in Paris.", "Purple bananas grow on distant moons."
@@ -109,3 +110,29 @@ def test_rows_without_labels_cannot_calibrate() -> None:
 
     assert isinstance(ended.exception, RagEvalsError)
     assert "there are no labels" in str(ended.exception)
+
+
+def test_data_unlike_the_labels_end_the_command_where_tuned_is_required(tmp_path: Path) -> None:
+    """Exit 1 and one line; without the option it is a note. Old files cannot be compared."""
+    write_labelled_files(tmp_path)
+    labelled, tuned = str(tmp_path / "labelled.jsonl"), tmp_path / "judge.json"
+    bad = "\n".join(json.dumps(row | {"question": None}) for row in rows(0, 60))
+    (tmp_path / "other.jsonl").write_text(bad)
+    call("grade", labelled, "--out", "labelled")
+    call("judge", "tune", "labelled", "-o", str(tuned))
+    options = ("--tuned", str(tuned), "--require-tuned")
+    alike = call("grade", labelled, *options, "--out", "alike")
+    note = call("grade", str(tmp_path / "other.jsonl"), *options[:2], "--json", "--out", "note")
+    unlike = call("grade", str(tmp_path / "other.jsonl"), *options, "--out", "unlike")
+    old = json.loads(tuned.read_text())
+    del old["spread"], old["worth"]
+    tuned.write_text(json.dumps(old))
+    blind = call("grade", labelled, *options, "--out", "blind")
+
+    assert (alike.exit_code, note.exit_code, unlike.exit_code) == (0, 0, 1)
+    assert "look like" not in alike.output
+    (stage,) = json.loads(note.stdout)["stages"]["faithfulness"]
+    assert stage["tuned"]["shift"]["is_foreign"] is True
+    assert "gate missed: --require-tuned: these data do not look like the labels" in unlike.stderr
+    assert isinstance(blind.exception, ConfigurationError)
+    assert "does not keep the supports of its labels" in str(blind.exception)

@@ -8,7 +8,7 @@ from typing import Annotated, Unpack
 import typer
 
 from rag_evals.cli.shared.config import GradingCommand
-from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
+from rag_evals.cli.shared.exits import GATE_MISSED, TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
     AskedBatches,
     Batches,
@@ -104,17 +104,19 @@ def grade(
     if dry_run:
         _show_estimate(replace(plan, batched=batches.batch), view, outputs)
     else:
-        _grade(plan, asked, outputs.folder or plan.default_folder(), gates, outputs, view)
+        folder = outputs.folder or plan.default_folder()
+        _grade(plan, asked, folder, (gates, tuned_by), outputs, view)
 
 
 def _grade(
     plan: Plan,
     batches: AskedBatches | None,
     folder: Path,
-    gates: Gates,
+    asked: tuple[Gates, TunedBy],
     outputs: Outputs,
     view: View,
 ) -> None:
+    gates, tuned_by = asked
     run, too_many = _carry_out(plan, folder, view, batches, progress=not outputs.quiet)
     if not (run.graded or run.summary().pending or outputs.quiet):
         echo(view.say("terminal.nothing_left"), err=True)
@@ -126,6 +128,9 @@ def _grade(
         echo(view.say("terminal.failed", count=failed), err=True)
     if too_many is None:
         result = gates.result(run, view.say, view.cluster)
+        foreign = tuned_by.foreign(run, view.say)
+        if foreign and not result.code:
+            result = result.then(GateResult(foreign, GATE_MISSED))
         outputs.show_more(run, view, gates.counts, result)
         result.exit()
     else:

@@ -15,11 +15,11 @@ import typer
 from rag_evals.analysis import tune_cascade
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
 from rag_evals.cli.shared.options import RowFile
-from rag_evals.core import fingerprint
+from rag_evals.core import Phrases, fingerprint
 from rag_evals.errors import ConfigurationError, RagEvalsError
 from rag_evals.grading import JUDGE_VARIABLE, Grader, default_judge
 from rag_evals.prompt import search_folders
-from rag_evals.run import Plan
+from rag_evals.run import Plan, Run
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.text import one_line
 from rag_evals.verify import Tuning, read_tunings, verifier_from_string
@@ -263,7 +263,9 @@ class TunedBy:
     require_tuned: Annotated[
         bool,
         _tuned_option(
-            "--require-tuned", help="Refuse to grade with a verifier that no labels tuned."
+            "--require-tuned",
+            help="Refuse to grade with a verifier that no labels tuned, and end with 1 where the "
+            "data do not look like the labels.",
         ),
     ] = False
 
@@ -324,6 +326,20 @@ class TunedBy:
                     f"--require-tuned: {who} was not tuned by labels; run "
                     "`rag-evals judge tune`, and give its file with --tuned"
                 )
+            blind = [one["name"] for one in stages if one["tuned"] and not one["tuned"]["spread"]]
+            if blind:
+                raise ConfigurationError(
+                    f"--require-tuned: the tuned file of {', '.join(map(repr, blind))} does not "
+                    "keep the supports of its labels, so that data cannot be compared with them; "
+                    "run `rag-evals judge tune` again"
+                )
+
+    def foreign(self, run: Run, say: Phrases) -> tuple[str, ...]:
+        """Say, where tuned verifiers are required, that the data do not look like the labels."""
+        if not self.require_tuned:
+            return ()
+        lines = run.summary().shift_lines(say, only_foreign=True)
+        return tuple(say("gate.missed", told=f"--require-tuned: {line}") for line in lines)
 
 
 def _require_promise(tunings: Sequence[Tuning], max_error: float) -> None:

@@ -21,7 +21,7 @@ from rag_evals.run.plan.sampling import choose_designs, free_folder
 from rag_evals.run.read.export import Layout, Shape, frame_of, rows_of_run, write_run
 from rag_evals.run.record.facts import NOT_CLUSTERED, RowTable, stable_hash
 from rag_evals.run.record.index import RESULTS
-from rag_evals.run.record.outcome import Outcome, read_outcome, type_name
+from rag_evals.run.record.outcome import Outcome, findings_in, read_outcome, type_name
 from rag_evals.run.record.reading import (
     FolderRecords,
     MemoryRecords,
@@ -35,12 +35,14 @@ from rag_evals.run.record.summary import (
     MOST_ROWS_SHOWN,
     Design,
     GraderSummary,
+    Shifts,
     Stages,
     Summary,
     lowest_html,
+    measure_shifts,
     summary_html,
 )
-from rag_evals.stats import Interval
+from rag_evals.stats import Interval, SupportShift
 
 
 class ScoreNumbers(ABC):
@@ -505,7 +507,17 @@ class Run(ScoreNumbers):
             manifest = self.manifest
             stopped, budget = manifest.get("stopped"), manifest.get("budget")
             choose_designs(summary, self.of_grader, stopped, self.free, budget)
+        if summary.shifts is None:
+            summary.shifts = self._shifts(summary.stages)
         return summary if cluster is None else self._clustered(summary, cluster)
+
+    def _shifts(self, stages: Stages) -> Shifts:
+        shifts: dict[tuple[str, str], SupportShift | None] = {}
+        for grader, of_grader in stages.items():
+            if any(stage["tuned"] for stage in of_grader):
+                rows = [(one["sample_id"], findings_in(one)) for one in self.of_grader(grader)]
+                shifts.update(measure_shifts(grader, of_grader, rows))
+        return shifts
 
     def _clustered(self, summary: Summary, cluster: str) -> Summary:
         column = {} if cluster == NOT_CLUSTERED else self.column(cluster)
@@ -582,7 +594,8 @@ class Run(ScoreNumbers):
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
         """Say in lines what a reader must know beside the numbers, in the language of `say`."""
-        chosen = self.manifest.get("stopped") or self.free
+        tuned = any(stage["tuned"] for each in self.stages.values() for stage in each)
+        chosen = tuned or self.manifest.get("stopped") or self.free
         return (self.summary() if chosen else self._unfilled()).notes(say=say)
 
     @property

@@ -104,6 +104,8 @@ class _StoredTuning(TypedDict):
     map: str
     threshold: float
     promise: _StoredPromise | None
+    spread: NotRequired[list[float]]
+    worth: NotRequired[Annotated[float, Field(gt=0)]]
 
 
 class _StoredStage(TypedDict):

@@ -5,12 +5,12 @@ import statistics
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Protocol
 
-from rag_evals.core import Phrases, Usage, more_said, notebook_phrases, phrases
+from rag_evals.core import Finding, Phrases, Usage, more_said, notebook_phrases, phrases
 from rag_evals.embedded import evidence_words
 from rag_evals.response_models import DRIFT_NAMES
 from rag_evals.run.record.facts import RowTable, Size
@@ -18,13 +18,16 @@ from rag_evals.run.record.index import Tally, models_in
 from rag_evals.run.record.outcome import Outcome
 from rag_evals.stats import (
     DEFAULT_BANDS,
+    LEFT_OPEN,
     Band,
     Clusters,
     Interval,
+    SupportShift,
     count_bands,
     majority,
     mean_interval,
     spread_of,
+    support_shift,
 )
 from rag_evals.text import html_note, html_table
 
@@ -158,17 +161,71 @@ def stage_lines(stages: Stages, say: Phrases) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
-def stage_numbers(stages: Stages) -> dict[str, list[dict[str, Any]]]:
+Shifts = Mapping[tuple[str, str], SupportShift | None]
+"""How far data lie from the labels of a verifier, by grader and verifier; None where the tuned file
+does not say."""
+
+
+def stage_numbers(stages: Stages, shifts: Shifts) -> dict[str, list[dict[str, Any]]]:
     """Return for each grader what a program reads of its verifiers, in the order they are asked.
 
     Of each its name, between which supports the next one is asked (`unsure`), and what labels say
-    of it (`tuned`, with the expected and the promised error), as far as there is any.
+    of it (`tuned`, with the expected and the promised error, and how far the data lie from the
+    labels), as far as there is any.
     """
-    told = ("name", "unsure", "tuned")
     return {
-        grader: [{key: stage[key] for key in told if key in stage} for stage in of_grader]
+        grader: [_numbers(stage, shifts.get((grader, stage["name"]))) for stage in of_grader]
         for grader, of_grader in stages.items()
     }
+
+
+def _numbers(stage: Mapping[str, Any], shift: SupportShift | None) -> dict[str, Any]:
+    told = {key: stage[key] for key in ("name", "unsure", "tuned") if key in stage}
+    if stage["tuned"] is not None:
+        tuned = {key: value for key, value in stage["tuned"].items() if key not in _COMPARED}
+        found = None if shift is None else asdict(shift) | {"is_foreign": shift.is_foreign}
+        told["tuned"] = tuned | {"shift": found}
+    return told
+
+
+_COMPARED = ("spread", "worth")
+
+
+def measure_shifts(
+    grader: str,
+    stages: Sequence[Mapping[str, Any]],
+    rows: Sequence[tuple[str, Sequence[Finding]]],
+) -> Shifts:
+    """Compare the supports of a run with those of the labels that its verifiers were tuned by.
+
+    Args:
+        grader: Whose run it is.
+        stages: Its verifiers, in the order they are asked.
+        rows: Each row's id and its findings.
+    """
+    shifts: dict[tuple[str, str], SupportShift | None] = {}
+    for place, stage in enumerate(stages):
+        if (tuned := stage["tuned"]) is None:
+            continue
+        before = {one["name"] for one in stages[:place]}
+        found: list[tuple[str, float]] = []
+        for row, findings in rows:
+            supports = [
+                LEFT_OPEN if one.decided_by not in (None, stage["name"]) else one.support
+                for one in findings
+                if one.support is not None and one.decided_by not in before
+            ]
+            # Labels of rows are about the weakest statement.
+            weakest = min(supports, default=0.0)
+            chosen = supports if tuned["level"] == "statement" else [weakest][: len(supports)]
+            found += [(row, support) for support in chosen]
+        key, spread = (grader, stage["name"]), tuned.get("spread")
+        if not spread:
+            shifts[key] = None
+        elif found:
+            names, supports = zip(*found, strict=True)
+            shifts[key] = support_shift(supports, names, spread, tuned["worth"])
+    return shifts
 
 
 def _line(stage: Mapping[str, Any], say: Phrases) -> str | None:
@@ -582,6 +639,7 @@ class Summary:
             were answered by the same.
         versions: The versions of rag_evals that graded, where they are several.
         overlaps: Gradings that several merged parts have.
+        shifts: How far the data lie from the labels of tuned verifiers; empty where none is tuned.
     """
 
     graders: dict[str, GraderSummary] = field(default_factory=dict)
@@ -602,6 +660,7 @@ class Summary:
     answered: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
     versions: tuple[str, ...] = ()
     overlaps: int = 0
+    shifts: Shifts | None = None
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome, and what it cost."""
@@ -671,7 +730,19 @@ class Summary:
             for grader, design in self.designs.items()
         ]
         told = stage_lines(self.stages, say) + [note for note, holds in noted.items() if holds]
-        return chosen + list(self._swapped(say)) + told
+        return [*chosen, *self._swapped(say), *told, *self.shift_lines(say)]
+
+    def shift_lines(self, say: Phrases, *, only_foreign: bool = False) -> list[str]:
+        """Say where data do not look like the labels of a tuned verifier, or nobody can tell."""
+        lines = []
+        for (_, name), shift in (self.shifts or {}).items():
+            if shift is None and not only_foreign:
+                lines.append(say("stages.no_spread", name=name))
+            elif shift is not None and shift.is_foreign:
+                share = f"{shift.distance:.0%}"
+                p_value = f"{max(shift.p_value, 0.0001):.4f}"
+                lines.append(say("stages.foreign", name=name, share=share, p=p_value))
+        return list(dict.fromkeys(lines))
 
     def _swapped(self, say: Phrases) -> Iterator[str]:
         """Say which models answered where they are more than one row asks."""
