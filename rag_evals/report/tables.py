@@ -81,6 +81,7 @@ class GraderNumbers:
         unscored: Outcomes without a score, by error, then by reason.
         bands: Label of each band and the scores in it, from highest to lowest.
         warnings: Oddities in results.
+        warned: Their number and most frequent kind, in words; empty without any.
         groups: One line for each group, in order of first appearance.
         repeats: What repeats of the grader came to.
         clusters: Which rows are not independent; None where all are.
@@ -95,6 +96,7 @@ class GraderNumbers:
     unscored: Mapping[str, int]
     bands: Mapping[str, int]
     warnings: int
+    warned: str
     groups: tuple[GroupScores, ...]
     repeats: RepeatNumbers = field(default_factory=RepeatNumbers)
     clusters: Clusters | None = field(default=None, repr=False)
@@ -147,6 +149,7 @@ def _numbers(
         {**counted.failed, **counted.not_scorable},
         {labels[name]: count for name, count in counted.bands(view.bands).items()},
         counted.warnings,
+        counted.warnings_words(view.say),
         () if groups is None else tuple(_groups(run, view, groups, counted)),
         counted.repeats,
         clusters,

@@ -25,7 +25,7 @@ def test_the_top_says_what_the_score_rests_on(browser: Browser, tmp_path: Path) 
     assert "0.67 66.7 %" in card
     assert "95 % interval 0." in card
     assert "0.444 with failed rows as 0" in card
-    assert "2 scored of 4; 1 JudgeOutputError, 1 empty_context; 1 warnings" in card
+    assert "2 scored of 4; 1 JudgeOutputError, 1 empty_context; 1 warning: " in card
     assert "high 1" in card
     assert "towers" in card
     assert len(browser.texts(".card:first-child svg")) == 2

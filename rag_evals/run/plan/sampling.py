@@ -232,8 +232,8 @@ class Budget:
         self._lost_usd = lost_usd
         self._graders = graders
         self._drawn = drawn
-        self._begun = self._ended = 0
-        self._cost_usd: float | None = None
+        self._begun = self._ended = self._paid = 0
+        self._cost_usd = 0.0
 
     @classmethod
     def of_plan(cls, dollars: float, plan: Plan, lost_usd: float = 0.0) -> "Budget":
@@ -241,20 +241,22 @@ class Budget:
         return cls(dollars, graders=len(plan.graders), drawn=plan.drawn, lost_usd=lost_usd)
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        """Stop when all that has begun will have cost the budget, by the mean price so far."""
+        """Stop when all that has begun will have cost the budget, by the mean price so far.
+
+        Outcomes from the cache or without a call cost nothing, and say nothing of the price.
+        """
         del position
-        if not resumed and self._cost_usd is not None:
-            expected = self._cost_usd / self._ended * self._begun
-            if self._lost_usd + expected >= self._dollars:
-                return "stop"
+        in_flight = self._cost_usd / max(1, self._paid) * (self._begun - self._ended)
+        if not resumed and self._lost_usd + self._cost_usd + in_flight >= self._dollars:
+            return "stop"
         self._begun += self._graders
         return "begin"
 
     def ended(self, outcome: Outcome) -> None:
         """Add what a grading cost."""
         self._ended += 1
-        if outcome.cost_usd is not None:
-            self._cost_usd = (self._cost_usd or 0.0) + outcome.cost_usd
+        self._paid += bool(outcome.cost_usd)
+        self._cost_usd += outcome.cost_usd or 0.0
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
         """Say what became of the budget."""

@@ -1,6 +1,7 @@
 """What are the numbers of a run? Means, their row counts, and why other rows have no score."""
 
 import math
+import re
 import statistics
 from array import array
 from collections import Counter
@@ -29,7 +30,7 @@ from rag_evals.stats import (
     spread_of,
     support_shift,
 )
-from rag_evals.text import html_note, html_table
+from rag_evals.text import html_note, html_table, shortened
 
 
 def worst_mean(scores: Sequence[float], failed: int) -> float | None:
@@ -147,6 +148,15 @@ class RepeatNumbers:
         )
 
 
+def _warning_kind(warning: str) -> str:
+    """Cut from a warning what differs from row to row: quotes, numbers and what follows a colon."""
+    return shortened(_OF_A_ROW.sub("…", warning.partition(":")[0]), _MOST_WARNING_CHARS)
+
+
+# An apostrophe within a word opens no quote.
+_OF_A_ROW = re.compile(r"(?<!\w)'[^']*'|\"[^\"]*\"|\d+(?:[.,]\d+)*")
+_MOST_WARNING_CHARS = 90
+
 Stages = Mapping[str, Sequence[Mapping[str, Any]]]
 """For each grader its verifiers in order, as `Plan.stages` describes them."""
 
@@ -223,8 +233,8 @@ def measure_shifts(
         if not spread:
             shifts[key] = None
         elif found:
-            names, supports = zip(*found, strict=True)
-            shifts[key] = support_shift(supports, names, spread, tuned["worth"])
+            names, values = zip(*found, strict=True)
+            shifts[key] = support_shift(values, names, spread, tuned["worth"])
     return shifts
 
 
@@ -354,7 +364,7 @@ class GraderSummary:
         scores: Every score.
         not_scorable: Outcomes without one, counted by reason.
         failed: Outcomes that failed, counted by error type.
-        warnings: Oddities in results.
+        warned: Kinds of warnings, without what differs from row to row, by count.
         drift: Those where a judge's statements differ from the answer, counted by name.
         tallies: Parts of wholes that results count beside the score, by name.
         further: Further numbers of results, by name, one for each row that has it.
@@ -367,7 +377,7 @@ class GraderSummary:
     scores: "array[float]" = field(default_factory=lambda: array("d"))
     not_scorable: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
-    warnings: int = 0
+    warned: Counter[str] = field(default_factory=Counter)
     drift: Counter[str] = field(default_factory=Counter)
     tallies: dict[str, tuple[int, int]] = field(default_factory=dict)
     further: dict[str, "array[float]"] = field(default_factory=dict)
@@ -379,6 +389,11 @@ class GraderSummary:
     def scored(self) -> int:
         """Outcomes with a score."""
         return len(self.scores)
+
+    @property
+    def warnings(self) -> int:
+        """Oddities in results."""
+        return self.warned.total()
 
     @property
     def total(self) -> int:
@@ -474,7 +489,7 @@ class GraderSummary:
         """Count what an outcome says beside its score."""
         self.repeats.add(outcome.repeats)
         if outcome.warnings:
-            self.warnings += len(outcome.warnings)
+            self.warned.update(map(_warning_kind, outcome.warnings))
             names = (warning.partition(":")[0] for warning in outcome.warnings)
             self.drift.update(name for name in names if name in DRIFT_NAMES)
         for name, (part, whole) in outcome.tallies.items():
@@ -595,20 +610,31 @@ class GraderSummary:
         sizes = [size_words(size, say) for size in self.sizes()]
         return say("summary.sizes", sizes=", ".join(sizes)) if sizes else None
 
+    def warnings_words(self, say: Phrases) -> str:
+        """Count the warnings, and name the most frequent kind; empty without any."""
+        if not self.warned:
+            return ""
+        (kind, _), *more = self.warned.most_common(2)
+        said = say("summary.warnings", count=self.warnings)
+        return say("summary.mostly", warnings=said, kind=kind) if more else f"{said}: {kind}"
+
     def _details(self, say: Phrases) -> Iterator[str]:
         """Say what else was counted, as far as there is any."""
         for key, section, counts in (
             ("not_scorable", "reasons", self.not_scorable),
             ("failed", "reasons", self.failed),
-            ("warnings", "", Counter({"": self.warnings})),
+            ("warnings", "", self.warned),
             ("drift", "drifts", self.drift),
         ):
             if not counts.total():
                 continue
+            if key == "warnings":
+                yield self.warnings_words(say)
+                continue
             said = say(f"summary.{key}", count=counts.total())
-            names = {say.named(section, name) if section else "": n for name, n in counts.items()}
+            names = {say.named(section, name): count for name, count in counts.items()}
             kinds = next(iter(names)) if len(names) == 1 else counted_words(names)
-            yield f"{said}: {kinds}" if kinds else said
+            yield f"{said}: {kinds}"
         for name, (part, whole) in self.tallies.items():
             yield say("summary.tally", name=say.tally(name), part=part, whole=whole)
 

@@ -104,6 +104,19 @@ def test_a_budget_counts_the_rows_in_flight() -> None:
     assert cheap.admits(5, resumed=False) == "stop"
 
 
+def test_rows_that_cost_nothing_say_nothing_of_the_price() -> None:
+    """After 98 rows from the cache and one of 10 cents, five more in flight are 60 cents."""
+    budget = Budget(0.55, graders=1, drawn=None)
+    for row in range(99):
+        budget.admits(row, resumed=False)
+        cost = 0.1 if row == 98 else (None, 0.0)[row % 2]
+        budget.ended(replace(perfect(row), cost_usd=cost))
+    begun = [budget.admits(row, resumed=False) for row in range(99, 105)]
+
+    assert begun == ["begin"] * 5 + ["stop"]
+    assert Budget(1, graders=1, drawn=None, lost_usd=1.0).admits(0, resumed=False) == "stop"
+
+
 def test_what_is_in_flight_is_paid_from_the_budget(command: Command, scripted: Start) -> None:
     """With 16 rows at a time, no more than the first 16 are asked beyond what is known."""
     judge = scripted(dear(140, tokens=10_000))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run
+from rag_evals.core import phrases
 from rag_evals.run import ErrorRecord, Outcome, Progress, Summary
 from rag_evals.run.plan.progress import reporting
 from tests.conftest import EIFFEL
@@ -40,6 +41,22 @@ def test_nothing_scored_is_no_score() -> None:
     assert summary.graders["g"].mean() is None
     assert str(summary) == "g: no score over 0 scored of 1 (1 failed: JudgeOutputError)"
     assert summary.failed == 1
+
+
+def test_the_most_frequent_warning_is_named() -> None:
+    """Quotes and numbers of a row make no kinds of their own."""
+    summary, said = Summary(), ["the answer's '1889' is odd: see chunk 3", "no space for chunk 7"]
+    for row in range(3):
+        warned = (said[0].replace("1889", str(row)), said[1])[: 2 - row % 2]
+        summary.add(Outcome(row, str(row), "g", "scored", score=1.0, warnings=warned))
+    alone = Summary()
+    alone.add(Outcome(0, "a", "g", "scored", score=1.0, warnings=("context is long",)))
+    line = summary.graders["g"].line(say=phrases("ru"))
+
+    assert summary.graders["g"].warnings == 5
+    assert "(5 warnings, mostly: the answer's … is odd)" in str(summary)
+    assert "5 предупреждений, чаще всего: the answer's … is odd" in line
+    assert "(1 warning: context is long)" in str(alone)
 
 
 def test_a_summary_says_how_sure_the_mean_is() -> None:
