@@ -485,7 +485,7 @@ class VerifiedMatrix(VerifiedFaithfulness):
         )
         _find_contradicted(rows)
         language = sample.language or language_in(
-            sample.answer or "", [sample.question or "", *(chunks or ()), reference or ""]
+            sample.answer or "", sample.question, [*(chunks or ()), reference or ""]
         )
         read = verifier.traits.languages
         sources = [*(chunks or ()), *filter(None, [reference])]

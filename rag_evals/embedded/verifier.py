@@ -192,8 +192,8 @@ class EmbeddedVerifier:
         call = VerifyCall(self, claims, chunks)
         (reply,) = yield [call]
         verdicts = call.read(reply)
-        around = [*filter(None, (one.question for one in claims[:1])), *chunks]
-        if self.reads(language_in(" ".join(one.text for one in claims), around)):
+        question = claims[0].question if claims else None
+        if self.reads(language_in(" ".join(one.text for one in claims), question, chunks)):
             return verdicts
         return [replace(one, is_sure=False) for one in verdicts]
 

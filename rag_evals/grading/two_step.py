@@ -343,8 +343,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         made = _CallsMade()
         chunks = [chunk.text for chunk in sample.context]
         verifier = self._verifier_for(sample)
-        around = [sample.question or "", *chunks]
-        language = sample.language or language_in(sample.answer or "", around)
+        language = sample.language or language_in(sample.answer or "", sample.question, chunks)
         verdicts = yield from _counting(verifier.flow(claims, chunks), made)
         check_verdicts(claims, chunks, verdicts)
         traits = verifier.traits

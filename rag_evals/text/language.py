@@ -82,29 +82,36 @@ def language_of(text: str) -> str | None:
     return _by_small_words(found)
 
 
-def language_in(text: str, around: Iterable[str] = ()) -> str | None:
-    """Tell the language of a text, a short one by the texts around it.
+def language_in(text: str, question: str | None, chunks: Iterable[str]) -> str | None:
+    """Tell the language of an answer, of a short one by the texts around it.
 
     Args:
-        text: Such as an answer.
-        around: Such as its question and its chunks; they tell the language of a text that is too
+        text: The answer, or a statement of it.
+        question: What was asked; it tells, with the chunks, the language of a text that is too
             short, or that has half of its words from them.
+        chunks: What it rests on.
 
     Returns:
         A code of `LANGUAGE_NAMES`; `UNKNOWN_LANGUAGE` where there is enough text and it is in none
-        of them; None where all of it is too short to tell.
+        of them; None where all of it is too short to tell. A text without letters, such as "1987",
+        needs no language but that of its question: it is read as English where that tells none.
     """
     if (code := language_of(text)) is not None:
         return code
-    others = " ".join(part[:_MOST_READ] for part in around)[:_MOST_READ]
+    asked = (question or "").strip()
+    others = " ".join(part[:_MOST_READ] for part in (asked, *chunks))[:_MOST_READ]
     own, known = _lower_words(text[:_MOST_READ]), set(_lower_words(others))
     shared = sum(word in known for word in own)
     if len(own) >= _LEAST_TOLD and 2 * shared < len(own):
         return UNKNOWN_LANGUAGE
     code = language_of(others)
+    if not own and not asked:
+        return code if code in READ_WELL else "en"
     if code is None and _has_only_english({*own, *known}):
         code = "en"
     is_short = code is None and len(own) + len(known) < _LEAST_TOLD
+    if is_short and not own:
+        return "en"
     return None if is_short else code or UNKNOWN_LANGUAGE
 
 

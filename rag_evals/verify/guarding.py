@@ -304,7 +304,7 @@ class _Guarding:
 
     def _unread(self, text: str) -> str:
         """Say that the language of a sentence is not read; empty where it is."""
-        language = language_in(text, [self.question or "", *self.chunks])
+        language = language_in(text, self.question, self.chunks)
         return "" if self.verifier.reads(language) else unread_words(language)
 
     def _reached(self) -> str:

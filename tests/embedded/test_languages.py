@@ -157,6 +157,8 @@ def test_a_language_that_is_not_read_passes_nothing(language: str | None) -> Non
     ("answer", "chunk"),
     [
         ("In 1889.", "The tower opened in 1889."),
+        ("1889", "Der Turm wurde 1889 gebaut."),
+        ("42 %", "42 %"),
         ("Paris.", "Paris is in France."),
         ("Пчёлы делают мёд.", "Пчёлы делают мёд."),
         ("Nectar, pollen, wax, royal jelly, brood, comb, hive", "Of the hive: nectar, pollen, wax, "
@@ -166,6 +168,16 @@ def test_a_language_that_is_not_read_passes_nothing(language: str | None) -> Non
 def test_a_short_answer_is_of_the_language_around_it(answer: str, chunk: str) -> None:
     """Question and chunks tell it; a list has half of its words from them."""
     assert Faithfulness.grade(answer=answer, context=[chunk], client="embedded").score == 1
+
+
+def test_a_number_is_read_with_its_question() -> None:
+    """A wrong year is no year, and a German question makes a German answer of it."""
+    german = {"question": "Wann wurde der Turm zerstört?", "context": ["Gebaut wurde er 1889."]}
+    short = {"question": "Where?", "answer": "Paris.", "context": ["Paris, France"]}
+
+    assert Faithfulness.grade(answer="1890", context=["Der Turm: 1889"]).score == 0
+    assert Faithfulness.grade(answer="1889", **german).not_scorable == "unread_language"
+    assert Faithfulness.grade(**short).not_scorable is None
 
 
 VERDICT = {
