@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,8 +173,11 @@ def test_a_short_answer_is_of_the_language_around_it(answer: str, chunk: str) ->
 
 def test_a_number_is_read_with_its_question() -> None:
     """A wrong year is no year, and a German question makes a German answer of it."""
-    german = {"question": "Wann wurde der Turm zerstört?", "context": ["Gebaut wurde er 1889."]}
-    short = {"question": "Where?", "answer": "Paris.", "context": ["Paris, France"]}
+    german: dict[str, Any] = {
+        "question": "Wann wurde der Turm zerstört?",
+        "context": ["Gebaut wurde er 1889."],
+    }
+    short: dict[str, Any] = {"question": "Where?", "answer": "Paris.", "context": ["Paris, France"]}
 
     assert Faithfulness.grade(answer="1890", context=["Der Turm: 1889"]).score == 0
     assert Faithfulness.grade(answer="1889", **german).not_scorable == "unread_language"
