@@ -49,7 +49,8 @@ def test_the_wheel_has_every_prompt_and_data_file(wheel: Path) -> None:
     assert "rag_evals/_data/lexicon/forms.txt" in names
     page = {f"rag_evals/report/page.{kind}" for kind in ("css", "js", "html.jinja")}
     assert page <= names
-    assert {"rag_evals/_data/attacks.jsonl", "rag_evals/_prompts/ru/chunk_template.jinja"} <= names
+    assert {"rag_evals/_data/attacks.jsonl", "rag_evals/_data/exam.jsonl"} <= names
+    assert "rag_evals/_prompts/ru/chunk_template.jinja" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests", "prompts", "docs")) for name in names)
     assert {n for n in names if n.endswith(".py")} == {

@@ -21,7 +21,9 @@ from rag_evals.analysis.comparison import (
     PairCoverage,
 )
 from rag_evals.analysis.correction import Correction, Corrections
+from rag_evals.analysis.exam import ExamPair, ExamReport, exam, exam_numbers, exam_pairs
 from rag_evals.analysis.labels import has_verdicts
+from rag_evals.analysis.teaching import Lesson, Receipt, Teaching, prepare_teaching
 from rag_evals.analysis.tuning import tune_cascade
 
 __all__ = [
@@ -31,18 +33,27 @@ __all__ = [
     "Comparison",
     "Correction",
     "Corrections",
+    "ExamPair",
+    "ExamReport",
     "GraderComparison",
     "JudgeQuality",
+    "Lesson",
     "LevelAgreement",
     "PairCoverage",
     "PeopleAgreement",
+    "Receipt",
     "RunInput",
+    "Teaching",
     "agreement",
     "attack",
     "compare",
+    "exam",
+    "exam_numbers",
+    "exam_pairs",
     "has_verdicts",
     "paired_runs",
     "parse_pairs",
+    "prepare_teaching",
     "read_attacks",
     "shipped_attacks",
     "tune_cascade",

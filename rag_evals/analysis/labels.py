@@ -48,6 +48,7 @@ class Label:
         grader: Whose verdict it is about; None for any.
         annotator: Who said so; None where nobody is named.
         complete: Whether the row's other statements are labelled too, as far as the source knows.
+        note: What the person wrote about it.
     """
 
     sample_id: str
@@ -57,6 +58,7 @@ class Label:
     grader: str | None = None
     annotator: str | None = None
     complete: bool = False
+    note: str = ""
 
     @property
     def of_row(self) -> bool:
@@ -119,7 +121,8 @@ def _file_labels(
             raise DataError(f"{where}: no {column!r} and no 'statements'; a label needs one")
         for one in found:
             person = None if who is None else str(who)
-            label = replace(one, grader=row.get("grader"), annotator=person)
+            note = str(row.get("note") or "")
+            label = replace(one, grader=row.get("grader"), annotator=person, note=note)
             # A report's export names a statement by its place, and quotes it.
             about = label.text if label.statement is None else label.statement
             key = (label.sample_id, about, label.grader, label.annotator)

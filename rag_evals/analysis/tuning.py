@@ -84,7 +84,7 @@ def tune(
     require_fraction("max_error", max_error)
     require_fraction("confidence", confidence)
     stored = load_run(run)
-    name = _only_grader(stored, grader)
+    name = only_grader(stored, grader)
     stages = _stages(stored, name)
     place = _place_of(stages, stage)
     given = read_labels(labels, stored, column=column)
@@ -162,14 +162,15 @@ def _decided_by(stage: str, units: Sequence[Unit]) -> list[Unit]:
     ]
 
 
-def _only_grader(run: Run, grader: str | None) -> str:
+def only_grader(run: Run, grader: str | None) -> str:
+    """Return the grader that is meant; refuse a run of several without a name."""
     if grader is not None:
         if grader not in run.graders:
             raise UnknownNameError.of("grader", grader, run.graders)
         return grader
     if len(run.graders) != 1:
         raise ConfigurationError(
-            f"the run has the graders {', '.join(run.graders)}; name the one to tune for"
+            f"the run has the graders {', '.join(run.graders)}; name the one that is meant"
         )
     return run.graders[0]
 

@@ -62,6 +62,9 @@ class PromptHeader(BaseModel):
         default_factory=dict, description="What a checklist asks, by name."
     )
     examples: list[dict[str, Any]] = Field(default_factory=list, description="Few-shot examples.")
+    receipt: dict[str, Any] = Field(
+        default_factory=dict, description="What teaching gained, as `judge teach` wrote it."
+    )
 
 
 class _Loader(yaml.SafeLoader):

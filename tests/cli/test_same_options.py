@@ -69,7 +69,14 @@ EVERY_RESULT: dict[str, tuple[str, ...]] = {
     "prompts check": ("own.jinja",),
     "cache": (),
 }
-OTHERWISE_TESTED = {"judge tune", "judge attack", "batch status", "batch collect"}
+OTHERWISE_TESTED = {
+    "judge tune",
+    "judge attack",
+    "judge exam",
+    "judge teach",
+    "batch status",
+    "batch collect",
+}
 """They need a judge, a provider or many labels; `--json` of each is in the test of its own."""
 
 NEXT = {

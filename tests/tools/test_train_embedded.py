@@ -2,6 +2,9 @@
 
 import json
 import random
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +58,31 @@ def test_training_is_repeatable_and_its_weights_work(
         ["The mill was sold in 1910.", "Pigeons sleep in towers."], ["The mill was sold in 1910."]
     )
     assert good.support > bad.support
+
+
+WATCHED = """
+import sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+from tools.train_embedded.__main__ import main
+main(sys.argv[1:])
+assert any("clinic.jsonl" in path for path in opened)
+print([path for path in opened if "exam" in path.rpartition("/")[2]])
+"""
+
+
+def test_training_never_reads_the_exam(labelled: Path, tmp_path: Path) -> None:
+    """No file of the exam is opened, and no line of the code names it."""
+    root = Path(__file__).parents[2]
+    out = str(tmp_path / "weights.json")
+    ended = subprocess.run(
+        [sys.executable, "-c", WATCHED, str(labelled), "--out", out],
+        cwd=root, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert ended.stdout.splitlines()[-1] == "[]"
+    sources = [
+        *(root / "tools/train_embedded").glob("*.py"),
+        *(root / "rag_evals/embedded").glob("*.py"),
+    ]
+    assert not [path for path in sources if re.search(r"\bexam(_pairs)?\b", path.read_text())]

@@ -1,4 +1,4 @@
-"""`rag-evals judge`: measure a judge against people, correct, tune and attack it."""
+"""`rag-evals judge`: examine, measure, correct, tune, teach and attack a judge."""
 
 import json
 from functools import partial
@@ -6,13 +6,21 @@ from pathlib import Path
 from typing import Annotated, Any, Unpack
 
 import typer
+from pydantic_core import to_json
 from rich.table import Table
 
 import rag_evals
 from rag_evals import analysis
-from rag_evals.analysis import AttackReport, read_attacks
+from rag_evals.analysis import (
+    AttackReport,
+    ExamReport,
+    exam_numbers,
+    prepare_teaching,
+    read_attacks,
+)
 from rag_evals.base import JudgedGrader
 from rag_evals.cli.shared.config import GradingCommand
+from rag_evals.cli.shared.exits import GATE_MISSED
 from rag_evals.cli.shared.graders import Chosen
 from rag_evals.cli.shared.options import (
     By,
@@ -40,7 +48,7 @@ from rag_evals.run import RunOptions
 
 judge = typer.Typer(
     name="judge",
-    help="Measure a judge against people: label, agreement, correct, calibrate, tune, attack.",
+    help="Measure a judge: exam, label, agreement, correct, calibrate, tune, teach, attack.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -253,6 +261,63 @@ def tune(
         offer_next("grade", "DATA", "--tuned", out, quiet=quiet, json_output=json_output)
 
 
+@judge.command()
+@partial(flat, names=("settings", "concurrency", "reasks"))
+def teach(
+    run: RunFolder,
+    labels: Labels = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write it, for --prompt."),
+    ] = None,
+    prompt: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Prompt file of the run. Default: the shipped one."),
+    ] = None,
+    grader: OneGrader = None,
+    budget: Annotated[
+        int | None, typer.Option(min=1, help="Most calls. Default: 10 for each label.")
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Write the prompt although no gain is proved.")
+    ] = False,
+    label_column: LabelColumn = "label",
+    json_output: Json = False,
+    quiet: Quiet = False,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Teach the judge of a run by labels: examples for its prompt, and a proof of the gain.
+
+    Asks the judge again about the labelled rows, each with examples of other questions. Writes
+    nothing and exits with 1 where the interval of the gain includes 0. Needs 30 labelled rows.
+
+    [bold]Examples[/bold]
+
+      rag-evals judge teach runs/before labels.jsonl -o taught.jinja
+      rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --prompt taught.jinja
+    """
+    options["progress"] = not quiet
+    teaching = prepare_teaching(
+        opened_run(run),
+        labels or [],
+        prompt=prompt,
+        grader=grader,
+        column=label_column,
+        budget=budget,
+        **options,
+    )
+    echo(f"{teaching.calls} rows to ask {teaching.judge} about", err=True)
+    lesson = teaching.learn()
+    print_result(lesson.receipt, lesson.receipt, json_output=json_output)
+    if not lesson.receipt.proved and not anyway:
+        echo("nothing is written; label more rows, or give --anyway", err=True)
+        raise typer.Exit(GATE_MISSED)
+    if out is not None:
+        lesson.write(out, anyway=anyway)
+        echo(f"written: {out}", err=True)
+        offer_next("grade", "DATA", "--prompt", out, quiet=quiet, json_output=json_output)
+
+
 @judge.command(cls=GradingCommand)
 @partial(flat, names=("settings", "concurrency", "reasks"))
 def attack(
@@ -288,6 +353,71 @@ def attack(
         echo_json(json.dumps(_numbers(report), ensure_ascii=False))
     else:
         _show(report)
+
+
+@judge.command(cls=GradingCommand)
+@partial(flat, names=("settings", "concurrency", "reasks"))
+def exam(
+    chosen: Chosen,
+    out: OutFolder = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Run folder of an earlier exam to compare with."),
+    ] = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Exit with 1 where fewer of the pairs are right."),
+    ] = None,
+    threshold: Threshold = 1.0,
+    json_output: JsonForTable = False,
+    quiet: Quiet = False,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Examine a judge and a prompt by 200 pairs of answers, before you have labels.
+
+    The answers of a pair differ in one thing, and one of them is not supported. A pair is right
+    when the judge says both. 14 skills, English and Russian; 400 calls.
+
+    [bold]Examples[/bold]
+
+      rag-evals judge exam --judge openai/gpt-4o-mini -o runs/old
+      rag-evals judge exam --judge openai/gpt-4o-mini --prompt my_strict.jinja
+      rag-evals judge exam --judge openai/gpt-5 -o runs/new --against runs/old
+    """
+    (grader, *others), asked = chosen.graders_and_judge()
+    if others:
+        raise ConfigurationError("one grader is examined at a time; give --grader at most once")
+    earlier = None if against is None else ExamReport.of(opened_run(against), threshold=threshold)
+    options["progress"] = not quiet
+    report = analysis.exam(grader, asked, out=out, threshold=threshold, **options)
+    compared = None if earlier is None else report.against(earlier)
+    if json_output:
+        echo_json(to_json(exam_numbers(report, compared)).decode())
+    else:
+        _show_exam(report)
+        if compared is not None:
+            echo(compared)
+    if out is not None:
+        offer_next("report", out, quiet=quiet, json_output=json_output)
+    if fail_under is not None and report.rates().estimate < fail_under:
+        raise typer.Exit(GATE_MISSED)
+
+
+def _show_exam(report: ExamReport) -> None:
+    for trial in report.failed:
+        echo("\n".join(trial.lines()))
+    table = Table("skill", header_style="bold")
+    for title in ("pairs", "right", "95 % interval"):
+        table.add_column(title, justify="right")
+    for name, found in [*report.skills().items(), (None, report.rates())]:
+        if name is None:
+            table.add_section()
+        pairs = sum(name in (None, trial.pair.skill) for trial in report.trials)
+        limits = f"{found.low:.0%} to {found.high:.0%}"
+        table.add_row(cell(name or "all"), str(pairs), _percent(found.estimate), limits)
+    show_table(table)
+    cost = "" if report.cost_usd is None else f", ${report.cost_usd:.4f}"
+    echo(f"{report.judge}, {report.grader}: {report.calls} calls{cost}")
 
 
 def _numbers(report: AttackReport) -> dict[str, Any]:

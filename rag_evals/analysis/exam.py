@@ -1,0 +1,300 @@
+"""Which skills does a judge have? An exam of 200 pairs of answers that differ in one thing.
+
+One answer of a pair is supported by its passages and the other is not. A pair is right when the
+judge says both: the supported answer passes the threshold, and the other one does not. A judge
+that accepts everything, or nothing, has no pair right.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Unpack
+
+from rag_evals.base import Grader
+from rag_evals.core import Finding
+from rag_evals.errors import ConfigurationError
+from rag_evals.judge import Client
+from rag_evals.run import Record, Run, RunOptions, evaluate, findings_in, refuse_sampling
+from rag_evals.stats import Interval, PairedComparison, compare_paired, mean_interval
+
+_SIDES = ("supported", "unsupported")
+
+
+@dataclass(frozen=True, slots=True)
+class ExamPair:
+    """One question with passages and two answers that differ in one thing.
+
+    Attributes:
+        id: Its name, such as `number-03`.
+        skill: What the difference tests, such as `negation`.
+        language: `en` or `ru`.
+        question: What was asked.
+        context: Two to five passages.
+        supported: The answer that the passages show.
+        unsupported: The answer that they do not show.
+    """
+
+    id: str
+    skill: str
+    language: str
+    question: str
+    context: tuple[str, ...]
+    supported: str
+    unsupported: str
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield a labelled row for each of the two answers."""
+        for side in _SIDES:
+            yield {
+                "id": f"{self.id}-{side}",
+                "question": self.question,
+                "context": list(self.context),
+                "answer": getattr(self, side),
+                "language": self.language,
+                "skill": self.skill,
+                "label": int(side == "supported"),
+            }
+
+
+@cache
+def exam_pairs() -> tuple[ExamPair, ...]:
+    """Return the pairs that come with rag_evals."""
+    text = (resources.files("rag_evals") / "_data" / "exam.jsonl").read_text(encoding="utf-8")
+    found = map(json.loads, text.splitlines())
+    return tuple(ExamPair(**{**one, "context": tuple(one["context"])}) for one in found)
+
+
+@dataclass(frozen=True, slots=True)
+class ExamAnswer:
+    """What the judge made of one answer of a pair.
+
+    Attributes:
+        score: 0 to 1; None where it has none.
+        why: The judge's reason, or why there is no score.
+    """
+
+    score: float | None
+    why: str
+
+    def shown(self) -> str:
+        """Write the score and the reason."""
+        return f"{'-' if self.score is None else format(self.score, '.2f')}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExamTrial:
+    """How a judge did one pair.
+
+    Attributes:
+        pair: The pair.
+        supported: What it made of the supported answer.
+        unsupported: What it made of the other one.
+        threshold: Score from which an answer passes.
+    """
+
+    pair: ExamPair
+    supported: ExamAnswer
+    unsupported: ExamAnswer
+    threshold: float
+
+    @property
+    def accepts(self) -> tuple[bool, bool]:
+        """Whether the supported answer passes, and the other one."""
+        scores = (self.supported.score, self.unsupported.score)
+        first, second = (score is not None and score >= self.threshold for score in scores)
+        return first, second
+
+    @property
+    def right(self) -> bool:
+        """Whether the supported answer passes, and the other one has a score and does not."""
+        return self.unsupported.score is not None and self.accepts == (True, False)
+
+    def lines(self) -> Iterator[str]:
+        """Yield what went wrong, with the judge's reasons."""
+        accepted, fooled = self.accepts
+        yield f"{self.pair.id}: {self.pair.question}"
+        if not accepted:
+            yield f"  supported, {self.supported.shown()}\n    {self.pair.supported}"
+        if fooled or self.unsupported.score is None:
+            yield f"  unsupported, {self.unsupported.shown()}\n    {self.pair.unsupported}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExamComparison:
+    """Two judges or prompts on the same pairs.
+
+    Attributes:
+        paired: Share of right pairs now less the share then, with its interval and p-value.
+        lost: Pairs that only the other one has right.
+        won: Pairs that only this one has right.
+    """
+
+    paired: PairedComparison
+    lost: tuple[str, ...]
+    won: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """What a terminal shows."""
+        found, p_value = self.paired.difference, self.paired.significance.p_value
+        word = "could be chance" if found.contains(0) else "a difference"
+        return (
+            f"against the earlier exam: {found.estimate:+.1%} [{found.low:+.1%}, {found.high:+.1%}]"
+            f", {word} (p = {p_value:.3g}); won {len(self.won)}, lost {len(self.lost)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ExamReport:
+    """How a judge did the exam.
+
+    Attributes:
+        grader: Name of the grader that asked.
+        judge: Who was asked, as the run names it.
+        trials: Every pair, in the order of the exam.
+        calls: Calls to the judge.
+        cost_usd: List price; None where the model's price is not known.
+    """
+
+    grader: str
+    judge: str | None
+    trials: tuple[ExamTrial, ...]
+    calls: int
+    cost_usd: float | None
+
+    @classmethod
+    def of(cls, run: Run, *, threshold: float = 1.0) -> "ExamReport":
+        """Read the exam of a run.
+
+        Args:
+            run: What `exam` graded; its folder may have been read again.
+            threshold: Score from which an answer passes.
+
+        Raises:
+            ConfigurationError: The run did not take the exam.
+        """
+        records = {one["sample_id"]: one for one in run.records}
+        names = {pair.id: [f"{pair.id}-{side}" for side in _SIDES] for pair in exam_pairs()}
+        done = [pair for pair in exam_pairs() if records.keys() >= set(names[pair.id])]
+        if not done or len(run.graders) != 1:
+            raise ConfigurationError(
+                "the run is no exam of one grader; `rag-evals judge exam --out FOLDER` writes one"
+            )
+        summary = run.summary()
+        answers = {name: _answer(record) for name, record in records.items()}
+        trials = (
+            ExamTrial(pair, answers[names[pair.id][0]], answers[names[pair.id][1]], threshold)
+            for pair in done
+        )
+        grader = run.graders[0]
+        return cls(grader, summary.judge, tuple(trials), summary.usage.calls, summary.cost_usd)
+
+    @property
+    def failed(self) -> list[ExamTrial]:
+        """The pairs that are not right."""
+        return [trial for trial in self.trials if not trial.right]
+
+    def rates(self, skill: str | None = None) -> Interval:
+        """Return the share of right pairs of a skill, or of all, with its interval."""
+        chosen = [one for one in self.trials if skill in (None, one.pair.skill)]
+        return mean_interval([float(one.right) for one in chosen])
+
+    def skills(self) -> dict[str, Interval]:
+        """Return the share of right pairs of each skill."""
+        names = dict.fromkeys(trial.pair.skill for trial in self.trials)
+        return {name: self.rates(name) for name in names}
+
+    def against(self, other: "ExamReport") -> ExamComparison:
+        """Compare with an earlier exam, pair by pair.
+
+        Raises:
+            ConfigurationError: They have no pair in common.
+        """
+        earlier = {trial.pair.id: trial.right for trial in other.trials}
+        both = [
+            (one.pair.id, earlier[one.pair.id], one.right)
+            for one in self.trials
+            if one.pair.id in earlier
+        ]
+        if not both:
+            raise ConfigurationError("the two exams have no pair in common")
+        before, after = ([float(one[place]) for one in both] for place in (1, 2))
+        return ExamComparison(
+            compare_paired(before, after),
+            tuple(name for name, old, new in both if old and not new),
+            tuple(name for name, old, new in both if new and not old),
+        )
+
+
+def _answer(record: Record) -> ExamAnswer:
+    if record["score"] is None:
+        error = record.get("error")
+        why = f"{error['type']}: {error['message']}" if error else str(record.get("reason"))
+        return ExamAnswer(None, why)
+    found = findings_in(record)
+    against = [one for one in found if one.counts_against]
+    return ExamAnswer(record["score"], _why((against or list(found))[:1]))
+
+
+def _why(found: Sequence[Finding]) -> str:
+    return " ".join(one.reasoning or one.label for one in found) or "no finding"
+
+
+def exam(
+    grader: Grader[Any],
+    client: Client = None,
+    *,
+    out: str | Path | None = None,
+    threshold: float = 1.0,
+    **options: Unpack[RunOptions],
+) -> ExamReport:
+    """Let a judge take the exam: 400 answers, each asked alone.
+
+    Args:
+        grader: Whose prompt is examined; it must need no reference.
+        client: The judge, as for `Grader.grade`.
+        out: Folder to keep the run in, for a report and for a comparison; None keeps nothing.
+        threshold: Score from which an answer passes.
+        options: As for `evaluate`, without `sampling`; no progress is shown unless it is asked for.
+
+    Raises:
+        ConfigurationError: The grader needs what the pairs do not have.
+        TooManyFailuresError: As for `evaluate`.
+    """
+    refuse_sampling(options, "an exam")
+    if missing := set(grader.requires) - {"question", "answer", "context"}:
+        raise ConfigurationError(
+            f"grader {grader.name!r} needs a {missing.pop()}, and the pairs of the exam have "
+            "question, context and answer; name a grader of answers, such as faithfulness"
+        )
+    rows = [row for pair in exam_pairs() for row in pair.rows()]
+    asked: RunOptions = {"progress": False, **options}
+    return ExamReport.of(evaluate(rows, [grader], client, out=out, **asked), threshold=threshold)
+
+
+def exam_numbers(report: ExamReport, against: ExamComparison | None = None) -> Mapping[str, Any]:
+    """Return the numbers of an exam as JSON has them."""
+    failed = [
+        {
+            "id": one.pair.id,
+            "skill": one.pair.skill,
+            **{
+                side: {"answer": getattr(one.pair, side), **asdict(getattr(one, side))}
+                for side in _SIDES
+            },
+        }
+        for one in report.failed
+    ]
+    numbers = {
+        "grader": report.grader,
+        "judge": report.judge,
+        "pairs": len(report.trials),
+        "right": report.rates(),
+        "skills": report.skills(),
+        "calls": report.calls,
+        "cost_usd": report.cost_usd,
+        "failed": failed,
+    }
+    return numbers if against is None else {**numbers, "against": against}

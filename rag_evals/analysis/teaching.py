@@ -1,0 +1,525 @@
+"""What can labels teach a judge by its prompt? Examples and criteria, with a proof of the gain.
+
+A prompt with examples is written from labelled rows of a run, and the judge is asked with it about
+rows of other questions: each fifth of the questions by a prompt that the other four wrote. The
+receipt has the agreement before and after on these left-out questions. How many examples are best
+is chosen inside the four fifths, so that the choice is part of what is measured.
+"""
+
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Unpack
+
+import yaml
+
+from rag_evals.analysis.comparing import RunInput
+from rag_evals.analysis.labels import (
+    Label,
+    count_foreign,
+    match_labels,
+    read_labels,
+    why_nothing_fits,
+)
+from rag_evals.analysis.tuning import LEAST_LABELS, LEAST_OF_EACH, only_grader
+from rag_evals.catalog import grader_from_file
+from rag_evals.core import Finding, Sample, fingerprint, private_file
+from rag_evals.errors import ConfigurationError, DataError, TooFewLabelsError
+from rag_evals.judge import Client
+from rag_evals.prompt import Prompt, shipped_names
+from rag_evals.run import RunOptions, StoredSample, evaluate, findings_in, load_run
+from rag_evals.stats import Interval, compare_paired
+from rag_evals.text import words_of
+
+SIZES = (8, 4, 12)
+"""How many examples a prompt may have; the first is taken where the budget allows no search."""
+
+_FOLDS = 5
+_CALLS_PER_LABEL = 10
+_HEADING = "What counts as supported here, in the words of the people who decided:"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRow:
+    """A row that people and the judge decided.
+
+    Attributes:
+        id: The row.
+        question: Rows of one question are never on both sides of a measurement.
+        label: Whether people call it supported.
+        judged: Whether the judge did.
+        example: It as a few-shot example; None where people labelled too little of it.
+        note: What the person wrote about it.
+    """
+
+    id: str
+    question: str
+    label: bool
+    judged: bool
+    example: Mapping[str, Any] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a prompt gains, measured on questions that its examples are not from.
+
+    Attributes:
+        judge: Who was asked.
+        labels: Labelled rows.
+        questions: Questions behind them.
+        before: Share of rows on which judge and people agree, with the prompt of the run.
+        after: The same with prompts that were taught by the other questions.
+        gain: after - before, with its interval.
+        examples: How many examples the prompt has.
+        calls: Calls that the search and the measurement made.
+        languages: Languages of the rows, where the data names them.
+        labels_from: Names of the files or columns.
+        date: Day of the measurement, UTC.
+        fingerprint: Hash of labels, judge and the prompt that was taught.
+    """
+
+    judge: str
+    labels: int
+    questions: int
+    before: float
+    after: float
+    gain: Interval
+    examples: int
+    calls: int
+    languages: tuple[str, ...]
+    labels_from: tuple[str, ...]
+    date: str
+    fingerprint: str
+
+    @property
+    def proved(self) -> bool:
+        """Whether the interval of the gain is above 0."""
+        return self.gain.low > 0
+
+    def __str__(self) -> str:
+        """What a terminal shows."""
+        gain = self.gain
+        return "\n".join(
+            [
+                f"{self.judge}: {self.labels} labelled rows of {self.questions} questions, "
+                f"{self.examples} examples, {self.calls} calls",
+                f"  agreement before    {self.before:.1%}",
+                f"  agreement after     {self.after:.1%}, on questions left out of teaching",
+                f"  gain                {gain.estimate:+.1%} [{gain.low:+.1%}, {gain.high:+.1%}]"
+                f"{'' if self.proved else ': not proved, the interval includes 0'}",
+            ]
+        )
+
+    def header(self) -> dict[str, Any]:
+        """Return it as the front matter of the prompt has it."""
+        found = {**asdict(self), "gain": [round(one, 4) for one in _limits(self.gain)]}
+        found |= {name: round(getattr(self, name), 4) for name in ("before", "after")}
+        found |= {name: list(found[name]) for name in ("languages", "labels_from")}
+        if not self.proved:
+            found["warning"] = "the gain is not proved: its interval includes 0"
+        return found
+
+
+def _limits(interval: Interval) -> tuple[float, float, float]:
+    return interval.estimate, interval.low, interval.high
+
+
+AskJudge = Callable[[Sequence[LabelledRow], Sequence[LabelledRow]], list[bool]]
+"""Asks the judge with some rows as examples about other rows: whether it supports each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a search found.
+
+    Attributes:
+        examples: Rows that become examples of the prompt.
+        after: For each row, whether the judge agrees with people when other questions teach it.
+    """
+
+    examples: list[LabelledRow]
+    after: list[bool]
+
+    def gain(self, rows: Sequence[LabelledRow]) -> Interval:
+        """Return the gain in agreement, rows of one question clustered."""
+        before = [float(row.judged == row.label) for row in rows]
+        after = [float(one) for one in self.after]
+        return compare_paired(before, after, clusters=[row.question for row in rows]).difference
+
+
+def learn(
+    rows: Sequence[LabelledRow], ask: AskJudge, *, sizes: Sequence[int], seed: int = 0
+) -> Learnt:
+    """Choose examples, and measure what they teach on questions that they are not from."""
+    after: dict[str, bool] = {}
+    for taught, tested in folds_of(rows, _FOLDS, seed):
+        examples = choose_examples(taught, _best_size(taught, ask, sizes, seed))
+        for row, judged in zip(tested, ask(examples, tested), strict=True):
+            after[row.id] = judged == row.label
+    examples = choose_examples(rows, _best_size(rows, ask, sizes, seed))
+    return Learnt(examples, [after[row.id] for row in rows])
+
+
+def count_calls(rows: Sequence[LabelledRow], sizes: Sequence[int], seed: int = 0) -> int:
+    """Count the rows that `learn` asks about."""
+    calls = len(rows)
+    if len(sizes) > 1:
+        groups = [taught for taught, _ in folds_of(rows, _FOLDS, seed)]
+        halves = (next(folds_of(group, 2, seed))[1] for group in [*groups, rows])
+        calls += len(sizes) * sum(map(len, halves))
+    return calls
+
+
+def _best_size(rows: Sequence[LabelledRow], ask: AskJudge, sizes: Sequence[int], seed: int) -> int:
+    if len(sizes) == 1:
+        return sizes[0]
+    taught, tested = next(folds_of(rows, 2, seed))
+    labels = [row.label for row in tested]
+
+    def agreement(size: int) -> int:
+        judged = ask(choose_examples(taught, size), tested)
+        return sum(one == label for one, label in zip(judged, labels, strict=True))
+
+    return max(sizes, key=agreement)
+
+
+def folds_of(
+    rows: Sequence[LabelledRow], count: int, seed: int
+) -> Iterator[tuple[list[LabelledRow], list[LabelledRow]]]:
+    """Yield the rows to learn from and the rows to test, no question in both."""
+    questions = list(dict.fromkeys(row.question for row in rows))
+    random.Random(seed).shuffle(questions)
+    # Errors of the judge are what there is to learn; each part has its share of them.
+    wrong = Counter(row.question for row in rows if row.judged != row.label)
+    questions.sort(key=lambda question: -min(1, wrong[question]))
+    part = {question: place % count for place, question in enumerate(questions)}
+    for number in range(min(count, len(questions))):
+        tested = [row for row in rows if part[row.question] == number]
+        yield [row for row in rows if part[row.question] != number], tested
+
+
+def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]:
+    """Choose errors of both kinds that are unlike each other, and right rows that are like them."""
+    usable = [row for row in rows if row.example is not None]
+    kinds = [(False, True), (True, False), (False, False), (True, True)]
+    groups = {kind: [row for row in usable if (row.label, row.judged) == kind] for kind in kinds}
+    words = {row.id: set(words_of(str(row.example))) for row in usable}
+    chosen: list[LabelledRow] = []
+    while len(chosen) < size and any(groups.values()):
+        for label, judged in kinds:
+            group, sign = groups[label, judged], -1 if label != judged else 1
+            if not group or len(chosen) == size:
+                continue
+            best = max(
+                group,
+                key=lambda row: (
+                    sign * max((_likeness(words[row.id], words[c.id]) for c in chosen), default=0)
+                ),
+            )
+            chosen.append(best)
+            # One question shows one thing; a second row of it shows little more.
+            for kind in kinds:
+                groups[kind] = [r for r in groups[kind] if r.question != best.question]
+    return chosen
+
+
+def _likeness(one: set[str], other: set[str]) -> float:
+    return len(one & other) / len(one | other or {""})
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """What is to be taught, with its calls counted; nothing has been asked.
+
+    Attributes:
+        rows: The labelled rows.
+        sizes: Numbers of examples that are tried.
+        calls: Calls that `learn` makes, further tries of a failed one left out.
+        judge: Who is asked.
+    """
+
+    rows: list[LabelledRow]
+    samples: Mapping[str, StoredSample]
+    sizes: Sequence[int]
+    calls: int
+    judge: str
+    labels_from: tuple[str, ...]
+    _base: "_Base"
+    _options: RunOptions
+    _seed: int
+
+    def learn(self) -> "Lesson":
+        """Ask the judge, and measure the gain.
+
+        Raises:
+            TooManyFailuresError: As for `evaluate`.
+        """
+        found = learn(self.rows, self._ask, sizes=self.sizes, seed=self._seed)
+        count = len(self.rows)
+        before = sum(row.judged == row.label for row in self.rows) / count
+        known = {self.samples[row.id].language for row in self.rows}
+        receipt = Receipt(
+            judge=self.judge,
+            labels=count,
+            questions=len({row.question for row in self.rows}),
+            before=before,
+            after=sum(found.after) / count,
+            gain=found.gain(self.rows),
+            examples=len(found.examples),
+            calls=self.calls,
+            languages=tuple(sorted(one for one in known if one)),
+            labels_from=self.labels_from,
+            date=datetime.now(UTC).date().isoformat(),
+            fingerprint=fingerprint(
+                [[row.id, row.label] for row in self.rows], self.judge, self._base.prompt.sources()
+            )[:16],
+        )
+        return Lesson(receipt, self._base.text(found.examples, receipt))
+
+    def _ask(self, examples: Sequence[LabelledRow], tested: Sequence[LabelledRow]) -> list[bool]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "taught.jinja"
+            path.write_text(self._base.text(examples), encoding="utf-8")
+            grader = grader_from_file(path, folders=self._base.folders)
+            samples = [_sample(self.samples[row.id]) for row in tested]
+            options: RunOptions = {"progress": False, **self._options}
+            run = evaluate(samples, [grader], self.judge, **options)
+        scores = {outcome.sample_id: outcome.score for outcome in run.outcomes}
+        # A row that the judge could not grade agrees with nobody.
+        return [
+            not row.label if (score := scores[row.id]) is None else score >= 1 for row in tested
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A prompt with what labels taught, and what that gains.
+
+    Attributes:
+        receipt: The measurement.
+        text: The prompt file.
+    """
+
+    receipt: Receipt
+    text: str
+
+    def write(self, path: str | Path, *, anyway: bool = False) -> None:
+        """Write the prompt file.
+
+        Args:
+            path: Where to.
+            anyway: Write it although the gain is not proved; the file says so.
+
+        Raises:
+            ConfigurationError: The gain is not proved, or the file cannot be written.
+        """
+        if not self.receipt.proved and not anyway:
+            gain = self.receipt.gain
+            raise ConfigurationError(
+                f"nothing is written: the gain of {gain.estimate:+.1%} has an interval from "
+                f"{gain.low:+.1%} to {gain.high:+.1%}, which includes 0; label more rows, or "
+                "write it anyway (--anyway)"
+            )
+        with private_file(Path(path)) as file:
+            file.write(self.text.encode())
+
+
+@dataclass(frozen=True)
+class _Base:
+    """The prompt that is taught."""
+
+    prompt: Prompt
+    name: str
+    folders: Sequence[Path]
+
+    def text(self, examples: Sequence[LabelledRow], receipt: Receipt | None = None) -> str:
+        """Write the prompt file with examples, the notes on them and the receipt."""
+        header = self.prompt.header.model_dump(exclude_defaults=True)
+        header |= {"name": self.name, "response_model": header.get("response_model", self.name)}
+        if receipt is not None:
+            header["receipt"] = receipt.header()
+        header["examples"] = [dict(row.example or {}) for row in examples]
+        written = yaml.safe_dump(header, allow_unicode=True, sort_keys=False, width=100)
+        return f"---\n{written}---\n{self._body(examples)}"
+
+    def _body(self, examples: Sequence[LabelledRow]) -> str:
+        notes = list(dict.fromkeys(" ".join(row.note.split()) for row in examples if row.note))
+        listed = "\n".join(["", _HEADING, *(f"- {note}" for note in notes)]) if notes else ""
+        # A note is a text: what reads as Jinja in it stays what the person wrote.
+        listed = listed and f"{{% raw %}}{listed.replace('{%', '{ %')}\n{{% endraw %}}\n"
+        stem = self.prompt.shipped_name
+        if stem is None:
+            plain = not self.prompt.places_data and "{% extends" not in self.prompt.text
+            return f"{self.prompt.text.rstrip()}\n{listed if plain else ''}"
+        if not listed:
+            return f'{{% extends "{stem}.jinja" %}}\n'
+        return (
+            f'{{% extends "{stem}.jinja" %}}\n{{% block criteria %}}\n{{{{ super() }}}}'
+            f"{listed}{{% endblock %}}\n"
+        )
+
+
+def _sample(stored: StoredSample) -> Sample:
+    context = [
+        {**metadata, "text": text} if metadata else text
+        for text, metadata in zip(stored.chunks, stored.metadata or [{}] * 999_999, strict=False)
+    ]
+    return Sample(
+        question=stored.question,
+        answer=stored.answer,
+        context=context,
+        reference=stored.reference,
+        language=stored.language,
+        id=stored.sample_id,
+    )
+
+
+def prepare_teaching(
+    run: RunInput,
+    labels: str | Path | Sequence[str | Path] = (),
+    client: Client = None,
+    *,
+    prompt: Path | None = None,
+    grader: str | None = None,
+    column: str = "label",
+    budget: int | None = None,
+    seed: int = 0,
+    **options: Unpack[RunOptions],
+) -> Teaching:
+    """Read the labels of a run, and count the calls that teaching will make.
+
+    Args:
+        run: A run of the judge with the prompt that is to be taught; it holds "before".
+        labels: As in `agreement`: files, or columns of the data.
+        client: The judge as a string; None takes the run's.
+        prompt: The prompt file that the run used; None takes the shipped one of its grader.
+        grader: The only grader to take; None takes the run's only one.
+        column: The column of a labels file that holds the label.
+        budget: Most calls; None allows 10 for each label.
+        seed: Deals questions into parts.
+        options: As for `evaluate`, without `sampling`.
+
+    Raises:
+        DataError: The labels cannot be read, or fit no row.
+        TooFewLabelsError: Fewer than 30 rows are labelled, or fewer than 5 supported, or not.
+        ConfigurationError: The judge is not the run's, or the budget is too small.
+    """
+    stored = load_run(run)
+    name = only_grader(stored, grader)
+    asked = str(client or stored.summary().judge)
+    if asked != stored.summary().judge:
+        raise ConfigurationError(
+            f"the run is of the judge {stored.summary().judge!r}, and {asked!r} would be taught; "
+            "grade the rows with it first"
+        )
+    base = _base(name, prompt)
+    given = read_labels(labels, stored, column=column)
+    matched = match_labels(stored, given, name)
+    if not matched:
+        raise DataError(why_nothing_fits(given, count_foreign(stored, given), matched))
+    by_row: dict[str, list[Label]] = {}
+    for label in given:
+        by_row.setdefault(label.sample_id, []).append(label)
+    found = {record["sample_id"]: findings_in(record) for record in stored.of_grader(name)}
+    rows = [
+        _row(stored.samples[unit.sample_id], unit.label == 1, unit.judged >= 1,
+             found[unit.sample_id], by_row.get(unit.sample_id, []))
+        for unit in matched[0].rows
+        if unit.label in (0, 1) and unit.sample_id in stored.samples
+    ]  # fmt: skip
+    _require_enough(rows)
+    most = _CALLS_PER_LABEL * len(rows) if budget is None else budget
+    fitting = [n for n in range(1, len(SIZES) + 1) if count_calls(rows, SIZES[:n], seed) <= most]
+    if not fitting:
+        raise ConfigurationError(
+            f"the budget is {most} calls; {len(rows)} labelled rows need at least {len(rows)}"
+        )
+    sizes = SIZES[: max(fitting)]
+    named = (labels,) if isinstance(labels, str | Path) else tuple(labels)
+    return Teaching(
+        rows=rows,
+        samples=stored.samples,
+        sizes=sizes,
+        calls=count_calls(rows, sizes, seed),
+        judge=asked,
+        labels_from=tuple(Path(one).name for one in named),
+        _base=base,
+        _options=options,
+        _seed=seed,
+    )
+
+
+def _base(name: str, path: Path | None) -> _Base:
+    if path is not None:
+        return _Base(Prompt.from_file(path), name, (path.parent,))
+    stem = f"score_{name}"
+    if name != "faithfulness" or stem not in shipped_names():
+        raise ConfigurationError(
+            f"the run's grader {name!r} has no shipped prompt that can be taught; name the prompt "
+            "file that it used (--prompt), of the response model faithfulness or pass_fail"
+        )
+    return _Base(Prompt.shipped(stem), name, ())
+
+
+def _require_enough(rows: Sequence[LabelledRow]) -> None:
+    right = sum(row.label for row in rows)
+    if len(rows) < LEAST_LABELS or min(right, len(rows) - right) < LEAST_OF_EACH:
+        raise TooFewLabelsError(
+            f"{len(rows)} labelled rows, {right} of them supported; teaching needs {LEAST_LABELS} "
+            f"rows, and {LEAST_OF_EACH} of each kind"
+        )
+
+
+def _row(
+    sample: StoredSample,
+    label: bool,
+    judged: bool,
+    found: Sequence[Finding],
+    labels: Sequence[Label],
+) -> LabelledRow:
+    notes = [one.note for one in labels if one.note]
+    row = LabelledRow(sample.sample_id, sample.question or sample.sample_id, label, judged)
+    verdicts = _verdicts(found, label, labels)
+    if verdicts is None:
+        return row
+    why = " ".join(notes) or f"People decided: {'supported' if label else 'not supported'}."
+    result: dict[str, Any] = {"reasoning": why, "passed": label}
+    if found[0].about != "answer":
+        statements = (
+            {
+                "statement": one.text,
+                "reasoning": why,
+                "supporting_chunk_ids": _showing(one, sample.chunks) if verdict else [],
+                "is_supported": verdict,
+            }
+            for one, verdict in zip(found, verdicts, strict=True)
+        )
+        result = {"statements": list(statements)}
+    data = {"question": sample.question, "answer": sample.answer, "context": list(sample.chunks)}
+    example = {name: value for name, value in data.items() if value} | {"result": result}
+    return replace(row, example=example, note=" ".join(notes))
+
+
+def _verdicts(found: Sequence[Finding], label: bool, labels: Sequence[Label]) -> list[bool] | None:
+    """Return what people say of each finding; None where they do not say it of all."""
+    if not found:
+        return None
+    if label or len(found) == 1:
+        return [label] * len(found)
+    by_place = {one.statement: one.value for one in labels}
+    by_text = {one.text: one.value for one in labels}
+    values = [by_place.get(n, by_text.get(one.text)) for n, one in enumerate(found)]
+    return None if None in values else [value == 1 for value in values]
+
+
+def _showing(finding: Finding, chunks: Sequence[str]) -> list[int]:
+    """Return the chunks that the judge named, else the one that shares most words with it."""
+    if finding.chunk_ids:
+        return list(finding.chunk_ids)
+    words = set(words_of(finding.text))
+    return [max(range(len(chunks)), key=lambda n: len(words & set(words_of(chunks[n]))))]

@@ -1,0 +1,157 @@
+"""The exam has 200 pairs, names the skill that a judge lacks, and compares two judges."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rag_evals import Faithfulness, evaluate, load_run
+from rag_evals.analysis import ExamReport, exam, exam_pairs
+from rag_evals.errors import ConfigurationError
+from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
+from rag_evals.testing.wire import Answer
+from tests.conftest import Command
+
+Start = Callable[[Script], ScriptedJudge]
+PAIRS = exam_pairs()
+LABELS = {
+    (pair.question, getattr(pair, side)): (pair.skill, side == "supported")
+    for pair in PAIRS
+    for side in ("supported", "unsupported")
+}
+
+
+def verdict(request: JudgeRequest, supported: bool) -> dict[str, Any]:
+    """Return one verdict for every sentence of the answer."""
+    decided: dict[str, Any] = {"not_supported_because": "not_in_context"}
+    if supported:
+        decided = {"supported_by": [0]}
+    keys = [name for name in request.schema["properties"] if re.fullmatch(r"s\d+", name)]
+    return {key: {"reasoning": "as scripted", "verdict": decided} for key in keys}
+
+
+def knows_all_but(skill: str | None) -> Callable[[JudgeRequest], Answer]:
+    """Answer every pair right, but accept all answers of one skill."""
+
+    def script(request: JudgeRequest) -> Answer:
+        answer = str(request.answer).replace("\n", " ")
+        tested, label = LABELS[str(request.question), answer]
+        return verdict(request, label or tested == skill)
+
+    return script
+
+
+def test_the_pairs_differ_and_cover_every_skill_in_two_languages() -> None:
+    """150 English and 50 Russian pairs; 14 skills of 10 pairs or more; two to five passages."""
+    skills = Counter(pair.skill for pair in PAIRS)
+
+    assert Counter(pair.language for pair in PAIRS) == {"en": 150, "ru": 50}
+    assert len(skills) == 14
+    assert min(skills.values()) >= 10
+    assert len(LABELS) == 400
+    assert len({pair.id for pair in PAIRS}) == 200
+    assert all(2 <= len(pair.context) <= 5 for pair in PAIRS)
+    assert all(pair.supported != pair.unsupported for pair in PAIRS)
+
+
+@pytest.mark.parametrize("skill", ["negation", "instruction", None])
+def test_a_skill_that_a_judge_lacks_is_named(
+    command: Command, scripted: Start, skill: str | None
+) -> None:
+    """The skill has no pair right, every other one has all; each failed pair has its reason."""
+    judge = scripted(knows_all_but(skill))
+    ended = command("judge", "exam", "--judge", "openai/gpt-4o-mini", "--quiet", "--json")
+
+    found = json.loads(ended.out)
+    lacking = [pair.id for pair in PAIRS if pair.skill == skill]
+    assert ended.code == 0, ended.err
+    assert len(judge.requests) == found["calls"] == 400
+    assert {name: one["estimate"] for name, one in found["skills"].items()} == {
+        pair.skill: float(pair.skill != skill) for pair in PAIRS
+    }
+    assert all(one["low"] >= 0.6 for name, one in found["skills"].items() if name != skill)
+    assert [one["id"] for one in found["failed"]] == lacking
+    assert {one["unsupported"]["why"] for one in found["failed"]} <= {"as scripted"}
+    assert found["cost_usd"] > 0
+
+
+def test_the_command_prints_a_table_and_fails_a_build(command: Command, scripted: Start) -> None:
+    """The failed answers, a line a skill, what it cost; --fail-under exits with 1."""
+    scripted(knows_all_but("hedge"))
+    asked = ("judge", "exam", "--judge", "openai/gpt-4o-mini", "--quiet")
+
+    assert command(*asked, "--fail-under", "0.93").code == 0
+    ended = command(*asked, "--fail-under", "0.94")
+    lines = ended.out.splitlines()
+    assert ended.code == 1
+    assert "  unsupported, 1.00: as scripted" in lines
+    assert [line.split()[:3] for line in lines if line.startswith(("hedge ", "all "))] == [
+        ["hedge", "14", "0%"],
+        ["all", "200", "93%"],
+    ]
+    assert "400 calls, $" in lines[-1]
+
+
+def test_two_judges_are_compared_pair_by_pair(command: Command, scripted: Start) -> None:
+    """The folder of an earlier exam is the baseline; pairs that only one has right are counted."""
+    scripted(knows_all_but("hedge"))
+    command("judge", "exam", "--judge", "openai/old", "-o", "runs/old", "-q")
+    scripted(knows_all_but("table"))
+    ended = command(
+        "judge", "exam", "--judge", "openai/new", "--against", "runs/old", "-q", "--json"
+    )
+    found = json.loads(ended.out)["against"]
+
+    assert len(found["won"]) == 14
+    assert len(found["lost"]) == 13
+    assert found["paired"]["significance"]["p_value"] > 0.8
+    assert found["paired"]["difference"]["low"] < 0 < found["paired"]["difference"]["high"]
+    scripted(knows_all_but(None))
+    report = exam(Faithfulness, "openai/better")
+    better = report.against(ExamReport.of(load_run("runs/old")))
+    assert (better.lost, len(better.won)) == ((), 14)
+    assert better.paired.difference.low > 0
+    assert re.search(r"\+7\.0% \[.*; won 14, lost 0$", str(better))
+
+
+def test_a_judge_that_says_yes_or_no_to_everything_has_no_pair_right(scripted: Start) -> None:
+    """Nor has one that fails; the error is the reason."""
+    scripted(lambda request: verdict(request, True))
+    assert exam(Faithfulness, "openai/yes").rates().estimate == 0
+    scripted(lambda request: verdict(request, False))
+    assert exam(Faithfulness, "openai/no").rates().estimate == 0
+
+    first = PAIRS[0]
+
+    def fails_once(request: JudgeRequest) -> Answer:
+        if request.question == first.question and request.answer == first.unsupported:
+            return HttpError(400, "too long")
+        return knows_all_but(None)(request)
+
+    scripted(fails_once)
+    (failed,) = exam(Faithfulness, "openai/other").failed
+    assert failed.pair == first
+    assert "too long" in "\n".join(failed.lines())
+
+
+def test_what_is_no_exam_is_refused() -> None:
+    """A grader that needs a reference, and a run of other rows."""
+    from rag_evals import ContextRecall
+
+    with pytest.raises(ConfigurationError, match="needs a reference"):
+        exam(ContextRecall, "openai/m")
+    with pytest.raises(ConfigurationError, match="the run is no exam"):
+        ExamReport.of(evaluate([{"answer": "It is.", "context": ["It is."]}], client="embedded"))
+
+
+def test_the_kept_run_is_labelled(command: Command) -> None:
+    """Its rows have skill and label, so that agreement and the report work on it."""
+    assert command("judge", "exam", "-o", "runs/exam", "-q").code == 0
+    ended = command("judge", "agreement", "runs/exam", "--by", "skill")
+
+    assert ended.code == 0, ended.err
+    assert "labelled rows, right from a score of 1" in ended.out
+    assert "comparison" in ended.out

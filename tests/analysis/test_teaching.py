@@ -1,0 +1,168 @@
+"""Labels teach a judge by its prompt; only a gain proved on other questions is written."""
+
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rag_evals import evaluate
+from rag_evals.analysis import prepare_teaching
+from rag_evals.analysis.teaching import (
+    SIZES,
+    LabelledRow,
+    choose_examples,
+    count_calls,
+    folds_of,
+)
+from rag_evals.catalog import grader_from_file
+from rag_evals.errors import ConfigurationError, TooFewLabelsError
+from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
+from tests.analysis.test_exam import verdict
+from tests.benchmarks.teaching import gain, simulated
+from tests.conftest import Command
+
+Start = Callable[[Script], ScriptedJudge]
+NOTE = "A price without VAT is not supported."
+
+
+def shop_rows(count: int = 40) -> list[dict[str, Any]]:
+    """Return prices that the chunks have; a third of the chunks has them without VAT."""
+    rows = []
+    for number in range(count):
+        price, bare = 10 + number, number % 3 == 0
+        wrong = number % 3 == 1 and number % 2 == 0
+        rows.append(
+            {
+                "id": f"r{number}",
+                "question": f"What does item {number} cost?",
+                "answer": f"Item {number} costs {price + 500 * wrong} euros.",
+                "context": [f"Item {number}: {price} euros{' without VAT' if bare else ''}."],
+                "label": int(not bare and not wrong),
+            }
+        )
+    return rows
+
+
+def shop_judge(request: JudgeRequest) -> Any:
+    """Compare the price; heed VAT only when an example about it is not supported."""
+    chunk, answer = request.chunks[0], str(request.answer)
+    price = re.findall(r"\d+", answer)[-1]
+    shown = str(request.messages).partition("</examples>")[0]
+    taught = "without VAT" in shown and "not_supported_because" in shown
+    return verdict(request, price in chunk and not (taught and "without VAT" in chunk))
+
+
+def graded(rows: list[dict[str, Any]]) -> None:
+    """Grade the rows with the judge, and write the labels of people."""
+    unlabelled = [{k: v for k, v in row.items() if k != "label"} for row in rows]
+    evaluate(unlabelled, client="openai/m", out="run", progress=False)
+    noted = [
+        {"id": r["id"], "label": r["label"], "note": NOTE if "VAT" in r["context"][0] else ""}
+        for r in rows
+    ]
+    Path("labels.jsonl").write_text("\n".join(map(json.dumps, noted)))
+
+
+def test_a_rule_of_the_house_is_taught_and_proved(command: Command, scripted: Start) -> None:
+    """The prompt has examples, the people's words and a receipt; with it the judge agrees."""
+    rows = shop_rows()
+    scripted(shop_judge)
+    graded(rows)
+    ended = command("judge", "teach", "run", "labels.jsonl", "-o", "taught.jinja", "-q")
+
+    assert ended.code == 0, ended.err
+    assert "agreement before    65.0%" in ended.out
+    assert "agreement after     100.0%, on questions left out of teaching" in ended.out
+    written = Path("taught.jinja").read_text()
+    header = yaml.safe_load(written.split("---")[1])
+    assert NOTE in written.partition("{% block criteria %}")[2]
+    assert header["receipt"]["gain"][1] > 0
+    assert header["receipt"]["judge"] == "openai/m"
+    assert header["receipt"]["labels"] == 40
+    again = evaluate(rows, grader_from_file(Path("taught.jinja")), "openai/m", progress=False)
+    assert [outcome.score for outcome in again.outcomes] == [row["label"] for row in rows]
+
+
+def test_random_labels_are_refused(command: Command, scripted: Start) -> None:
+    """Exit 1 and no file; --anyway writes it, and the file says that nothing is proved."""
+    draw = random.Random(1)
+    rows = [{**row, "label": int(draw.random() < 0.5)} for row in shop_rows()]
+    scripted(shop_judge)
+    graded(rows)
+    asked = ("judge", "teach", "run", "labels.jsonl", "-o", "taught.jinja", "-q")
+    ended = command(*asked)
+
+    assert ended.code == 1
+    assert "not proved, the interval includes 0" in ended.out
+    assert not Path("taught.jinja").exists()
+    assert command(*asked, "--anyway", "--json").code == 0
+    assert "warning: 'the gain is not proved" in Path("taught.jinja").read_text()
+    lesson = prepare_teaching("run", "labels.jsonl", budget=40).learn()
+    with pytest.raises(ConfigurationError, match="nothing is written"):
+        lesson.write("other.jinja")
+
+
+def test_no_example_is_of_the_question_that_is_asked(scripted: Start) -> None:
+    """Neither the row nor its question is among the examples that it is judged with."""
+    rows = shop_rows()
+    for one, other in zip(rows[::2], rows[1::2], strict=True):
+        other["question"] = one["question"]
+    scripted(shop_judge)
+    graded(rows)
+    judge = scripted(shop_judge)
+    teaching = prepare_teaching("run", "labels.jsonl", settings={"seed": 1})
+    teaching.learn()
+
+    assert len(judge.requests) == teaching.calls == count_calls(teaching.rows, SIZES)
+    for request in judge.requests:
+        examples = str(request.messages[-1]["content"]).partition("</examples>")[0]
+        assert "<example>" in examples
+        assert str(request.question) not in examples
+
+
+def test_the_budget_is_kept_and_known_before_anything_is_asked(scripted: Start) -> None:
+    """The search shrinks to what the budget allows; below one call a label it is refused."""
+    scripted(shop_judge)
+    graded(shop_rows())
+    judge = scripted(shop_judge)
+
+    assert prepare_teaching("run", "labels.jsonl", budget=40).calls == 40
+    assert 40 < prepare_teaching("run", "labels.jsonl", budget=300).calls <= 300
+    assert prepare_teaching("run", "labels.jsonl").calls <= 400
+    with pytest.raises(ConfigurationError, match="budget is 39 calls; 40 labelled rows need"):
+        prepare_teaching("run", "labels.jsonl", budget=39)
+    with pytest.raises(ConfigurationError, match="the run is of the judge 'openai/m'"):
+        prepare_teaching("run", "labels.jsonl", "openai/other")
+    Path("few.jsonl").write_text("\n".join(Path("labels.jsonl").read_text().splitlines()[:29]))
+    with pytest.raises(TooFewLabelsError, match="29 labelled rows"):
+        prepare_teaching("run", "few.jsonl")
+    assert not judge.requests
+
+
+def test_a_planted_rule_is_proved_and_random_labels_are_not() -> None:
+    """Of 20 draws with 50 labels nearly all are proved; of 40 with random labels nearly none."""
+    found = sum(gain(seed).low > 0 for seed in range(20))
+    chance = sum(gain(seed, is_random=True).low > 0 for seed in range(40))
+
+    assert found >= 18
+    assert chance <= 3
+
+
+def test_examples_are_errors_of_both_kinds_and_rows_like_them() -> None:
+    """The kinds take turns, one row a question; rows without an example are left out."""
+    rows, _ = simulated(3, share=0.35)
+    rows[0] = LabelledRow("r0", "q0", True, False, None)
+    chosen = choose_examples(rows, 8)
+
+    assert len(chosen) == len({row.question for row in chosen}) == 8
+    assert (chosen[0].label, chosen[0].judged) == (False, True)
+    assert len({(row.label, row.judged) for row in chosen}) >= 3
+    assert all(row.example is not None for row in chosen)
+    for taught, tested in folds_of(rows, 5, 0):
+        assert not {row.question for row in taught} & {row.question for row in tested}
+        assert len(taught) + len(tested) == 50
