@@ -14,6 +14,6 @@ if __name__ == "__main__":
     ray.init(num_cpus=8, include_dashboard=False, log_to_driver=False)
     dataset = ray.data.read_parquet(rows)
     graded = grade_dataset(
-        dataset, "faithfulness", judge, id_column="id", checkpoint=checkpoint, block_rows=50
+        dataset, "faithfulness", judge, id_column="id", checkpoint=checkpoint, block_rows=25
     )
     graded.write_parquet(out)
