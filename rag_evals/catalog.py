@@ -25,6 +25,7 @@ from rag_evals.score_faithfulness_audited import AuditedFaithfulness, AuditedGra
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepFaithfulness
 from rag_evals.score_precision import ChunkPrecision
 from rag_evals.score_rag import Rag, RagGrader
+from rag_evals.score_ranks import RetrievalRanks
 from rag_evals.score_recall import ContextRecall
 from rag_evals.score_relevance import AnswerRelevance
 from rag_evals.score_utility import ChunkUtility
@@ -42,6 +43,7 @@ GRADERS: dict[str, Grader[Any]] = {
     "abstention": Abstention,
     "answer_correctness": AnswerCorrectness,
     "rag": Rag,
+    "retrieval_ranks": RetrievalRanks,
 }
 """Every shipped grader, by the name that `--grader` takes."""
 

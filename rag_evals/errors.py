@@ -40,6 +40,7 @@ NotScorableReason = Literal[
     "no_statements",
     "no_citations",
     "no_reference_statements",
+    "no_relevant_ids",
     "answer_not_covered",
     "empty_answer",
     "empty_context",

@@ -354,6 +354,35 @@ TextInput = str | object | None
 """A text, or a reply in the form of the library that made it, such as `AIMessage`."""
 
 
+RelevantIds = str | int | Iterable[str | int] | None
+"""Ids of chunks: one, a list of them, or such a list as text."""
+
+
+def _ids_from(value: RelevantIds) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        listed = _listed_ids(value)
+        value = [value] if listed is None else listed
+    given = list(value) if isinstance(value, Iterable) else [value]
+    for one in given:
+        if isinstance(one, bool) or not isinstance(one, str | int):
+            raise DataError(
+                f"relevant_ids holds {shown(one)}; expected ids, texts or whole numbers"
+            )
+    return tuple(required_text(str(one), "relevant_ids") for one in given)
+
+
+def _listed_ids(text: str) -> list[Any] | None:
+    if not text.strip().startswith("["):
+        return None
+    try:
+        listed = from_json(text)
+    except ValueError:
+        listed = _listed_by_python(text)
+    return listed if isinstance(listed, list) else None
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Sample:
     """One row to grade.
@@ -365,6 +394,7 @@ class Sample:
         reference: The right answer, where one is known.
         id: The row's name in results; None lets the run make one from the content.
         language: Two-letter code of the answer's language, or None.
+        relevant_ids: Ids of the chunks that a search should find, or None.
     """
 
     question: str | None
@@ -373,6 +403,7 @@ class Sample:
     reference: str | None
     id: str | None
     language: str | None
+    relevant_ids: tuple[str, ...] | None
 
     def __init__(
         self,
@@ -383,6 +414,7 @@ class Sample:
         reference: TextInput = None,
         id: str | None = None,
         language: str | None = None,
+        relevant_ids: RelevantIds = None,
     ) -> None:
         """Check every field and number the chunks.
 
@@ -394,6 +426,7 @@ class Sample:
         for name, word in (("id", id), ("language", language)):
             object.__setattr__(self, name, None if word is None else required_text(word, name))
         object.__setattr__(self, "context", chunks_from(context))
+        object.__setattr__(self, "relevant_ids", _ids_from(relevant_ids))
 
     def __repr__(self) -> str:
         """One line; long texts are cut, and chunks counted."""
@@ -429,4 +462,6 @@ class Sample:
             raise DataError(f"the metadata of a chunk cannot be written as JSON: {error}") from None
 
     def _texts(self) -> list[Any]:
-        return [self.question, self.answer, [c.text for c in self.context], self.reference]
+        more = [] if self.relevant_ids is None else [self.relevant_ids]
+        texts = [chunk.text for chunk in self.context]
+        return [self.question, self.answer, texts, self.reference, *more]

@@ -111,6 +111,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "id": ("id", "sample_id", "uid"),
     "language": ("language", "lang"),
+    "relevant_ids": ("relevant_ids",),
 }
 """Columns that are recognised without being told, for each field of a sample."""
 
@@ -225,6 +226,7 @@ class ColumnMap:
         reference: Source of the right answer.
         id: Source of the row's name.
         language: Source of the language code.
+        relevant_ids: Source of the ids of relevant chunks.
         preset: The tool whose names count, such as `"deepeval"`; None recognises it.
     """
 
@@ -234,6 +236,7 @@ class ColumnMap:
     reference: ColumnSource = None
     id: ColumnSource = None
     language: ColumnSource = None
+    relevant_ids: ColumnSource = None
     preset: str | None = None
 
     def __post_init__(self) -> None:
@@ -329,7 +332,8 @@ class ColumnMap:
 
     def others(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns of a row that no field is taken from."""
-        used = set(self.taken(row).values())
+        # A run stores no ids of relevant chunks but as a column.
+        used = {column for name, column in self.taken(row).items() if name != "relevant_ids"}
         return {
             column: None if _is_empty(value) else value
             for column, value in row.items()

@@ -25,6 +25,7 @@ EMBEDDED_GRADERS = (
     "faithfulness_hhem",
     "answer_correctness",
     "rag",
+    "retrieval_ranks",
 )
 """Names of the shipped graders that a verifier can grade for."""
 

@@ -56,7 +56,7 @@ def with_layer(text: str, files: list[GraderFile]) -> str:
     return re.sub(r"(?m)\bscore_\w+(?: \| score_\w+)+", layer, text, count=1)
 
 
-MODULE_ONLY = {"HHEMFaithfulness", "Rag"}
+MODULE_ONLY = {"HHEMFaithfulness", "Rag", "RetrievalRanks"}
 """Graders that are rarely imported: their file has them, and the root has not."""
 
 

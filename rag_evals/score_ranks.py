@@ -1,0 +1,126 @@
+"""Did the search find what it should, and near the top? By ids of chunks, without a judge."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+from pydantic import Field
+
+from rag_evals.core import Finding, Flow, OptionalList, Result, Sample, SampleField, Verifier
+from rag_evals.errors import NotScorableError
+from rag_evals.grading import Grader
+from rag_evals.stats import average_precision, hit_at, ndcg_at, recall_at, reciprocal_rank
+
+__all__ = ["RanksGrader", "RetrievalRanks", "RetrievalRanksResult"]
+
+
+class RetrievalRanksResult(Result):
+    """Which chunks are relevant, in the order of retrieval, and which relevant ones are missing."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("context",)
+
+    ids: list[str] = Field(description="Ids of the chunks, best first, each once.")
+    relevant_ids: list[str] = Field(description="Ids of all that is relevant, each once.")
+    k: int = Field(default=10, description="How many of the first chunks count, at least 1.")
+    oddities: OptionalList[str] = Field(default_factory=list, description="In words.")
+
+    @property
+    def relevant(self) -> list[bool]:
+        """For each chunk, whether it is relevant."""
+        return [one in self.relevant_ids for one in self.ids]
+
+    @property
+    def missing(self) -> list[str]:
+        """Relevant ids that are not among the chunks."""
+        return [one for one in self.relevant_ids if one not in self.ids]
+
+    @property
+    def score(self) -> float:
+        """NDCG at k, 0 to 1: the gain of the first k chunks, divided by that of the best order."""
+        return ndcg_at(self.relevant, self.k, len(self.relevant_ids)) or 0.0
+
+    @property
+    def further_scores(self) -> Mapping[str, float]:
+        """Hit and recall at k, average precision and reciprocal rank; as trec_eval has them."""
+        found, total = self.relevant, len(self.relevant_ids)
+        numbers = {
+            "hit_at_k": hit_at(found, self.k, total),
+            "recall_at_k": recall_at(found, self.k, total),
+            "average_precision": average_precision(found, total),
+            "reciprocal_rank": reciprocal_rank(found, total),
+        }
+        return {name: value for name, value in numbers.items() if value is not None}
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Each chunk, relevant or not, then each relevant id that was not found."""
+        chunks = [
+            Finding(f"chunk {one}", found, "relevant" if found else "not relevant", about="chunk")
+            for one, found in zip(self.ids, self.relevant, strict=True)
+        ]
+        lost = [Finding(f"chunk {one}", False, "retrieval missed it") for one in self.missing]
+        return (*chunks, *lost)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Ids that came twice, and chunks without ids."""
+        return self.oddities
+
+
+class RanksGrader(Grader[RetrievalRanksResult]):
+    """Compares the ids of chunks with a sample's `relevant_ids`; asks nobody.
+
+    Args:
+        k: How many of the first chunks count, at least 1; it may be more than there are.
+        name: What results call it.
+    """
+
+    shapes: ClassVar[tuple[str, ...]] = ("k",)
+    description = "Did the search find the relevant chunks, and first?"
+    requires: tuple[SampleField, ...] = ("context",)
+    result_model = RetrievalRanksResult
+    judge_rounds = 0
+
+    def __init__(self, k: int = 10, *, name: str = "retrieval_ranks") -> None:
+        ndcg_at([], k)  # refuses a k that is none
+        self.k = k
+        self.name = name
+
+    def with_k(self, k: int) -> Self:
+        """Return this grader with another k."""
+        ndcg_at([], k)
+        return self._copy_with(k=k)
+
+    def with_verifier(self, verifier: Verifier) -> Self:
+        """Return itself: nothing is left to decide."""
+        del verifier
+        return self
+
+    def flow(self, sample: Sample) -> Flow[RetrievalRanksResult]:
+        """Compare ids at once; a search that found nothing has the score 0.
+
+        Raises:
+            NotScorableError: The sample has no relevant ids.
+        """
+        if not sample.relevant_ids:
+            raise NotScorableError("no_relevant_ids")
+        named = [chunk.metadata.get("id") for chunk in sample.context]
+        has_ids = any(one is not None for one in named)
+        ids = [str(n if one is None else one) for n, one in enumerate(named)]
+        oddities = [
+            f"{what} ids come twice; the first counts"
+            for what, given in (("chunk", ids), ("relevant", list(sample.relevant_ids)))
+            if len(set(given)) < len(given)
+        ]
+        if ids and not has_ids:
+            oddities.append("the chunks have no ids; their places, from 0, are compared")
+        yield from ()
+        return RetrievalRanksResult(
+            ids=list(dict.fromkeys(ids)),
+            relevant_ids=list(dict.fromkeys(sample.relevant_ids)),
+            k=self.k,
+            oddities=oddities,
+        )
+
+
+RetrievalRanks = RanksGrader()
+"""NDCG, hit, recall, average precision and reciprocal rank of a search, by ids of the relevant."""
