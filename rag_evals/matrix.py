@@ -171,20 +171,20 @@ class MatrixResult(Result):
     @property
     def rank_precision(self) -> float | None:
         """Average precision of the chunks' order: near 1 where the relevant ones come first."""
-        return average_precision(self.relevant_chunks)
+        return self._of_ranks(average_precision(self.relevant_chunks))
 
     @property
     def reciprocal_rank(self) -> float | None:
         """1 divided by the place of the first chunk that supports a claim of the reference."""
-        return reciprocal_rank(self.relevant_chunks)
+        return self._of_ranks(reciprocal_rank(self.relevant_chunks))
 
     def hit_at(self, k: int) -> float | None:
         """1.0 where one of the first k chunks supports a claim of the reference."""
-        return hit_at(self.relevant_chunks, k)
+        return self._of_ranks(hit_at(self.relevant_chunks, k))
 
     def ndcg_at(self, k: int) -> float | None:
         """Discounted gain of the first k chunks, divided by that of the best order."""
-        return ndcg_at(self.relevant_chunks, k)
+        return self._of_ranks(ndcg_at(self.relevant_chunks, k))
 
     def recall_at(self, k: int) -> float | None:
         """Claims of the reference that the first k chunks support, of all of them."""
@@ -256,6 +256,10 @@ class MatrixResult(Result):
 
     def _of_claims(self, counts: Iterable[bool]) -> float | None:
         return None if self.chunk_count is None else _share(counts)
+
+    def _of_ranks(self, number: float | None) -> float | None:
+        # A search that found nothing of what the reference says has failed: 0, and not left out.
+        return (number or 0.0) if self.reference_claims and self.chunk_count is not None else None
 
     def _against_reference(self, counts: Callable[[MatrixClaim], bool]) -> float | None:
         if self.reference_claims is None:

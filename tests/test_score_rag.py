@@ -148,6 +148,18 @@ def test_ranks_come_from_the_chunks_that_support_the_reference() -> None:
     assert [result.recall_at(2), result.recall_at(4)] == [0.5, 1.0]
 
 
+def test_a_search_that_found_nothing_relevant_has_the_ranks_of_none() -> None:
+    """0, so that its row lowers the mean; None only where there is nothing to find."""
+    lost = RagResult(claims=side("y", [[1]]), reference_claims=side("n", [[]]), chunk_count=2)
+    alone = RagResult(claims=side("y", [[1]]), chunk_count=2)
+
+    ranks = ("rank_precision", "reciprocal_rank")
+    assert [getattr(lost, name) for name in ranks] == [0.0, 0.0]
+    assert [lost.hit_at(2), lost.ndcg_at(2), lost.recall_at(2)] == [0.0, 0.0, 0.0]
+    assert [getattr(alone, name) for name in ranks] == [None, None]
+    assert "rank_precision" in lost.further_scores
+
+
 def verdict(*ids: int) -> dict[str, Any]:
     """Return a verdict of a judge."""
     if ids:
