@@ -85,6 +85,17 @@ def test_a_429_pauses_every_worker(clock: Clock) -> None:
     assert min(asyncio.run(workers())) >= 7
 
 
+@pytest.mark.parametrize(("status", "seconds"), [(500, 7), (503, 7), (404, 0)])
+def test_an_error_of_the_server_pauses_where_it_says_how_long(
+    clock: Clock, status: int, seconds: float
+) -> None:
+    """As many calls as before may be in flight afterwards."""
+    limiter = RequestLimiter(8, clock=clock)
+    limiter.after_response(status, {"retry-after": "7"})
+
+    assert (limiter.waiting_seconds, limiter.allowed) == (seconds, 8)
+
+
 def test_calls_in_flight_are_halved_once_a_burst_and_raised_again(clock: Clock) -> None:
     """Four refusals at one time are one event; successes win the places back."""
     limiter = RequestLimiter(16, clock=clock)
@@ -94,6 +105,12 @@ def test_calls_in_flight_are_halved_once_a_burst_and_raised_again(clock: Clock) 
     clock.now += 2
     limiter.after_response(429, {})
     assert limiter.allowed == 4
+    # A place for as many successes as there are places.
+    seen = []
+    for _ in range(5):
+        limiter.after_response(200, {})
+        seen.append(limiter.allowed)
+    assert seen == [4, 4, 4, 4, 5]
     for _ in range(200):
         limiter.after_response(200, {})
     assert limiter.allowed == 16

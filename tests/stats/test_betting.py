@@ -67,12 +67,12 @@ def test_a_gate_next_to_0_is_reached_by_all(scores: list[float], gate: float) ->
 def test_a_wrong_failed_has_an_error_of_its_own() -> None:
     """Eight rows of 0 are below 0.5 at 5 %, and at 2.5 % they decide nothing; both ways to ask."""
     zeros = [0.0] * 8
-    drawn = [SequentialGate(0.5, 10_000, fail_error=each) for each in (None, 0.025)]
-    for watch in drawn:
-        for score in zeros:
+    drawn = [SequentialGate(0.5, 10_000, fail_error=each) for each in (None, 0.025, 0.025)]
+    for watch, score in zip(drawn, (0.0, 0.0, 1.0), strict=True):
+        for _ in zeros:
             watch.add(score)
 
-    assert [watch.verdict for watch in drawn] == ["failed", "not decided"]
+    assert [watch.verdict for watch in drawn] == ["failed", "not decided", "passed"]
     assert gate_test(zeros, 0.5, error=0.05).verdict == "failed"
     assert gate_test(zeros, 0.5, error=0.05, fail_error=0.025).verdict == "not decided"
     assert gate_test([1.0] * 8, 0.5, error=0.05, fail_error=0.025).verdict == "passed"
@@ -160,6 +160,15 @@ def test_rows_without_a_score_move_nothing() -> None:
     assert some.width > full.width
     assert some.contains(0.8)
     assert drawn_interval([None, None], 5) is None
+    watch = SequentialGate(0.5, 10_000)
+    for score in [None] * 20 + [1.0] * 8:
+        watch.add(score)
+    assert watch.verdict == "passed"
+
+
+def test_many_different_scores_win_nothing_by_rounding() -> None:
+    """More than 2,000 are rounded down: a mean of 1.5e-6 does not reach a gate of 1e-4."""
+    assert gate_test([n * 1e-9 for n in range(3000)], 1e-4).verdict == "not decided"
 
 
 def test_the_interval_of_a_stopped_draw_holds_the_mean_of_the_data() -> None:

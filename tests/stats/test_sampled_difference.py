@@ -1,6 +1,7 @@
 """A mean difference over all rows, from a sample of them and a free judge of all."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -89,7 +90,8 @@ def test_worked_by_hand() -> None:
     ("dear", "free", "others"),
     [
         ([1.0] * 19, [1.0] * 19, [0.0] * 100),  # too few rows
-        ([0.0] * 191 + [1.0] * 9, [0.0] * 191 + [1.0] * 9, [0.0] * 800),  # too few that differ
+        # Too few that differ.
+        ([0.0] * 191 + [1.0] * 9, [0.0] * 191 + [1.0] * 9, [0.0] * 764 + [1.0] * 36),
         ([1.0, 0.0] * 20, [0.0] * 40, [0.0] * 100),  # a free judge that sees nothing
         ([1.0, 0.0] * 20, [0.0, 1.0] * 20, [1.0, 0.0] * 50),  # one that sees the opposite
         ([1.0, 0.0] * 20, [1.0, 0.0] * 20, [0.0] * 5),  # nothing left to see
@@ -115,5 +117,8 @@ def test_a_comparison_takes_it_over() -> None:
     assert taken.detectable is not None
     assert plain.detectable is not None
     assert taken.detectable < plain.detectable
+    for worth, is_taken in ((1.09, False), (1.11, True)):
+        weak = replace(found, effective_rows=worth * found.sampled)
+        assert (plain.over_all_rows(weak) is not plain) == is_taken
     with pytest.raises(UnpairedScoresError):
         sampled_difference([1.0], [], [])

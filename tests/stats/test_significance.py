@@ -101,6 +101,9 @@ def test_no_difference_anywhere() -> None:
 def test_equal_differences_in_many_samples() -> None:
     """A difference that never varies has a tiny p-value and no division by zero."""
     assert 0 < sign_flip_test([0.5] * 5_000).p_value < 1e-100
+    # Of 30 clusters only the two unanimous patterns of 2**30 are as extreme.
+    clustered = sign_flip_test([0.5] * 2100, clusters=[n % 30 for n in range(2100)])
+    assert clustered.p_value == 2**-29
 
 
 def test_a_seed_repeats() -> None:
