@@ -96,26 +96,29 @@ def test_the_embedded_judge_is_the_default(monkeypatch: pytest.MonkeyPatch) -> N
         Faithfulness.grade(**EIFFEL)
 
 
-def test_a_judge_that_nobody_named_warns_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_that_nobody_named_warns_once_a_process() -> None:
     """With its name and the one word to change, at the caller's line; a named one is silent."""
     script = (
+        "import os\n"
         "from rag_evals import Faithfulness, evaluate\n"
         "row = dict(answer='It is 5.', context=['It is 5.'])\n"
-        "evaluate([row], client={named}, progress=False)\n"
-        "Faithfulness.grade(**row, client={named})\n"
+        "def ask(**judge):\n"
+        "    evaluate([row], progress=False, **judge)\n"
+        "    Faithfulness.grade(**row, **judge)\n"
+        "ask(client='embedded')\n"
+        "os.environ['RAG_EVALS_JUDGE'] = 'embedded'\n"
+        "ask()\n"
+        "del os.environ['RAG_EVALS_JUDGE']\n"
+        "evaluate([row], progress=False)\n"
+        "ask()\n"
     )
+    said = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stderr
 
-    def told(named: str | None) -> str:
-        words = [sys.executable, "-c", script.replace("{named}", repr(named))]
-        return subprocess.run(words, check=True, capture_output=True, text=True).stderr
-
-    said = told(None)
     assert said.count("Warning") == 1
-    assert said.startswith("<string>:3: UserWarning: no judge is named, so the embedded one")
+    assert said.startswith("<string>:11: UserWarning: no judge is named, so the embedded one")
     assert "client='openai/gpt-4o-mini' asks a model, client='embedded' says" in said
-    assert told("embedded") == ""
-    monkeypatch.setenv("RAG_EVALS_JUDGE", "embedded")
-    assert told(None) == ""
 
 
 def test_a_result_names_who_decided(scripted: Start) -> None:

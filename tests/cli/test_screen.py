@@ -221,7 +221,7 @@ def test_a_gate_counts_though_nobody_reads() -> None:
             "Error: No space left on device\n",
             marks=pytest.mark.slow,
         ),
-        ("graders -q >&-", 0, ""),
+        pytest.param("graders -q >&-", 0, "", marks=pytest.mark.slow),
         ("grade nothing.jsonl 2>/dev/full", 2, ""),
         pytest.param("grade nothing.jsonl 2>&-", 2, "", marks=pytest.mark.slow),
     ],

@@ -39,17 +39,12 @@ Ended = tuple[float | str, str, dict[str, int]]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Trust one authority instead of all: nothing here is signed, and reading all takes time."""
-    import certifi
+def one_for_all(one_authority: Path) -> Iterator[None]:
+    """Trust one authority instead of all, also in libraries that ask no environment variable."""
     import requests  # noqa: F401  # Google's library loads it in the thread of a call, late
 
-    first, end, _ = Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----\n")
-    # Threads of calls that hang may read it after their test.
-    path = tmp_path_factory.mktemp("authority") / "one.pem"
-    path.write_text(first + end)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("certifi.where", lambda: str(path))
+        patched.setattr("certifi.where", lambda: str(one_authority))
         yield
 
 
