@@ -26,6 +26,7 @@ COMMANDS = {
     "they are.",
     "report": "Show a run: scores with their intervals, bands, and every row with its evidence.",
     "show": "Show one row of a run: the answer, each verdict, why, and the passage to check it at.",
+    "view": "Look at runs in the browser: a list, scores over time, rows, comparisons, labels.",
     "export": "Write a run as a table: the data's own columns, scores, bands, and what is "
     "unsupported.",
     "merge": "Make one run of parts of it, so that report, compare and correct work on the whole.",
@@ -45,6 +46,7 @@ FILES = {
     "demo": "start",
     "init": "start",
     "show": "report",
+    "view": "report",
     "export": "report",
     "merge": "report",
     "graders": "prompts",

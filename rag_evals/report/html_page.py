@@ -74,6 +74,8 @@ def report_html(
     *,
     view: View | None = None,
     only: Iterable[str] | None = None,
+    links: Sequence[tuple[str, str]] = (),
+    whole: tuple[Sequence[GraderNumbers], str] | None = None,
 ) -> str:
     """Make the report of a run.
 
@@ -82,16 +84,21 @@ def report_html(
         view: Groups, clusters and bands; None takes the defaults.
         only: Ids of the rows to show; None shows those to look at first, at most `MOST_ROWS`
             outcomes. The numbers on top are those of the whole run.
+        links: Words and addresses of other pages, for the head of this one.
+        whole: Numbers of the run that this one is a part of, and what says so.
 
     Raises:
         DataError: The folder holds no run, or a column is not in the data.
     """
     stored, view = load_run(run), view or View()
-    cards = [_card(numbers, view) for numbers in grader_numbers(stored, view)]
+    numbers = grader_numbers(stored, view) if whole is None else whole[0]
+    cards = [_card(each, view) for each in numbers]
+    note = "" if only is not None else _left_out([stored], view.say)
     settings = {"sides": [run_name(stored, view.say)]}
     return _page(
         _PageData([stored], _settings(view) | settings, view, only),
-        left_out="" if only is not None else _left_out([stored], view.say),
+        left_out=note if whole is None else whole[1],
+        links=links,
         title=view.say("page.title", run=run_name(stored, view.say)),
         cards=cards,
         about=_about(stored, view.say),
@@ -101,7 +108,12 @@ def report_html(
 
 
 def comparison_html(
-    comparison: Comparison, baseline: RunInput, candidate: RunInput, *, view: View | None = None
+    comparison: Comparison,
+    baseline: RunInput,
+    candidate: RunInput,
+    *,
+    view: View | None = None,
+    links: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Make a page that shows two runs side by side.
 
@@ -110,6 +122,7 @@ def comparison_html(
         baseline: The first run.
         candidate: The second run.
         view: Bands; None takes the defaults.
+        links: As for `report_html`.
     """
     runs, view = [load_run(baseline), load_run(candidate)], view or View()
     say = view.say
@@ -119,6 +132,7 @@ def comparison_html(
     return _page(
         _PageData(runs, _settings(view) | settings, view),
         left_out=_left_out(runs, say),
+        links=links,
         title=say("compare.title", baseline=comparison.baseline, candidate=comparison.candidate),
         comparison=comparison,
         compared=[(one, one.words(len(comparison.graders), say)) for one in comparison.graders],
@@ -340,17 +354,18 @@ def _left_out(runs: Sequence[Run], say: Phrases) -> str:
     return "" if total <= MOST_ROWS else say("page.left_out", shown=MOST_ROWS, total=total)
 
 
-def rendered(files: tuple[str, str], view: View, **values: Any) -> str:
+def rendered(files: tuple[str, str | None], view: View, **values: Any) -> str:
     """Fill a template of this room, with the pages' style and its script inside.
 
     Args:
-        files: Names of the template and of the script.
+        files: Names of the template and of the script, where it has one.
         view: The reader's language.
         values: What else the template needs.
     """
     template, own = files
     style = _asset("page.css")
-    script = f'"use strict";\n(() => {{\n{_asset("shared.js")}{_asset(own)}}})();\n'
+    lines = "" if own is None else _asset("shared.js") + _asset(own)
+    script = f'"use strict";\n(() => {{\n{lines}}})();\n'
     connects = "connect-src 'self'; " if values.get("saves") else ""
     return str(
         _template(template).render(
@@ -360,7 +375,8 @@ def rendered(files: tuple[str, str], view: View, **values: Any) -> str:
             say=view.say,
             policy=(
                 f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-                f"img-src data:; {connects}base-uri 'none'; form-action 'none'"
+                f"img-src data:; {connects}base-uri 'none'; "
+                f"form-action {chr(39)}{'self' if values.get('posts') else 'none'}{chr(39)}"
             ),
             **values,
         )

@@ -21,6 +21,7 @@ from rag_evals.run import (
     Record,
     RepeatNumbers,
     Run,
+    RunGlance,
     SampledMean,
     Size,
     clusters_words,
@@ -35,6 +36,7 @@ from rag_evals.stats import (
     Clusters,
     GroupScores,
     Interval,
+    band_of,
     summarize_groups,
 )
 
@@ -114,6 +116,34 @@ def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
     return [
         _numbers(counted[grader], run, view, groups) for grader in run.graders if grader in counted
     ]
+
+
+def glance_numbers(glance: RunGlance, view: View | None = None) -> list[GraderNumbers]:
+    """Count and estimate from what the index of a large run has; rows are taken as independent."""
+    view, found = view or View(), []
+    for grader in dict.fromkeys(one.grader for one in glance.counts):
+        own = [one for one in glance.counts if one.grader == grader]
+        scored = [(one.score, one.rows) for one in own if one.score is not None]
+        scores = [score for value, count in scored for score in (value,) * count]
+        unscored = {str(one.why): one.rows for one in own if one.score is None}
+        mean = None
+        if scores:
+            middle = sum(score * count for score, count in scored) / len(scores)
+            variance = sum((score - middle) ** 2 * count for score, count in scored) / len(scores)
+            half = 1.96 * (variance / len(scores)) ** 0.5
+            mean = Interval(middle, max(0.0, middle - half), min(1.0, middle + half))
+        bands = dict.fromkeys((band.label(view.language, grader) for band in view.bands), 0)
+        for one in own:
+            if one.score is not None:
+                name = band_of(one.score, bands=view.bands).label(view.language, grader)
+                bands[name] += one.rows
+        total = sum(one.rows for one in own)
+        failed = sum(one.rows for one in own if one.status == "failed")
+        worst = sum(scores) / (len(scores) + failed) if failed and scores else None
+        found.append(
+            GraderNumbers(grader, mean, worst, tuple(scores), total, unscored, bands, 0, "", ())
+        )
+    return found
 
 
 def usage_of(run: Run) -> dict[str, float]:

@@ -67,10 +67,12 @@ NAMES = {
     ),
     "read.export": (),
     "read.merging": ("merge",),
+    "read.glance": ("RunGlance", "ScoreCount"),
     "read.run": (
         "Run",
         "load_run",
     ),
+    "record.store": ("read_manifest",),
     "record.outcome": (
         "ErrorRecord",
         "Outcome",

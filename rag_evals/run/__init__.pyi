@@ -43,6 +43,8 @@ from rag_evals.run.plan.progress import reporting as reporting
 from rag_evals.run.plan.sampling import SampledMean as SampledMean
 from rag_evals.run.plan.sampling import guesses as guesses
 from rag_evals.run.plan.sampling import plan_draw as plan_draw
+from rag_evals.run.read.glance import RunGlance as RunGlance
+from rag_evals.run.read.glance import ScoreCount as ScoreCount
 from rag_evals.run.read.merging import merge as merge
 from rag_evals.run.read.run import Run as Run
 from rag_evals.run.read.run import load_run as load_run
@@ -63,6 +65,7 @@ from rag_evals.run.record.outcome import score_of as score_of
 from rag_evals.run.record.reading import Record as Record
 from rag_evals.run.record.reading import facts_in as facts_in
 from rag_evals.run.record.samples import StoredSample as StoredSample
+from rag_evals.run.record.store import read_manifest as read_manifest
 from rag_evals.run.record.summary import Design as Design
 from rag_evals.run.record.summary import GraderSummary as GraderSummary
 from rag_evals.run.record.summary import RepeatNumbers as RepeatNumbers

@@ -70,6 +70,7 @@ EVERY_RESULT: dict[str, tuple[str, ...]] = {
     "cache": (),
 }
 OTHERWISE_TESTED = {
+    "view",
     "judge tune",
     "judge attack",
     "judge exam",

@@ -382,7 +382,7 @@ def test_a_host_that_misses_the_schema_is_asked_in_json_mode(
         assert (outcome.usage.calls, outcome.usage.reasks) == (2, 1)
         assert "m did not keep to the schema" in str(run.summary())
     else:
-        sample = {name: ROW[name] for name in ("answer", "context")}
+        sample: dict[str, Any] = {name: ROW[name] for name in ("answer", "context")}
         assert Faithfulness.grade(**sample, client="openai/m").score == 1.0
     first, *_, last = judge.requests
 

@@ -1,5 +1,8 @@
-"""`rag-evals report`, `show`, `export`, `merge`: a run as a page, row, table, and of its parts."""
+"""`rag-evals report`, `show`, `view`, `export`, `merge`: a run as pages, a row, a table."""
 
+import sys
+import webbrowser
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +31,7 @@ from rag_evals.report import (
     write_private,
 )
 from rag_evals.report.screen import echo, echo_json
+from rag_evals.report.server import ViewServer
 from rag_evals.report.terminal import row_json, show_json, show_row
 from rag_evals.run import merge as merged
 from rag_evals.stats import DEFAULT_BANDS, Band, build_bands
@@ -148,6 +152,37 @@ def show(
     else:
         view_in = reader_language(language)
         show_row(stored, row, prompt=prompt, reply=reply, language=view_in)
+
+
+def view(
+    run: Annotated[
+        Path, typer.Argument(metavar="[RUN|FOLDER]", help="Run folder, or a folder of them.")
+    ] = Path("runs"),
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = 0,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Print the address; open no browser.")
+    ] = False,
+    language: ReaderLanguage = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print the address as JSON; open no browser.")
+    ] = False,
+) -> None:
+    """Look at runs in the browser: a list, scores over time, rows, comparisons, labels.
+
+    Pages come from this machine alone, under an address with a token. Ctrl-C ends it.
+
+    [bold]Examples[/bold]
+
+      rag-evals view
+      rag-evals view runs/first --no-open
+    """
+    server = ViewServer(run, language=reader_language(language), port=port)
+    print_result({"address": server.address}, server.address, json_output=json_output)
+    sys.stdout.flush()
+    if not (no_open or json_output):
+        webbrowser.open(server.address)
+    with suppress(KeyboardInterrupt), server:
+        server.serve_forever()
 
 
 class TableShape(StrEnum):

@@ -1,0 +1,338 @@
+"""`rag-evals view`: run folders in the browser, from this machine alone.
+
+The server listens on loopback. Every address begins with a token that only who started it knows,
+and names runs of its own list: it opens no path that a request writes. A page is made when it is
+asked for; of a large run, from its index.
+"""
+
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+from rag_evals.analysis import compare
+from rag_evals.errors import ConfigurationError, RagEvalsError
+from rag_evals.report.html_page import comparison_html, rendered, report_html, write_private
+from rag_evals.report.label_page import Labelling, label_html, rows_to_label
+from rag_evals.report.tables import View, glance_numbers
+from rag_evals.run import RunGlance, load_run, read_manifest
+
+LOOPBACK = "127.0.0.1"
+_MANIFEST = "manifest.json"
+_MOST_RUNS = 500
+_MOST_BODY = 4_000_000
+_MOST_NAME = 60
+_MOST_SMALL_BYTES = 50_000_000
+
+
+class ListedRun(NamedTuple):
+    """One run of the list.
+
+    Attributes:
+        name: Its folder, below the one that is shown.
+        created: When it began, as its manifest says.
+        judge: Who graded.
+        means: The mean score of each grader; None for one without a score.
+        rows: Outcomes.
+    """
+
+    name: str
+    created: str
+    judge: str
+    means: Mapping[str, float | None]
+    rows: int
+
+
+def find_runs(folder: Path) -> dict[str, Path]:
+    """Return the run folders in a folder, or the folder itself, by name; at most 500.
+
+    Raises:
+        ConfigurationError: There is none.
+    """
+    if (folder / _MANIFEST).is_file():
+        return {folder.resolve().name: folder}
+    found = sorted(path.parent for path in folder.glob(f"*/{_MANIFEST}"))
+    found += sorted(path.parent for path in folder.glob(f"*/*/{_MANIFEST}"))
+    kept = [path for path in found if not path.name.startswith("before-")]
+    if not kept:
+        raise ConfigurationError(f"{str(folder)!r} holds no run; expected a run folder, or runs/")
+    return {path.relative_to(folder).as_posix(): path for path in kept[:_MOST_RUNS]}
+
+
+def list_run(name: str, folder: Path) -> ListedRun:
+    """Return what the list shows of a run; no means for one that would take long to read.
+
+    Raises:
+        DataError: The folder holds no run.
+    """
+    manifest, glance = read_manifest(folder), RunGlance.open(folder)
+    means: dict[str, float | None] = {}
+    rows = 0
+    if glance is not None:
+        means = {
+            one.grader: None if one.mean is None else one.mean.estimate
+            for one in glance_numbers(glance)
+        }
+        rows = glance.total
+    elif (folder / "results.jsonl").stat().st_size < _MOST_SMALL_BYTES:
+        summary = load_run(folder).summary()
+        means = {grader: each.mean() for grader, each in summary.graders.items()}
+        rows = sum(each.total for each in summary.graders.values())
+    judge = manifest.get("identity", {}).get("judge") or ""
+    return ListedRun(name, str(manifest.get("created") or ""), str(judge), means, rows)
+
+
+class ViewServer(ThreadingHTTPServer):
+    """Serves the runs of a folder; close it as any server.
+
+    Attributes:
+        whole_page: Runs of more outcomes are shown in parts.
+        on_a_page: Outcomes of a part.
+
+    Args:
+        folder: A run folder, or one with run folders.
+        language: Of the reader.
+        port: 0 takes a free one.
+
+    Raises:
+        ConfigurationError: The folder holds no run, or the port is taken.
+    """
+
+    daemon_threads = True
+    whole_page = 5_000
+    on_a_page = 100
+
+    def __init__(self, folder: Path, *, language: str = "en", port: int = 0) -> None:
+        self.runs = find_runs(folder)
+        self.folder = folder
+        self.view = View(language=language)
+        self.token = secrets.token_urlsafe(16)
+        self.saving = Lock()
+        try:
+            super().__init__((LOOPBACK, port), _PageHandler)
+        except OSError as error:
+            raise ConfigurationError(f"port {port} cannot be used: {error.strerror}") from error
+        # A page is the same until its run's log grows.
+        self.page = lru_cache(maxsize=16)(self._page)
+
+    @property
+    def address(self) -> str:
+        """Where the pages are, with the token."""
+        return f"http://{LOOPBACK}:{self.server_port}/{self.token}/"
+
+    def run_folder(self, name: str) -> Path:
+        """Return the folder of a run of the list.
+
+        Raises:
+            ConfigurationError: The list has none of that name.
+        """
+        if name not in self.runs:
+            self.runs = find_runs(self.folder)
+        if name not in self.runs:
+            raise ConfigurationError(f"no run {name[:_MOST_NAME]!r} here")
+        return self.runs[name]
+
+    def start_page(self) -> str:
+        """Return the list of runs, or the page of the only one."""
+        if len(self.runs) == 1:
+            return self.run_page(next(iter(self.runs)), 0)
+        listed = [list_run(name, path) for name, path in self.runs.items()]
+        listed.sort(key=lambda one: one.created)
+        graders = list(dict.fromkeys(name for one in listed for name in one.means))
+        return rendered(
+            ("view.html.jinja", None),
+            self.view,
+            title=self.view.say("view.title", folder=self.folder.resolve().name),
+            runs=listed[::-1],
+            graders=graders,
+            trends={
+                grader: _trend([one.means.get(grader) for one in listed]) for grader in graders
+            },
+            quoted=quote,
+            saves=False,
+            posts=True,
+        )
+
+    def run_page(self, name: str, begin: int) -> str:
+        """Return the report of a run; of a large one, some of its rows."""
+        folder = self.run_folder(name)
+        files = (folder / "results.jsonl", *sorted(folder.glob("labels*.jsonl")))
+        stamps = [(path.name, path.stat().st_mtime_ns) for path in files if path.exists()]
+        return self.page(name, begin, tuple(stamps))
+
+    def _page(self, name: str, begin: int, _: tuple[tuple[str, int], ...]) -> str:
+        folder, say = self.run_folder(name), self.view.say
+        links = [] if len(self.runs) == 1 else [(say("view.all_runs"), f"/{self.token}/")]
+        links.append((say("view.label"), f"/{self.token}/label?run={quote(name, safe='')}"))
+        glance = RunGlance.open(folder)
+        if glance is None or glance.total <= self.whole_page:
+            return report_html(folder, view=self.view, links=links)
+        here = f"/{self.token}/run?run={quote(name, safe='')}&from="
+        end = min(begin + self.on_a_page, glance.total)
+        if begin:
+            links.append((say("view.worse"), f"{here}{max(0, begin - self.on_a_page)}"))
+        if end < glance.total:
+            links.append((say("view.better"), f"{here}{end}"))
+        note = say("view.part", begin=begin + 1, end=end, total=glance.total)
+        return report_html(
+            glance.worst(self.on_a_page, begin),
+            view=self.view,
+            links=links,
+            whole=(glance_numbers(glance, self.view), note),
+        )
+
+    def comparison_page(self, baseline: str, candidate: str) -> str:
+        """Return the comparison of two runs, with links into both."""
+        first, second = self.run_folder(baseline), self.run_folder(candidate)
+        links = [
+            (name, f"/{self.token}/run?run={quote(name, safe='')}")
+            for name in (baseline, candidate)
+        ]
+        compared = compare(first, second)
+        return comparison_html(compared, first, second, view=self.view, links=links)
+
+    def label_page(self, name: str, decisions: int) -> str:
+        """Return the page to label a run, which saves as people decide."""
+        stored = load_run(self.run_folder(name))
+        drawn = rows_to_label(stored, decisions)
+        where = f"/{self.token}/labels?run={quote(name, safe='')}"
+        return label_html(stored, drawn, self.view, Labelling(save=where))
+
+    def labels(self, name: str, annotator: str) -> str:
+        """Return the labels of one person for a run, as lines."""
+        path = self._labels_file(name, annotator)
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    # `Any`: whatever a request sent.
+    def save(self, name: str, posted: Any) -> None:
+        """Keep what one person decided: of two decisions on one thing the last.
+
+        Raises:
+            ConfigurationError: It is no such message.
+        """
+        posted = posted if isinstance(posted, dict) else {}
+        annotator, entries = str(posted.get("annotator") or "").strip(), posted.get("entries")
+        if not annotator or not isinstance(entries, list):
+            raise ConfigurationError("expected a name and a list of labels")
+        with self.saving:
+            path, kept = self._labels_file(name, annotator), {}
+            broken = []
+            for line in self.labels(name, annotator).splitlines():
+                try:
+                    one = json.loads(line)
+                    kept[_label_key(one)] = one
+                except (ValueError, TypeError, KeyError):
+                    broken.append(line)
+            for entry in entries:
+                key = _label_key(entry)
+                kept[key] = {**entry, "annotator": annotator}
+                if entry.get("answer") is None and not entry.get("note"):
+                    del kept[key]  # taken back
+            lines = [*(json.dumps(one, ensure_ascii=False) for one in kept.values()), *broken]
+            write_private(path, "".join(f"{line}\n" for line in lines))
+
+    def _labels_file(self, name: str, annotator: str) -> Path:
+        if not 0 < len(annotator) <= _MOST_NAME:
+            raise ConfigurationError(f"a name has 1 to {_MOST_NAME} letters")
+        # Every sign but letters and digits is coded: a name is no path.
+        coded = quote(annotator, safe="").replace(".", "%2E").replace("%", "_")
+        return self.run_folder(name) / f"labels-{coded}.jsonl"
+
+
+def _label_key(entry: Any) -> tuple[str, str, int, str]:
+    try:
+        place = int(entry["statement"])
+        return str(entry["sample_id"]), str(entry["grader"]), place, str(entry["text"])
+    except (TypeError, KeyError, ValueError) as error:
+        raise ConfigurationError("a label lacks sample_id, grader, statement or text") from error
+
+
+def _trend(means: Sequence[float | None]) -> str:
+    """Return the points of a line of means, oldest first, in a box of 120 by 24."""
+    there = [(place, mean) for place, mean in enumerate(means) if mean is not None]
+    step = 112 / max(len(means) - 1, 1)
+    return " ".join(f"{4 + place * step:.1f},{22 - mean * 20:.1f}" for place, mean in there)
+
+
+class _PageHandler(BaseHTTPRequestHandler):
+    server: ViewServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer a page."""
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        """Take labels."""
+        self._answer(self._post)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing: the address has the token."""
+
+    def _answer(self, work: Callable[[str, Mapping[str, str]], tuple[str, str]]) -> None:
+        parts = urlsplit(self.path)
+        token, _, place = parts.path.lstrip("/").partition("/")
+        hosts = {f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")}
+        origin = urlsplit(
+            self.headers.get("Origin") or f"http://{LOOPBACK}:{self.server.server_port}"
+        )
+        # A page of another site may send requests here, under a name of its own.
+        is_ours = self.headers.get("Host") in hosts and origin.netloc in hosts
+        if not is_ours or not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            self._send(
+                HTTPStatus.FORBIDDEN, "not allowed: open the address that rag-evals view prints"
+            )
+            return
+        asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        try:
+            kind, text = work(unquote(place), asked)
+            self._send(HTTPStatus.OK, text, kind)
+        except (RagEvalsError, ValueError, OSError) as error:
+            self._send(HTTPStatus.BAD_REQUEST, str(error))
+        except LookupError:
+            self._send(HTTPStatus.NOT_FOUND, "there is no such page")
+
+    def _get(self, place: str, asked: Mapping[str, str]) -> tuple[str, str]:
+        server = self.server
+        pages: dict[str, Callable[[], str]] = {
+            "": server.start_page,
+            "run": lambda: server.run_page(asked.get("run", ""), max(0, int(asked.get("from", 0)))),
+            "compare": lambda: server.comparison_page(asked.get("a", ""), asked.get("b", "")),
+            "label": lambda: server.label_page(
+                asked.get("run", ""), max(1, int(asked.get("decisions", 50)))
+            ),
+        }
+        if place == "labels":
+            return "text/plain", server.labels(asked.get("run", ""), asked.get("annotator", ""))
+        return "text/html", pages[place]()
+
+    def _post(self, place: str, asked: Mapping[str, str]) -> tuple[str, str]:
+        length = int(self.headers.get("Content-Length") or 0)
+        if place != "labels" or not 0 < length <= _MOST_BODY:
+            raise KeyError(place)
+        self.server.save(asked.get("run", ""), json.loads(self.rfile.read(length)))
+        return "text/plain", ""
+
+    def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
+        body = text.encode("utf-8", "replace")
+        # What a refused request still sends must not be read as the next one.
+        self.close_connection = status is not HTTPStatus.OK
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": f"{kind}; charset=utf-8",
+            "Content-Length": str(len(body)),
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "X-Frame-Options": "DENY",
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
