@@ -196,7 +196,10 @@ held-out rows are rows that nobody read. On held-out rows of the same source the
 balanced accuracy of 71.8 and an AUROC of 78.4, and the version before this one 67.2 and 77.4. This
 version has not been measured on them; lower figures than on development rows are to be expected.
 
-The best limit differs by source; `rag-evals judge tune` fits it to rows of your own.
+The best limit differs by source; `rag-evals judge tune` fits it to rows of your own. With 200
+labels of statements the calibration error falls from 0.17 to 0.05 (mean of 12 sources, 200 draws),
+and balanced accuracy rises by 0.5 points, from -1.6 to +3.0 by source
+(`python tests/benchmarks/tuned_judges.py DATA_DIR`, 2026-11-23).
 
 ## Data and figures
 
