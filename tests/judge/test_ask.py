@@ -353,7 +353,11 @@ def test_a_users_client_is_left_as_it_is(scripted: Start, client_of: ClientOf) -
 
 
 KEYED = {"s0": {"reasoning": "Chunk 0.", "verdict": {"supported_by": [0]}}}
-ROW = {"id": "a", "answer": "The tower stands in Paris.", "context": ["It stands in Paris."]}
+ROW: dict[str, Any] = {
+    "id": "a",
+    "answer": "The tower stands in Paris.",
+    "context": ["It stands in Paris."],
+}
 
 
 def _only_in(form: str) -> Script:

@@ -480,6 +480,8 @@ def _failure(error: Exception, exchange: Exchange) -> RagEvalsError:
     if exchange.fault is not None:
         return cleaned(exchange.fault, exchange.key)
     attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
+    # The one before it was in the client's own form.
+    attempts += exchange.mode in OTHER_FORMS
     repeated = exchange.is_repeated
     return translate(error, attempts=attempts, key=exchange.key, repeated=repeated)
 
