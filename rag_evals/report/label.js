@@ -7,8 +7,8 @@ const FEW_CHARACTERS = 2000;
 const LABELS = {yes: true, no: false, partly: false, unsure: null};
 
 function read(data) {
-  state.list = data.decisions.map(([sample_id, grader, statement, text, verdict, word, about, question, answer, chunks, places, weight, shown]) =>
-    ({sample_id, grader, statement, text, verdict, word, about, question, answer, chunks: data.chunks[chunks], places, weight, shown}));
+  state.list = data.decisions.map(([sample_id, grader, statement, text, verdict, word, about, question, answer, chunks, places, shown]) =>
+    ({sample_id, grader, statement, text, verdict, word, about, question, answer, chunks: data.chunks[chunks], places, shown}));
   state.known = new Set(state.list.map(key));
 }
 
@@ -92,7 +92,6 @@ function set(one, values) {
   const name = key(one), before = state.said.get(name) || null;
   const {sample_id, grader, statement, text, verdict} = one;
   const entry = {sample_id, grader, statement, text, verdict, answer: null, label: null, agrees: null, note: $("note").value.trim(), ...(before || {}), note: $("note").value.trim(), ...values, at: new Date().toISOString()};
-  if (one.weight) entry.weight = one.weight;
   state.undone.push([name, before, state.at]);
   state.said.set(name, entry);
   keep([entry]);

@@ -25,13 +25,11 @@ class RowToLabel(NamedTuple):
         sample_id: The row.
         grader: Whose verdicts people decide on.
         decisions: Verdicts that people decide on.
-        chance: With which it was drawn, above 0 and up to 1; None where all had the same.
     """
 
     sample_id: str
     grader: str
     decisions: int = 1
-    chance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,6 @@ def label_html(
                 *(row.sample_id, row.grader, place, one.text, one.verdict, say.label(one.label)),
                 *(one.about, sample.question, sample.answer, len(chunks) - 1),
                 [[at.chunk_id, at.start, at.end] for at in _places(one, sample.chunks)],
-                None if row.chance is None else 1 / row.chance,
                 say.text(one.text),
             ]
             for place, one in _decided(record)
