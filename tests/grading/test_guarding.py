@@ -24,8 +24,9 @@ from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, NotScorableError
 from rag_evals.judge.clients.build import REPLY_FORMS
 from rag_evals.response_models import EXACT, ReplyForm, ReplyShape, keyed_reply
+from rag_evals.text import split_sentences
 from tests.conftest import EIFFEL, Command
-from tests.scripted import ScriptedJudge
+from tests.scripted import JudgeRequest, ScriptedJudge, fill_by_words
 
 Start = Callable[..., ScriptedJudge]
 
@@ -189,8 +190,8 @@ def json_of(mode: str, reply: dict[str, Any]) -> Any:
 
 
 def test_what_a_judge_insists_on_is_unverified(scripted: Start) -> None:
-    """The finding says so, where it is in the answer, and gates see the score."""
-    scripted(lambda _: keyed(BAD["corrects a number"]))
+    """The finding says so, where it is in the answer, with the first fault; gates see the score."""
+    scripted(lambda _: keyed([(FIRST, True), ("It was not completed in 1889.", True)]))
     result = Faithfulness.grade(**EIFFEL, client="openai/m")
     finding = result.findings[1]
 
@@ -315,6 +316,22 @@ def test_a_long_answer_is_graded_in_calls_of_forty_sentences(scripted: Start) ->
     assert [one.sentence_id for one in result.statements] == list(range(300))
     assert all(LONG[one.start : one.end] == one.statement for one in result.statements)
     assert result.warnings == ["the answer is long: it was graded in 8 calls"]
+
+
+def test_a_sentence_of_a_later_call_is_left_out_in_its_own_place(scripted: Start) -> None:
+    """The second call is about sentences 38 to 75; its third is number 40 of the answer."""
+
+    def leaves_out(request: JudgeRequest) -> Any:
+        reply: Any = fill_by_words(request)
+        if request.sentences[2] == split_sentences(LONG)[40].text:
+            return reply | {"s2": {"claims_nothing": "Nothing is claimed."}}
+        return reply
+
+    scripted(leaves_out)
+    result = Faithfulness.grade(answer=LONG, context=[LONG], client="openai/m")
+
+    assert (result.left_out, result.no_claim_sentences) == ([40], [])
+    assert 40 not in {one.sentence_id for one in result.statements}
 
 
 def test_a_sentence_too_long_for_five_claims_is_named(scripted: Start) -> None:

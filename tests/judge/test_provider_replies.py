@@ -139,3 +139,17 @@ def test_the_wait_that_is_asked_for_is_found() -> None:
     """In the headers of botocore's dictionary, and in the body of Gemini's reply."""
     waits = [read_fault(error).wait_seconds for name, error, *_ in _FAULTS if "429" in name]
     assert waits == [7.0, 7.0]
+
+
+def test_a_reply_that_says_time_is_up_is_a_reply() -> None:
+    """An SDK may name a status of 504 as it names a connection without any: it was answered."""
+
+    class GatewayTimeoutError(TimeoutError):
+        """As SDKs name it."""
+
+        status_code = 504
+
+    answered, silent = read_fault(GatewayTimeoutError("late")), read_fault(TimeoutError("late"))
+
+    assert (answered.status, answered.timed_out, answered.not_connected) == (504, False, False)
+    assert (silent.status, silent.timed_out, silent.not_connected) == (None, True, True)
