@@ -556,8 +556,9 @@ def _in_its_form(
     call = replace(call, reply_model=call.reply_model.for_host(settings.form))
     if of_call is not None and of_call.other_form:
         return replace(call, messages=tuple(of_call.in_words)), of_call.other_form, False
-    # Through instructor another mode needs another client.
-    return call, mode, not settings.form.known and (mode == "JSON_SCHEMA" or not enveloped)
+    # Through instructor another mode needs another client, and other SDKs have other words.
+    takes_words = not enveloped or (mode == "JSON_SCHEMA" and provider_of(client) == "openai")
+    return call, mode, takes_words and not settings.form.known
 
 
 # Tokens that a model reads, where its endpoint has said so, by client and model.
