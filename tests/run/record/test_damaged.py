@@ -23,7 +23,7 @@ COMMANDS = [
     ["compare", "hurt", "whole", "--json"],
     ["judge", "agreement", "hurt"],
     ["judge", "correct", "hurt"],
-    ["judge", "label", "hurt", "--sample", "2"],
+    ["judge", "label", "hurt", "--decisions", "2"],
 ]
 FILES = ["results.jsonl", "samples.jsonl", "manifest.json"]
 VALUES: list[Any] = [None, [], {}, "text", "", -7, 1e308, True, [[1]], {"a": None}, float("nan")]
