@@ -27,7 +27,6 @@ from rag_evals.errors import (
 )
 from rag_evals.run import Graders, Run, evaluate, load_run
 from rag_evals.stats import (
-    SupportMap,
     SureSide,
     best_threshold,
     calibration_error,
@@ -102,7 +101,7 @@ def tune(
         prompt=stages[place]["prompt"],
         languages=_languages(stored, name, ids),
         before=tuple(one["as_used"] for one in stages[:place]),
-        **_map_fields(fit_support_map(chosen.labels, chosen.supports)),
+        **asdict(fit_support_map(chosen.labels, chosen.supports)),
         threshold=best_threshold(chosen.labels, chosen.supports).threshold,
         labels=len(chosen.units),
         rows=len(ids),
@@ -243,10 +242,6 @@ def _languages(run: Run, grader: str, ids: set[str]) -> tuple[str, ...]:
         if record["sample_id"] in ids
     }
     return tuple(sorted(language for language in found if language))
-
-
-def _map_fields(learnt: SupportMap) -> dict[str, Any]:
-    return {"map_kind": "platt" if learnt.slope else "isotonic", **asdict(learnt)}
 
 
 def _figures(

@@ -1,7 +1,7 @@
 """What does a judge's support mean, and how far may it decide alone? Learnt from labels.
 
-Platt's map has two numbers, which few labels can carry; isotonic regression takes any rising shape
-and needs hundreds. Both keep the order of supports: they change what a number says, not who wins.
+Platt's map has two numbers, which few labels can carry. It keeps the order of supports: it changes
+what a number says, not who wins.
 
 How far a judge decides alone is learn then test (Angelopoulos et al. 2021): limits are tried from
 the strictest to the mildest, each with an exact test of the errors that people's labels show, and
@@ -10,11 +10,9 @@ as many independent rows as the statements are worth (Kish 1965; Korn and Grauba
 """
 
 import math
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Literal
 
 from rag_evals.errors import TooFewLabelsError, WeakJudgeError
@@ -26,9 +24,6 @@ from rag_evals.stats.intervals import (
     require_fraction,
     require_scores,
 )
-
-ISOTONIC_FROM = 500
-"""Labels from which a rising curve is learnt; below, two numbers are."""
 
 # A support of 0 or 1 has no finite log-odds.
 _SUREST = 1e-6
@@ -50,47 +45,24 @@ LEAST_SHIFT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SupportMap:
-    """What supports mean: a logistic curve over their log-odds (Platt 1999), or through points.
+    """What supports mean: a logistic curve over their log-odds (Platt 1999); `slope` is above 0."""
 
-    Attributes:
-        slope: Of Platt's curve, above 0; None for a curve through points.
-        intercept: Of Platt's curve.
-        supports: Of the points, rising; the curve is straight between them and level outside.
-        shares: What people support there, 0 to 1, rising, aligned.
-    """
-
-    slope: float | None = None
-    intercept: float | None = None
-    supports: tuple[float, ...] = ()
-    shares: tuple[float, ...] = ()
+    slope: float
+    intercept: float
 
     def __call__(self, support: float) -> float:
         """Return the share of such statements that people support, 0 to 1."""
-        if self.slope is not None:
-            return _probability(self.slope * _log_odds(support) + (self.intercept or 0.0))
-        place = bisect_right(self.supports, support)
-        if place == 0 or place == len(self.supports):
-            return self.shares[max(place - 1, 0)]
-        low, high = self.supports[place - 1], self.supports[place]
-        part = (support - low) / (high - low)
-        return self.shares[place - 1] + part * (self.shares[place] - self.shares[place - 1])
+        return _probability(self.slope * _log_odds(support) + self.intercept)
 
 
 def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
-    """Learn what supports (0 to 1) mean: Platt's map, and an isotonic one from 500 labels on.
+    """Learn what supports (0 to 1) mean, by Newton's method as Lin, Lin and Weng (2007) do.
+
+    The targets are smoothed by one label of each kind, so that no map says 0 or 1.
 
     Raises:
         TooFewLabelsError: One of the two labels is absent.
         WeakJudgeError: What people support has no higher support than the rest.
-    """
-    platt = fit_platt(labels, supports)
-    return fit_isotonic(labels, supports) if len(labels) >= ISOTONIC_FROM else platt
-
-
-def fit_platt(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
-    """Fit Platt's map by Newton's method, as Lin, Lin and Weng (2007) do.
-
-    The targets are drawn in by one label of each kind, so that no map says 0 or 1.
     """
     require_aligned("labels", labels, "supports", supports)
     require_both_labels(labels)
@@ -109,40 +81,6 @@ def fit_platt(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
             f"{len(labels)} labels); there is nothing to tune, take another judge"
         )
     return SupportMap(slope, intercept)
-
-
-def fit_isotonic(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
-    """Fit the rising curve nearest to the labels (pooling: Ayer et al. 1955)."""
-    require_aligned("labels", labels, "supports", supports)
-    require_both_labels(labels)
-    pairs = sorted(zip(supports, labels, strict=True), key=lambda pair: pair[0])
-    pools: list[_Pool] = []
-    for support, group in groupby(pairs, key=lambda pair: pair[0]):
-        of_support = [bool(label) for _, label in group]
-        pools.append(_Pool(support, support, sum(of_support), len(of_support)))
-        while len(pools) > 1 and pools[-2].share >= pools[-1].share:
-            upper, lower = pools.pop(), pools.pop()
-            pools.append(
-                _Pool(lower.low, upper.high, lower.true + upper.true, lower.rows + upper.rows)
-            )
-    ends = [(end, pool.share) for pool in pools for end in dict.fromkeys((pool.low, pool.high))]
-    # Labels that all say yes do not make sure, as in Platt's targets.
-    least = 1 / (len(labels) + 2)
-    shares = [min(max(share, least), 1 - least) for _, share in ends]
-    return SupportMap(supports=tuple(end for end, _ in ends), shares=tuple(shares))
-
-
-@dataclass(frozen=True, slots=True)
-class _Pool:
-    low: float
-    high: float
-    true: int
-    rows: int
-
-    @property
-    def share(self) -> float:
-        """True labels among all of the pool."""
-        return self.true / self.rows
 
 
 def _newton(points: Sequence[tuple[float, float]], start: float) -> tuple[float, float]:
@@ -248,7 +186,7 @@ def sure_side(
     require_fraction("confidence", confidence)
     rows = list(range(len(labels))) if clusters is None else list(clusters)
     try:
-        platt = fit_platt(labels, supports)
+        platt = fit_support_map(labels, supports)
     except (WeakJudgeError, TooFewLabelsError):
         return None
     off = [float(label) - platt(one) for label, one in zip(labels, supports, strict=True)]

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,10 +23,6 @@ from rag_evals.core import (
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.stats import LEFT_OPEN, SupportMap
 from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of
-
-if TYPE_CHECKING:
-    from rag_evals.stats import SupportMap
-
 
 _Share = Field(ge=0, le=1)
 
@@ -91,11 +86,9 @@ class Tuning(_TunedPart):
         prompt: Fingerprint of what found the statements.
         languages: Languages of the answers, as two-letter codes; none where they are not known.
         before: Fingerprints of the verifiers that decided before it in a cascade, in order.
-        map_kind: How supports become probabilities.
-        slope: Of Platt's map.
-        intercept: Of Platt's map.
-        supports: Points of the isotonic map.
-        shares: What people support at these points.
+        map_kind: How supports become probabilities: by Platt's map.
+        slope: Of the map, above 0.
+        intercept: Of the map.
         threshold: Support, before the map, from which a statement counts as supported.
         objective: What the threshold is best at on the labels.
         labels: How many labels it was learnt from.
@@ -116,11 +109,9 @@ class Tuning(_TunedPart):
     prompt: str
     languages: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-    map_kind: Literal["platt", "isotonic"]
-    slope: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    intercept: float | None = Field(default=None, allow_inf_nan=False)
-    supports: tuple[float, ...] = ()
-    shares: tuple[float, ...] = ()
+    map_kind: Literal["platt"] = "platt"
+    slope: float = Field(gt=0, allow_inf_nan=False)
+    intercept: float = Field(allow_inf_nan=False)
     threshold: float = _Share
     objective: Literal["balanced accuracy"] = "balanced accuracy"
     labels: int = Field(ge=1)
@@ -136,8 +127,7 @@ class Tuning(_TunedPart):
     @property
     def support_map(self) -> SupportMap:
         """What a support means, as a function."""
-        slope = self.slope if self.map_kind == "platt" else None
-        return SupportMap(slope, self.intercept, self.supports, self.shares)
+        return SupportMap(self.slope, self.intercept)
 
     @property
     def threshold_shown(self) -> float:
@@ -167,15 +157,11 @@ class Tuning(_TunedPart):
     def __str__(self) -> str:
         """What a terminal shows."""
         before, after = self.agreement_before, self.agreement_after
-        shape = (
-            f"slope {self.slope:.2f}, intercept {self.intercept:.2f}"
-            if self.slope
-            else (f"{len(self.supports)} points")
-        )
         return "\n".join(
             [
                 f"{self.stage}: tuned by {self.source} in {self.rows} rows",
-                f"  map                 {self.map_kind} ({shape})",
+                f"  map                 {self.map_kind} (slope {self.slope:.2f}, "
+                f"intercept {self.intercept:.2f})",
                 f"  threshold           {self.threshold:.3f}, which the map reads as "
                 f"{self.threshold_shown:.3f}; best at {self.objective}",
                 f"  balanced accuracy   {_measured(before)} before, {_measured(after)} after",
@@ -270,7 +256,7 @@ def read_tuning(path: str | Path) -> Tuning:
     if fault := fault_of(Path(path)):
         raise DataError(f"{shown} {fault}; expected a file that `rag-evals judge tune` wrote")
     try:
-        tuning = Tuning.model_validate_json(Path(path).read_bytes())
+        return Tuning.model_validate_json(Path(path).read_bytes())
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -278,23 +264,6 @@ def read_tuning(path: str | Path) -> Tuning:
             f"{shown} is no file of `rag-evals judge tune`: {where + ': ' if where else ''}"
             f"{first['msg']}"
         ) from None
-    fault = _fault_of_map(tuning)
-    if fault:
-        raise DataError(f"{shown} is no file of `rag-evals judge tune`: {fault}")
-    return tuning
-
-
-def _fault_of_map(tuning: Tuning) -> str | None:
-    if tuning.map_kind == "platt":
-        known = tuning.slope is not None and tuning.intercept is not None
-        return None if known else "slope and intercept: a map of kind 'platt' needs both"
-    points = tuning.supports
-    rising = all(low < high for low, high in pairwise(points))
-    if not points or len(points) != len(tuning.shares) or not rising:
-        return "supports and shares: expected lists of one length, supports rising"
-    if any(not 0 <= value <= 1 for value in (*points, *tuning.shares)):
-        return "supports and shares: expected numbers from 0 to 1"
-    return None
 
 
 _TUNED = {

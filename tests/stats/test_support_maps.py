@@ -1,4 +1,4 @@
-"""What a support means: two numbers or a rising curve, learnt from labels."""
+"""What a support means: two numbers, learnt from labels."""
 
 import random
 
@@ -9,7 +9,6 @@ from rag_evals.stats import (
     calibration_error,
     fit_support_map,
 )
-from rag_evals.stats.tuned import fit_isotonic, fit_platt
 
 SUPPORTS = [0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.85, 0.9]
 LABELS = [bool(one) for one in (0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1)]
@@ -19,34 +18,20 @@ def test_platt_agrees_with_scipy() -> None:
     """Slope and intercept are those of the same loss, minimised by scipy."""
     # t = where(y, 7/8, 1/8); minimize(sum(logaddexp(0, a*x+b) - t*(a*x+b)), [0, 0],
     # method="BFGS", options={"gtol": 1e-12}).x with x the log-odds of SUPPORTS; scipy 1.16
-    found = fit_platt(LABELS, SUPPORTS)
+    found = fit_support_map(LABELS, SUPPORTS)
 
     assert (found.slope, found.intercept) == pytest.approx((0.58966324, -0.06566387), abs=1e-7)
 
 
-def test_isotonic_agrees_with_scipy() -> None:
-    """The curve is scipy's, drawn in at its ends by one label of each kind."""
-    # scipy.optimize.isotonic_regression(LABELS).x; scipy 1.16
-    expected = [1 / 14, 1 / 14, *[1 / 3] * 3, 0.5, 0.5, *[0.75] * 4, 13 / 14]
-    found = fit_isotonic(LABELS, SUPPORTS)
-
-    assert [found(support) for support in SUPPORTS] == pytest.approx(expected)
-    assert found(0.0) == found.shares[0]
-    assert found(1.0) == found.shares[-1]
-    assert found(0.45) == pytest.approx((1 / 3 + 0.5) / 2)
-
-
-@pytest.mark.parametrize(("labels", "has_points"), [(200, False), (500, True)])
-def test_a_map_brings_supports_to_what_they_say(labels: int, has_points: bool) -> None:
+def test_a_map_brings_supports_to_what_they_say() -> None:
     """Supports that are far too low are right on other rows after tuning, in order as before."""
     rng = random.Random(3)
     chances = [rng.betavariate(2, 1) for _ in range(3_000)]
     supports = [chance**3 for chance in chances]
     truth = [rng.random() < chance for chance in chances]
-    found = fit_support_map(truth[:labels], supports[:labels])
+    found = fit_support_map(truth[:200], supports[:200])
     after = [found(one) for one in supports[1_000:]]
 
-    assert (found.slope is None, bool(found.supports)) == (has_points, has_points)
     assert calibration_error(truth[1_000:], supports[1_000:]) > 0.2
     assert calibration_error(truth[1_000:], after) < 0.1
     assert sorted(after) == [found(one) for one in sorted(supports[1_000:])]
@@ -54,7 +39,7 @@ def test_a_map_brings_supports_to_what_they_say(labels: int, has_points: bool) -
 
 def test_ends_are_no_certainty() -> None:
     """A support of 0 or 1 stays a number between; hard supports have a map too."""
-    found = fit_platt([True] * 30 + [False] * 30 + [True], [1.0] * 30 + [0.0] * 31)
+    found = fit_support_map([True] * 30 + [False] * 30 + [True], [1.0] * 30 + [0.0] * 31)
 
     assert 0 < found(0.0) < 0.1
     assert 0.9 < found(1.0) < 1
