@@ -4,16 +4,16 @@ from rag_evals import lazy_names
 
 NAMES = {
     "calls": ("CallCache",),
-    "configured": ("check_cache_variables", "configured_cache"),
     "database": (
         "Database",
+        "check_cache_variables",
         "count_entries",
         "default_path",
         "remove",
         "size_of",
     ),
     "semantic": ("Embedder", "SemanticCache"),
-    "statements": ("StatementCache", "cached"),
+    "statements": ("StatementCache", "cached", "configured_cache"),
 }
 """Every name of this room that others may use, by the file that has it."""
 

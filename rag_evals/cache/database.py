@@ -22,6 +22,12 @@ FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
 SIZE_VARIABLE = "RAG_EVALS_CACHE_MAX_MB"
 """Environment variable with the size from which a cache forgets its oldest entries."""
 
+MODE_VARIABLE = "RAG_EVALS_STATEMENT_CACHE"
+"""Environment variable that says whether verdicts are kept: off, exact or semantic."""
+
+THRESHOLD_VARIABLE = "RAG_EVALS_SIMILARITY_THRESHOLD"
+"""Environment variable with the least similarity of two statements that share a verdict."""
+
 CALLS_TABLE, STATEMENTS_TABLE = _TABLES = "calls", "verdicts"
 """Names of the tables with answers of judges and with verdicts; both have `created` and `model`."""
 
@@ -49,6 +55,8 @@ CREATE INDEX IF NOT EXISTS {STATEMENTS_TABLE}_frame ON {STATEMENTS_TABLE} (grp, 
 
 _log = logging.getLogger(__name__)
 _FILE = "cache.sqlite3"
+_MODES = ("off", "exact", "semantic")
+_DEFAULT_THRESHOLD = 0.95
 _PRIVATE = 0o600
 _BUSY_SECONDS = 30.0
 _SECONDS_BETWEEN_TRIES = 0.01
@@ -73,6 +81,27 @@ def max_megabytes() -> float:
     """
     return number_in_variable(
         SIZE_VARIABLE, _DEFAULT_MAX_MB, lambda size: size > 0, "megabytes, above 0"
+    )
+
+
+def check_cache_variables() -> float:
+    """Check the environment variables of the caches, also where none is opened.
+
+    Returns:
+        The least similarity of two statements that share a verdict, 0 to 1.
+
+    Raises:
+        ConfigurationError: A variable has no meaning.
+    """
+    max_megabytes()
+    mode = os.environ.get(MODE_VARIABLE)
+    if mode and mode not in _MODES:
+        raise ConfigurationError(f"{MODE_VARIABLE} is {mode!r}; expected {', '.join(_MODES)}")
+    return number_in_variable(
+        THRESHOLD_VARIABLE,
+        _DEFAULT_THRESHOLD,
+        lambda threshold: 0 <= threshold <= 1,
+        "a number from 0 to 1",
     )
 
 

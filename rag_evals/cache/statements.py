@@ -6,16 +6,24 @@ verdict is reused only for the same chunks in the same order, the same verifier 
 settings and, where it asks a judge, the same model at the same address.
 """
 
+import os
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import TypeAdapter
 
-from rag_evals.cache.database import STATEMENTS_TABLE, Database
+from rag_evals.cache.database import (
+    MODE_VARIABLE,
+    STATEMENTS_TABLE,
+    Database,
+    check_cache_variables,
+    default_path,
+)
 from rag_evals.core import (
     CacheMode,
     Claim,
@@ -31,6 +39,10 @@ from rag_evals.core import (
 )
 from rag_evals.errors import VerifierError
 from rag_evals.judge import endpoint_of, model_in
+
+MODEL_VARIABLE = "RAG_EVALS_EMBEDDING_MODEL"
+EQUIVALENCE_VARIABLE = "RAG_EVALS_EQUIVALENCE"
+DEFAULT_MODEL = "openai/text-embedding-3-small"
 
 
 class StatementKey(NamedTuple):
@@ -275,3 +287,48 @@ def _usable(verdict: Verdict | None, chunks: Sequence[str]) -> Verdict | None:
     except VerifierError:
         return None
     return verdict
+
+
+_lock = threading.Lock()
+_opened: dict[tuple[Path, str, float, str, str], StatementCache] = {}
+
+
+def configured_cache(
+    default: Literal["off", "exact"] = "off", path: Path | None = None
+) -> StatementCache | None:
+    """Open the cache that the environment asks for; one for all graders of this process.
+
+    Args:
+        default: What `RAG_EVALS_STATEMENT_CACHE` says where it is not set.
+        path: The cache file; None takes the user's own.
+
+    Returns:
+        None when it is off.
+
+    Raises:
+        ConfigurationError: A variable has no meaning, or the file cannot be used.
+    """
+    threshold = check_cache_variables()
+    mode = os.environ.get(MODE_VARIABLE) or default
+    if mode == "off":
+        return None
+    model = os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
+    equivalence = os.environ.get(EQUIVALENCE_VARIABLE) or ""
+    key = (path or default_path(), mode, threshold, model, equivalence)
+    with _lock:
+        cache = _opened.get(key)
+        # Someone may have cleared the file since; SQLite would go on writing to the removed one.
+        if cache is None or not key[0].exists():
+            cache = _opened[key] = (
+                StatementCache(key[0])
+                if mode == "exact"
+                else _semantic(model, threshold, key[0], equivalence)
+            )
+        return cache
+
+
+def _semantic(model: str, threshold: float, path: Path, equivalence: str) -> StatementCache:
+    # Loaded only when it is asked for: importing the package has a budget.
+    from rag_evals.cache.semantic import DEFAULT_EQUIVALENCE, SemanticCache  # noqa: PLC0415
+
+    return SemanticCache(model, threshold, path, equivalence=equivalence or DEFAULT_EQUIVALENCE)

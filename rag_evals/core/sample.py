@@ -1,6 +1,7 @@
 """What is graded? One sample: texts in any form that people have them, and numbered chunks."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -10,9 +11,10 @@ from pydantic_core import from_json
 
 from rag_evals.core.hashes import fingerprint, fingerprint_of_texts
 from rag_evals.errors import DataError
-from rag_evals.text import lone_surrogate, shortened
+from rag_evals.text import shortened
 
 _MOST_SHOWN = 60
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NAMES = ("content", "response", "output_text", "output", "answer", "result", "data", "text")
 _NAMES_OF_MESSAGES = ("content", "text")
 _ASKING = ("user", "human")
@@ -23,10 +25,10 @@ def required_text(value: object, place: str) -> str:
     """Return a text as it is; refuse anything else and a lone surrogate (`DataError`)."""
     if not isinstance(value, str):
         raise DataError(f"{place} is {shown(value)}; expected text")
-    offset = lone_surrogate(value)
-    if offset is not None:
+    # The half of a UTF-16 pair, which `json.loads` lets through.
+    if not value.isascii() and (lone := _SURROGATE.search(value)):
         raise DataError(
-            f"{place} has a lone surrogate {value[offset]!a} at character {offset}; "
+            f"{place} has a lone surrogate {lone.group()!a} at character {lone.start()}; "
             "it cannot be sent as UTF-8"
         )
     return value

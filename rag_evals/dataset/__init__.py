@@ -1,7 +1,7 @@
 """Where do samples come from? Files, tables and rows, with their columns mapped to fields."""
 
 from rag_evals.dataset.columns import ColumnMap, Columns, NumberedSample
-from rag_evals.dataset.opened import DataFile, required_module
+from rag_evals.dataset.files import DataFile, required_module
 from rag_evals.dataset.readers import read_rows
 from rag_evals.dataset.source import CheckedFile, Data, FileData, KeptCheck, RowData, data_from
 

@@ -17,16 +17,18 @@ from typing import Any
 
 from rag_evals.core import Phrase, fault_of
 from rag_evals.dataset.columns import Row
-from rag_evals.dataset.opened import (
+from rag_evals.dataset.files import (
     COMPRESSED,
     DataFile,
     Opened,
     max_line_bytes,
     open_bytes,
+    read_csv,
+    read_json,
+    read_jsonl,
     required_module,
 )
 from rag_evals.dataset.tables import read_arrow, read_excel, read_parquet
-from rag_evals.dataset.text_files import read_csv, read_json, read_jsonl
 from rag_evals.errors import ConfigurationError, DataError
 
 READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {

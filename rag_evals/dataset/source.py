@@ -16,7 +16,7 @@ from pydantic_core import PydanticSerializationError
 
 from rag_evals.core import Phrase, Sample, fingerprint
 from rag_evals.dataset.columns import ColumnMap, NumberedSample, in_windows
-from rag_evals.dataset.opened import DataFile, max_line_bytes
+from rag_evals.dataset.files import DataFile, max_line_bytes
 from rag_evals.dataset.readers import locate
 from rag_evals.dataset.tables import ArrowTable, row_of, rows_of
 from rag_evals.errors import DataError, DuplicateIdError, MissingColumnError

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from pydantic import BaseModel
 
 from rag_evals.dataset.columns import Cells, Row, SheetCells, check_header
-from rag_evals.dataset.opened import Opened, required_module
+from rag_evals.dataset.files import Opened, required_module
 from rag_evals.errors import DataError
 
 # A million rows must take little memory.

@@ -391,7 +391,8 @@ def _prepare(
     timeout = options.get("timeout", DEFAULT_TIMEOUT_SECONDS)
     check_timeout(timeout)
     asked = AskOptions.of(options.get("settings"), options.get("reasks", DEFAULT_REASKS))
-    client = as_instructor(client, asynchronous=caller == "agrade")
+    if not isinstance(client, str):
+        client = as_instructor(client, asynchronous=caller == "agrade")
     tunings: Sequence[Tuning] = ()
     if (tuned := options.get("tuned")) is not None:
         # Importing the package has a budget, and most judges are not tuned.

@@ -27,7 +27,6 @@ NAMES = {
     "pace.retry": (
         "DEFAULT_MAX_WAIT_SECONDS",
         "DEFAULT_TIMEOUT_SECONDS",
-        "check_timeout",
         "seconds_before_poll",
     ),
     "session": ("JudgePipeline", "ReplyStore", "SessionSettings", "batch_session", "judge_session"),
@@ -36,6 +35,7 @@ NAMES = {
         "AskOptions",
         "AsyncJudge",
         "Judge",
+        "check_timeout",
         "client_settings",
         "model_in",
         "wanted_settings",

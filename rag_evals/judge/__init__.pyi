@@ -22,7 +22,6 @@ from rag_evals.judge.clients.strings import price_of as price_of
 from rag_evals.judge.clients.strings import read_endpoint as read_endpoint
 from rag_evals.judge.pace.retry import DEFAULT_MAX_WAIT_SECONDS as DEFAULT_MAX_WAIT_SECONDS
 from rag_evals.judge.pace.retry import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOUT_SECONDS
-from rag_evals.judge.pace.retry import check_timeout as check_timeout
 from rag_evals.judge.pace.retry import seconds_before_poll as seconds_before_poll
 from rag_evals.judge.session import JudgePipeline as JudgePipeline
 from rag_evals.judge.session import ReplyStore as ReplyStore
@@ -33,6 +32,7 @@ from rag_evals.judge.wire.ask import DEFAULT_REASKS as DEFAULT_REASKS
 from rag_evals.judge.wire.ask import AskOptions as AskOptions
 from rag_evals.judge.wire.ask import AsyncJudge as AsyncJudge
 from rag_evals.judge.wire.ask import Judge as Judge
+from rag_evals.judge.wire.ask import check_timeout as check_timeout
 from rag_evals.judge.wire.ask import client_settings as client_settings
 from rag_evals.judge.wire.ask import model_in as model_in
 from rag_evals.judge.wire.ask import wanted_settings as wanted_settings

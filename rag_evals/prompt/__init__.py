@@ -7,14 +7,7 @@ variables are checked against the ones that exist, and data enters it as values 
 from rag_evals import lazy_names
 
 NAMES = {
-    "escaping": ("escape_tags",),
-    "files": (
-        "PromptHeader",
-        "search_folders",
-        "shipped_languages",
-        "shipped_names",
-        "shipped_source",
-    ),
+    "escaping": ("TagEscaper", "escape_tags"),
     "rendering": (
         "Criterion",
         "Example",
@@ -30,8 +23,15 @@ NAMES = {
         "sentences_of",
         "shown_examples",
     ),
-    "shown": ("TagEscaper",),
-    "template": ("DATA_VARIABLES", "Prompt"),
+    "template": (
+        "DATA_VARIABLES",
+        "Prompt",
+        "PromptHeader",
+        "search_folders",
+        "shipped_languages",
+        "shipped_names",
+        "shipped_source",
+    ),
 }
 """Every name of this room that others may use, by the file that has it."""
 

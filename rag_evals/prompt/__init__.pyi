@@ -1,10 +1,6 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
+from rag_evals.prompt.escaping import TagEscaper as TagEscaper
 from rag_evals.prompt.escaping import escape_tags as escape_tags
-from rag_evals.prompt.files import PromptHeader as PromptHeader
-from rag_evals.prompt.files import search_folders as search_folders
-from rag_evals.prompt.files import shipped_languages as shipped_languages
-from rag_evals.prompt.files import shipped_names as shipped_names
-from rag_evals.prompt.files import shipped_source as shipped_source
 from rag_evals.prompt.rendering import Criterion as Criterion
 from rag_evals.prompt.rendering import Example as Example
 from rag_evals.prompt.rendering import ExampleInput as ExampleInput
@@ -18,8 +14,12 @@ from rag_evals.prompt.rendering import read_criteria as read_criteria
 from rag_evals.prompt.rendering import read_example as read_example
 from rag_evals.prompt.rendering import sentences_of as sentences_of
 from rag_evals.prompt.rendering import shown_examples as shown_examples
-from rag_evals.prompt.shown import TagEscaper as TagEscaper
 from rag_evals.prompt.template import DATA_VARIABLES as DATA_VARIABLES
 from rag_evals.prompt.template import Prompt as Prompt
+from rag_evals.prompt.template import PromptHeader as PromptHeader
+from rag_evals.prompt.template import search_folders as search_folders
+from rag_evals.prompt.template import shipped_languages as shipped_languages
+from rag_evals.prompt.template import shipped_names as shipped_names
+from rag_evals.prompt.template import shipped_source as shipped_source
 
 __all__: list[str]

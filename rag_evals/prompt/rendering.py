@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from rag_evals.core import Sample, SampleField
 from rag_evals.errors import ConfigurationError, PromptError
-from rag_evals.prompt.shown import ShownExample, ShownList, TagEscaper
+from rag_evals.prompt.escaping import ShownExample, ShownList, TagEscaper
 from rag_evals.prompt.template import Prompt
 from rag_evals.text import LANGUAGE_CODES, split_sentences
 

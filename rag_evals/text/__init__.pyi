@@ -6,6 +6,7 @@ from rag_evals.text.language import LANGUAGE_NAMES as LANGUAGE_NAMES
 from rag_evals.text.language import READ_WELL as READ_WELL
 from rag_evals.text.language import SCRIPT_NAMES as SCRIPT_NAMES
 from rag_evals.text.language import UNKNOWN_LANGUAGE as UNKNOWN_LANGUAGE
+from rag_evals.text.language import as_typed as as_typed
 from rag_evals.text.language import denials as denials
 from rag_evals.text.language import has_russian as has_russian
 from rag_evals.text.language import language_in as language_in
@@ -13,17 +14,11 @@ from rag_evals.text.language import language_of as language_of
 from rag_evals.text.language import script_of as script_of
 from rag_evals.text.language import small_words as small_words
 from rag_evals.text.language import token_counter as token_counter
+from rag_evals.text.language import typed_offsets as typed_offsets
 from rag_evals.text.lexicon import pairs_in as pairs_in
 from rag_evals.text.lexicon import rivals_in as rivals_in
 from rag_evals.text.lexicon import words_in as words_in
-from rag_evals.text.markup import as_typed as as_typed
 from rag_evals.text.markup import plain_form as plain_form
-from rag_evals.text.markup import typed_offsets as typed_offsets
-from rag_evals.text.numbers import NUMBER_WORDS as NUMBER_WORDS
-from rag_evals.text.numbers import expand_dates as expand_dates
-from rag_evals.text.numbers import normalise_numbers as normalise_numbers
-from rag_evals.text.numbers import numbers_of as numbers_of
-from rag_evals.text.numbers import unit_at as unit_at
 from rag_evals.text.quotes import MIN_QUOTE_LETTERS as MIN_QUOTE_LETTERS
 from rag_evals.text.quotes import Quotable as Quotable
 from rag_evals.text.screen import MOST_ITEMS as MOST_ITEMS
@@ -33,7 +28,6 @@ from rag_evals.text.screen import html_note as html_note
 from rag_evals.text.screen import html_table as html_table
 from rag_evals.text.screen import html_text as html_text
 from rag_evals.text.screen import is_obeyed as is_obeyed
-from rag_evals.text.screen import lone_surrogate as lone_surrogate
 from rag_evals.text.screen import one_line as one_line
 from rag_evals.text.screen import printable as printable
 from rag_evals.text.screen import shortened as shortened
@@ -47,14 +41,19 @@ from rag_evals.text.word_forms import DENIES_ABROAD as DENIES_ABROAD
 from rag_evals.text.word_forms import DENIES_SOFTLY as DENIES_SOFTLY
 from rag_evals.text.word_forms import INSISTS as INSISTS
 from rag_evals.text.word_forms import MARKS as MARKS
+from rag_evals.text.word_forms import NUMBER_WORDS as NUMBER_WORDS
 from rag_evals.text.word_forms import QUANTIFIERS as QUANTIFIERS
 from rag_evals.text.word_forms import QUANTIFIES as QUANTIFIES
 from rag_evals.text.word_forms import WEAKENS as WEAKENS
 from rag_evals.text.word_forms import Word as Word
+from rag_evals.text.word_forms import expand_dates as expand_dates
 from rag_evals.text.word_forms import is_name_at as is_name_at
 from rag_evals.text.word_forms import is_stop_word as is_stop_word
+from rag_evals.text.word_forms import normalise_numbers as normalise_numbers
+from rag_evals.text.word_forms import numbers_of as numbers_of
 from rag_evals.text.word_forms import stem as stem
 from rag_evals.text.word_forms import synonyms as synonyms
+from rag_evals.text.word_forms import unit_at as unit_at
 from rag_evals.text.word_forms import words as words
 from rag_evals.text.word_forms import words_of as words_of
 

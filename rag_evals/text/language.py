@@ -6,9 +6,10 @@ judge changed the script of a sentence.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from rag_evals.text.lexicon import named_groups_in
 
@@ -227,3 +228,38 @@ def _keys_of() -> dict[str, frozenset[str]]:
         for code, words in named_groups_in("languages")
         if code != "en"
     }
+
+
+# A soft hyphen, a zero-width space, a word joiner and a byte-order mark are not seen.
+UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+_WIDE = re.compile("[\uff01-\uff5e]+")
+
+
+def as_typed(text: str) -> str:
+    """Return a text with letters and digits in their usual form, as they are compared.
+
+    A soft hyphen and other signs that are not seen are left out, "e" with an accent of its own is
+    one letter, and full-width letters, digits and signs are the narrow ones. All else stays.
+    """
+    if text.isascii():
+        return text
+    seen = text.translate(UNSEEN)
+    narrow = _WIDE.sub(lambda found: unicodedata.normalize("NFKC", found.group()), seen)
+    return unicodedata.normalize("NFC", narrow)
+
+
+def typed_offsets(text: str) -> list[int]:
+    """Return where each character of `as_typed(text)` begins in the text, and the text's length."""
+    offsets: list[int] = []
+    for found in _composed_letters().finditer(text):
+        offsets += [found.start()] * len(as_typed(found.group()))
+    return [*offsets, len(text)]
+
+
+@cache
+def _composed_letters() -> re.Pattern[str]:
+    """Match what one letter is made of: one with its accents, or the parts of a Korean syllable."""
+    accents = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))
+    unseen = "".join(map(chr, UNSEEN))
+    korean = f"[\uac00-\ud7a3]?[{unseen}]*[\u1100-\u11ff][\u1100-\u11ff{unseen}]*"
+    return re.compile(f"{korean}|.[{accents}{unseen}]*", re.DOTALL)

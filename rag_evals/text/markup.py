@@ -8,10 +8,10 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from typing import NamedTuple
 
 from rag_evals.text.citations import citation_marks, without_final_citations
+from rag_evals.text.language import UNSEEN
 
 _ATTRIBUTES = r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+)))*\s*/?"
 _IN_LINE = "a|abbr|b|bdi|bdo|big|cite|code|dfn|em|font|i|ins|kbd|mark|q|samp|small|span|strong|sub|sup|time|tt|u|var|wbr"  # noqa: E501 - one list
@@ -56,9 +56,6 @@ _BARS = re.compile(r"\|[\s|]*")
 # "infor-\nmation"; a soft hyphen at a line end is one, too.
 _HYPHEN = re.compile(r"(?<=[^\W_])(?P<hyphen>[-‐\u00ad])[ \t]*\r?\n[ \t]*(?=[^\W_])")
 
-# A soft hyphen, a zero-width space, a word joiner and a byte-order mark are not seen.
-_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
-_WIDE = re.compile("[\uff01-\uff5e]+")
 _SIGNS = str.maketrans(
     dict.fromkeys("“”„‟«»", '"') | dict.fromkeys("‘’‚‛", "'") | dict.fromkeys("\u2010\u2011", "-")
 )
@@ -187,36 +184,6 @@ def _keep(found: re.Match[str]) -> str:
     return "" if found["hyphen"] == "\u00ad" else "-"
 
 
-def as_typed(text: str) -> str:
-    """Return a text with letters and digits in their usual form, as they are compared.
-
-    A soft hyphen and other signs that are not seen are left out, "e" with an accent of its own is
-    one letter, and full-width letters, digits and signs are the narrow ones. All else stays.
-    """
-    if text.isascii():
-        return text
-    seen = text.translate(_UNSEEN)
-    narrow = _WIDE.sub(lambda found: unicodedata.normalize("NFKC", found.group()), seen)
-    return unicodedata.normalize("NFC", narrow)
-
-
-def typed_offsets(text: str) -> list[int]:
-    """Return where each character of `as_typed(text)` begins in the text, and the text's length."""
-    offsets: list[int] = []
-    for found in _composed_letters().finditer(text):
-        offsets += [found.start()] * len(as_typed(found.group()))
-    return [*offsets, len(text)]
-
-
-@cache
-def _composed_letters() -> re.Pattern[str]:
-    """Match what one letter is made of: one with its accents, or the parts of a Korean syllable."""
-    accents = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))
-    unseen = "".join(map(chr, _UNSEEN))
-    korean = f"[\uac00-\ud7a3]?[{unseen}]*[\u1100-\u11ff][\u1100-\u11ff{unseen}]*"
-    return re.compile(f"{korean}|.[{accents}{unseen}]*", re.DOTALL)
-
-
 def plain_form(text: str) -> str:
     """Return one statement without what its writer's keyboard or Markdown added.
 
@@ -225,6 +192,6 @@ def plain_form(text: str) -> str:
     the end, asterisks of emphasis or final stop. Nothing here knows a language: letters, numbers,
     case, commas and the order of words stay.
     """
-    plain = unicodedata.normalize("NFC", text).translate(_UNSEEN).translate(_SIGNS)
+    plain = unicodedata.normalize("NFC", text).translate(UNSEEN).translate(_SIGNS)
     plain = " ".join(_STARS.sub(r"\2", without_final_citations(plain)).split())
     return _STOP.sub("", _PERCENT.sub("", _DASH.sub(" — ", plain)))

@@ -21,7 +21,6 @@ _KEPT = frozenset("\n\t\u200c\u200d\u00ad")
 _SUSPECT = re.compile(r"\r\n|[^\w \n\t!-~]")
 _MAX_LINE_CHARS = 1000
 _END_CHARS = 300
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 MOST_ITEMS = 10
 """Rows or findings that a notebook shows of one value; the rest is counted."""
@@ -93,9 +92,3 @@ def html_note(text: str) -> str:
 def and_more(total: int, shown: int, noun: str) -> str:
     """Say what is not shown: "and 13 more findings"; nothing where all is."""
     return f"and {total - shown:,} more {noun}" if total > shown else ""
-
-
-def lone_surrogate(text: str) -> int | None:
-    """Return the offset of the first lone half of a UTF-16 pair; `json.loads` lets it through."""
-    found = None if text.isascii() else _SURROGATE.search(text)
-    return found.start() if found else None

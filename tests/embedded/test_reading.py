@@ -3,7 +3,7 @@
 import pytest
 
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.text.numbers import numbers_of
+from rag_evals.text.word_forms import numbers_of
 
 
 @pytest.mark.parametrize(

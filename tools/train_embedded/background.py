@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rag_evals.text.numbers import expand_dates, normalise_numbers
-from rag_evals.text.word_forms import words
+from rag_evals.text.word_forms import expand_dates, normalise_numbers, words
 from tools.train_embedded.rows import Labelled
 
 _LEAST_COUNT = 3

@@ -21,7 +21,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rag_evals.errors import (
-    ConfigurationError,
     EventLoopError,
     JudgeUnavailableError,
     RagEvalsError,
@@ -429,17 +428,6 @@ def never_repeats(client: Any) -> bool:
 
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
-
-
-def check_timeout(seconds: float) -> None:
-    """Refuse a time that no call could keep.
-
-    Raises:
-        ConfigurationError: Not above 0, or not finite.
-    """
-    # Written so that NaN is refused as well.
-    if not 0 < seconds < math.inf:
-        raise ConfigurationError(f"timeout is {seconds!r}; expected seconds, more than 0")
 
 
 _row_meter: "ContextVar[Meter | None]" = ContextVar("row_meter", default=None)

@@ -6,6 +6,7 @@ that is learned once for each client.
 """
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -322,6 +323,17 @@ class AskOptions:
 
 
 DEFAULT_OPTIONS = AskOptions()
+
+
+def check_timeout(seconds: float) -> None:
+    """Refuse a time that no call could keep.
+
+    Raises:
+        ConfigurationError: Not above 0, or not finite.
+    """
+    # Written so that NaN is refused as well.
+    if not 0 < seconds < math.inf:
+        raise ConfigurationError(f"timeout is {seconds!r}; expected seconds, more than 0")
 
 
 class Judge(Protocol):
