@@ -547,12 +547,6 @@ def paired_runs(
 ) -> tuple[Run, Run]:
     """Give graders that belong together one name: "strict -> mild".
 
-    Args:
-        first: The baseline.
-        second: The candidate; the first run itself compares graders within one run.
-        pairs: Graders of the candidate, by that of the baseline.
-        graders: Names that both runs have, to compare no others; none compares all of them.
-
     Returns:
         Both runs, with their graders so named and without those that are not compared.
 
@@ -610,9 +604,6 @@ def guessed_differences(
         first: The baseline.
         second: The candidate.
         count: Numbers for reasons of rows without a score.
-
-    Returns:
-        Nothing where neither run is of a sample. A run that is of none speaks for itself.
     """
     if first.free is None and second.free is None:
         return {}
@@ -651,10 +642,6 @@ def named_differences(first: Run, second: Run) -> list[Phrase]:
 
 def moved_judge(first: Run, second: Run) -> Phrase | None:
     """Say that another model answered behind the name of the same judge; None where none is known.
-
-    Args:
-        first: The earlier run.
-        second: The later one; by a judge of another name nothing is said.
     """
     models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
     if first.judge != second.judge or models[1:] != models[:-1]:

@@ -281,9 +281,6 @@ def _facts(
 def _row_from(data: Path | None, grader: JudgedGrader[Any, Any]) -> tuple[Sample, str]:
     """Take the longest row of a file that can be graded, else a row that has everything.
 
-    Returns:
-        The row, and what to call it.
-
     Raises:
         DataError: The file has no row, or a row cannot be read.
     """
@@ -395,15 +392,6 @@ def show_list(
     kind: str, entries: Sequence[Entry], words: Sequence[str], *, as_json: bool
 ) -> list[str]:
     """Print the entries that have all words, in a table or as JSON.
-
-    Args:
-        kind: What an entry is; the title of the first column.
-        entries: All that there is, each with the same titles.
-        words: What is looked for in any cell, in capitals or not; none lists everything.
-        as_json: Whether other programs read it.
-
-    Returns:
-        The names of those that were printed.
 
     Raises:
         UnknownNameError: No entry has all words.

@@ -30,9 +30,6 @@ def without_debug(words: list[str]) -> tuple[list[str], bool]:
 
     Args:
         words: The command line without the program's name.
-
-    Returns:
-        The other words, and whether `--debug` was among them.
     """
     end = words.index("--") if "--" in words else len(words)
     options = [word for word in words[:end] if word != _DEBUG]
@@ -41,10 +38,6 @@ def without_debug(words: list[str]) -> tuple[list[str], bool]:
 
 def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
     """Carry out a command and say how it ended; no error leaves a traceback by itself.
-
-    Args:
-        command: What to do; its own `SystemExit` passes through.
-        debug: Whether to show the traceback of an error as well.
 
     Returns:
         The exit code that the command returned, 0 when it returned none.

@@ -352,11 +352,6 @@ class Batches:
     ) -> AskedBatches | None:
         """Return what is asked for; None for calls as always.
 
-        Args:
-            context: Of the command, with its options.
-            data: The file of rows.
-            sampling: Which rows are graded.
-
         Raises:
             ConfigurationError: They do not go with the rest.
         """
@@ -404,13 +399,6 @@ def grade_again(
     json_output: bool,
 ) -> None:
     """Give the command again that began the batches of a run folder.
-
-    Args:
-        grade: The command.
-        context: Of the command that asks for it.
-        folder: The run folder.
-        steps: What is done with the batches.
-        json_output: Whether the numbers are printed as JSON, whatever that command said.
 
     Raises:
         ConfigurationError: The folder has no batches, or the command's own folder is gone.

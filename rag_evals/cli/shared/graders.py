@@ -115,12 +115,6 @@ def _chosen_graders(
 ) -> list[Grader[Any]]:
     """Find the graders that the options name.
 
-    Args:
-        names: What `--grader` was given; none is `faithfulness`.
-        prompt: What `--prompt` was given.
-        folders: What `--prompts` was given; those of the environment follow.
-        language: What `--language` was given.
-
     Raises:
         ConfigurationError: A grader, a file or a folder that cannot be used.
     """
@@ -155,9 +149,6 @@ def _own_grader(spec: str) -> Grader[Any]:
 
     Args:
         spec: `package.module:object`; the object may stand inside another, as in `my:Team.strict`.
-
-    Returns:
-        The grader, with a hash of the files that it comes from as its `source`.
 
     Raises:
         ConfigurationError: The module cannot be imported, has no such object, or it is no grader.

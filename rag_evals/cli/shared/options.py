@@ -172,12 +172,7 @@ OF_A_RUN = (
 def flat(
     command: Callable[..., None] | None = None, *, names: Sequence[str] = OF_A_RUN
 ) -> Callable[..., Any]:
-    """Let a command take the fields of its groups of options one by one.
-
-    Args:
-        command: Takes dataclasses of options, and perhaps `**options: Unpack[RunOptions]`.
-        names: Those of `RunOptions` that it takes.
-    """
+    """Let a command take the fields of its groups of options one by one."""
     if command is None:
         return lambda found: flat(found, names=names)
     hints = get_type_hints(command, include_extras=True)

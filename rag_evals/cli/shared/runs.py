@@ -41,12 +41,7 @@ _MOST_BYTES = 1_000_000
 
 
 def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
-    """Carry out a run; a signal ends the command, and says where the run is kept.
-
-    Args:
-        work: The run.
-        folder: Where the command keeps what was graded.
-    """
+    """Carry out a run; a signal ends the command, and says where the run is kept."""
     try:
         return run_until_signal(work)
     except RunInterruptedError as error:
@@ -70,14 +65,7 @@ def opened_run(folder: Path) -> Run:
 def offer_next(
     *words: object, quiet: bool, json_output: bool = False, language: str = "en"
 ) -> None:
-    """Say on standard error which command comes next.
-
-    Args:
-        words: The command behind `rag-evals`; what a shell would take apart is quoted.
-        quiet: Whether `--quiet` was given: then nothing is said.
-        json_output: Whether `--json` was given: then nothing is said either.
-        language: Of the reader: "en" or "ru".
-    """
+    """Say on standard error which command comes next."""
     if not (quiet or json_output):
         command = shlex.join(["rag-evals", *map(str, words)])
         echo(phrases(language)("terminal.next", command=command), err=True)
@@ -286,11 +274,6 @@ def append_step_summary(
     shown: Run | Comparison, view: View | None = None, result: GateResult | None = None
 ) -> None:
     """Add a run or a comparison to the summary of a build step; does nothing outside of a build.
-
-    Args:
-        shown: What to add.
-        view: Groups and bands of a run, and the reader's language.
-        result: What the gates say; it comes first, where nothing is cut.
 
     Raises:
         ConfigurationError: The file cannot be written.

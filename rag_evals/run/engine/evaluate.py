@@ -161,14 +161,7 @@ async def aexecute(
     progress: Report | bool | None = None,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
-    """Carry out a plan in the running event loop; arguments as for `evaluate`.
-
-    Args:
-        plan: What is graded.
-        out: As for `evaluate`.
-        progress: As for `evaluate`.
-        on_outcome: As for `evaluate`.
-    """
+    """Carry out a plan in the running event loop; arguments as for `evaluate`."""
     run, notes = await _carried_out(plan, out, progress, on_outcome)
     if plan.free is None:
         return run

@@ -46,10 +46,6 @@ async def in_flight(
 ) -> AsyncGenerator[T]:
     """Yield results as they come; what is slow to take them slows the work down.
 
-    Args:
-        work: Coroutines, and results that are there already; read as there is room.
-        most: At most so many are under way, or ended and not yet taken.
-
     Raises:
         Exception: What a coroutine raised; the others are cancelled, and have ended.
     """
