@@ -28,7 +28,6 @@ from rag_evals.run import (
     Record,
     Run,
     facts_in,
-    guesses,
     load_run,
     reason_of,
     require_counts,
@@ -39,7 +38,6 @@ from rag_evals.stats import (
     GateTest,
     Interval,
     PairedComparison,
-    SampledDifference,
     compare_paired,
     count_difference,
     count_interval,
@@ -47,7 +45,6 @@ from rag_evals.stats import (
     gate_test,
     holm_adjusted,
     mean_interval,
-    sampled_difference,
 )
 
 RunInput = str | Path | Run
@@ -57,7 +54,7 @@ _CHANGES_KEPT = 20
 # What the identity of a run has in place of a hash where its rows came from no file.
 _NO_FILE = "rows"
 _RESAMPLES = 10_000
-_Compare = Callable[[Sequence[int], Sequence[str], "_Pair"], PairedComparison]
+_Compare = Callable[[Sequence[int], "_Pair"], PairedComparison]
 _Names = list[tuple[str, str]]
 _SETTINGS = ("judge", "address", "columns", "limit", "settings")
 
@@ -131,7 +128,7 @@ def compare(
     if not pairs_with_rows:
         raise UnpairedScoresError(_no_pair(first, second))
     paired = _pairing(options)
-    overall = [paired(pair.rows, pair.others, pair) for pair in pairs_with_rows]
+    overall = [paired(pair.rows, pair) for pair in pairs_with_rows]
     adjusted = holm_adjusted([each.significance.p_value for each in overall])
     return Comparison(
         _name(first),
@@ -197,7 +194,6 @@ def _columns(name: str | None, *runs: Run) -> dict[str, str | None]:
 
 def _paired(
     rows: Sequence[int],
-    others: Sequence[str],
     pair: "_Pair",
     *,
     confidence: float,
@@ -216,7 +212,7 @@ def _paired(
         # What a run says about itself is no sample of anything: the difference is 0, surely.
         itself = Interval(0.0, 0.0, 0.0, confidence, "the same outcomes")
         return replace(compared, difference=itself)
-    return compared.over_all_rows(pair.sampled(rows, others, confidence))
+    return compared
 
 
 class _Rows:
@@ -312,21 +308,11 @@ class _Pair:
         self.grader = grader
         self._table = _Rows(first, second, grader, count)
         self._whole = (first, second)
-        self._count = count
-        self._guessed = guessed_differences(grader, first, second, count)
         self._column = clusters
         self.rows: Sequence[int] = self._table.scored()
         # In both runs, whether or not they have a score.
         self.clusters = None if clusters is not None else find_clusters(self._table.shared)
         self.same = self._is_same()
-        common = self._table.common
-        missing = set(self._table.missing)
-        graded = {
-            self._table.ids[place]
-            for place in (range(common) if self._guessed else ())
-            if place not in missing
-        }
-        self.others = [row for row in self._guessed if row not in graded]
 
     def _is_same(self) -> bool:
         first, second = self._whole
@@ -351,20 +337,9 @@ class _Pair:
     def clusters_of(self, rows: Iterable[int]) -> list[Hashable | None] | None:
         """Return the cluster of each row; None where all are independent."""
         if self._column is not None:
-            return self._named_clusters(map(self.name, rows))
-        return None if self.clusters is None else [self.clusters.keys[row] for row in rows]
-
-    def _named_clusters(self, names: Iterable[str]) -> list[Hashable | None] | None:
-        """Return the same for rows that may be in the free judge's run only."""
-        if self._column is not None:
             values = self._column.values
-            return [values.get(name) for name in names] if values else None
-        if self.clusters is None:
-            return None
-        by, free = self.clusters.by, self._whole[0].free or self._whole[1].free
-        records = () if free is None else free.of_grader(self.grader)
-        shared = {record["sample_id"]: getattr(facts_in(record), by) for record in records}
-        return [shared.get(name) for name in names]
+            return [values.get(self.name(row)) for row in rows] if values else None
+        return None if self.clusters is None else [self.clusters.keys[row] for row in rows]
 
     @property
     def clustered_by(self) -> str | None:
@@ -388,35 +363,10 @@ class _Pair:
                 change = count_difference(old, new, clusters=keys, confidence=confidence)
                 yield SizeChange(name, len(rows), mean(old), mean(new), change)
 
-    def sampled(
-        self, rows: Sequence[int], others: Sequence[str], confidence: float
-    ) -> SampledDifference | None:
-        """Say what free judges of all rows add, where dear ones graded a sample of them."""
-        both = [row for row in rows if self._guessed and self.name(row) in self._guessed]
-        old, new = self.scores(0, both), self.scores(1, both)
-        return sampled_difference(
-            [after - before for before, after in zip(old, new, strict=True)],
-            [self._guessed[self.name(row)] for row in both],
-            [self._guessed[row] for row in others],
-            clusters=self.clusters_of(both),
-            other_clusters=self._named_clusters(others),
-            confidence=confidence,
-        )
-
-    def mean(self, run: int, paired: PairedComparison) -> Interval:
-        """Return the mean of one run over the rows that the comparison is about."""
-        confidence = paired.difference.confidence
-        design = self._whole[run].summary().designs.get(self.grader)
-        if paired.sampled is not None and design is not None:
-            over_all = design.interval(confidence, self._count)
-            if over_all is not None:
-                return over_all
-        rows = self.rows
-        return mean_interval(
-            self.scores(run, rows),
-            clusters=self.clusters_of(rows),
-            confidence=confidence,
-        )
+    def mean(self, run: int, confidence: float) -> Interval:
+        """Return the mean of one run over the rows that both scored."""
+        clusters = self.clusters_of(self.rows)
+        return mean_interval(self.scores(run, self.rows), clusters=clusters, confidence=confidence)
 
     def coverage(self) -> PairCoverage:
         table, one, other = self._table, *self._table.whys
@@ -450,8 +400,8 @@ class _Pair:
         return GraderComparison(
             grader=self.grader,
             coverage=self.coverage(),
-            baseline=self.mean(0, paired),
-            candidate=self.mean(1, paired),
+            baseline=self.mean(0, paired.difference.confidence),
+            candidate=self.mean(1, paired.difference.confidence),
             paired=paired,
             adjusted_p=adjusted_p,
             changed=tuple(
@@ -496,10 +446,7 @@ def _by_group(
     members: dict[str | None, list[int]] = {}
     for row in pair.rows:
         members.setdefault(groups.get(pair.name(row)), []).append(row)
-    others: dict[str | None, list[str]] = {}
-    for name in pair.others:
-        others.setdefault(groups.get(name), []).append(name)
-    compared = [paired(rows, others.get(group, ()), pair) for group, rows in members.items()]
+    compared = [paired(rows, pair) for rows in members.values()]
     adjusted = holm_adjusted([each.significance.p_value for each in compared])
     return tuple(
         GroupComparison(group, each, p_value)
@@ -585,30 +532,12 @@ def _renamed(run: Run, names: _Names, alone: bool, graders: Sequence[str]) -> Ru
     for key in ("graders", "models"):
         known = identity.get(key) or {}
         identity[key] = {new: known[old] for old, new in names if old in known}
-    renamed = Run(
+    return Run(
         [{**record, "grader": new} for old, new in names for record in run.of_grader(old)],
         folder=run.folder,
         manifest={**run.manifest, "identity": identity},
         samples=run.samples,
     )
-    return renamed if run.free is None else renamed.beside(_renamed(run.free, names, True, ()))
-
-
-def guessed_differences(
-    grader: str, first: Run, second: Run, count: Mapping[str, float]
-) -> dict[str, float]:
-    """Return by how much the candidate is better, as judges of every row say, by sample id.
-
-    Args:
-        grader: Its name in both runs.
-        first: The baseline.
-        second: The candidate.
-        count: Numbers for reasons of rows without a score.
-    """
-    if first.free is None and second.free is None:
-        return {}
-    old, new = (guesses((run.free or run).of_grader(grader), count) for run in (first, second))
-    return {row: new[row] - guess for row, guess in old.items() if row in new}
 
 
 def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
@@ -641,8 +570,7 @@ def named_differences(first: Run, second: Run) -> list[Phrase]:
 
 
 def moved_judge(first: Run, second: Run) -> Phrase | None:
-    """Say that another model answered behind the name of the same judge; None where none is known.
-    """
+    """Say that another model answered behind the same judge's name; None where none is known."""
     models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
     if first.judge != second.judge or models[1:] != models[:-1]:
         return None

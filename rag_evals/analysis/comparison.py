@@ -20,7 +20,6 @@ from rag_evals.stats import (
     Interval,
     PairedComparison,
     PairedVerdict,
-    SampledDifference,
 )
 from rag_evals.text import MOST_ITEMS, and_more, html_head, html_note, html_table
 
@@ -177,8 +176,7 @@ class GraderComparison:
     Attributes:
         grader: Its name; "strict -> mild" for two graders that were paired.
         coverage: How many rows have a score in both runs, and why the others have none.
-        baseline: Mean score of the first run over the rows that both scored; over all rows where
-            dear judges graded samples of them, and free ones all (`paired.sampled`).
+        baseline: Mean score of the first run over the rows that both scored.
         candidate: The same of the second run.
         paired: Difference, interval, p-value, wins and losses over those rows.
         adjusted_p: The p-value, adjusted over the graders (Holm).
@@ -507,8 +505,6 @@ def _grader_lines(grader: GraderComparison, graders: int, say: Phrases) -> Itera
     name = say.named("graders", grader.grader)
     yield say("compare.head", grader=name, verdict=told["verdict"])
     yield _scored_line(grader, say)
-    if paired.sampled is not None:
-        yield say("compare.line_over", words=_sampled_words(paired.sampled, say))
     rows = say("compare.rows_words", wins=paired.wins, ties=paired.ties, losses=paired.losses)
     for line, words in (
         *((name, told[name]) for name in ("baseline", "candidate", "difference", "p")),
@@ -537,15 +533,6 @@ def _scored_line(grader: GraderComparison, say: Phrases) -> str:
         by = say.named("shared", grader.clustered_by or "")
         clusters = say("compare.clusters", count=grader.paired.clusters, by=by)
     return say("compare.line_scored", words=coverage_words(grader.coverage, say), clusters=clusters)
-
-
-def _sampled_words(found: SampledDifference, say: Phrases) -> str:
-    return say(
-        "compare.sampled",
-        rows=found.rows,
-        sampled=found.sampled,
-        worth=f"{found.effective_rows:.0f}",
-    )
 
 
 def _row_lines(grader: GraderComparison, say: Phrases) -> Iterator[str]:

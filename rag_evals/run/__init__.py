@@ -63,7 +63,6 @@ NAMES = {
     "plan.sampling": (
         "plan_draw",
         "SampledMean",
-        "guesses",
     ),
     "read.export": (),
     "read.merging": ("merge",),

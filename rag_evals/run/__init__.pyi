@@ -41,7 +41,6 @@ from rag_evals.run.plan.progress import Progress as Progress
 from rag_evals.run.plan.progress import Report as Report
 from rag_evals.run.plan.progress import reporting as reporting
 from rag_evals.run.plan.sampling import SampledMean as SampledMean
-from rag_evals.run.plan.sampling import guesses as guesses
 from rag_evals.run.plan.sampling import plan_draw as plan_draw
 from rag_evals.run.read.glance import RunGlance as RunGlance
 from rag_evals.run.read.glance import ScoreCount as ScoreCount

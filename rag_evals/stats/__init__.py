@@ -44,11 +44,9 @@ NAMES = {
     "paired": (
         "PairedComparison",
         "PairedVerdict",
-        "SampledDifference",
         "compare_paired",
         "count_difference",
         "holm_adjusted",
-        "sampled_difference",
     ),
     "ranks": ("average_precision", "hit_at", "ndcg_at", "recall_at", "reciprocal_rank"),
     "tuned": (

@@ -30,7 +30,6 @@ from rag_evals.stats.intervals import find_clusters as find_clusters
 from rag_evals.stats.intervals import mean_interval as mean_interval
 from rag_evals.stats.paired import PairedComparison as PairedComparison
 from rag_evals.stats.paired import PairedVerdict as PairedVerdict
-from rag_evals.stats.paired import SampledDifference as SampledDifference
 from rag_evals.stats.paired import compare_paired as compare_paired
 from rag_evals.stats.paired import count_difference as count_difference
 from rag_evals.stats.paired import holm_adjusted as holm_adjusted

@@ -38,10 +38,6 @@ TestName = Literal[
 _EXACT_UNITS = 28
 _RESAMPLED_ROWS = 2_000
 
-_FEWEST_ROWS = 20
-_FEWEST_MOVED = 10
-# Below, chance alone may make a free judge look useful.
-_WORTH = 1.1
 _POWER = 0.8
 _ROUNDS = 20
 _MOST_ROWS = 1_000_000
@@ -169,113 +165,6 @@ def holm_adjusted(p_values: Sequence[float]) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class SampledDifference:
-    """A mean difference over all rows, of which a sample was graded by the expensive judge.
-
-    Attributes:
-        difference: Candidate minus baseline over all rows, -1 to 1.
-        significance: The test that the interval belongs to.
-        sampled: Rows of the sample.
-        rows: All rows.
-        power: How much the free judge was trusted, above 0 and up to 1.
-        effective_rows: Rows of a sample that alone would give as narrow an interval, about.
-    """
-
-    difference: Interval
-    significance: SignificanceTest
-    sampled: int
-    rows: int
-    power: float
-    effective_rows: float
-
-
-def sampled_difference(
-    differences: Sequence[float],
-    guessed: Sequence[float],
-    others: Sequence[float],
-    *,
-    clusters: Sequence[Hashable | None] | None = None,
-    other_clusters: Sequence[Hashable | None] | None = None,
-    confidence: float = 0.95,
-) -> SampledDifference | None:
-    """Estimate a mean difference over all rows from a random sample of them (PPI++).
-
-    Args:
-        differences: Candidate minus baseline by the expensive judge, -1 to 1, one per sampled row.
-        guessed: The same by the free judge, aligned with `differences`.
-        others: The same by the free judge for all other rows.
-        clusters: The document of each row of the sample, aligned; None means independent rows.
-        other_clusters: The document of each other row, aligned with `others`.
-        confidence: Coverage of the interval, as a fraction.
-
-    Returns:
-        None where the free judge narrows nothing: too few rows, too few that differ, or no relation
-        between the two judges.
-    """
-    require_fraction("confidence", confidence)
-    require_aligned("differences", differences, "guessed differences", guessed)
-    if min(len(differences), len(others)) < _FEWEST_ROWS:
-        return None
-    for name, values in (("differences", differences), ("guessed", guessed), ("others", others)):
-        require_scores(name, values, bounds=(-1.0, 1.0))
-    # A normal limit needs rows that differ: two of 200 would promise that there are no others.
-    if sum(change != 0 for change in differences) < _FEWEST_MOVED:
-        return None
-    power = _best_power(differences, guessed, others)
-    if power == 0:
-        return None
-    alone = mean_error(differences, clusters=clusters)
-    error = _error(differences, guessed, others, power, clusters, other_clusters)
-    if not 0 < error.standard_error < alone.standard_error:
-        return None
-    return SampledDifference(
-        t_interval(error, confidence, "PPI++, cluster-robust Student t"),
-        t_test(error),
-        len(differences),
-        len(differences) + len(others),
-        power,
-        len(differences) * (alone.standard_error / error.standard_error) ** 2,
-    )
-
-
-def _best_power(
-    differences: Sequence[float], guessed: Sequence[float], others: Sequence[float]
-) -> float:
-    """Choose the weight of the free judge that makes the variance least (PPI++)."""
-    few, many = len(differences), len(others)
-    mean, guess = math.fsum(differences) / few, math.fsum(guessed) / few
-    pairs = zip(differences, guessed, strict=True)
-    covariance = math.fsum((one - mean) * (two - guess) for one, two in pairs) / (few - 1)
-    spread = mean_error([*guessed, *others]).standard_error ** 2 * (few + many)
-    return 0.0 if spread == 0 else min(1.0, max(0.0, covariance / ((1 + few / many) * spread)))
-
-
-def _error(
-    differences: Sequence[float],
-    guessed: Sequence[float],
-    others: Sequence[float],
-    power: float,
-    clusters: Sequence[Hashable | None] | None,
-    other_clusters: Sequence[Hashable | None] | None,
-) -> MeanError:
-    """Return the corrected mean difference and its standard error."""
-    rests = [one - power * two for one, two in zip(differences, guessed, strict=True)]
-    few, many = len(rests), len(others)
-    rest, other = math.fsum(rests) / few, math.fsum(others) / many
-    rows = few + many
-    # Each row's part in the estimate. A document may have rows on both sides, which vary together.
-    parts = [(value - rest) * rows / few for value in rests]
-    parts += [power * (value - other) * rows / many for value in others]
-    together = None
-    if clusters is not None or other_clusters is not None:
-        together = [*(clusters or [None] * few), *(other_clusters or [None] * many)]
-    of_all, of_sample = mean_error(parts, clusters=together), mean_error(rests, clusters=clusters)
-    # One more than the mean takes, for the power that the same rows chose.
-    freedom = max(1.0, of_sample.degrees_of_freedom - 1)
-    return MeanError(rest + power * other, of_all.standard_error, freedom, of_sample.units, few)
-
-
-@dataclass(frozen=True, slots=True)
 class PairedComparison:
     """What two lists of scores on the same samples say about each other.
 
@@ -290,8 +179,6 @@ class PairedComparison:
         losses: Samples where the candidate scores lower.
         detectable: Smallest true difference that as many samples would find in 80 of 100
             comparisons; None when no spread was seen that could tell.
-        sampled: Set where these rows are a sample and a free judge graded all: difference and
-            significance are then of all rows.
     """
 
     difference: Interval
@@ -302,20 +189,6 @@ class PairedComparison:
     ties: int
     losses: int
     detectable: float | None
-    sampled: SampledDifference | None = None
-
-    def over_all_rows(self, sampled: SampledDifference | None) -> "PairedComparison":
-        """Return the comparison over all rows, where a free judge of them narrows it enough."""
-        if sampled is None or sampled.effective_rows < _WORTH * sampled.sampled:
-            return self
-        narrower = math.sqrt(sampled.sampled / sampled.effective_rows)
-        return replace(
-            self,
-            difference=sampled.difference,
-            significance=sampled.significance,
-            detectable=None if self.detectable is None else self.detectable * narrower,
-            sampled=sampled,
-        )
 
     @property
     def verdict(self) -> PairedVerdict:

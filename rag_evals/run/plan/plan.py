@@ -315,8 +315,7 @@ def make_plan(
     _check_graders(chosen)
     open_cache = partial(_statement_cache, settings, given, client, chosen)
     of_judge = settings.session.options.settings
-    tuned = given.get("tuned")
-    tunings = () if tuned is None else read_tunings(tuned)
+    tunings = read_tunings(given["tuned"]) if given.get("tuned") else ()
     resolved = [
         resolve(grader, client, model, settings=of_judge, tunings=tunings, open_cache=open_cache)
         for grader in chosen

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Outcome, Run, compare, evaluate
+from rag_evals import Outcome, compare, evaluate
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run import (
     Sampling,
@@ -261,44 +261,20 @@ def test_a_budget_buys_rows(scripted: Start) -> None:
     assert sample_of(plan, 200) is plan
 
 
-def test_two_sampled_runs_are_compared_over_all_rows(command: Command, scripted: Start) -> None:
-    """Both judges of both runs count: the sample of 60 is worth more, as is said, also by group."""
-    for folder, wrong_from in (("before", 100), ("after", 200)):
-        scripted(truth(wrong_from))
-        data = rows_file(240, wrong_from, path=f"{folder}.jsonl")
-        asked = ("--judge", "openai/m", "--quiet", "--no-cache", "--out", folder, "--sample", "60")
-        assert command("grade", data, *asked).code == 0
-    compared = compare("before", "after", by="topic")
-    (found,) = compared.graders
-    plain = compare(
-        *(Run(run.records, samples=run.samples) for run in map(load_run, ("before", "after")))
-    )
-
-    assert found.paired.sampled is not None
-    assert (found.paired.sampled.sampled, found.paired.sampled.rows) == (60, 240)
-    assert found.paired.difference.contains(100 / 240)
-    assert found.paired.difference.width < plain.graders[0].paired.difference.width
-    assert found.baseline.contains(100 / 240)
-    assert [group.paired.samples for group in found.groups if group.paired.sampled] != []
-    assert "all 240 rows, which the free judge graded: 60 rows graded by both are worth" in str(
-        compared
-    )
-    # Another name for the grader changes nothing.
-    renamed = compare("before", "after", pairs={"faithfulness": "faithfulness"})
-    assert renamed.graders[0].paired == found.paired
-
-
-def test_a_sampled_run_is_compared_with_a_whole_one(command: Command, scripted: Start) -> None:
-    """Where the baseline was graded whole, its own scores are the free ones."""
-    for folder, wrong_from, sample in (("before", 100, ()), ("after", 200, ("--sample", "60"))):
+@pytest.mark.parametrize("first", [(), ("--sample", "60")])
+def test_sampled_runs_are_compared_by_the_rows_of_both_samples(
+    command: Command, scripted: Start, first: tuple[str, ...]
+) -> None:
+    """A sample with a sample or with a whole run: 60 rows that the expensive judge graded twice."""
+    for folder, wrong_from, sample in (("before", 100, first), ("after", 200, ("--sample", "60"))):
         scripted(truth(wrong_from))
         data = rows_file(240, wrong_from, path=f"{folder}.jsonl")
         asked = ("--judge", "openai/m", "--quiet", "--no-cache", "--out", folder)
         assert command("grade", data, *asked, *sample).code == 0
     (found,) = compare("before", "after").graders
 
+    assert found.paired.samples == found.coverage.scored == 60
     assert found.paired.difference.contains(100 / 240)
-    assert found.coverage.scored == 60
 
 
 def dear(wrong_from: int, tokens: int = 100) -> Script:
