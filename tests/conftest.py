@@ -73,8 +73,6 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, one_autho
         "RAG_EVALS_LANGUAGE",
         "RAG_EVALS_PROMPTS",
         "RAG_EVALS_STATEMENT_CACHE",
-        "RAG_EVALS_SIMILARITY_THRESHOLD",
-        "RAG_EVALS_EMBEDDING_MODEL",
         "CI_COMMIT_SHA",
         # Coverage is measured in the processes of pytest; in each command it would cost a second.
         "COVERAGE_PROCESS_CONFIG",

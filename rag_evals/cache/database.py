@@ -23,10 +23,7 @@ SIZE_VARIABLE = "RAG_EVALS_CACHE_MAX_MB"
 """Environment variable with the size from which a cache forgets its oldest entries."""
 
 MODE_VARIABLE = "RAG_EVALS_STATEMENT_CACHE"
-"""Environment variable that says whether verdicts are kept: off, exact or semantic."""
-
-THRESHOLD_VARIABLE = "RAG_EVALS_SIMILARITY_THRESHOLD"
-"""Environment variable with the least similarity of two statements that share a verdict."""
+"""Environment variable that says whether verdicts are kept: off or exact."""
 
 CALLS_TABLE, STATEMENTS_TABLE = _TABLES = "calls", "verdicts"
 """Names of the tables with answers of judges and with verdicts; both have `created` and `model`."""
@@ -55,8 +52,7 @@ CREATE INDEX IF NOT EXISTS {STATEMENTS_TABLE}_frame ON {STATEMENTS_TABLE} (grp, 
 
 _log = logging.getLogger(__name__)
 _FILE = "cache.sqlite3"
-_MODES = ("off", "exact", "semantic")
-_DEFAULT_THRESHOLD = 0.95
+_MODES = ("off", "exact")
 _PRIVATE = 0o600
 _BUSY_SECONDS = 30.0
 _SECONDS_BETWEEN_TRIES = 0.01
@@ -84,11 +80,8 @@ def max_megabytes() -> float:
     )
 
 
-def check_cache_variables() -> float:
+def check_cache_variables() -> None:
     """Check the environment variables of the caches, also where none is opened.
-
-    Returns:
-        The least similarity of two statements that share a verdict, 0 to 1.
 
     Raises:
         ConfigurationError: A variable has no meaning.
@@ -97,12 +90,6 @@ def check_cache_variables() -> float:
     mode = os.environ.get(MODE_VARIABLE)
     if mode and mode not in _MODES:
         raise ConfigurationError(f"{MODE_VARIABLE} is {mode!r}; expected {', '.join(_MODES)}")
-    return number_in_variable(
-        THRESHOLD_VARIABLE,
-        _DEFAULT_THRESHOLD,
-        lambda threshold: 0 <= threshold <= 1,
-        "a number from 0 to 1",
-    )
 
 
 class Database:

@@ -7,11 +7,9 @@ negations and small words, which an index finds; and a verifier must find each i
 
 import math
 import struct
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from importlib.util import find_spec
+from functools import partial
 from operator import mul
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -21,12 +19,9 @@ from rag_evals.cache.database import STATEMENTS_TABLE
 from rag_evals.cache.statements import StatementCache, StatementKey, unpack
 from rag_evals.core import Claim, LocalVerifier, Verdict, Verifier, fingerprint, require_fraction
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.errors import ConfigurationError, MissingExtraError
+from rag_evals.errors import ConfigurationError
 from rag_evals.judge import embed_texts
 from rag_evals.verify import from_string
-
-LOCAL_PREFIX = "local:"
-"""What stands before the name or the folder of a sentence-transformers model."""
 
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 
@@ -50,63 +45,6 @@ class NamedEmbedder:
 
     name: str
     embed: Embed
-
-
-class LocalEmbedder:
-    """Runs a sentence-transformers model, a name on the hub or a folder; extra `local`."""
-
-    def __init__(self, model: str) -> None:
-        self.model = model
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Load the model again in another process."""
-        return type(self), (self.model,)
-
-    @property
-    def name(self) -> str:
-        """`local:` and the model."""
-        return f"{LOCAL_PREFIX}{self.model}"
-
-    def check(self) -> None:
-        """Look for the library; the model itself is loaded when first used.
-
-        Raises:
-            MissingExtraError: sentence-transformers is not installed.
-        """
-        if find_spec("sentence_transformers") is None:
-            raise _missing_extra()
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector for each text, in order.
-
-        Raises:
-            MissingExtraError: sentence-transformers is not installed.
-            ConfigurationError: The model cannot be loaded.
-        """
-        with self._lock:
-            vectors = self._loaded.encode(list(texts), show_progress_bar=False)
-        return [[float(number) for number in vector] for vector in vectors]
-
-    @cached_property
-    def _loaded(self) -> Any:
-        try:
-            from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - optional, slow
-        except ImportError as error:
-            raise _missing_extra() from error
-        try:
-            return SentenceTransformer(self.model)
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(
-                f"embedding model {self.model!r} cannot be loaded: {str(error)[:300]}; give a name "
-                "on the Hugging Face hub that this machine can reach, or a folder"
-            ) from error
-
-
-def _missing_extra() -> MissingExtraError:
-    return MissingExtraError(
-        "local embeddings need sentence-transformers; run: pip install 'rag-evals[local]'"
-    )
 
 
 AnyEmbedder = Embed | Embedder | str
@@ -145,18 +83,16 @@ def _function_name(function: Any) -> str:
 
 
 def embedder_from_string(spec: str) -> Embedder:
-    """Make the embedder that `openai/MODEL` or `local:MODEL` (sentence-transformers) names.
+    """Make the embedder that `openai/MODEL` names.
 
     Raises:
-        ConfigurationError: The string names neither.
+        ConfigurationError: The string is no such name.
     """
-    if spec.startswith(LOCAL_PREFIX) and spec != LOCAL_PREFIX:
-        return LocalEmbedder(spec.removeprefix(LOCAL_PREFIX))
     if spec.startswith("openai/") and spec != "openai/":
         return NamedEmbedder(spec, partial(embed_texts, spec))
     raise ConfigurationError(
         f"embedding model is {spec!r}; expected 'openai/MODEL', such as "
-        "'openai/text-embedding-3-small', or 'local:MODEL' for sentence-transformers"
+        "'openai/text-embedding-3-small', or a function from texts to vectors"
     )
 
 
@@ -275,14 +211,7 @@ class SemanticCache(StatementCache):
         return fingerprint("semantic", self.threshold, embedder, self.equivalence.fingerprint())
 
     def check(self) -> None:
-        """Ask the embedder, where it can say so, and the verifier whether they can work.
-
-        Raises:
-            ConfigurationError: One cannot.
-        """
-        check = getattr(self.embedder, "check", None)
-        if check is not None:
-            check()
+        """Refuse a verifier that cannot work (`ConfigurationError`)."""
         self.equivalence.check()
 
     def look_up(self, group: str, keys: Sequence[StatementKey]) -> list[Verdict | None]:

@@ -40,10 +40,6 @@ from rag_evals.core import (
 from rag_evals.errors import VerifierError
 from rag_evals.judge import endpoint_of, model_in
 
-MODEL_VARIABLE = "RAG_EVALS_EMBEDDING_MODEL"
-EQUIVALENCE_VARIABLE = "RAG_EVALS_EQUIVALENCE"
-DEFAULT_MODEL = "openai/text-embedding-3-small"
-
 
 class StatementKey(NamedTuple):
     """What a verdict is found by, beside context and verifier.
@@ -290,7 +286,7 @@ def _usable(verdict: Verdict | None, chunks: Sequence[str]) -> Verdict | None:
 
 
 _lock = threading.Lock()
-_opened: dict[tuple[Path, str, float, str, str], StatementCache] = {}
+_opened: dict[Path, StatementCache] = {}
 
 
 def configured_cache(
@@ -308,27 +304,13 @@ def configured_cache(
     Raises:
         ConfigurationError: A variable has no meaning, or the file cannot be used.
     """
-    threshold = check_cache_variables()
-    mode = os.environ.get(MODE_VARIABLE) or default
-    if mode == "off":
+    check_cache_variables()
+    if (os.environ.get(MODE_VARIABLE) or default) == "off":
         return None
-    model = os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
-    equivalence = os.environ.get(EQUIVALENCE_VARIABLE) or ""
-    key = (path or default_path(), mode, threshold, model, equivalence)
+    path = path or default_path()
     with _lock:
-        cache = _opened.get(key)
+        cache = _opened.get(path)
         # Someone may have cleared the file since; SQLite would go on writing to the removed one.
-        if cache is None or not key[0].exists():
-            cache = _opened[key] = (
-                StatementCache(key[0])
-                if mode == "exact"
-                else _semantic(model, threshold, key[0], equivalence)
-            )
+        if cache is None or not path.exists():
+            cache = _opened[path] = StatementCache(path)
         return cache
-
-
-def _semantic(model: str, threshold: float, path: Path, equivalence: str) -> StatementCache:
-    # Loaded only when it is asked for: importing the package has a budget.
-    from rag_evals.cache.semantic import DEFAULT_EQUIVALENCE, SemanticCache  # noqa: PLC0415
-
-    return SemanticCache(model, threshold, path, equivalence=equivalence or DEFAULT_EQUIVALENCE)

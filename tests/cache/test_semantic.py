@@ -3,7 +3,6 @@
 import csv
 import math
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from rag_evals.cache import SemanticCache, StatementCache
 from rag_evals.cache.alike import frame_of
 from rag_evals.cache.semantic import (
     Equivalence,
-    LocalEmbedder,
     NamedEmbedder,
     as_embedder,
     cosine,
@@ -381,21 +379,18 @@ def test_a_threshold_outside_is_refused(threshold: float) -> None:
 
 
 def test_names_of_embedders() -> None:
-    """`openai/MODEL` and `local:MODEL`; anything else is refused."""
+    """`openai/MODEL`; anything else is refused."""
     assert isinstance(embedder_from_string("openai/x"), NamedEmbedder)
-    assert isinstance(embedder_from_string("local:x"), LocalEmbedder)
-    assert embedder_from_string("local:x").name == "local:x"
-    for wrong in ("x", "openai/", "local:"):
+    for wrong in ("x", "openai/", "local:x"):
         with pytest.raises(ConfigurationError, match="expected 'openai/MODEL'"):
             embedder_from_string(wrong)
 
 
-def test_local_embeddings_need_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without sentence-transformers the error names the install command."""
-    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
-
-    with pytest.raises(errors.MissingExtraError, match=r"pip install 'rag-evals\[local\]'"):
-        LocalEmbedder("x").embed(["a"])
+@pytest.mark.parametrize("judge", ["openai/m", "embedded>openai/m"])
+def test_a_verifier_that_asks_a_judge_is_refused(judge: str) -> None:
+    """Its call would cost what the cache saves."""
+    with pytest.raises(ConfigurationError, match=f"equivalence is '{judge}'; expected a verifier"):
+        SemanticCache(embed=alike, equivalence=judge)
 
 
 def test_the_cosine_of_packed_vectors() -> None:
@@ -439,17 +434,3 @@ def test_vectors_of_another_length_never_match() -> None:
     cache.store("g", {key("Revenue rose by 12%."): VERDICT})
 
     assert cache.look_up("g", [key("Revenue increased by 12%.")]) == [None]
-
-
-def test_a_missing_library_is_found_before_anything_is_paid(
-    scripted: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Vectors are first needed when statements were extracted already."""
-    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "semantic")
-    monkeypatch.setenv("RAG_EVALS_EMBEDDING_MODEL", "local:a/b")
-    judge = scripted(None)
-
-    if find_spec("sentence_transformers") is None:
-        with pytest.raises(errors.MissingExtraError, match=r"rag-evals\[local\]"):
-            TwoStepFaithfulness.grade(answer="It is.", context=["c"], client="openai/m")
-    assert judge.requests == []

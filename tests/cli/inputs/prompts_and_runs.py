@@ -189,18 +189,6 @@ VARIABLES: list[tuple[Mapping[str, str], tuple[str, ...], int, str]] = [
         2,
         "RAG_EVALS_STATEMENT_CACHE is 'да'",
     ),
-    (
-        {"RAG_EVALS_STATEMENT_CACHE": "semantic", "RAG_EVALS_SIMILARITY_THRESHOLD": "7"},
-        _ASKING,
-        2,
-        "RAG_EVALS_SIMILARITY_THRESHOLD is '7'",
-    ),
-    (
-        {"RAG_EVALS_STATEMENT_CACHE": "semantic", "RAG_EVALS_SIMILARITY_THRESHOLD": "nan"},
-        _ASKING,
-        2,
-        "RAG_EVALS_SIMILARITY_THRESHOLD is 'nan'",
-    ),
     ({"RAG_EVALS_CACHE_DIR": "d.jsonl"}, _ASKING, 2, "cache file"),
     ({"RAG_EVALS_CACHE_DIR": "a" * 300}, _ASKING, 2, "cache file"),
     ({"RAG_EVALS_CACHE_DIR": "d.jsonl"}, ("cache",), 2, "cache file"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag_evals import Sample, TwoStepFaithfulness, base
+from rag_evals.cache import SemanticCache
 from rag_evals.core import Usage
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.extract import SentenceExtractor
@@ -72,12 +73,12 @@ def test_what_is_decided_here_is_not_counted(scripted: Start) -> None:
     assert judge.requests == []
 
 
-def test_not_even_vectors_are_asked_for(scripted: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_not_even_vectors_are_asked_for(scripted: Start) -> None:
     """A semantic cache would embed every statement to look it up."""
-    monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "semantic")
     judge = scripted(None)
     verifier = LLMVerifier(endpoint="openai/m")
-    grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=verifier)
+    plain = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=verifier)
+    grader = plain.with_cache(SemanticCache("openai/text-embedding-3-small"))
 
     assert estimate(make_plan(ROWS, [grader], "embedded")).calls == 2
     assert judge.requests == []
