@@ -197,9 +197,9 @@ def measured() -> list[Figure]:
             for room in ("run", "judge")
             for found in [circles(room)]
         ),
-        Figure("files of an embedded grade", traced("embedded grade"), 30, 31),
-        Figure("files of an LLM grade", traced("LLM grade"), 20, 27),
-        Figure("files of evaluate, one row", traced("evaluate"), 50, 58),
+        Figure("files of an embedded grade", traced("embedded grade"), 25, 25),
+        Figure("files of an LLM grade", traced("LLM grade"), 20, 25),
+        Figure("files of evaluate, one row", traced("evaluate"), 50, 53),
         Figure("modules loaded by evaluate", traced("modules"), 140, 140),
     ]
 

@@ -33,7 +33,6 @@ from rag_evals.stats.paired import PairedVerdict as PairedVerdict
 from rag_evals.stats.paired import compare_paired as compare_paired
 from rag_evals.stats.paired import count_difference as count_difference
 from rag_evals.stats.paired import holm_adjusted as holm_adjusted
-from rag_evals.stats.paired import sampled_difference as sampled_difference
 from rag_evals.stats.ranks import average_precision as average_precision
 from rag_evals.stats.ranks import hit_at as hit_at
 from rag_evals.stats.ranks import ndcg_at as ndcg_at
