@@ -28,13 +28,14 @@ from rag_evals import (
     evaluate,
     guard_sync,
 )
-from rag_evals.analysis import JudgeQuality, PeopleAgreement
+from rag_evals.analysis.agreement import JudgeQuality, PeopleAgreement
 from rag_evals.cache import StatementCache
 from rag_evals.core import Finding, Quote
 from rag_evals.core.hashes import written_out
 from rag_evals.dataset import DataFile
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.run import AsyncGradingSession, Gate, GradingSession, Progress
+from rag_evals.run import Gate, GradingSession, Progress
+from rag_evals.run.engine.session import AsyncGradingSession
 from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult, AuditedStatement
 from tests.labelled import labelled_rows
 

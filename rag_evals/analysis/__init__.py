@@ -1,46 +1,28 @@
 """How far can a run be trusted? Run against run, the judge against people, and under attack."""
 
 from rag_evals.analysis.agreement import (
-    JudgeQuality,
-    LevelAgreement,
-    PeopleAgreement,
     agreement,
 )
 from rag_evals.analysis.attack import (
-    Attack,
     AttackReport,
-    AttackTrial,
     attack,
     read_attacks,
-    shipped_attacks,
 )
 from rag_evals.analysis.comparing import RunInput, compare, paired_runs, parse_pairs
 from rag_evals.analysis.comparison import (
     Comparison,
-    GraderComparison,
-    PairCoverage,
 )
-from rag_evals.analysis.correction import Correction, Corrections
 from rag_evals.analysis.exam import ExamPair, ExamReport, exam, exam_numbers, exam_pairs
 from rag_evals.analysis.labels import has_verdicts
 from rag_evals.analysis.teaching import Lesson, Receipt, Teaching, prepare_teaching
 from rag_evals.analysis.tuning import tune_cascade
 
 __all__ = [
-    "Attack",
     "AttackReport",
-    "AttackTrial",
     "Comparison",
-    "Correction",
-    "Corrections",
     "ExamPair",
     "ExamReport",
-    "GraderComparison",
-    "JudgeQuality",
     "Lesson",
-    "LevelAgreement",
-    "PairCoverage",
-    "PeopleAgreement",
     "Receipt",
     "RunInput",
     "Teaching",
@@ -55,6 +37,5 @@ __all__ = [
     "parse_pairs",
     "prepare_teaching",
     "read_attacks",
-    "shipped_attacks",
     "tune_cascade",
 ]

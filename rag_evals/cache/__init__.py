@@ -12,7 +12,7 @@ NAMES = {
         "remove",
         "size_of",
     ),
-    "semantic": ("Embedder", "SemanticCache"),
+    "semantic": ("SemanticCache",),
     "statements": ("StatementCache", "cached", "configured_cache"),
 }
 """Every name of this room that others may use, by the file that has it."""

@@ -4,7 +4,7 @@ from rag_evals import lazy_names
 
 NAMES = {
     "drivers": ("drive_async",),
-    "extract": ("ExtractedStatement", "Extractor", "SentenceExtractor", "StatementExtractor"),
+    "extract": ("ExtractedStatement", "Extractor", "SentenceExtractor"),
     "grader": (
         "JUDGE_VARIABLE",
         "Grader",
@@ -22,7 +22,7 @@ NAMES = {
         "grade_own_statements",
         "keyed_example",
     ),
-    "repeat": ("Repeated", "RepeatedResult"),
+    "repeat": ("Repeated",),
     "two_step": (
         "VerifiedFaithfulness",
         "VerifiedFaithfulnessResult",

@@ -3,7 +3,6 @@ from rag_evals.grading.drivers import drive_async as drive_async
 from rag_evals.grading.extract import ExtractedStatement as ExtractedStatement
 from rag_evals.grading.extract import Extractor as Extractor
 from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor
-from rag_evals.grading.extract import StatementExtractor as StatementExtractor
 from rag_evals.grading.grader import JUDGE_VARIABLE as JUDGE_VARIABLE
 from rag_evals.grading.grader import Grader as Grader
 from rag_evals.grading.grader import default_judge as default_judge
@@ -18,7 +17,6 @@ from rag_evals.grading.guarding import grade_by_sentence as grade_by_sentence
 from rag_evals.grading.guarding import grade_own_statements as grade_own_statements
 from rag_evals.grading.guarding import keyed_example as keyed_example
 from rag_evals.grading.repeat import Repeated as Repeated
-from rag_evals.grading.repeat import RepeatedResult as RepeatedResult
 from rag_evals.grading.two_step import VerifiedFaithfulness as VerifiedFaithfulness
 from rag_evals.grading.two_step import VerifiedFaithfulnessResult as VerifiedFaithfulnessResult
 from rag_evals.grading.two_step import VerifiedStatement as VerifiedStatement

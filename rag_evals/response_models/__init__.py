@@ -16,9 +16,7 @@ NAMES = {
     ),
     "rubrics": (
         "ChecklistResult",
-        "ChunkLabel",
         "ChunkLabelsResult",
-        "CriterionCheck",
         "LabelledChunk",
         "PassFailResult",
         "PerChunkResult",

@@ -13,9 +13,7 @@ from rag_evals.response_models.keyed import ReplyShape as ReplyShape
 from rag_evals.response_models.keyed import VerdictUnit as VerdictUnit
 from rag_evals.response_models.keyed import keyed_reply as keyed_reply
 from rag_evals.response_models.rubrics import ChecklistResult as ChecklistResult
-from rag_evals.response_models.rubrics import ChunkLabel as ChunkLabel
 from rag_evals.response_models.rubrics import ChunkLabelsResult as ChunkLabelsResult
-from rag_evals.response_models.rubrics import CriterionCheck as CriterionCheck
 from rag_evals.response_models.rubrics import LabelledChunk as LabelledChunk
 from rag_evals.response_models.rubrics import PassFailResult as PassFailResult
 from rag_evals.response_models.rubrics import PerChunkResult as PerChunkResult

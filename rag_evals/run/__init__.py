@@ -22,7 +22,6 @@ NAMES = {
         "run_until_signal",
     ),
     "engine.session": (
-        "AsyncGradingSession",
         "GradingSession",
         "SessionOpener",
         "open_session",
@@ -64,7 +63,6 @@ NAMES = {
         "plan_draw",
         "SampledMean",
     ),
-    "read.export": (),
     "read.merging": ("merge",),
     "read.glance": ("RunGlance", "ScoreCount"),
     "read.run": (
@@ -73,20 +71,17 @@ NAMES = {
     ),
     "record.store": ("read_manifest",),
     "record.outcome": (
-        "ErrorRecord",
         "Outcome",
-        "StoredResult",
         "findings_in",
         "outcome_schema",
         "reason_of",
         "score_of",
     ),
-    "record.facts": ("NOT_CLUSTERED", "SIZES", "RowFacts", "Size"),
+    "record.facts": ("NOT_CLUSTERED", "SIZES", "Size"),
     "record.reading": ("Record", "facts_in"),
     "record.extras": ("label_files", "read_label_lines", "read_replies"),
     "record.samples": ("StoredSample",),
     "record.summary": (
-        "Design",
         "GraderSummary",
         "RepeatNumbers",
         "Summary",

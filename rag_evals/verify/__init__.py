@@ -5,7 +5,6 @@ from rag_evals import lazy_names
 NAMES = {
     "cascade": ("CascadeVerifier", "described_stages", "with_tunings"),
     "classifier": ("ClassifierVerifier", "HHEM"),
-    "decisions": ("DecisionVerifier",),
     "judge_string": (
         "EMBEDDED",
         "EMBEDDED_GRADERS",
@@ -13,6 +12,7 @@ NAMES = {
         "read_judge",
         "verifier_from_string",
     ),
+    "decisions": ("DecisionVerifier",),
     "llm": ("LLMVerifier",),
     "tuned": (
         "AgreementFigures",

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from rag_evals.analysis import PeopleAgreement, agreement
+from rag_evals.analysis import agreement
+from rag_evals.analysis.agreement import PeopleAgreement
 from rag_evals.analysis.labels import read_labels
 from rag_evals.errors import DataError
 from rag_evals.run import Run

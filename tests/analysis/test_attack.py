@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from rag_evals import Faithfulness, Sample
-from rag_evals.analysis import Attack, attack, read_attacks, shipped_attacks
+from rag_evals.analysis import attack, read_attacks
+from rag_evals.analysis.attack import Attack, shipped_attacks
 from rag_evals.catalog import PROMPTED, RUBRICS
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.prompt.escaping import ESCAPED

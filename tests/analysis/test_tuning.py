@@ -34,7 +34,8 @@ from rag_evals.errors import (
 from rag_evals.grading.drivers import drive
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.run import Run
-from rag_evals.verify import CascadeVerifier, Promise, TunedVerifier, Tuning
+from rag_evals.verify import CascadeVerifier, Promise, Tuning
+from rag_evals.verify.tuned import TunedVerifier
 from tests.conftest import PlainVerifier
 from tests.labelled import labelled_rows
 from tests.scripted import JudgeRequest, Script, ScriptedJudge

@@ -17,13 +17,8 @@ from rag_evals.errors import (
 )
 from rag_evals.grading.drivers import drive
 from rag_evals.run import estimate, make_plan
-from rag_evals.verify import (
-    EMBEDDED_GRADERS,
-    CascadeVerifier,
-    DecisionVerifier,
-    LLMVerifier,
-    read_judge,
-)
+from rag_evals.verify import EMBEDDED_GRADERS, CascadeVerifier, LLMVerifier, read_judge
+from rag_evals.verify.decisions import DecisionVerifier
 from tests.conftest import EIFFEL
 from tests.scripted import JudgeRequest, Script, ScriptedJudge
 

@@ -19,7 +19,7 @@ from rag_evals import (
     tune,
 )
 from rag_evals.errors import ConfigurationError
-from rag_evals.grading import RepeatedResult
+from rag_evals.grading.repeat import RepeatedResult
 from rag_evals.stats import majority
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import EIFFEL, Command

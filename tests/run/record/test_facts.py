@@ -11,8 +11,8 @@ import pytest
 
 from rag_evals import evaluate
 from rag_evals.core import Sample
-from rag_evals.run import GraderSummary, Outcome, RowFacts, Run, load_run
-from rag_evals.run.record.facts import count_words
+from rag_evals.run import GraderSummary, Outcome, Run, load_run
+from rag_evals.run.record.facts import RowFacts, count_words
 from rag_evals.stats import find_clusters, mean_interval
 from tests.conftest import Command
 

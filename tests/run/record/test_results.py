@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rag_evals import Result, load_run
-from rag_evals.run import StoredResult
+from rag_evals.run.record.outcome import StoredResult
 from tests.conftest import Command
 
 OWN = '''

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run
 from rag_evals.core import phrases
-from rag_evals.run import ErrorRecord, Outcome, Progress, Summary
+from rag_evals.run import Outcome, Progress, Summary
 from rag_evals.run.plan.progress import reporting
+from rag_evals.run.record.outcome import ErrorRecord
 from tests.conftest import EIFFEL
 
 
