@@ -25,8 +25,9 @@ from rag_evals.base import ContextEvaluation
 from rag_evals.cli.main import app
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.prompt import Prompt
-from rag_evals.run import TableGrader, outcome_schema, record_of_row, short_fingerprint
+from rag_evals.run import TableGrader, outcome_schema
 from rag_evals.run.record.facts import RowFacts
+from rag_evals.run.record.outcome import record_of_row, short_fingerprint
 from rag_evals.score_faithfulness import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import statement
