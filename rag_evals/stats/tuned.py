@@ -10,6 +10,7 @@ as many independent rows as the statements are worth (Kish 1965; Korn and Grauba
 """
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
