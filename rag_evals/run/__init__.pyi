@@ -11,7 +11,6 @@ from rag_evals.run.engine.evaluate import aexecute as aexecute
 from rag_evals.run.engine.evaluate import evaluate as evaluate
 from rag_evals.run.engine.evaluate import execute as execute
 from rag_evals.run.engine.evaluate import run_until_signal as run_until_signal
-from rag_evals.run.engine.session import AsyncGradingSession as AsyncGradingSession
 from rag_evals.run.engine.session import GradingSession as GradingSession
 from rag_evals.run.engine.session import SessionOpener as SessionOpener
 from rag_evals.run.engine.session import open_session as open_session
@@ -52,11 +51,8 @@ from rag_evals.run.record.extras import read_label_lines as read_label_lines
 from rag_evals.run.record.extras import read_replies as read_replies
 from rag_evals.run.record.facts import NOT_CLUSTERED as NOT_CLUSTERED
 from rag_evals.run.record.facts import SIZES as SIZES
-from rag_evals.run.record.facts import RowFacts as RowFacts
 from rag_evals.run.record.facts import Size as Size
-from rag_evals.run.record.outcome import ErrorRecord as ErrorRecord
 from rag_evals.run.record.outcome import Outcome as Outcome
-from rag_evals.run.record.outcome import StoredResult as StoredResult
 from rag_evals.run.record.outcome import findings_in as findings_in
 from rag_evals.run.record.outcome import outcome_schema as outcome_schema
 from rag_evals.run.record.outcome import reason_of as reason_of
@@ -65,7 +61,6 @@ from rag_evals.run.record.reading import Record as Record
 from rag_evals.run.record.reading import facts_in as facts_in
 from rag_evals.run.record.samples import StoredSample as StoredSample
 from rag_evals.run.record.store import read_manifest as read_manifest
-from rag_evals.run.record.summary import Design as Design
 from rag_evals.run.record.summary import GraderSummary as GraderSummary
 from rag_evals.run.record.summary import RepeatNumbers as RepeatNumbers
 from rag_evals.run.record.summary import Summary as Summary
