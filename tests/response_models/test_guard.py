@@ -1,0 +1,34 @@
+"""What code finds between the sentences of an answer and a judge's statements of them."""
+
+from rag_evals.response_models import Guard, Stated
+
+SENTENCES = (
+    "The tower of Riga is 65 metres tall.",
+    "Its old clock was built by Anna Berg in 1889.",
+)
+
+
+def test_a_statement_of_two_sentences_leaves_none_out() -> None:
+    """Without ids a statement covers each sentence whose words it has, not only the nearest."""
+    guard = Guard(SENTENCES, claiming=lambda: {0, 1})
+    both = Stated(" and ".join(one.rstrip(".") for one in SENTENCES))
+
+    assert guard.faults([both]) == []
+    assert [fault.name for fault in guard.faults([Stated(SENTENCES[0])])] == ["left out"]
+
+
+def test_a_long_word_in_capitals_is_a_name() -> None:
+    """Up to three letters stand for what the answer writes out; "UNESCO" is somebody."""
+    guard = Guard(SENTENCES[:1])
+    added = [guard.faults([Stated(f"The {who} tower of Riga is 65 metres tall.", (0,))])
+             for who in ("TV", "UNESCO")]  # fmt: skip
+
+    assert [[fault.name for fault in faults] for faults in added] == [[], ["changed name"]]
+
+
+def test_twenty_statements_of_a_sentence_are_not_too_many() -> None:
+    """Fewer than one sentence in two thousand was broken into more by people."""
+    guard = Guard(SENTENCES[:1])
+    found = [guard.faults([Stated(SENTENCES[0], (0,))] * count) for count in (20, 21)]
+
+    assert [[fault.name for fault in faults] for faults in found] == [[], ["too many statements"]]
