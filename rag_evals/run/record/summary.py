@@ -556,7 +556,7 @@ class GraderSummary:
         return [
             say(
                 "summary.further",
-                name=say.named("graders", name),
+                name=say.named("numbers", name),
                 mean=say.number(mean.estimate),
                 low=say.number(mean.low),
                 high=say.number(mean.high),
