@@ -14,7 +14,14 @@ from rag_evals.analysis.comparison import (
 )
 from rag_evals.analysis.exam import ExamPair, ExamReport, exam, exam_numbers, exam_pairs
 from rag_evals.analysis.labels import has_verdicts
-from rag_evals.analysis.teaching import Lesson, Receipt, Teaching, prepare_teaching
+from rag_evals.analysis.teaching import (
+    Lesson,
+    Receipt,
+    SuspiciousLabel,
+    Teaching,
+    prepare_teaching,
+    suspicious_labels,
+)
 from rag_evals.analysis.tuning import tune_cascade
 
 __all__ = [
@@ -25,6 +32,7 @@ __all__ = [
     "Lesson",
     "Receipt",
     "RunInput",
+    "SuspiciousLabel",
     "Teaching",
     "agreement",
     "attack",
@@ -37,5 +45,6 @@ __all__ = [
     "parse_pairs",
     "prepare_teaching",
     "read_attacks",
+    "suspicious_labels",
     "tune_cascade",
 ]

@@ -243,6 +243,7 @@ class Unit:
         support: The lowest support of what was decided, 0 to 1; None where nothing has one.
         decided_by: Name of the verifier that decided all of it; None where several did.
         parts: How many verdicts that is.
+        texts: What they are about.
     """
 
     sample_id: str
@@ -252,6 +253,7 @@ class Unit:
     support: float | None = None
     decided_by: str | None = None
     parts: int = 0
+    texts: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -273,6 +275,7 @@ class Unit:
             min(supports) if len(supports) == len(verdicts) > 0 else None,
             deciders.pop() if len(deciders) == 1 else None,
             len(verdicts),
+            tuple(one.text for one in verdicts),
         )
 
     @property

@@ -10,6 +10,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,11 +29,11 @@ from rag_evals.analysis.labels import (
 from rag_evals.analysis.tuning import LEAST_LABELS, LEAST_OF_EACH, only_grader
 from rag_evals.catalog import grader_from_file
 from rag_evals.core import Finding, Sample, fingerprint, private_file
-from rag_evals.errors import ConfigurationError, DataError, TooFewLabelsError
-from rag_evals.judge import Client
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.errors import ConfigurationError, DataError, TooFewLabelsError, WeakJudgeError
 from rag_evals.prompt import Prompt, shipped_names
-from rag_evals.run import RunOptions, StoredSample, evaluate, findings_in, load_run
-from rag_evals.stats import Interval, compare_paired
+from rag_evals.run import Run, RunOptions, StoredSample, evaluate, findings_in, load_run
+from rag_evals.stats import Interval, compare_paired, fit_support_map
 from rag_evals.text import words_of
 
 SIZES = (8, 4, 12)
@@ -382,7 +383,6 @@ def _sample(stored: StoredSample) -> Sample:
 def prepare_teaching(
     run: RunInput,
     labels: str | Path | Sequence[str | Path] = (),
-    client: Client = None,
     *,
     prompt: Path | None = None,
     grader: str | None = None,
@@ -394,9 +394,8 @@ def prepare_teaching(
     """Read the labels of a run, and count the calls that teaching will make.
 
     Args:
-        run: A run of the judge with the prompt that is to be taught; it holds "before".
+        run: A run with the prompt that is to be taught; its judge is asked.
         labels: As in `agreement`: files, or columns of the data.
-        client: The judge as a string; None takes the run's.
         prompt: The prompt file that the run used; None takes the shipped one of its grader.
         grader: The only grader to take; None takes the run's only one.
         column: The column of a labels file that holds the label.
@@ -407,51 +406,63 @@ def prepare_teaching(
     Raises:
         DataError: The labels cannot be read, or fit no row.
         TooFewLabelsError: Fewer than 30 rows are labelled, or fewer than 5 supported, or not.
-        ConfigurationError: The judge is not the run's, or the budget is too small.
+        ConfigurationError: The prompt cannot be taught, or the budget is too small.
     """
     stored = load_run(run)
-    name = only_grader(stored, grader)
-    asked = str(client or stored.summary().judge)
-    if asked != stored.summary().judge:
-        raise ConfigurationError(
-            f"the run is of the judge {stored.summary().judge!r}, and {asked!r} would be taught; "
-            "grade the rows with it first"
-        )
+    name, judge = only_grader(stored, grader), stored.summary().judge
+    if judge is None:
+        raise ConfigurationError("the run does not say which judge graded it; grade the rows again")
     base = _base(name, prompt)
-    given = read_labels(labels, stored, column=column)
-    matched = match_labels(stored, given, name)
-    if not matched:
-        raise DataError(why_nothing_fits(given, count_foreign(stored, given), matched))
-    by_row: dict[str, list[Label]] = {}
-    for label in given:
-        by_row.setdefault(label.sample_id, []).append(label)
-    found = {record["sample_id"]: findings_in(record) for record in stored.of_grader(name)}
-    rows = [
-        _row(stored.samples[unit.sample_id], unit.label == 1, unit.judged >= 1,
-             found[unit.sample_id], by_row.get(unit.sample_id, []))
-        for unit in matched[0].rows
-        if unit.label in (0, 1) and unit.sample_id in stored.samples
-    ]  # fmt: skip
-    _require_enough(rows)
-    most = _CALLS_PER_LABEL * len(rows) if budget is None else budget
-    fitting = [n for n in range(1, len(SIZES) + 1) if count_calls(rows, SIZES[:n], seed) <= most]
-    if not fitting:
-        raise ConfigurationError(
-            f"the budget is {most} calls; {len(rows)} labelled rows need at least {len(rows)}"
-        )
-    sizes = SIZES[: max(fitting)]
+    rows = _labelled_rows(stored, labels, name, column)
+    sizes = _affordable_sizes(rows, budget, seed)
     named = (labels,) if isinstance(labels, str | Path) else tuple(labels)
     return Teaching(
         rows=rows,
         samples=stored.samples,
         sizes=sizes,
         calls=count_calls(rows, sizes, seed),
-        judge=asked,
+        judge=judge,
         labels_from=tuple(Path(one).name for one in named),
         _base=base,
         _options=options,
         _seed=seed,
     )
+
+
+def _labelled_rows(
+    run: Run, labels: str | Path | Sequence[str | Path], name: str, column: str
+) -> list[LabelledRow]:
+    given = read_labels(labels, run, column=column)
+    matched = match_labels(run, given, name)
+    if not matched:
+        raise DataError(why_nothing_fits(given, count_foreign(run, given), matched))
+    by_row: dict[str, list[Label]] = {}
+    for label in given:
+        by_row.setdefault(label.sample_id, []).append(label)
+    found = {record["sample_id"]: findings_in(record) for record in run.of_grader(name)}
+    rows = [
+        _row(
+            run.samples[unit.sample_id],
+            unit.label == 1,
+            unit.judged >= 1,
+            found[unit.sample_id],
+            by_row.get(unit.sample_id, []),
+        )
+        for unit in matched[0].rows
+        if unit.label in (0, 1) and unit.sample_id in run.samples
+    ]
+    _require_enough(rows)
+    return rows
+
+
+def _affordable_sizes(rows: Sequence[LabelledRow], budget: int | None, seed: int) -> Sequence[int]:
+    most = _CALLS_PER_LABEL * len(rows) if budget is None else budget
+    fitting = [n for n in range(1, len(SIZES) + 1) if count_calls(rows, SIZES[:n], seed) <= most]
+    if not fitting:
+        raise ConfigurationError(
+            f"the budget is {most} calls; {len(rows)} labelled rows need at least {len(rows)}"
+        )
+    return SIZES[: max(fitting)]
 
 
 def _base(name: str, path: Path | None) -> _Base:
@@ -523,3 +534,77 @@ def _showing(finding: Finding, chunks: Sequence[str]) -> list[int]:
         return list(finding.chunk_ids)
     words = set(words_of(finding.text))
     return [max(range(len(chunks)), key=lambda n: len(words & set(words_of(chunks[n]))))]
+
+
+@dataclass(frozen=True, slots=True)
+class SuspiciousLabel:
+    """A label that the judge and the embedded judge contradict.
+
+    Attributes:
+        sample_id: The row.
+        text: What is labelled: a statement, or all statements of a row.
+        label: What people say.
+        judged: What the judge says.
+        suspicion: 0 to 1: how far the label is from what such a text is mostly labelled.
+    """
+
+    sample_id: str
+    text: str
+    label: bool
+    judged: bool
+    suspicion: float
+
+    def __str__(self) -> str:
+        """What a terminal shows."""
+        word = "supported" if self.label else "not supported"
+        return f"{self.suspicion:.2f}  {self.sample_id}: labelled {word}: {self.text}"
+
+
+def suspicious_labels(
+    run: RunInput,
+    labels: str | Path | Sequence[str | Path] = (),
+    *,
+    grader: str | None = None,
+    column: str = "label",
+) -> list[SuspiciousLabel]:
+    """Sort labels by how much speaks against them, for a second look.
+
+    The support of the embedded judge is mapped to how often people label such a support as
+    supported, fitted on these labels; where another judge graded, its verdict counts as much.
+
+    Args:
+        run: A run with the labelled rows.
+        labels: As in `agreement`.
+        grader: As in `prepare_teaching`.
+        column: As in `prepare_teaching`.
+
+    Returns:
+        Every label that is yes or no, the most suspicious first.
+
+    Raises:
+        DataError: The labels cannot be read, or fit no verdict.
+    """
+    stored = load_run(run)
+    given = read_labels(labels, stored, column=column)
+    matched = match_labels(stored, given, only_grader(stored, grader))
+    if not matched:
+        raise DataError(why_nothing_fits(given, count_foreign(stored, given), matched))
+    found = matched[0].statements or matched[0].rows
+    units = [unit for unit in found if unit.label in (0, 1) and unit.texts]
+    truth = [unit.label == 1 for unit in units]
+    verifier = EmbeddedVerifier()
+    supports = [
+        min(one.support for one in verifier.verify(unit.texts, stored.chunks(unit.sample_id)))
+        for unit in units
+    ]
+    with suppress(WeakJudgeError, TooFewLabelsError):
+        supports = list(map(fit_support_map(truth, supports), supports))
+    listed = []
+    for unit, label, support in zip(units, truth, supports, strict=True):
+        doubts = [abs(label - support)]
+        if unit.decided_by != verifier.name:
+            doubts.append(float((unit.judged >= 1) != label))
+        text, judged = " ".join(unit.texts), unit.judged >= 1
+        suspicion = sum(doubts) / len(doubts)
+        listed.append(SuspiciousLabel(unit.sample_id, text, label, judged, suspicion))
+    return sorted(listed, key=lambda one: -one.suspicion)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from rag_evals import evaluate
-from rag_evals.analysis import prepare_teaching
+from rag_evals.analysis import prepare_teaching, suspicious_labels
 from rag_evals.analysis.teaching import (
     SIZES,
     LabelledRow,
@@ -25,6 +25,7 @@ from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
 from tests.analysis.test_exam import verdict
 from tests.benchmarks.teaching import gain, simulated
 from tests.conftest import Command
+from tests.labelled import labelled_rows
 
 Start = Callable[[Script], ScriptedJudge]
 NOTE = "A price without VAT is not supported."
@@ -86,6 +87,12 @@ def test_a_rule_of_the_house_is_taught_and_proved(command: Command, scripted: St
     assert header["receipt"]["labels"] == 40
     again = evaluate(rows, grader_from_file(Path("taught.jinja")), "openai/m", progress=False)
     assert [outcome.score for outcome in again.outcomes] == [row["label"] for row in rows]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    grade = ("grade", "rows.jsonl", "--prompt", "taught.jinja", "-q", "--judge")
+    assert (
+        "its gain was shown for openai/m, and openai/n is asked" in command(*grade, "openai/n").err
+    )
+    assert "its gain" not in command(*grade, "openai/m").err
 
 
 def test_random_labels_are_refused(command: Command, scripted: Start) -> None:
@@ -136,8 +143,6 @@ def test_the_budget_is_kept_and_known_before_anything_is_asked(scripted: Start) 
     assert prepare_teaching("run", "labels.jsonl").calls <= 400
     with pytest.raises(ConfigurationError, match="budget is 39 calls; 40 labelled rows need"):
         prepare_teaching("run", "labels.jsonl", budget=39)
-    with pytest.raises(ConfigurationError, match="the run is of the judge 'openai/m'"):
-        prepare_teaching("run", "labels.jsonl", "openai/other")
     Path("few.jsonl").write_text("\n".join(Path("labels.jsonl").read_text().splitlines()[:29]))
     with pytest.raises(TooFewLabelsError, match="29 labelled rows"):
         prepare_teaching("run", "few.jsonl")
@@ -166,3 +171,23 @@ def test_examples_are_errors_of_both_kinds_and_rows_like_them() -> None:
     for taught, tested in folds_of(rows, 5, 0):
         assert not {row.question for row in taught} & {row.question for row in tested}
         assert len(taught) + len(tested) == 50
+
+
+def test_wrong_labels_are_listed_first(command: Command) -> None:
+    """Of 16 flipped labels of 100, most are in the first fifth of the list; nothing is asked."""
+    rows = list(labelled_rows(100))
+    evaluate(rows, client="embedded", out="run", progress=False)
+    wrong = set(random.Random(0).sample(range(100), 16))
+    labels = [
+        {"id": row["id"], "label": int(row["label"]) ^ int(place in wrong)}
+        for place, row in enumerate(rows)
+    ]
+    Path("labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
+    flipped = {rows[place]["id"] for place in wrong}
+
+    first = suspicious_labels("run", "labels.jsonl")[:20]
+    assert len(flipped & {one.sample_id for one in first}) >= 0.6 * len(flipped)
+    ended = command("judge", "teach", "run", "labels.jsonl", "--suspicious")
+    assert ended.out.splitlines() == [str(one) for one in first]
+    listed = command("judge", "teach", "run", "labels.jsonl", "--suspicious", "--json")
+    assert len(json.loads(listed.out)) == 100

@@ -1,6 +1,7 @@
 """`rag-evals judge`: examine, measure, correct, tune, teach and attack a judge."""
 
 import json
+import math
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Unpack
@@ -17,6 +18,7 @@ from rag_evals.analysis import (
     exam_numbers,
     prepare_teaching,
     read_attacks,
+    suspicious_labels,
 )
 from rag_evals.base import JudgedGrader
 from rag_evals.cli.shared.config import GradingCommand
@@ -281,6 +283,10 @@ def teach(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Write the prompt although no gain is proved.")
     ] = False,
+    suspicious: Annotated[
+        bool,
+        typer.Option("--suspicious", help="Ask nothing; list labels by what speaks against them."),
+    ] = False,
     label_column: LabelColumn = "label",
     json_output: Json = False,
     quiet: Quiet = False,
@@ -293,9 +299,17 @@ def teach(
 
     [bold]Examples[/bold]
 
+      rag-evals judge teach runs/before labels.jsonl --suspicious
       rag-evals judge teach runs/before labels.jsonl -o taught.jinja
       rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --prompt taught.jinja
     """
+    if suspicious:
+        listed = suspicious_labels(
+            opened_run(run), labels or [], grader=grader, column=label_column
+        )
+        first = listed[: math.ceil(len(listed) / 5)]
+        print_result(listed, "\n".join(map(str, first)), json_output=json_output)
+        return
     options["progress"] = not quiet
     teaching = prepare_teaching(
         opened_run(run),

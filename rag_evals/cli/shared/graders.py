@@ -13,12 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from rag_evals.analysis import tune_cascade
+from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
 from rag_evals.cli.shared.options import RowFile
 from rag_evals.core import Phrases, fingerprint
 from rag_evals.errors import ConfigurationError, RagEvalsError
 from rag_evals.grading import JUDGE_VARIABLE, Grader, default_judge
 from rag_evals.prompt import search_folders
+from rag_evals.report.screen import echo
 from rag_evals.run import Plan, Run
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.text import one_line
@@ -104,7 +106,16 @@ class Chosen:
                 one.with_parts(verifier=verifier) if isinstance(one, TwoStepGrader) else one
                 for one in found
             ]
-        return found, self.judge or default_judge()
+        judge = self.judge or default_judge()
+        for one in found:
+            receipt = one.header.receipt if isinstance(one, JudgedGrader) else {}
+            if receipt and receipt.get("judge") != judge:
+                echo(
+                    f"{self.prompt}: its gain was shown for {receipt.get('judge')}, and {judge} is "
+                    "asked; teach that judge to know its gain",
+                    err=True,
+                )
+        return found, judge
 
 
 def _chosen_graders(
