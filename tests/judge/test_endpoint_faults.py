@@ -10,7 +10,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +112,7 @@ def test_a_fault_ends_alike_with_a_client_of_ones_own(
     calls, scores, _ = OWN_CLIENT.get(fault.name, (fault.calls, fault.scored, ""))
     assert (len(judge.requests), scored) == (calls, scores), said
     assert fault.says in said
-    # Libraries below the oldest SDK decompress all that one read brings, before they hand it on.
-    most = 500 if version("openai").startswith("3.0.") else 150
-    assert grown < most * _MEGABYTES
+    assert grown < 150 * _MEGABYTES
 
 
 def graded_by(

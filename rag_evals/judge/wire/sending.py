@@ -255,6 +255,10 @@ def bind_to_policy(sdk: Any) -> None:
             _bind(http, always=False)
 
 
+# Packed bytes that are unpacked at once: gzip makes at most a thousand of one.
+_PIECE = 4096
+
+
 def _bind(http: Any, *, always: bool) -> None:
     hook = (_check_async if hasattr(http, "aclose") else _check)(always=always)
     before = http.event_hooks.get("response", [])
@@ -271,11 +275,11 @@ def _check(*, always: bool) -> Callable[[Any], None]:
             return
         try:
             if not _is_redirected(response):
-                body = bytearray()
-                for part in response.iter_bytes():
-                    _add(body, part, response)
+                body = _Body(response)
+                for part in response.iter_raw():
+                    body.add(part)
                 # As its own `read` does, which has no limit: few bytes may unpack to many.
-                response._content = bytes(body)
+                response._content = body.unpacked()
                 _note_status(response)
         except GradingError as fault:
             response.close()
@@ -291,10 +295,10 @@ def _check_async(*, always: bool) -> Callable[[Any], Awaitable[None]]:
             return
         try:
             if not _is_redirected(response):
-                body = bytearray()
-                async for part in response.aiter_bytes():
-                    _add(body, part, response)
-                response._content = bytes(body)
+                body = _Body(response)
+                async for part in response.aiter_raw():
+                    body.add(part)
+                response._content = body.unpacked()
                 _note_status(response)
         except GradingError as fault:
             await response.aclose()
@@ -329,12 +333,29 @@ def _is_redirected(response: Any) -> bool:
     return True
 
 
-def _add(body: bytearray, part: bytes, response: Any) -> None:
-    body += part
-    is_vectors = response.request.url.path.endswith("/embeddings")
-    most = _MAX_VECTOR_BYTES if is_vectors else MAX_REPLY_BYTES
-    if len(body) > most:
-        raise too_long(most)
+class _Body:
+    """What a reply brings, unpacked in pieces so small that none of them can fill the memory."""
+
+    def __init__(self, response: Any) -> None:
+        is_vectors = response.request.url.path.endswith("/embeddings")
+        self._most = _MAX_VECTOR_BYTES if is_vectors else MAX_REPLY_BYTES
+        self._decoder = response._get_content_decoder()
+        self._unpacked = bytearray()
+
+    def add(self, part: bytes) -> None:
+        for start in range(0, len(part), _PIECE):
+            self._append(self._decoder.decode(part[start : start + _PIECE]))
+
+    def unpacked(self) -> bytes:
+        self._append(self._decoder.flush())
+        return bytes(self._unpacked)
+
+    def _append(self, pieces: bytes | Iterable[bytes]) -> None:
+        # Newer versions of httpx2 yield pieces, older ones and httpx return one.
+        for piece in (pieces,) if isinstance(pieces, bytes) else pieces:
+            self._unpacked += piece
+            if len(self._unpacked) > self._most:
+                raise too_long(self._most)
 
 
 def _refuse(response: Any, fault: GradingError) -> None:
