@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
@@ -318,6 +319,39 @@ def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
     with private_file(path) as file:
         write(rows, file, layout or Layout())
     return path
+
+
+def with_own_cells(
+    rows: Rows, columns: Mapping[str, str], *, language: str = "en"
+) -> Iterator[dict[str, Any]]:
+    """Give wide rows the headers and cells that a sheet had: its dates, and a chunk as text.
+
+    Args:
+        rows: As `rows_of_run` writes them.
+        columns: Which column each field was taken from, as a manifest keeps it.
+        language: Of the rows.
+    """
+    say = phrases(language)
+    own = {say(f"export.{name}"): columns[name] for name in _FIELDS.values() if name in columns}
+    for row in rows:
+        # `id` stays: labels of an exported table are found by it.
+        names = {name: own[name] for name in own if own[name] not in row}
+        yield {names.get(name, name): _own_cell(value) for name, value in row.items()}
+
+
+_DATE = re.compile(r"(?:19|2\d)\d\d-\d\d-\d\d(?:T\d\d:\d\d:\d\d)?")
+
+
+def _own_cell(value: object) -> object:
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        return value[0]
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
+        return value
+    try:
+        read = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    return read if "T" in value else read.date()
 
 
 def safe_cell(value: object) -> object:

@@ -18,7 +18,14 @@ from rag_evals.grading import Grader
 from rag_evals.run.plan.gate import DEFAULT_MIN_SCORED, GateDecision, decide_gate
 from rag_evals.run.plan.options import DEFAULT_ERROR
 from rag_evals.run.plan.sampling import choose_designs, free_folder
-from rag_evals.run.read.export import Layout, Shape, frame_of, rows_of_run, write_run
+from rag_evals.run.read.export import (
+    Layout,
+    Shape,
+    frame_of,
+    rows_of_run,
+    with_own_cells,
+    write_run,
+)
 from rag_evals.run.record.facts import NOT_CLUSTERED, RowTable, stable_hash
 from rag_evals.run.record.index import RESULTS
 from rag_evals.run.record.outcome import Outcome, findings_in, read_outcome, type_name
@@ -486,8 +493,10 @@ class Run(ScoreNumbers):
             ConfigurationError: Another kind of file, signs that are none, a library that is not
                 installed, or a place that cannot be written to.
         """
-        layout = Layout(decimal, delimiter)
-        return write_run(self.rows(shape, language=language), Path(path), layout)
+        layout, rows = Layout(decimal, delimiter), self.rows(shape, language=language)
+        if Path(path).suffix.lower() == ".xlsx" and shape == "wide":
+            rows = with_own_cells(rows, self.manifest.get("columns", {}), language=language)
+        return write_run(rows, Path(path), layout)
 
     def summary(self, *, cluster: str | None = None) -> Summary:
         """Return means, counts, usage and cost.

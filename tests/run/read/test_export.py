@@ -4,6 +4,7 @@ import csv
 import json
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -223,3 +224,25 @@ def test_scores_have_a_place_for_every_row() -> None:
     run = evaluate(rows, client="embedded")
 
     assert run.scores == run["faithfulness"].scores == [None, 1.0]
+
+
+def test_an_excel_file_keeps_headers_and_cells_of_the_sheet() -> None:
+    """Dates, numbers and texts are what they were; a formula is its value, and never one again."""
+    book = openpyxl.Workbook()
+    book.active.append(["Frage", "Reply", "Context", "Asked on", "Price", "ID", "Note"])
+    asked = datetime.fromisoformat("2026-03-04")
+    book.active.append(["Where?", "It is in Paris.", "It is in Paris.", asked, 12.5, "007", "'=x"])
+    book.save("own.xlsx")
+    columns = {"question": "Frage", "answer": "Reply"}
+    evaluate("own.xlsx", client="embedded", columns=columns, out="kept")
+    load_run("kept").write("out.xlsx")
+    (header, cells), *_ = [list(openpyxl.load_workbook("out.xlsx").active.rows)]
+
+    assert [cell.value for cell in header[:7]] == [
+        "id", "Frage", "Reply", "Context", "Asked on", "Price", "Note"
+    ]  # fmt: skip
+    assert [cell.value for cell in cells[:7]] == [
+        "007", "Where?", "It is in Paris.", "It is in Paris.", asked, 12.5, "'=x"
+    ]  # fmt: skip
+    assert cells[4].is_date
+    assert cells[4].number_format == "yyyy-mm-dd"
