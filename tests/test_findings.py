@@ -43,8 +43,9 @@ def every_grader() -> dict[str, tuple[Grader[Any], str]]:
     shipped = {
         name: (grader, "openai/scripted")
         for name, grader in GRADERS.items()
-        # It needs the weights of a classifier; its results are those of the two-step grader.
-        if name != "faithfulness_hhem"
+        # One needs the weights of a classifier, and has the results of the two-step grader; one
+        # asks no judge: it needs gold ids.
+        if name not in ("faithfulness_hhem", "retrieval_ranks")
     }
     criteria = {"polite": "It is polite.", "short": "It is short."}
     rubrics: dict[str, tuple[Grader[Any], str]] = {

@@ -122,7 +122,19 @@ def _schema(body: Body) -> Body:
     if body.get("tools"):
         return dict(body["tools"][0]["function"]["parameters"])
     response_format = body.get("response_format") or {}
-    return dict(response_format.get("json_schema", {}).get("schema", {}))
+    if "json_schema" in response_format:
+        return dict(response_format["json_schema"].get("schema", {}))
+    return _schema_in_words(_messages(body))
+
+
+def _schema_in_words(messages: Messages) -> Body:
+    """Read the schema that ends the last message, as JSON mode is asked; empty where none does."""
+    _, _, tail = str(messages[-1].get("content") if messages else "").rpartition("\n{")
+    try:
+        found = json.loads("{" + tail)
+    except ValueError:
+        return {}
+    return found if "properties" in found else {}
 
 
 def _reply(reply: Reply, body: Body) -> Body:

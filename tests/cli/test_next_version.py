@@ -18,6 +18,7 @@ ROWS = [
 NAMES = (
     "usage",
     "tallies",
+    "further_scores",
     "graders",
     "models",
     "columns",

@@ -65,7 +65,7 @@ def test_what_was_not_kept_is_said(command: Command, scripted: StartJudge) -> No
     command("grade", "rows.jsonl", "-q", "-o", "run", *ASKED)
 
     assert not Path("run", "replies.jsonl").exists()
-    assert "statement" in command("show", "run", "eiffel", "--prompt").out
+    assert "What you know does not count" in command("show", "run", "eiffel", "--prompt").out
     missing = command("show", "run", "eiffel", "--reply")
     assert (missing.code, missing.err.count("\n")) == (2, 1)
     assert "--keep-replies" in missing.err

@@ -19,6 +19,7 @@ from rag_evals.judge.clients.sdks import _completion
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
 from rag_evals.judge.wire.direct import AsyncDirectJudge, packed, read_reply, request_body, usable
 from rag_evals.response_models import ChecklistResult
+from rag_evals.score_ranks import RetrievalRanks
 from rag_evals.testing import JudgeRequest
 from rag_evals.testing.fill import fill_by_words
 from tests.conftest import MODES
@@ -51,7 +52,11 @@ def custom(model: type[BaseModel]) -> Grader[Any]:
     return ContextEvaluation("Пометь ответ.", model, criteria=asks)
 
 
-GRADED = [*GRADERS.values(), *map(custom, RUBRICS.values()), custom(_Free)]
+GRADED = [
+    *(one for one in GRADERS.values() if one is not RetrievalRanks),
+    *map(custom, RUBRICS.values()),
+    custom(_Free),
+]
 
 
 def calls_of(grader: Grader[Any]) -> Iterator[tuple[JudgeCall[Any], str]]:

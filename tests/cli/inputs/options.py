@@ -93,19 +93,16 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
         ("--cluster", "тема", 2, "no column 'тема' in the data"),
     ],
     ("compare", "run", "run"): [
-        ("--threshold", "-1", 2, "'--threshold'"),
-        ("--threshold", "1.01", 2, "'--threshold'"),
-        ("--threshold", "x", 2, "'--threshold'"),
         ("--fail-if-worse", "2", 2, "'--fail-if-worse'"),
         ("--seed", "x", 2, "'--seed'"),
         ("--seed", "9" * 40, 0, "faithfulness"),
         ("--by", "нет", 2, "no column 'нет'"),
     ],
     ("judge", "label", "run"): [
-        ("--sample", "0", 2, "'--sample'"),
-        ("--sample", "-1", 2, "'--sample'"),
-        ("--sample", "x", 2, "'--sample'"),
-        ("--sample", "9" * 30, 0, "rows to label"),
+        ("--decisions", "0", 2, "'--decisions'"),
+        ("--decisions", "-1", 2, "'--decisions'"),
+        ("--decisions", "x", 2, "'--decisions'"),
+        ("--decisions", "9" * 30, 0, "to decide on"),
         ("--seed", "1.5", 2, "'--seed'"),
     ],
     ("judge", "calibrate", "--data", "d.jsonl", "--quiet"): [

@@ -120,7 +120,7 @@ def rows_of(count: int) -> list[Any]:
 @pytest.mark.parametrize(
     ("grader", "count", "sent", "paid"),
     [
-        ("faithfulness", 200, [200, 182, 156, 93, 50], 330),
+        ("faithfulness", 200, [200, 182, 156, 106, 53, 16], 330),
         ("faithfulness_two_step", 50, [50, 50, 48, 41, 26, 12], 134),
     ],
 )
