@@ -35,6 +35,7 @@ from rag_evals.prompt import Prompt, shipped_names
 from rag_evals.run import Run, RunOptions, StoredSample, evaluate, findings_in, load_run
 from rag_evals.stats import Interval, compare_paired, fit_support_map
 from rag_evals.text import words_of
+from rag_evals.verify import from_string
 
 SIZES = (8, 4, 12)
 """How many examples a prompt may have; the first is taken where the budget allows no search."""
@@ -404,7 +405,7 @@ def prepare_teaching(
         options: As for `evaluate`, without `sampling`.
 
     Raises:
-        DataError: The labels cannot be read, or fit no row.
+        DataError: The run's judge reads no prompt, or the labels cannot be read, or fit no row.
         TooFewLabelsError: Fewer than 30 rows are labelled, or fewer than 5 supported, or not.
         ConfigurationError: The prompt cannot be taught, or the budget is too small.
     """
@@ -412,6 +413,13 @@ def prepare_teaching(
     name, judge = only_grader(stored, grader), stored.summary().judge
     if judge is None:
         raise ConfigurationError("the run does not say which judge graded it; grade the rows again")
+    with suppress(ConfigurationError):
+        # A client of the user's own has a name that no judge string is.
+        if from_string(judge) is not None:
+            raise DataError(
+                f"the run's judge {judge!r} reads no prompt that could be taught; grade the rows "
+                "with a model, such as openai/gpt-4o-mini, or tune it: rag-evals judge tune"
+            )
     base = _base(name, prompt)
     rows = _labelled_rows(stored, labels, name, column)
     sizes = _affordable_sizes(rows, budget, seed)

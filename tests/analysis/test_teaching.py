@@ -191,3 +191,6 @@ def test_wrong_labels_are_listed_first(command: Command) -> None:
     assert ended.out.splitlines() == [str(one) for one in first]
     listed = command("judge", "teach", "run", "labels.jsonl", "--suspicious", "--json")
     assert len(json.loads(listed.out)) == 100
+    refused = command("judge", "teach", "run", "labels.jsonl")
+    assert refused.code == 2
+    assert "the run's judge 'embedded' reads no prompt" in refused.err

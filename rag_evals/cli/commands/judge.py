@@ -299,9 +299,8 @@ def teach(
 
     [bold]Examples[/bold]
 
-      rag-evals judge teach runs/before labels.jsonl --suspicious
-      rag-evals judge teach runs/before labels.jsonl -o taught.jinja
-      rag-evals grade answers.jsonl --judge openai/gpt-4o-mini --prompt taught.jinja
+      rag-evals judge teach runs/after labels.jsonl --suspicious
+      rag-evals judge teach runs/after labels.jsonl -o taught.jinja
     """
     if suspicious:
         listed = suspicious_labels(
