@@ -12,7 +12,8 @@ function read(data) {
   state.known = new Set(state.list.map(key));
 }
 
-const show = (id) => { for (const one of ["intro", "ask", "end"]) $(one).hidden = one !== id; };
+// The focus goes along: on a button that is now hidden it would reach nothing.
+const show = (id) => { for (const one of ["intro", "ask", "end"]) $(one).hidden = one !== id; (id === "ask" ? $("passages") : id === "end" ? $("save") : null)?.focus(); };
 const unanswered = () => state.list.findIndex((one) => !state.said.has(key(one)));
 const answeredCount = () => state.list.filter((one) => state.said.has(key(one))).length;
 
