@@ -286,6 +286,17 @@ def test_a_loss_beyond_the_margin_is_told_with_its_size() -> None:
     assert compared.missed(margin=None) == compared.missed(margin=0.9) == []
 
 
+def test_several_graders_share_the_chance_of_a_wrong_failure() -> None:
+    """A loss that one grader alone would fail for is not decided as one of two."""
+    old, new = [0.8 if row % 2 else 0.7 for row in range(45)], [0.5] * 45
+    one = compare(scores_run(old), scores_run(new), gate=0.1)
+    both = compare(_two_graders(old, old), _two_graders(new, old), gate=0.1)
+
+    assert [grader.gate and grader.gate.verdict for grader in one.graders] == ["failed"]
+    verdicts = {grader.grader: grader.gate and grader.gate.verdict for grader in both.graders}
+    assert verdicts["strict"] == "not decided"
+
+
 def test_means_know_of_clusters_too() -> None:
     """With --cluster the intervals of both means are as wide as that of their rows."""
     columns = {f"r{n}": {"document": f"d{n % 3}"} for n in range(30)}

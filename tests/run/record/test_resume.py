@@ -18,8 +18,9 @@ from rag_evals.errors import DataError
 from rag_evals.run import RunOptions, execute, plan_draw
 from rag_evals.run.engine.earlier import EarlierOutcomes
 from rag_evals.run.plan.plan import make_plan
+from rag_evals.run.record.index import RunIndex
 from rag_evals.run.record.store import RunStore
-from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
+from rag_evals.testing import HttpError, JudgeRequest, Reply, Script, ScriptedJudge
 from rag_evals.testing.fill import fill_by_words
 
 Start = Callable[[Script], ScriptedJudge]
@@ -303,6 +304,20 @@ def test_an_appended_outcome_of_a_row_that_ended_counts() -> None:
     assert sorted(graded().summary().graders["faithfulness"].scores)[4] == 0.5
 
 
+def test_an_appended_outcome_of_another_grader_version_replaces_the_first() -> None:
+    """A row and a grader's name are the key; an outcome of a changed prompt is no second row."""
+    write_rows()
+    graded()
+    with (OUT / "results.jsonl").open("r+") as file:
+        line = next(line for line in file.readlines() if '"score":1.0' in line)
+        fields = {**json.loads(line), "score": 0.5, "grader_fingerprint": "0" * 16}
+        file.write(json.dumps(fields) + "\n")
+
+    scores = sorted(load_run(OUT).summary().graders["faithfulness"].scores)
+    assert (len(scores), scores[4]) == (ROWS, 0.5)
+    assert len(load_run(OUT).lowest(2 * ROWS)) == ROWS
+
+
 def test_samples_that_were_taken_out_are_written_again() -> None:
     """A report needs them."""
     write_rows()
@@ -397,6 +412,28 @@ def test_failed_rows_are_graded_again(scripted: Start) -> None:
     assert numbers(third) == numbers(second)
     assert set(lines_of("samples.jsonl").values()) == {1}
     assert [len(load_run(OUT).outcomes)] == [2 * ROWS]
+
+
+def test_failed_rows_come_first_and_their_cost_is_lost(scripted: Start) -> None:
+    """The row to look at first failed; the cost of scored rows is not lost to later starts."""
+
+    def reply(request: JudgeRequest) -> Any:
+        good = fill_by_words(request)
+        return Reply("{" if "Tower 4" in str(request.body) else good)
+
+    scripted(reply)
+    write_rows(row_1="")
+    graded(client="openai/gpt-4o-mini", cache=False)
+    lowest = load_run(OUT).lowest(ROWS)
+
+    assert lowest[0].sample_id == "row-4"
+    assert [outcome.status for outcome in lowest[:: ROWS - 1]] == ["failed", "not_scorable"]
+    index = RunIndex.read(OUT)
+    spent, (failed,) = index.spent(), [o for o in lowest if o.status == "failed"]
+    index.close()
+    assert spent.lost_usd == failed.cost_usd
+    assert spent.cost_usd == pytest.approx(sum(o.cost_usd or 0 for o in lowest))
+    assert 0 < spent.lost_usd < spent.cost_usd
 
 
 def test_the_command_shows_the_same_rows_again() -> None:
