@@ -1,6 +1,6 @@
 """How often do the intervals of `rag_evals.stats` hold the truth?
 
-Prints Markdown tables for docs/statistics.md; 2,000 draws take a quarter of an hour on one core:
+Prints the tables of docs/statistics-appendix.md and more; 2,000 draws take a quarter of an hour:
 
     python tests/benchmarks/coverage_simulation.py --draws 2000 --seed 1
 """

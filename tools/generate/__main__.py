@@ -31,12 +31,11 @@ def texts() -> Iterator[tuple[Path, str]]:
         yield path, _formatted(text, path)
     docs = ROOT / "docs"
     entries = graders.with_entries(_read(docs / "api.md"), files)
-    yield docs / "api.md", graders.with_verifiers(entries)
+    yield docs / "api.md", cli_help.with_options(graders.with_verifiers(entries))
     yield docs / "index.md", graders.with_rows(_read(docs / "index.md"), files)
     yield docs / "custom-graders.md", graders.with_models(_read(docs / "custom-graders.md"))
     menu = ROOT / "mkdocs.yml"
     yield menu, graders.with_pages(_read(menu), docs / "graders")
-    yield docs / "running.md", cli_help.with_options(_read(docs / "running.md"))
     commands = docs / "command-line.md"
     yield commands, cli_help.pasted(_read(commands))
 
