@@ -13,8 +13,8 @@ from rag_evals import FaithfulnessResult, TwoStepFaithfulness
 from rag_evals.core import Meter
 from rag_evals.core.sample import Sample
 from rag_evals.errors import JudgeOutputError, NotScorableError
-from rag_evals.grading.drivers import drive
 from rag_evals.grading.extract import SentenceExtractor
+from rag_evals.grading.grader import drive
 from rag_evals.judge import judge_for
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.text import split_sentences

@@ -6,7 +6,6 @@ NAMES = {
     "calls": ("CallCache",),
     "database": (
         "Database",
-        "check_cache_variables",
         "count_entries",
         "default_path",
         "remove",

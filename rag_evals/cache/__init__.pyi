@@ -1,7 +1,6 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.cache.calls import CallCache as CallCache
 from rag_evals.cache.database import Database as Database
-from rag_evals.cache.database import check_cache_variables as check_cache_variables
 from rag_evals.cache.database import count_entries as count_entries
 from rag_evals.cache.database import default_path as default_path
 from rag_evals.cache.database import remove as remove

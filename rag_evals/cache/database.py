@@ -12,18 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rag_evals.core import MISSING, fault_of
-from rag_evals.core.arguments import number_in_variable
+from rag_evals.core import MISSING, cache_variables, fault_of
 from rag_evals.errors import ConfigurationError
 
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
 """Environment variable with the folder of the cache file."""
-
-SIZE_VARIABLE = "RAG_EVALS_CACHE_MAX_MB"
-"""Environment variable with the size from which a cache forgets its oldest entries."""
-
-MODE_VARIABLE = "RAG_EVALS_STATEMENT_CACHE"
-"""Environment variable that says whether verdicts are kept: off or exact."""
 
 CALLS_TABLE, STATEMENTS_TABLE = _TABLES = "calls", "verdicts"
 """Names of the tables with answers of judges and with verdicts; both have `created` and `model`."""
@@ -52,11 +45,9 @@ CREATE INDEX IF NOT EXISTS {STATEMENTS_TABLE}_frame ON {STATEMENTS_TABLE} (grp, 
 
 _log = logging.getLogger(__name__)
 _FILE = "cache.sqlite3"
-_MODES = ("off", "exact")
 _PRIVATE = 0o600
 _BUSY_SECONDS = 30.0
 _SECONDS_BETWEEN_TRIES = 0.01
-_DEFAULT_MAX_MB = 1000.0
 _MEGABYTE = 10**6
 
 
@@ -67,29 +58,6 @@ def default_path() -> Path:
         return Path(named) / _FILE
     caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(caches).expanduser() / "rag_evals" / _FILE
-
-
-def max_megabytes() -> float:
-    """Return the size from which a cache forgets its oldest entries.
-
-    Raises:
-        ConfigurationError: The variable is no size.
-    """
-    return number_in_variable(
-        SIZE_VARIABLE, _DEFAULT_MAX_MB, lambda size: size > 0, "megabytes, above 0"
-    )
-
-
-def check_cache_variables() -> None:
-    """Check the environment variables of the caches, also where none is opened.
-
-    Raises:
-        ConfigurationError: A variable has no meaning.
-    """
-    max_megabytes()
-    mode = os.environ.get(MODE_VARIABLE)
-    if mode and mode not in _MODES:
-        raise ConfigurationError(f"{MODE_VARIABLE} is {mode!r}; expected {', '.join(_MODES)}")
 
 
 class Database:
@@ -104,7 +72,7 @@ class Database:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._max_bytes = max_megabytes() * _MEGABYTE
+        self._max_bytes = cache_variables().megabytes * _MEGABYTE
         self._lock = threading.Lock()
         self._local = threading.local()
         self._opened: list[tuple[int, sqlite3.Connection]] = []

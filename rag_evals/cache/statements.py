@@ -6,7 +6,6 @@ verdict is reused only for the same chunks in the same order, the same verifier 
 settings and, where it asks a judge, the same model at the same address.
 """
 
-import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -18,10 +17,8 @@ from typing import Literal, NamedTuple
 from pydantic import TypeAdapter
 
 from rag_evals.cache.database import (
-    MODE_VARIABLE,
     STATEMENTS_TABLE,
     Database,
-    check_cache_variables,
     default_path,
 )
 from rag_evals.core import (
@@ -33,6 +30,7 @@ from rag_evals.core import (
     Verifier,
     VerifierChanges,
     VerifierTraits,
+    cache_variables,
     check_verdicts,
     fingerprint,
     stages_in,
@@ -304,8 +302,7 @@ def configured_cache(
     Raises:
         ConfigurationError: A variable has no meaning, or the file cannot be used.
     """
-    check_cache_variables()
-    if (os.environ.get(MODE_VARIABLE) or default) == "off":
+    if (cache_variables().mode or default) == "off":
         return None
     path = path or default_path()
     with _lock:

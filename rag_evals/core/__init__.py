@@ -6,6 +6,7 @@ NAMES = {
     "arguments": (
         "MISSING",
         "JudgeSettings",
+        "cache_variables",
         "check_settings",
         "fault_of",
         "parse_settings",

@@ -1,6 +1,7 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.core.arguments import MISSING as MISSING
 from rag_evals.core.arguments import JudgeSettings as JudgeSettings
+from rag_evals.core.arguments import cache_variables as cache_variables
 from rag_evals.core.arguments import check_settings as check_settings
 from rag_evals.core.arguments import fault_of as fault_of
 from rag_evals.core.arguments import parse_settings as parse_settings

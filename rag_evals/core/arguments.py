@@ -4,11 +4,11 @@ import difflib
 import math
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
-from typing import IO, Any, TypedDict
+from typing import IO, Any, NamedTuple, TypedDict
 
 from rag_evals.errors import ConfigurationError, UnknownArgumentError, UnknownNameError
 
@@ -58,6 +58,8 @@ class JudgeSettings(TypedDict, total=False):
 
 SETTING_NAMES = tuple(JudgeSettings.__annotations__)
 _MOST = {"temperature": 2, "top_p": 1}
+_CACHE_VARIABLES = ("RAG_EVALS_STATEMENT_CACHE", "RAG_EVALS_CACHE_MAX_MB")
+_DEFAULT_MAX_MB = 1000.0
 
 
 def check_settings(given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -111,24 +113,37 @@ def _checked(name: str, value: Any) -> Any:
     raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to {most}")
 
 
-def number_in_variable(
-    name: str, default: float, fits: Callable[[float], bool], wanted: str
-) -> float:
-    """Read a number from an environment variable; `default` where it is not set, or empty.
+class CacheVariables(NamedTuple):
+    """What the environment says of the caches.
+
+    Attributes:
+        mode: `RAG_EVALS_STATEMENT_CACHE`: whether verdicts are kept, `off` or `exact`; empty where
+            it is not set.
+        megabytes: `RAG_EVALS_CACHE_MAX_MB`: the size from which a cache forgets its oldest entries.
+    """
+
+    mode: str
+    megabytes: float
+
+
+def cache_variables() -> CacheVariables:
+    """Read and check the environment variables of the caches.
 
     Raises:
-        ConfigurationError: It is no number, or does not fit; `fits` must refuse NaN.
+        ConfigurationError: A variable has no meaning.
     """
-    written = os.environ.get(name)
-    if not written:
-        return default
+    mode, written = (os.environ.get(name) or "" for name in _CACHE_VARIABLES)
     try:
-        number = float(written)
+        megabytes = float(written or _DEFAULT_MAX_MB)
     except ValueError:
-        number = math.nan
-    if not fits(number):
-        raise ConfigurationError(f"{name} is {written!r}; expected {wanted}")
-    return number
+        megabytes = math.nan
+    if not megabytes > 0:
+        raise ConfigurationError(
+            f"{_CACHE_VARIABLES[1]} is {written!r}; expected megabytes, above 0"
+        )
+    if mode not in ("", "off", "exact"):
+        raise ConfigurationError(f"{_CACHE_VARIABLES[0]} is {mode!r}; expected off, exact")
+    return CacheVariables(mode, megabytes)
 
 
 MISSING = "does not exist"

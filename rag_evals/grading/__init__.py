@@ -3,12 +3,12 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "drivers": ("drive_async",),
     "extract": ("ExtractedStatement", "Extractor", "SentenceExtractor"),
     "grader": (
         "JUDGE_VARIABLE",
         "Grader",
         "default_judge",
+        "drive_async",
         "judge_name",
         "require_fields",
         "resolve",

@@ -1,11 +1,11 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.grading.drivers import drive_async as drive_async
 from rag_evals.grading.extract import ExtractedStatement as ExtractedStatement
 from rag_evals.grading.extract import Extractor as Extractor
 from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor
 from rag_evals.grading.grader import JUDGE_VARIABLE as JUDGE_VARIABLE
 from rag_evals.grading.grader import Grader as Grader
 from rag_evals.grading.grader import default_judge as default_judge
+from rag_evals.grading.grader import drive_async as drive_async
 from rag_evals.grading.grader import judge_name as judge_name
 from rag_evals.grading.grader import require_fields as require_fields
 from rag_evals.grading.grader import resolve as resolve

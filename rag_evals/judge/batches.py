@@ -46,9 +46,8 @@ from rag_evals.judge.wire.direct import (
     ChatReply,
     read_reply,
     status_error,
-    usable,
 )
-from rag_evals.judge.wire.exchange import address_name, no_reply
+from rag_evals.judge.wire.exchange import address_name, no_reply, usable
 from rag_evals.judge.wire.sending import Answered, ClientUse, translate
 
 T = TypeVar("T")

@@ -3,15 +3,19 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "guard": ("DRIFT_NAMES", "Fault", "Guard", "Stated", "distinct"),
-    "keyed": (
+    "replies": (
+        "DRIFT_NAMES",
         "EXACT",
         "MOST_SENTENCES",
+        "Fault",
+        "Guard",
         "JudgedClaim",
         "KeyedReply",
         "ReplyForm",
         "ReplyShape",
+        "Stated",
         "VerdictUnit",
+        "distinct",
         "keyed_reply",
     ),
     "rubrics": (

@@ -31,8 +31,8 @@ from rag_evals.errors import (
     TooFewLabelsError,
     WeakJudgeError,
 )
-from rag_evals.grading.drivers import drive
 from rag_evals.grading.extract import SentenceExtractor
+from rag_evals.grading.grader import drive
 from rag_evals.run import Run
 from rag_evals.verify import CascadeVerifier, Promise, Tuning
 from rag_evals.verify.tuned import TunedVerifier

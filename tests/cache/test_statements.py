@@ -20,8 +20,8 @@ from rag_evals.cache.statements import StatementKey, group_of
 from rag_evals.core import Claim, Evidence, Meter, Verdict
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
-from rag_evals.grading.drivers import drive
 from rag_evals.grading.extract import SentenceExtractor
+from rag_evals.grading.grader import drive
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import CascadeVerifier, LLMVerifier

@@ -14,7 +14,7 @@ from rag_evals import Faithfulness, evaluate
 from rag_evals.cache import StatementCache, cached
 from rag_evals.core import Evidence, Meter, as_claims
 from rag_evals.errors import ConfigurationError, VerifierError
-from rag_evals.grading.drivers import drive
+from rag_evals.grading.grader import drive
 from rag_evals.verify import ClassifierVerifier
 from rag_evals.verify.classifier.verifier import SharedModel, Window, _Item
 from tests.classifiers.models import (

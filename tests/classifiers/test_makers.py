@@ -10,7 +10,7 @@ import pytest
 from rag_evals.cache import StatementCache, cached
 from rag_evals.core import Claim, Meter, Verdict
 from rag_evals.errors import ConfigurationError
-from rag_evals.grading.drivers import drive
+from rag_evals.grading.grader import drive
 from rag_evals.verify import ClassifierVerifier
 from tests.classifiers.models import (
     CHUNKS,

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from rag_evals.core import Claim, Flow, JudgeCall, JudgeReply, Meter, Usage, Verdict, VerifyCall
 from rag_evals.errors import ConfigurationError, GradingError, JudgeOutputError, VerifierError
-from rag_evals.grading.drivers import drive, drive_async
+from rag_evals.grading.grader import drive, drive_async
 
 
 class Number(BaseModel):

@@ -17,7 +17,8 @@ from rag_evals.errors import GradingError
 from rag_evals.grading import Grader
 from rag_evals.judge.clients.sdks import _completion
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
-from rag_evals.judge.wire.direct import AsyncDirectJudge, packed, read_reply, request_body, usable
+from rag_evals.judge.wire.direct import AsyncDirectJudge, read_reply, request_body
+from rag_evals.judge.wire.exchange import packed, usable
 from rag_evals.response_models import ChecklistResult
 from rag_evals.score_ranks import RetrievalRanks
 from rag_evals.testing import JudgeRequest

@@ -9,8 +9,8 @@ from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.core import Claim, Flow, Meter, Verdict, as_claims
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
-from rag_evals.grading.drivers import drive
 from rag_evals.grading.extract import SentenceExtractor
+from rag_evals.grading.grader import drive
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import (
     CascadeVerifier,

@@ -15,7 +15,7 @@ from rag_evals.errors import (
     JudgeRefusedError,
     RagEvalsError,
 )
-from rag_evals.grading.drivers import drive
+from rag_evals.grading.grader import drive
 from rag_evals.run import estimate, make_plan
 from rag_evals.verify import EMBEDDED_GRADERS, CascadeVerifier, LLMVerifier, read_judge
 from rag_evals.verify.decisions import DecisionVerifier

@@ -26,7 +26,8 @@ from pydantic import BaseModel, ValidationError
 from rag_evals.errors import ConfigurationError, MissingExtraError, RagEvalsError
 from rag_evals.judge.clients.strings import OPENAI_HOSTS, Endpoint
 from rag_evals.judge.pace.retry import call_in_thread
-from rag_evals.judge.wire.direct import CHAT_PATH, DirectPost, Post, packed, read_reply, usable
+from rag_evals.judge.wire.direct import CHAT_PATH, DirectPost, Post, read_reply
+from rag_evals.judge.wire.exchange import packed, usable
 from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
     Answering,

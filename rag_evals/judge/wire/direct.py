@@ -9,9 +9,9 @@ are as there. Where a proxy is set, requests go through the SDK itself.
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from rag_evals.core import JudgeCall, JudgeReply, Meter
 from rag_evals.judge.pace.retry import row_time
@@ -27,10 +27,11 @@ from rag_evals.judge.wire.ask import (
 from rag_evals.judge.wire.exchange import (
     OTHER_FORMS,
     Exchange,
-    missing_message,
     no_reply,
+    packed,
     prepared,
     strict_response_format,
+    usable,
 )
 from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
     from rag_evals.judge.pace.limits import RequestLimiter
 
-T = TypeVar("T")
 TOOLS = "TOOLS"
 CHAT_PATH = "/chat/completions"
 
@@ -109,24 +109,6 @@ def read_reply(content: bytes) -> ChatReply:
         raise no_reply(content)
     reply: ChatReply = _with_attributes(found)
     reply.setdefault("choices", None)
-    return reply
-
-
-def packed(body: dict[str, Any], model: str) -> bytes:
-    """Write a request body as bytes; `model` is asked where it names none."""
-    body |= body.pop("extra_body", {})
-    body.setdefault("model", model)
-    return to_json(body)
-
-
-def usable(reply: T) -> T:
-    """Return a reply that a judge has given.
-
-    Raises:
-        JudgeUnavailableError: It is none.
-    """
-    if (missing := missing_message(reply)) is not None:
-        raise missing
     return reply
 
 

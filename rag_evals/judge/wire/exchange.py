@@ -44,6 +44,7 @@ OTHER_FORMS = ("json_object", "text")
 
 _NOTHING = Usage()
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 class Exchange:
@@ -213,7 +214,13 @@ def answering_model(completion: object) -> str | None:
 
 def _text_at(completion: Any, name: str) -> str | None:
     said = _at(completion, (name,))
-    return shortened(said, _LONGEST_NAME) if isinstance(said, str) and said.strip() else None
+    return _shown_name(said) if isinstance(said, str) and said.strip() else None
+
+
+# Each of a million replies says the same.
+@lru_cache(maxsize=100)
+def _shown_name(name: str) -> str:
+    return shortened(name, _LONGEST_NAME)
 
 
 # Replies of SDKs that may not be installed have no type here.
@@ -324,6 +331,24 @@ def fault_of(response: object) -> GradingError | None:
     if getattr(choices[0], "finish_reason", None) == "content_filter":
         return JudgeRefusedError("the endpoint's content filter stopped the reply")
     return early_stop(response) or _unreadable(message)
+
+
+def packed(body: dict[str, Any], model: str) -> bytes:
+    """Write a request body as bytes; `model` is asked where it names none."""
+    body |= body.pop("extra_body", {})
+    body.setdefault("model", model)
+    return to_json(body)
+
+
+def usable(reply: T) -> T:
+    """Return a reply that a judge has given.
+
+    Raises:
+        JudgeUnavailableError: It is none.
+    """
+    if (missing := missing_message(reply)) is not None:
+        raise missing
+    return reply
 
 
 def missing_message(response: object) -> GradingError | None:
