@@ -38,7 +38,10 @@ from tests.sources import ROOT, SOURCES
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
-LONG_PAGES = {"docs/command-line.md", "docs/guides/pytest.md", "docs/guides/from-deepeval.md"}
+LONG_PAGES = {
+    *("docs/command-line.md", "docs/guides/pytest.md", "docs/guides/from-deepeval.md"),
+    *("docs/judge-teaching.md", "docs/judge-exam.md"),
+}
 """They run dozens of commands, or pytest as a process of its own, several times."""
 
 OWNER_SNIPPETS = [

@@ -95,6 +95,7 @@ def test_the_command_prints_a_table_and_fails_a_build(command: Command, scripted
     assert "400 calls, $" in lines[-1]
 
 
+@pytest.mark.slow
 def test_two_judges_are_compared_pair_by_pair(command: Command, scripted: Start) -> None:
     """The folder of an earlier exam is the baseline; pairs that only one has right are counted."""
     scripted(knows_all_but("hedge"))

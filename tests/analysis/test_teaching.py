@@ -95,6 +95,7 @@ def test_a_rule_of_the_house_is_taught_and_proved(command: Command, scripted: St
     assert "its gain" not in command(*grade, "openai/m").err
 
 
+@pytest.mark.slow
 def test_random_labels_are_refused(command: Command, scripted: Start) -> None:
     """Exit 1 and no file; --anyway writes it, and the file says that nothing is proved."""
     draw = random.Random(1)

@@ -82,6 +82,7 @@ def test_a_command_holds_the_scores_and_the_rows_it_shows(
     assert grown() < MOST_BYTES_A_ROW
 
 
+@pytest.mark.slow
 def test_python_holds_the_scores(grown: Callable[[], float]) -> None:
     """Outcomes of a stream are in the folder only."""
     for _ in stream("rows.jsonl", watch, out="run"):

@@ -540,6 +540,7 @@ def test_a_sync_client_that_hangs_holds_no_run(scripted: Start, client_of: Clien
     assert Counter(o.status for o in run.outcomes) == {"failed": 2, "scored": 4}
 
 
+@pytest.mark.slow
 def test_a_window_of_few_requests_loses_no_row(scripted: Start) -> None:
     """Four requests a window that is longer than the row's time: all rows are scored."""
     lock = threading.Lock()

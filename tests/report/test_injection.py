@@ -143,6 +143,7 @@ def test_nothing_in_data_runs(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("return performance.getEntriesByType('resource').length") == 0
 
 
+@pytest.mark.slow
 def test_the_page_to_label_runs_nothing(browser: Browser, tmp_path: Path) -> None:
     """Statements, questions, passages and verdicts are text there, and so is a note."""
     run = poisoned()

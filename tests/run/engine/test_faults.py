@@ -105,7 +105,9 @@ def test_each_fault_alone(scripted: Start, name: str) -> None:
     assert len(judge.requests) == 24 + (0 if name in FATAL else faulty)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
+)
 def test_all_faults_mixed(scripted: Start, seed: int, caplog: pytest.LogCaptureFixture) -> None:
     """Every row ends once, every request is counted, and the key is nowhere."""
     names = list(FAULTS)
