@@ -25,7 +25,7 @@ from rag_evals.core import (
     require_known,
     required_fields,
 )
-from rag_evals.errors import ConfigurationError, PromptError
+from rag_evals.errors import ConfigurationError, JudgeRequestError, PromptError
 from rag_evals.grading import (
     Grader,
     grade_by_sentence,
@@ -44,6 +44,7 @@ from rag_evals.prompt import (
     check_language,
     check_lists,
     check_shown,
+    missing_ends,
     read_criteria,
     read_example,
     sentences_of,
@@ -158,7 +159,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         check_lists(self._prompt, response_model, self._criteria)
         shown = header.examples if examples is None else examples
         self._examples = [self._example(number, example) for number, example in enumerate(shown)]
-        if self._prompt.places_data or block is not None:
+        self._places_data = self._prompt.places_data or block is not None
+        if self._places_data:
             self._check_shown()
         if issubclass(response_model, ByStatement) and self.unit is not None:
             self._form = _shipped("reply_form")
@@ -324,8 +326,11 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             "statement_count": len(statements),
             **(facts or {}),
         }
+        messages = self.messages(sample, sentences=sentences, statements=statements)
+        if self._places_data:
+            self._check_ends(sample, messages)
         return JudgeCall(
-            self.messages(sample, sentences=sentences, statements=statements),
+            messages,
             reply_model or self.response_model,
             known,
             self.settings if settings is None else settings,
@@ -336,6 +341,19 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[R]:
         """Describe the work on one sample."""
+
+    def _check_ends(self, sample: Sample, messages: Sequence[Message]) -> None:
+        """Refuse a row of which a template of the user's own cuts off what the reply is about."""
+        texts = {f"chunk {chunk.id}": chunk.text for chunk in sample.context}
+        texts = texts if "context" in self.requires else {}
+        # Numbered sentences follow the prompt; a long answer has several calls.
+        fields = [name for name in self.requires if name != (self._numbered or "context")]
+        texts |= {name: getattr(sample, name) or "" for name in fields if name != "context"}
+        if cut := missing_ends(texts, "\n".join(message["content"] for message in messages)):
+            raise JudgeRequestError(
+                f"{self._prompt.origin}: the end of {', '.join(cut[:3])} is not shown to the "
+                "judge, and nothing was sent; show it whole, or shorten the data"
+            )
 
     def _check_shown(self) -> None:
         """Refuse a template, or a data block, that leaves out what the response model needs."""

@@ -2,9 +2,11 @@
 
 import json
 import pickle
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
+from zlib import crc32
 
 import pytest
 from pydantic import BaseModel
@@ -18,8 +20,9 @@ from rag_evals.report.terminal import show_run
 from rag_evals.run import Run
 from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult, AuditedStatement
 from rag_evals.score_relevance import AspectEvaluation
-from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
 from tests.report.page_rows import rows_of
+from tests.scripted import fill_by_words
 
 ROW = {
     "id": "eiffel",
@@ -91,6 +94,82 @@ def test_findings_are_there_and_agree_with_the_score(graded: Run) -> None:
         assert outcome.score == pytest.approx(sum(map(float, values)) / len(values))
         assert all(one.text and one.label for one in outcome.findings)
         assert pickle.loads(pickle.dumps(outcome.findings)) == outcome.findings
+
+
+def any_labels(request: JudgeRequest) -> Any:
+    """Reply with labels and ids by lot, also such as contradict each other."""
+    seed = crc32(json.dumps(request.body, sort_keys=True).encode())
+    return _rolled(fill_by_words(request), request.schema, request.schema, random.Random(seed))
+
+
+def _rolled(value: Any, node: Any, root: Any, dice: random.Random) -> Any:
+    while "$ref" in node or "allOf" in node:
+        name = node["allOf"][0]["$ref"] if "allOf" in node else node["$ref"]
+        node = root["$defs"][name.rpartition("/")[2]]
+    if "anyOf" in node:
+        half = dice.random() < 0.5
+        return value if half else _rolled(None, dice.choice(node["anyOf"]), root, dice)
+    if "enum" in node:
+        return dice.choice(node["enum"])
+    match node.get("type"):
+        case "object":
+            fields = node.get("properties", {}).items()
+            given = value or {}
+            return {name: _rolled(given.get(name), one, root, dice) for name, one in fields}
+        case "array" if node.get("items", {}).get("type") == "integer":
+            return dice.choice([[0], [1], [0, 1], []])
+        case "array":
+            return [_rolled(one, node["items"], root, dice) for one in value or []]
+        case "boolean":
+            return dice.random() < 0.5
+        case _:
+            return "scripted" if value is None else value
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, (_, judge) in CASES.items() if judge != "embedded"]
+)
+def test_two_fields_never_say_opposites(
+    name: str, scripted: Callable[[Script], ScriptedJudge]
+) -> None:
+    """Whatever a judge replies: status, score, words, verdicts, labels and counts agree."""
+    scripted(any_labels)
+    rows = [
+        {**row, "id": f"{row['id']}{n}", "question": f"{row['question']} ({n})"}
+        for row in (ROW, RUSSIAN)
+        for n in range(12)
+    ]
+    run = evaluate(rows, [CASES[name][0]], "openai/scripted", max_failures=100, progress=False)
+    scores = [one.score for one in run.outcomes if one.score is not None]
+
+    assert len(set(scores)) > 1 or name == "rag"
+    assert sum(one.scored for one in run.summary().graders.values()) == len(scores)
+    labels: dict[bool, set[str]] = {True: set(), False: set()}
+    for one in run.outcomes:
+        words = [one.words(), repr(one.result)]
+        has_score = one.status == "scored"
+        assert has_score == (one.score is not None) == (one.reason is None and one.error is None)
+        if one.result is None:
+            assert (one.status, one.findings, one.facts.statements) == ("failed", (), None)
+            continue
+        verdicts = [found.verdict for found in one.findings]
+        decided = [found.verdict for found in one.findings if found.about == "statement"]
+        assert all(("not scorable" in text) == (not has_score) for text in words)
+        if one.score is not None:
+            assert f"{one.score:.2f}" in words[0]
+            assert f"score={one.score:.2f}" in words[1]
+            assert (one.score == 1) == (not any(found.counts_against for found in one.findings))
+            assert (one.facts.statements or 0, one.facts.supported or 0) == (
+                len(decided) - decided.count(None), decided.count(True),
+            )  # fmt: skip
+        for found, verdict in zip(one.findings, verdicts, strict=True):
+            if verdict is not None:
+                labels[verdict].add(found.label)
+            assert found.support is None or verdict is None or (found.support >= 0.5) == verdict
+        assert all(0 <= part <= whole for part, whole in one.tallies.values())
+        assert all(0 <= value <= 1 for value in one.further_scores.values())
+    assert labels[True].isdisjoint(labels[False])
+    assert not any(label.startswith(("no", "contradicted", "un")) for label in labels[True])
 
 
 def test_a_stored_result_is_what_grade_returned(graded: Run) -> None:

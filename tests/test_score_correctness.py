@@ -153,7 +153,8 @@ def test_a_language_that_the_verifier_does_not_read_has_no_score() -> None:
         "answer": german,
         "reference": f"{german} Er ist alt.",
     }
-    result = AnswerCorrectness.grade(**row, client="embedded")
+    with pytest.warns(UserWarning, match="unread_language; the score of 0.67 does not count"):
+        result = AnswerCorrectness.grade(**row, client="embedded")
 
     assert result.not_scorable == "unread_language"
 

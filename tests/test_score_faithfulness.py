@@ -10,7 +10,15 @@ import instructor
 import openai
 import pytest
 
-from rag_evals import Faithfulness, FaithfulnessResult, base
+from rag_evals import (
+    Faithfulness,
+    FaithfulnessResult,
+    base,
+    evaluate,
+    load_run,
+    open_session,
+    stream,
+)
 from rag_evals.errors import ConfigurationError, NotScorableError
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import EIFFEL, statement
@@ -119,6 +127,26 @@ def test_a_judge_that_nobody_named_warns_once_a_process() -> None:
     assert said.count("Warning") == 1
     assert said.startswith("<string>:11: UserWarning: no judge is named, so the embedded one")
     assert "client='openai/gpt-4o-mini' asks a model, client='embedded' says" in said
+
+
+@pytest.mark.parametrize("judge", ["embedded", "openai/m", "embedded>openai/m"])
+def test_every_way_names_who_decided(judge: str, scripted: Start) -> None:
+    """One grading, a run, its folder, rows one by one, a session, and a table."""
+    scripted(None)
+
+    async def grade() -> FaithfulnessResult:
+        return await Faithfulness.agrade(**EIFFEL, client=judge)
+
+    run = evaluate([EIFFEL], client=judge, out="kept", progress=False)
+    outcomes = [*run.outcomes, *load_run("kept").outcomes, *stream([EIFFEL], client=judge)]
+    with open_session(client=judge) as session:
+        outcomes.append(session.grade(EIFFEL))
+    results: list[Any] = [one.result for one in outcomes]
+    results += [Faithfulness.grade(**EIFFEL, client=judge), asyncio.run(grade())]
+
+    assert {one.decided_by for one in results} == {judge}
+    assert {one.judge for one in outcomes} == {one.to_row()["judge"] for one in outcomes} == {judge}
+    assert str(run.summary()).startswith(f"judge: {judge}")
 
 
 def test_a_result_names_who_decided(scripted: Start) -> None:

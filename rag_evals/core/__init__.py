@@ -78,6 +78,7 @@ NAMES = {
         "fields_of_judge",
         "is_last_attempt",
         "required_fields",
+        "sign_result",
     ),
     "sample": ("Chunk", "ContextInput", "Sample"),
     "wording": (

@@ -68,6 +68,7 @@ from rag_evals.core.result import facts_of as facts_of
 from rag_evals.core.result import fields_of_judge as fields_of_judge
 from rag_evals.core.result import is_last_attempt as is_last_attempt
 from rag_evals.core.result import required_fields as required_fields
+from rag_evals.core.result import sign_result as sign_result
 from rag_evals.core.sample import Chunk as Chunk
 from rag_evals.core.sample import ContextInput as ContextInput
 from rag_evals.core.sample import Sample as Sample

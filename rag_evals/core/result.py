@@ -37,7 +37,7 @@ from rag_evals.core.finding import (
     findings_lines,
     result_html,
 )
-from rag_evals.core.wording import notebook_phrases
+from rag_evals.core.wording import Phrases, notebook_phrases, phrases
 from rag_evals.errors import ConfigurationError, NotScorableReason
 
 Name = TypeVar("Name", bound=Hashable)
@@ -407,24 +407,32 @@ class Result(JudgeModel):
     def decided_by(self) -> str | None:
         """Who decided, such as `embedded` or `openai/gpt-4o-mini`; None for one written by hand.
 
-        `grade` and `agrade` set it; of a run, outcomes and the summary say it. It is no field: a
-        judge does not fill it, and results that differ in it alone are equal.
+        It is no field: a judge does not fill it, and results that differ in it alone are equal.
         """
         return None
+
+    def _ending(self, say: Phrases) -> str:
+        """The score; why there is none where it does not count, whatever number it is."""
+        if (reason := self.not_scorable) is None:
+            return f"score={self.score:.2f}"
+        status = say.named("statuses", "not_scorable")
+        return say("notebook.ended", status=status, why=say.reason(reason))
 
     def __repr__(self) -> str:
         """One line: the score, and the findings counted; the fields where there is no score."""
         try:
-            rest = f"score={self.score:.2f}; {findings_line(self.findings) or 'no findings'}"
+            rest = f"{self._ending(phrases())}; {findings_line(self.findings) or 'no findings'}"
             rest += "" if self.decided_by is None else f"; judge: {self.decided_by}"
         except Exception:  # noqa: BLE001 - what a user's own score raises must not hide the result
             return super().__repr__()
         return f"{type(self).__name__}({rest})"
 
     def __str__(self) -> str:
-        """The same, and a line for each finding."""
+        """The same, and a line for each finding and warning."""
         try:
-            return "\n".join([repr(self), *findings_lines(self.findings)])
+            say = phrases()
+            warned = [say("notebook.warning", text=one) for one in self.warnings]
+            return "\n".join([repr(self), *findings_lines(self.findings), *warned])
         except Exception:  # noqa: BLE001 - as above
             return super().__repr__()
 
@@ -432,11 +440,17 @@ class Result(JudgeModel):
         """What a notebook shows: the findings in colours; None where they cannot be read."""
         try:
             say = notebook_phrases()
-            counted = say(
-                "notebook.score",
-                score=say.number(self.score),
-                findings=findings_line(self.findings, say),
-            )
-            return result_html(type(self).__name__, counted, self.findings, self.warnings)
+            counted = findings_line(self.findings, say)
+            if self.not_scorable is None:
+                head = say("notebook.score", score=say.number(self.score), findings=counted)
+            else:
+                head = "; ".join(filter(None, (self._ending(say), counted)))
+            return result_html(type(self).__name__, head, self.findings, self.warnings)
         except Exception:  # noqa: BLE001 - as above
             return None
+
+
+def sign_result(result: object, judge: str) -> None:
+    """Note on a result who decided; not as a field, which the judge would be asked for."""
+    if judge and isinstance(result, Result) and result.decided_by is None:
+        vars(result)["decided_by"] = judge

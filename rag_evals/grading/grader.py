@@ -32,7 +32,6 @@ from rag_evals.core import (
     JudgeSettings,
     LocalCall,
     Meter,
-    Result,
     Sample,
     SampleField,
     Step,
@@ -42,6 +41,7 @@ from rag_evals.core import (
     cache_variables,
     parts_fingerprint,
     require_known,
+    sign_result,
     watched,
     watching,
 )
@@ -370,9 +370,11 @@ class _Work(NamedTuple, Generic[R]):
 
 
 def _signed(result: R, work: _Work[R]) -> R:
-    """Note on a result who decided; not as a field, which the judge would be asked for."""
-    if isinstance(result, Result) and result.decided_by is None:
-        vars(result)["decided_by"] = work.judge
+    """Note who decided, and warn of a number that would be read though it does not count."""
+    sign_result(result, work.judge)
+    reason, score = getattr(result, "not_scorable", None), getattr(result, "score", 0.0)
+    if reason is not None and score:
+        _warn_caller(f"not scorable: {reason}; the score of {score:.2f} does not count")
     return result
 
 
@@ -489,14 +491,18 @@ def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
     if not decides or os.environ.get(JUDGE_VARIABLE) or _WARNED.is_set():
         return
     _WARNED.set()
+    _warn_caller(
+        "no judge is named, so the embedded one decides, on this machine and without a model; "
+        "client='openai/gpt-4o-mini' asks a model, client='embedded' says that it is meant"
+    )
+
+
+def _warn_caller(text: str) -> None:
+    """Warn at the line of the program that called this package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("rag_evals."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(
-        "no judge is named, so the embedded one decides, on this machine and without a model; "
-        "client='openai/gpt-4o-mini' asks a model, client='embedded' says that it is meant",
-        stacklevel=level,
-    )
+    warnings.warn(text, stacklevel=level)
 
 
 def _how_to_change(grader: _FixedOnceMade, name: str, *, is_new: bool) -> str:

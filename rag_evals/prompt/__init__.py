@@ -17,6 +17,7 @@ NAMES = {
         "check_lists",
         "check_shown",
         "count_arriving",
+        "missing_ends",
         "examples_of",
         "read_criteria",
         "read_example",

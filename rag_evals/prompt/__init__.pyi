@@ -10,6 +10,7 @@ from rag_evals.prompt.rendering import check_lists as check_lists
 from rag_evals.prompt.rendering import check_shown as check_shown
 from rag_evals.prompt.rendering import count_arriving as count_arriving
 from rag_evals.prompt.rendering import examples_of as examples_of
+from rag_evals.prompt.rendering import missing_ends as missing_ends
 from rag_evals.prompt.rendering import read_criteria as read_criteria
 from rag_evals.prompt.rendering import read_example as read_example
 from rag_evals.prompt.rendering import sentences_of as sentences_of

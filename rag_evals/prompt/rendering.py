@@ -400,6 +400,29 @@ def count_arriving(texts: Mapping[str, str], rendered: str) -> dict[str, tuple[i
     return {name: found[name] for name in texts}
 
 
+def missing_ends(texts: Mapping[str, str], rendered: str) -> list[str]:
+    """Name the texts whose last letters a rendered prompt does not have: a template cut them off.
+
+    Only letters are compared, in any case, so that filters may change the rest.
+    """
+    left = {name: text for name, text in texts.items() if text[-_END:] not in rendered}
+    for tags in (_TAG, None):
+        shown = _letters(rendered, tags) if left else ""
+        left = {n: text for n, text in left.items() if _letters(text, tags)[-_END:] not in shown}
+    return list(left)
+
+
+_END = 24
+_TAG = re.compile(r"<[^<>]*>")
+_IN_JSON_TEXT = re.compile(r"\\(?:u([0-9a-f]{4})|[nrt])")
+_NO_LETTER = re.compile(r"[\W\d_]+")
+
+
+def _letters(text: str, without: re.Pattern[str] | None) -> str:
+    plain = _IN_JSON_TEXT.sub(lambda code: chr(int(code[1] or "20", 16)), unescape(text))
+    return _NO_LETTER.sub("", without.sub(" ", plain) if without else plain).casefold()
+
+
 def _without(text: str, parts: Iterable[str]) -> str | None:
     """Return a text with a gap for each part; None when one is not in it."""
     for part in parts:

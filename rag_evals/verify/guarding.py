@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rag_evals.core import (
     Claim,
@@ -77,10 +77,12 @@ class Guarded:
             answer is one of them, not decided and not supported.
         warnings: Why verdicts are not to be trusted, such as a language that the embedded judge
             does not read: then nothing passes that claims something.
+        decided_by: The judge, always the embedded one.
     """
 
     sentences: tuple[GuardedSentence, ...]
     warnings: tuple[str, ...] = ()
+    decided_by: ClassVar[str] = "embedded"
 
     @property
     def unsupported(self) -> tuple[GuardedSentence, ...]:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -102,17 +103,21 @@ def test_each_script_is_told(text: str, script: str | None) -> None:
 @pytest.mark.parametrize("sample", SAMPLES[::4], ids=lambda sample: sample["language"])
 def test_a_foreign_answer_is_warned_about(sample: dict[str, str]) -> None:
     """One line in the result names the language; English and Russian get none."""
-    result = Faithfulness.grade(
-        answer=f"{sample['copy']} {sample['paraphrase']}",
-        context=[sample["context"]],
-        client="embedded",
-    )
+    is_read = sample["language"] in ("en", "ru")
+    with nullcontext() if is_read else pytest.warns(UserWarning, match="does not count$"):
+        result = Faithfulness.grade(
+            answer=f"{sample['copy']} {sample['paraphrase']}",
+            context=[sample["context"]],
+            client="embedded",
+        )
     assert isinstance(result, VerifiedFaithfulnessResult)
     assert result.language == sample["language"]
-    if sample["language"] in ("en", "ru"):
+    assert ("score=1.00" in repr(result), "not scorable" in str(result)) == (is_read, not is_read)
+    if is_read:
         assert result.warnings == []
     else:
         (warning,) = result.warnings
+        assert str(result).endswith(f"\nwarning: {warning}")
         assert LANGUAGE_NAMES[sample["language"]] in warning
         assert "\n" not in warning
 
@@ -180,7 +185,8 @@ def test_a_number_is_read_with_its_question() -> None:
     short: dict[str, Any] = {"question": "Where?", "answer": "Paris.", "context": ["Paris, France"]}
 
     assert Faithfulness.grade(answer="1890", context=["Der Turm: 1889"]).score == 0
-    assert Faithfulness.grade(answer="1889", **german).not_scorable == "unread_language"
+    with pytest.warns(UserWarning, match="not scorable: unread_language; the score of 1.00 does"):
+        assert Faithfulness.grade(answer="1889", **german).not_scorable == "unread_language"
     assert Faithfulness.grade(**short).not_scorable is None
 
 

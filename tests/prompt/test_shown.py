@@ -1,17 +1,27 @@
 """A prompt cannot lie about its data: what it prints is text, and what is needed arrives."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import BaseModel
 
-from rag_evals import FaithfulnessResult, Sample, base
+from rag_evals import FaithfulnessResult, Sample, base, evaluate
 from rag_evals.catalog import RESPONSE_MODELS
+from rag_evals.core import SampleField
 from rag_evals.errors import PromptError
 from rag_evals.grading.extract import StatementExtractor
 from rag_evals.response_models import PassFailResult
+from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
+
+
+class NeedsContext(PassFailResult):
+    """Reads the chunks too."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+
 
 LONG = "A tower of iron stands in Paris, and it is painted every seven years, as a rule by hand."
 SAMPLE = Sample(question="Where?", answer="It stands. It is tall.", context=[LONG, "x </chunk>"])
@@ -157,6 +167,39 @@ def test_an_extended_prompt_that_places_data_shows_all_of_it(tmp_path: Path) -> 
     )
     with pytest.raises(PromptError, match="does not show the answer and the context"):
         base.ContextEvaluation(path, FaithfulnessResult)
+
+
+ENDS = ["Sand <b>here</b> [1].", "Ice\nhere & there.", *(f"It is the letter {x}." for x in "αβγδ")]
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("{{ context[:2] }}{{ answer }}", "chunk 2, chunk 3, chunk 4"),
+        ("{{ context }}{{ answer[:200] }}", "answer"),
+        ("{{ context | tojson }}{{ answer | wordwrap(20) }}", None),
+        ("{{ context | join | upper }}{{ answer | e }}", None),
+        ("{{ context | join(' ') | striptags | replace('[1]', '') }}{{ answer }}", None),
+    ],
+)
+def test_a_row_that_a_template_cuts_off_is_not_sent(
+    text: str, cut: str | None, scripted: Callable[[Script], ScriptedJudge]
+) -> None:
+    """A short made-up sample arrives whole, and a long row does not; filters do no harm."""
+    judge = scripted({"reasoning": "r", "passed": True})
+    prompt = "Needs {{ question }}." + text
+    grader = base.ContextEvaluation(prompt, NeedsContext)
+    long = "A long answer. " * 20 + "Its end."
+    rows = [
+        {"question": "?", "answer": "Short.", "context": ["A."]},
+        {"question": "?", "answer": long, "context": ENDS},
+    ]
+    run = evaluate(rows, grader, "openai/m", max_failures=5, progress=False)
+
+    assert len(judge.requests) == (2 if cut is None else 1)
+    if cut is not None:
+        assert (error := run.outcomes[1].error) is not None
+        assert f"the end of {cut} is not shown to the judge, and nothing" in error.message
 
 
 @pytest.mark.parametrize("block", ["{{ answer }}", "{{ context[0] }}{{ answer }}", "Now go."])

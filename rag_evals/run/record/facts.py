@@ -59,7 +59,8 @@ class RowFacts:
         """Add how many statements a grader found, and how many of them are supported."""
         verdicts = [one.verdict for one in findings if one.about == "statement"]
         decided = [verdict for verdict in verdicts if verdict is not None]
-        if not decided and reason not in _SAYS_NOTHING:
+        # Without a score, verdicts do not count either: of an unread language, or of a part.
+        if reason not in _SAYS_NOTHING and (reason or not decided):
             return self
         return replace(self, statements=len(decided), supported=sum(decided))
 

@@ -22,6 +22,7 @@ from rag_evals.core import (
     findings_of,
     phrases,
     read_findings,
+    sign_result,
 )
 from rag_evals.dataset import NumberedSample, required_module
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
@@ -317,6 +318,10 @@ class Outcome(Generic[R_co]):
     grader_fingerprint: str = ""
     judge: str = ""
     settings: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """A result names its judge, wherever it is read."""
+        sign_result(self.result, self.judge)
 
     @property
     def key(self) -> tuple[str, str, str, str]:
