@@ -243,7 +243,7 @@ class Unit:
         support: The lowest support of what was decided, 0 to 1; None where nothing has one.
         decided_by: Name of the verifier that decided all of it; None where several did.
         parts: How many verdicts that is.
-        texts: What they are about.
+        verdicts: The verdicts; none where only a score is known.
     """
 
     sample_id: str
@@ -253,7 +253,7 @@ class Unit:
     support: float | None = None
     decided_by: str | None = None
     parts: int = 0
-    texts: tuple[str, ...] = ()
+    verdicts: tuple[Finding, ...] = ()
 
     @classmethod
     def of(
@@ -275,8 +275,13 @@ class Unit:
             min(supports) if len(supports) == len(verdicts) > 0 else None,
             deciders.pop() if len(deciders) == 1 else None,
             len(verdicts),
-            tuple(one.text for one in verdicts),
+            tuple(verdicts),
         )
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What the verdicts are about."""
+        return tuple(one.text for one in self.verdicts)
 
     @property
     def label(self) -> float | None:

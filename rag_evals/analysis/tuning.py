@@ -1,8 +1,9 @@
 """What do people's labels say of a judge's support? A map, a threshold, and where to rely on it."""
 
+import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from rag_evals.analysis.labels import (
     read_labels,
     why_nothing_fits,
 )
-from rag_evals.core import Sample, require_fraction
+from rag_evals.core import Finding, Sample, require_fraction
 from rag_evals.dataset import ColumnMap, Columns, Data, data_from
 from rag_evals.errors import (
     ConfigurationError,
@@ -28,14 +29,25 @@ from rag_evals.errors import (
 from rag_evals.run import Graders, Run, evaluate, load_run
 from rag_evals.stats import (
     SureSide,
+    auroc_interval,
     best_threshold,
     calibration_error,
+    error_bound,
+    fit_logistic,
     fit_support_map,
     independent_rows,
     measure_agreement,
     sure_side,
 )
-from rag_evals.verify import AgreementFigures, Promise, Tuning, from_string
+from rag_evals.verify import (
+    AgreementFigures,
+    Confidence,
+    Promise,
+    Tuning,
+    from_string,
+    read_signals,
+    sureness,
+)
 
 LEAST_LABELS = 30
 """Fewer labels tell too little to choose anything by."""
@@ -112,6 +124,7 @@ def tune(
         promise=_promise(chosen, max_error, confidence) if chosen.level == "statement" else None,
         spread=_spread(chosen.supports),
         worth=independent_rows(chosen.supports, chosen.rows),
+        confidence=_confidence(chosen, stored, name, seed) if chosen.level == "statement" else None,
     )
 
 
@@ -260,13 +273,127 @@ def _figures(
     )
 
 
+def _confidence(chosen: _Chosen, run: Run, grader: str, seed: int) -> Confidence | None:
+    attempts = {one["sample_id"]: one.get("attempts") or 0 for one in run.of_grader(grader)}
+    weakest = [min(unit.verdicts, key=lambda one: one.support or 0.0) for unit in chosen.units]
+    shown = [(run.chunks(row), attempts[row]) for row in chosen.rows]
+    return fit_confidence(weakest, shown, chosen.labels, chosen.rows, seed=seed)
+
+
+def fit_confidence(
+    findings: Sequence[Finding],
+    shown: Sequence[tuple[Sequence[str], int]],
+    labels: Sequence[bool],
+    rows: Sequence[str],
+    *,
+    skip: float = 0.1,
+    seed: int = 0,
+) -> Confidence | None:
+    """Learn how sure the verdicts are that a tuned file makes of supports.
+
+    Args:
+        findings: Verdicts with their support, before any map.
+        shown: For each the chunks, and how many replies were asked for.
+        labels: What people say, aligned.
+        rows: The row of each, aligned.
+        skip: Share of the least sure.
+        seed: Deals rows into parts; each part is measured by what the others taught.
+
+    Returns:
+        None where fewer than five verdicts are wrong, or nothing can be learnt.
+    """
+    supports = [one.support or 0.0 for one in findings]
+    sure, right = [0.0] * len(labels), [True] * len(labels)
+    try:
+        for inside, rest in _parts(labels, rows, seed):
+            fitted = _fit_signals(findings, shown, labels, supports, rest)
+            for place in inside:
+                sure[place], right[place] = fitted(place)
+        if min(sum(right), len(right) - sum(right)) < LEAST_OF_EACH:
+            return None
+        fitted = _fit_signals(findings, shown, labels, supports, range(len(labels)))
+    except (WeakJudgeError, TooFewLabelsError):
+        return None
+    none = _auroc(right, sure, rows)
+    if none.auroc_low <= 0.5:
+        return none
+    first = int(skip * len(sure))
+    cut, limit = sorted(sure)[first], sorted(fitted(n)[0] for n in range(len(labels)))[first]
+    kept = [place for place, one in enumerate(sure) if one >= cut]
+    wrong = [not right[place] for place in kept]
+    found = {
+        "weights": fitted.weights,
+        "intercept": fitted.intercept,
+        "limit": limit,
+        "skipped": 1 - len(kept) / len(sure),
+        "error": 1 - sum(right) / len(right),
+        "error_kept": sum(wrong) / len(kept),
+        # The limit is drawn from the same labels: half of what may go wrong is left to it.
+        "bound": error_bound(wrong, [rows[place] for place in kept], confidence=0.975),
+    }
+    return none.model_copy(update=found)
+
+
+def _auroc(right: Sequence[bool], sure: Sequence[float], rows: Sequence[str]) -> Confidence:
+    found = auroc_interval(right, sure)
+    # Statements of one row tell less than independent ones.
+    wider = math.sqrt(len(right) / independent_rows([float(one) for one in right], rows))
+    low, high = (
+        min(1.0, max(0.0, found.estimate + (end - found.estimate) * wider))
+        for end in (found.low, found.high)
+    )
+    return Confidence(auroc=found.estimate, auroc_low=low, auroc_high=high)
+
+
+def _fit_signals(
+    findings: Sequence[Finding],
+    shown: Sequence[tuple[Sequence[str], int]],
+    labels: Sequence[bool],
+    supports: Sequence[float],
+    taught: Sequence[int],
+) -> "_Fitted":
+    """Tune on some of the labels, and learn of them when the tuned verdict is right."""
+    of_labels, of_supports = [labels[n] for n in taught], [supports[n] for n in taught]
+    means = fit_support_map(of_labels, of_supports)
+    limit = best_threshold(of_labels, of_supports).threshold
+
+    def case(place: int) -> tuple[dict[str, float], bool]:
+        verdict = supports[place] >= limit
+        tuned = replace(findings[place], verdict=verdict, support=means(supports[place]))
+        return read_signals(tuned, *shown[place]), verdict == labels[place]
+
+    cases = [case(place) for place in taught]
+    values = [list(signals.values()) for signals, _ in cases]
+    weights, intercept = fit_logistic(values, [right for _, right in cases])
+    return _Fitted(dict(zip(cases[0][0], weights, strict=True)), intercept, case)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    weights: dict[str, float]
+    intercept: float
+    case: Callable[[int], tuple[dict[str, float], bool]]
+
+    def __call__(self, place: int) -> tuple[float, bool]:
+        """Return how sure the verdict at a place is, and whether it is right."""
+        signals, right = self.case(place)
+        return sureness(self.weights, self.intercept, signals), right
+
+
+def _parts(
+    labels: Sequence[bool], rows: Sequence[str], seed: int
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the places to measure and those to learn from; no row is on both sides."""
+    part_of = _dealt(labels, rows, seed)
+    for part in range(_FOLDS):
+        inside = [place for place, row in enumerate(rows) if part_of[row] == part]
+        yield inside, [place for place, row in enumerate(rows) if part_of[row] != part]
+
+
 def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
     """Measure each part of the rows by what the other parts taught."""
     verdicts, supports = list(chosen.verdicts), list(chosen.supports)
-    part_of = _dealt(chosen, seed)
-    for part in range(_FOLDS):
-        inside = [place for place, row in enumerate(chosen.rows) if part_of[row] == part]
-        rest = [place for place, row in enumerate(chosen.rows) if part_of[row] != part]
+    for inside, rest in _parts(chosen.labels, chosen.rows, seed):
         labels = [chosen.labels[place] for place in rest]
         known = [chosen.supports[place] for place in rest]
         try:
@@ -280,12 +407,12 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
     return _figures(chosen, verdicts, supports)
 
 
-def _dealt(chosen: _Chosen, seed: int) -> dict[str, int]:
+def _dealt(labels: Sequence[bool], of_labels: Sequence[str], seed: int) -> dict[str, int]:
     """Deal rows into parts, so that each part has its share of the rarer label."""
-    rarer = sum(chosen.labels) * 2 < len(chosen.labels)
-    pairs = zip(chosen.rows, chosen.labels, strict=True)
+    rarer = sum(labels) * 2 < len(labels)
+    pairs = zip(of_labels, labels, strict=True)
     holders = {row for row, label in pairs if label is rarer}
-    rows = list(dict.fromkeys(chosen.rows))
+    rows = list(dict.fromkeys(of_labels))
     random.Random(seed).shuffle(rows)
     rows.sort(key=lambda row: row not in holders)
     return {row: place % _FOLDS for place, row in enumerate(rows)}

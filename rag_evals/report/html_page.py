@@ -49,8 +49,8 @@ from rag_evals.run import (
     Run,
     StoredSample,
     findings_in,
+    labels_by_finding,
     load_run,
-    read_label_lines,
     read_replies,
     reason_of,
 )
@@ -341,11 +341,10 @@ def _replies_by_row(run: Run) -> Mapping[str, list[list[str]]]:
 
 def _labels_by_finding(run: Run) -> Mapping[tuple[str, str, int], list[list[Any]]]:
     """Return what people said of each finding, in the labels files of the run folder."""
-    found: dict[tuple[str, str, int], list[list[Any]]] = {}
-    for line in read_label_lines(run.folder):
-        key = (line["sample_id"], line["grader"], line["statement"])
-        found.setdefault(key, []).append([line.get("annotator"), line["label"], line.get("note")])
-    return found
+    return {
+        key: [[line.get("annotator"), line.get("label"), line.get("note")] for line in lines]
+        for key, lines in labels_by_finding(run.folder).items()
+    }
 
 
 def _left_out(runs: Sequence[Run], say: Phrases) -> str:

@@ -79,7 +79,7 @@ NAMES = {
     ),
     "record.facts": ("NOT_CLUSTERED", "SIZES", "Size"),
     "record.reading": ("Record", "facts_in"),
-    "record.extras": ("label_files", "read_label_lines", "read_replies"),
+    "record.extras": ("label_files", "labels_by_finding", "read_replies"),
     "record.samples": ("StoredSample",),
     "record.summary": (
         "GraderSummary",

@@ -47,7 +47,7 @@ from rag_evals.run.read.merging import merge as merge
 from rag_evals.run.read.run import Run as Run
 from rag_evals.run.read.run import load_run as load_run
 from rag_evals.run.record.extras import label_files as label_files
-from rag_evals.run.record.extras import read_label_lines as read_label_lines
+from rag_evals.run.record.extras import labels_by_finding as labels_by_finding
 from rag_evals.run.record.extras import read_replies as read_replies
 from rag_evals.run.record.facts import NOT_CLUSTERED as NOT_CLUSTERED
 from rag_evals.run.record.facts import SIZES as SIZES

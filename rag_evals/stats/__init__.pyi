@@ -42,8 +42,12 @@ from rag_evals.stats.tuned import LEFT_OPEN as LEFT_OPEN
 from rag_evals.stats.tuned import SupportMap as SupportMap
 from rag_evals.stats.tuned import SupportShift as SupportShift
 from rag_evals.stats.tuned import SureSide as SureSide
+from rag_evals.stats.tuned import error_bound as error_bound
+from rag_evals.stats.tuned import fit_logistic as fit_logistic
 from rag_evals.stats.tuned import fit_support_map as fit_support_map
 from rag_evals.stats.tuned import independent_rows as independent_rows
+from rag_evals.stats.tuned import log_odds as log_odds
+from rag_evals.stats.tuned import probability as probability
 from rag_evals.stats.tuned import support_shift as support_shift
 from rag_evals.stats.tuned import sure_side as sure_side
 

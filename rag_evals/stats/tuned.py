@@ -31,6 +31,8 @@ _SUREST = 1e-6
 _ROUNDS = 100
 _HALVINGS = 40
 _CLOSE = 1e-10
+_SWEEPS = 200
+_SMALL_STEP = 1e-3
 
 Side = Literal["supported", "unsupported"]
 """What a judge decides there without asking another."""
@@ -53,7 +55,7 @@ class SupportMap:
 
     def __call__(self, support: float) -> float:
         """Return the share of such statements that people support, 0 to 1."""
-        return _probability(self.slope * _log_odds(support) + self.intercept)
+        return probability(self.slope * log_odds(support) + self.intercept)
 
 
 def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
@@ -72,7 +74,7 @@ def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> Suppor
     negatives = len(labels) - positives
     for_true, for_false = (positives + 1) / (positives + 2), 1 / (negatives + 2)
     points = [
-        (_log_odds(support), for_true if label else for_false)
+        (log_odds(support), for_true if label else for_false)
         for label, support in zip(labels, supports, strict=True)
     ]
     slope, intercept = _newton(points, math.log((positives + 1) / (negatives + 1)))
@@ -113,7 +115,7 @@ def _newton_step(
     aa = bb = 1e-12
     ab = da = db = 0.0
     for value, target in points:
-        share = _probability(slope * value + intercept)
+        share = probability(slope * value + intercept)
         weight, off = share * (1 - share), share - target
         aa += value * value * weight
         ab += value * weight
@@ -133,12 +135,14 @@ def _loss(points: Sequence[tuple[float, float]], slope: float, intercept: float)
     return total
 
 
-def _log_odds(support: float) -> float:
+def log_odds(support: float) -> float:
+    """Return the log-odds of a share; 0 and 1 count as a little within."""
     kept = min(max(support, _SUREST), 1 - _SUREST)
     return math.log(kept / (1 - kept))
 
 
-def _probability(odds: float) -> float:
+def probability(odds: float) -> float:
+    """Return the share that log-odds mean, 0 to 1."""
     if odds >= 0:
         return 1 / (1 + math.exp(-odds))
     return math.exp(odds) / (1 + math.exp(odds))
@@ -210,6 +214,66 @@ def sure_side(
         bound = beta_quantile(confidence, share * worth + 1, (1 - share) * worth)
         found = SureSide(ordered[count - 1], count, errors, bound)
     return found
+
+
+def fit_logistic(
+    rows: Sequence[Sequence[float]], targets: Sequence[bool], *, ridge: float = 5.0
+) -> tuple[list[float], float]:
+    """Fit a logistic curve over several numbers; the ridge lets few labels carry many weights.
+
+    Args:
+        rows: Numbers of each case, in the same order.
+        targets: What happened, aligned.
+        ridge: Strength of the pull towards 0, on numbers of spread 1.
+
+    Returns:
+        A weight for each number, in log-odds, and the intercept.
+    """
+    require_aligned("rows", rows, "targets", targets)
+    require_both_labels(targets)
+    columns = list(zip(*rows, strict=True))
+    means = [math.fsum(column) / len(rows) for column in columns]
+    spreads = [
+        math.dist(column, [mean] * len(rows)) / math.sqrt(len(rows))
+        for column, mean in zip(columns, means, strict=True)
+    ]
+    known = [
+        [(one - mean) / spread if spread > _CLOSE else 0.0 for one in column]
+        for column, mean, spread in zip(columns, means, spreads, strict=True)
+    ]
+    share = sum(targets) / len(targets)
+    weights, start = [0.0] * len(columns), math.log(share / (1 - share))
+    odds = [start] * len(rows)
+    for _ in range(_SWEEPS):
+        off = [float(target) - probability(one) for target, one in zip(targets, odds, strict=True)]
+        step = math.fsum(off) * 4 / len(rows)
+        start, odds, largest = start + step, [one + step for one in odds], abs(step)
+        for place, column in enumerate(known):
+            if spreads[place] <= _CLOSE:
+                continue
+            slope = math.fsum(
+                (float(target) - probability(one)) * value
+                for target, one, value in zip(targets, odds, column, strict=True)
+            )
+            # A quarter is the most that the curve bends, so that no step goes too far.
+            step = (slope - ridge * weights[place]) / (len(rows) / 4 + ridge)
+            weights[place] += step
+            odds = [one + step * value for one, value in zip(odds, column, strict=True)]
+            largest = max(largest, abs(step))
+        if largest < _SMALL_STEP:
+            break
+    scaled = [w / s if s > _CLOSE else 0.0 for w, s in zip(weights, spreads, strict=True)]
+    return scaled, start - math.fsum(w * m for w, m in zip(scaled, means, strict=True))
+
+
+def error_bound(
+    wrong: Sequence[bool], rows: Sequence[Hashable | None], *, confidence: float = 0.95
+) -> float:
+    """Bound a share of errors from above, rows of one cluster being worth less."""
+    share = sum(wrong) / len(wrong)
+    likeness = row_likeness([float(one) for one in wrong], rows)
+    worth = _independent_rows(rows, likeness, confidence)
+    return beta_quantile(confidence, share * worth + 1, (1 - share) * worth) if share < 1 else 1.0
 
 
 def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> float:

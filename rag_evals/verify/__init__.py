@@ -12,6 +12,7 @@ NAMES = {
         "read_judge",
         "verifier_from_string",
     ),
+    "confidence": ("Confidence", "read_signals", "stage_confidences", "sureness"),
     "decisions": ("DecisionVerifier",),
     "llm": ("LLMVerifier",),
     "tuned": (

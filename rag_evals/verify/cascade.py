@@ -186,6 +186,7 @@ def _described(stage: Verifier) -> dict[str, Any]:
             "labels_from": list(tuning.labels_from),
             "map": tuning.map_kind,
             "threshold": tuning.threshold_shown,
+            "confidence": tuning.confidence.model_dump() if tuning.confidence else None,
             "promise": tuning.promise.model_dump() if tuning.promise and first else None,
             "spread": tuning.expected_spread(goes_first=first),
             "worth": tuning.worth,

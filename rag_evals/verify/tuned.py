@@ -23,11 +23,12 @@ from rag_evals.core import (
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.stats import LEFT_OPEN, SupportMap
 from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of
+from rag_evals.verify.confidence import Confidence
 
 _Share = Field(ge=0, le=1)
 
 
-_CHANGES_NOTHING = {"agreement_before", "agreement_after", "spread", "worth"}
+_CHANGES_NOTHING = {"agreement_before", "agreement_after", "spread", "worth", "confidence"}
 
 
 class _TunedPart(BaseModel):
@@ -101,6 +102,7 @@ class Tuning(_TunedPart):
         spread: Quantiles of the support of what was labelled, before the map; none in files of
             earlier versions.
         worth: How many independent rows the labels are worth.
+        confidence: How sure each verdict is; None where that cannot be learnt.
     """
 
     format: Literal[1] = 1
@@ -123,6 +125,7 @@ class Tuning(_TunedPart):
     promise: Promise | None = None
     spread: tuple[Annotated[float, _Share], ...] = ()
     worth: float = Field(default=1, gt=0, allow_inf_nan=False)
+    confidence: Confidence | None = None
 
     @property
     def support_map(self) -> SupportMap:
@@ -169,6 +172,7 @@ class Tuning(_TunedPart):
                 f"{after.calibration_error:.3f} after",
                 "  after: on rows left out of tuning, each tenth by the other nine",
                 f"  in a cascade        {self._promised()}",
+                f"  confidence          {self.confidence or 'not learnt: too few are wrong'}",
             ]
         )
 

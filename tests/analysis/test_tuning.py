@@ -119,6 +119,42 @@ def test_a_tuned_run_shows_shares_and_says_by_which_labels(tmp_path: Path) -> No
     assert line in load_run(tmp_path / "run").notes()[0]
 
 
+def test_confidence_tells_wrong_verdicts_from_right_ones(tmp_path: Path) -> None:
+    """The least sure tenth is wrong more often, and a tuned run exports how sure verdicts are."""
+    tuning = tune(graded(rows()))
+    found = tuning.confidence
+    again = graded(rows(seed=1), tuned=tuning, out=tmp_path / "run")
+    exported = list(load_run(tmp_path / "run").rows("long"))
+
+    assert found is not None
+    assert 0.5 < found.auroc_low < found.auroc < found.auroc_high
+    assert 0.08 < found.skipped < 0.12
+    assert found.error_kept < found.error - 0.02
+    assert found.error_kept < found.bound < found.error_kept + 0.1
+    assert f"wrong instead of {found.error:.1%}, and at most {found.bound:.1%}" in str(tuning)
+    chunks = ["Statements have supports."]
+    findings = [one for outcome in again for one in outcome.findings]
+    assert [one["confidence"] for one in exported] == [found.of(one, chunks) for one in findings]
+    near = min(findings, key=lambda one: abs((one.support or 0) - 0.5))
+    far = max(findings, key=lambda one: abs((one.support or 0) - 0.5))
+    assert (found.of(near, chunks) or 0) < 0.7 < 0.8 < (found.of(far, chunks) or 0)
+
+
+def test_signals_that_say_nothing_give_no_confidence() -> None:
+    """Where being wrong has nothing to do with the signals, no verdict gets a confidence."""
+    data, rng = rows(), random.Random(3)
+    for statement in (one for row in data for one in row["statements"]):
+        # Wrong as often at any support.
+        support = float(statement["text"].rstrip(".").split()[-1])
+        statement["label"] = int((support > 0.2) is (rng.random() < 0.7))
+    tuning = tune(graded(data))
+
+    assert tuning.confidence is not None
+    assert not tuning.confidence.weights
+    assert "no signal: the AUROC 0." in str(tuning)
+    assert "confidence" not in next(graded(rows(seed=1), tuned=tuning).rows("long"))
+
+
 def in_a_stream(row: dict[str, Any], **more: Any) -> Outcome:
     return next(stream([row], **more))
 

@@ -4,20 +4,25 @@ Prints the Markdown tables of docs/how-many.md and docs/verifiers.md. The judge 
 the set that it is measured on, as for its model card:
 
     python tests/benchmarks/tuned_judges.py DATA_DIR --splits 200
+
+`--confidence` prints instead how well the confidence of verdicts tells wrong ones from right ones.
 """
 
 import argparse
 import random
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from rag_evals.analysis.tuning import fit_confidence
+from rag_evals.core import Finding
 from rag_evals.errors import TooFewLabelsError, WeakJudgeError
 from rag_evals.stats import (
+    auroc_interval,
     best_threshold,
     calibration_error,
     fit_support_map,
@@ -29,6 +34,7 @@ from tools.train_embedded.rows import read_statements
 
 LEFT_OUT = ("mnli", "snli", "scitail", "wice_tokens")
 OWN_THRESHOLD = 0.5
+MOST_STATEMENTS = 1_500
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,7 @@ class Labelled:
     labels: list[bool]
     supports: list[float]
     rows: list[str]
+    shown: list[tuple[Finding, tuple[str, ...]]]
 
     def places(self) -> dict[str, list[int]]:
         """Return the statements of each row."""
@@ -55,6 +62,7 @@ class Draw:
     labels: list[bool]
     supports: list[float]
     clusters: list[int]
+    places: list[int]
 
 
 def main() -> None:
@@ -64,8 +72,15 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=200)
     parser.add_argument("--max-error", type=float, default=0.05)
     parser.add_argument("--counts", type=int, nargs="+", default=[200, 500])
+    parser.add_argument("--confidence", action="store_true")
+    parser.add_argument("--sets", nargs="+", help="names; default: all")
     options = parser.parse_args()
-    sets = list(labelled_sets(options.data))
+    sets = [
+        one for one in labelled_sets(options.data) if not options.sets or one.name in options.sets
+    ]
+    if options.confidence:
+        _print_confidences(sets, options.counts[0], options.splits)
+        return
     _print_untuned(sets)
     for count in options.counts:
         _print_tuned(sets, count, options.splits)
@@ -80,7 +95,16 @@ def labelled_sets(folder: Path) -> Iterator[Labelled]:
         if name not in LEFT_OUT:
             supports = [float(score) for score in measured.scores[name]]
             labels = [bool(row.label) for row in rows]
-            yield Labelled(name, labels, supports, [row.row_id for row in rows])
+            shown = [
+                (_finding(row.text, support), row.chunks)
+                for row, support in zip(rows, supports, strict=True)
+            ]
+            yield Labelled(name, labels, supports, [row.row_id for row in rows], shown)
+
+
+def _finding(text: str, support: float) -> Finding:
+    """Return what a run has of it."""
+    return Finding(text, support >= OWN_THRESHOLD, "", support=support, decided_by="embedded")
 
 
 def _draws(data: Labelled, count: int, splits: int) -> Iterator[Draw]:
@@ -96,6 +120,7 @@ def _draws(data: Labelled, count: int, splits: int) -> Iterator[Draw]:
             [data.labels[place] for place, _ in drawn],
             [data.supports[place] for place, _ in drawn],
             [row for _, row in drawn],
+            [place for place, _ in drawn],
         )
 
 
@@ -190,6 +215,58 @@ def _decided(data: Labelled, draw: Draw, max_error: float, *, clustered: bool) -
                 decided += 1
                 wrong += label is not supported
     return decided, wrong
+
+
+def _print_confidences(sets: list[Labelled], count: int, splits: int) -> None:
+    """Show the AUROC of being wrong, and what leaving out the least sure verdicts promises."""
+    print(f"{count} labels, {splits} draws, the least sure tenth left out\n")
+    print("| set | no signal | AUROC | wrong: all | least sure left out | promised | broken |")
+    print("|---|---|---|---|---|---|---|")
+    for whole in sets:
+        data = _cut(whole)
+        figures = [_confident(data, draw) for draw in _draws(data, count, splits)]
+        found = [one for one in figures if one is not None]
+        shares = [fmean(column) for column in zip(*found, strict=True)] or [0.0] * 5
+        cells = [1 - len(found) / splits, *shares]
+        print(f"| {data.name} | {' | '.join(f'{100 * cell:.1f}' for cell in cells)} |", flush=True)
+
+
+def _cut(data: Labelled) -> Labelled:
+    """Take whole rows, up to some 1,500 statements."""
+    groups = list(data.places().values())
+    random.Random(0).shuffle(groups)
+    taken: list[int] = []
+    while groups and len(taken) < MOST_STATEMENTS:
+        taken += groups.pop()
+    return Labelled(
+        data.name,
+        [data.labels[place] for place in taken],
+        [data.supports[place] for place in taken],
+        [data.rows[place] for place in taken],
+        [data.shown[place] for place in taken],
+    )
+
+
+def _confident(data: Labelled, draw: Draw) -> tuple[float, ...] | None:
+    """Return AUROC, errors of all and of the surer ones in the set, bound, broken or not."""
+    shown = [(data.shown[place][1], 0) for place in draw.places]
+    findings = [data.shown[place][0] for place in draw.places]
+    rows = [str(one) for one in draw.clusters]
+    confidence = fit_confidence(findings, shown, draw.labels, rows)
+    if confidence is None or not confidence.weights:
+        return None
+    learnt = fit_support_map(draw.labels, draw.supports)
+    limit = best_threshold(draw.labels, draw.supports).threshold
+    sure, right = [], []
+    for (finding, chunks), label in zip(data.shown, data.labels, strict=True):
+        support = finding.support or 0.0
+        tuned = replace(finding, verdict=support >= limit, support=learnt(support))
+        sure.append(confidence.of(tuned, chunks) or 0.0)
+        right.append(tuned.verdict == label)
+    kept = [one for one, share in zip(right, sure, strict=True) if share >= confidence.limit]
+    error = 1 - fmean(kept)
+    area = auroc_interval(right, sure).estimate
+    return area, 1 - fmean(right), error, confidence.bound, float(error > confidence.bound)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,12 @@ from rag_evals.core import Finding, Phrases, phrases, private_file
 from rag_evals.dataset import required_module
 from rag_evals.embedded import evidence_words
 from rag_evals.errors import ConfigurationError
+from rag_evals.run.record.extras import LabelLines
 from rag_evals.run.record.outcome import findings_in
 from rag_evals.run.record.reading import Record
 from rag_evals.run.record.samples import StoredSample
 from rag_evals.stats import DEFAULT_BANDS, Band
+from rag_evals.verify import Confidence
 
 Shape = Literal["wide", "long"]
 """One row a sample, or one row a finding."""
@@ -31,6 +33,37 @@ _FIELDS = {
     "reference": "reference",
     "language": "language",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What a run has of its findings besides the log; both are empty for most runs.
+
+    Attributes:
+        labels: What people say.
+        confidences: By grader and verifier, how sure a tuned verdict is.
+    """
+
+    labels: LabelLines
+    confidences: Mapping[str, Mapping[str, Confidence]]
+
+    def people(self, record: Record, place: int) -> float | None:
+        """Return the share of people who say yes of a finding; None where nobody decided."""
+        lines = self.labels.get((record["sample_id"], record["grader"], place), ())
+        values = [float(one["label"]) for one in lines if one.get("label") is not None]
+        return sum(values) / len(values) if values else None
+
+    def notes(self, record: Record, place: int) -> str:
+        """Return what people wrote about a finding."""
+        lines = self.labels.get((record["sample_id"], record["grader"], place), ())
+        return "; ".join(str(one["note"]) for one in lines if one.get("note"))
+
+    def confidence(self, finding: Finding, record: Record, chunks: Sequence[str]) -> float | None:
+        """Return how likely a verdict is right, as a tuned file says."""
+        found = self.confidences.get(record["grader"], {}).get(finding.decided_by or "")
+        return None if found is None else found.of(finding, chunks, record.get("attempts") or 0)
+
+
 _PARTS = ("score", "percent", "band", "outcome", "why", "unsupported", "reasons", "passages")
 _NOTHING = Finding("", None, "")
 
@@ -43,6 +76,7 @@ def rows_of_run(
     shape: Shape = "wide",
     *,
     language: str = "en",
+    marks: Marks,
 ) -> Iterator[dict[str, Any]]:
     """Write a run as flat rows; all have the same columns, in the same order.
 
@@ -56,12 +90,17 @@ def rows_of_run(
     passage, and what differs), `support`, `decided_by`; a grading without findings has one row with
     none.
 
+    Where people labelled the run, a wide row also has `G_people`, the share of the labelled
+    findings that people support, and a long row `people`, the share of people who say yes, and
+    `note`. Where a tuned file says how sure verdicts are, a long row has `confidence`.
+
     Args:
         records: Of the run, in the order of the data.
         samples: What was graded, by id; a row without one has no columns of the data.
         graders: Names, in order.
         judge: Who graded; None where it is not known.
         shape: Which of the two.
+        marks: Labels and confidences.
         language: Of names, labels and reasons, "en" or "ru"; the data's own columns stay.
 
     Raises:
@@ -71,8 +110,8 @@ def rows_of_run(
     if shape not in get_args(Shape):
         raise ConfigurationError(f"shape is {shape!r}; expected 'wide' or 'long'")
     if shape == "long":
-        return _long(records, samples, say)
-    return _wide(records, samples, graders, judge, say)
+        return _long(records, samples, say, marks)
+    return _wide(records, samples, graders, judge, say, marks)
 
 
 def band_label(score: float, bands: Sequence[Band], language: str, grader: str) -> str:
@@ -96,17 +135,22 @@ def _wide(
     graders: Sequence[str],
     judge: str | None,
     say: Phrases,
+    marks: Marks,
 ) -> Iterator[dict[str, Any]]:
     of_sample: dict[str, dict[str, Record]] = {}
     for record in records:
         of_sample.setdefault(record["sample_id"], {})[record["grader"]] = record
-    names = [_names_of(grader, say) for grader in graders]
+    parts = (*_PARTS, "people") if marks.labels else _PARTS
+    names = [_names_of(grader, say, parts) for grader in graders]
     row_id, judged = say("export.id"), say("export.judge")
     own = _own_columns(samples.values(), {row_id, judged, *chain(*names)}, say)
     for sample_id, graded in of_sample.items():
         row = {row_id: sample_id, **_of_sample(samples.get(sample_id), own)}
         for grader, called in zip(graders, names, strict=True):
-            row |= zip(called, _of_grading(graded.get(grader), samples, say), strict=True)
+            values = _of_grading(graded.get(grader), samples, say)
+            if marks.labels:
+                values.append(_people(graded.get(grader), marks))
+            row |= zip(called, values, strict=True)
         yield row | {judged: judge}
 
 
@@ -135,9 +179,16 @@ def _of_sample(sample: StoredSample | None, own: Mapping[str, str]) -> dict[str,
     return values
 
 
-def _names_of(grader: str, say: Phrases) -> list[str]:
+def _people(record: Record | None, marks: Marks) -> float | None:
+    places = range(0 if record is None else len(findings_in(record)))
+    found = [marks.people(record, place) for place in places] if record else []
+    values = [one for one in found if one is not None]
+    return sum(values) / len(values) if values else None
+
+
+def _names_of(grader: str, say: Phrases, parts: Sequence[str]) -> list[str]:
     title = say.named("graders", grader)
-    return [say(f"export.{part}_of", grader=title) for part in _PARTS]
+    return [say(f"export.{part}_of", grader=title) for part in parts]
 
 
 def _of_grading(
@@ -168,10 +219,10 @@ def _passages(
 
 
 def _long(
-    records: Sequence[Record], samples: Mapping[str, StoredSample], say: Phrases
+    records: Sequence[Record], samples: Mapping[str, StoredSample], say: Phrases, marks: Marks
 ) -> Iterator[dict[str, Any]]:
     for record in records:
-        for finding in findings_in(record) or (_NOTHING,):
+        for place, finding in enumerate(findings_in(record) or (_NOTHING,)):
             about = None if finding is _NOTHING else finding.about
             row = {
                 "id": record["sample_id"],
@@ -190,6 +241,12 @@ def _long(
                 "support": finding.support,
                 "decided_by": finding.decided_by,
             }
+            if marks.confidences:
+                sample = samples.get(record["sample_id"])
+                chunks = () if sample is None else sample.chunks
+                row["confidence"] = marks.confidence(finding, record, chunks)
+            if marks.labels:
+                row |= {"people": marks.people(record, place), "note": marks.notes(record, place)}
             yield {say(f"export.{name}"): value for name, value in row.items()}
 
 

@@ -20,12 +20,14 @@ from rag_evals.run.plan.options import DEFAULT_ERROR
 from rag_evals.run.plan.sampling import choose_designs, free_folder
 from rag_evals.run.read.export import (
     Layout,
+    Marks,
     Shape,
     frame_of,
     rows_of_run,
     with_own_cells,
     write_run,
 )
+from rag_evals.run.record.extras import labels_by_finding
 from rag_evals.run.record.facts import NOT_CLUSTERED, RowTable, stable_hash
 from rag_evals.run.record.index import RESULTS
 from rag_evals.run.record.outcome import Outcome, findings_in, read_outcome, type_name
@@ -50,6 +52,7 @@ from rag_evals.run.record.summary import (
     summary_html,
 )
 from rag_evals.stats import Interval, SupportShift
+from rag_evals.verify import Confidence, stage_confidences
 
 
 class ScoreNumbers(ABC):
@@ -443,9 +446,21 @@ class Run(ScoreNumbers):
             shape: `"wide"` is one row a sample, `"long"` one row a finding.
             language: Of names, labels and reasons, "en" or "ru"; the data's columns stay.
         """
+        marks = Marks(labels_by_finding(self.folder), self.confidences())
         return rows_of_run(
-            self.records, self.samples, self.graders, self.judge, shape, language=language
+            self.records,
+            self.samples,
+            self.graders,
+            self.judge,
+            shape,
+            language=language,
+            marks=marks,
         )
+
+    def confidences(self) -> dict[str, dict[str, Confidence]]:
+        """Return how sure tuned verdicts are, by grader and verifier; empty where nothing says."""
+        found = {grader: stage_confidences(stages) for grader, stages in self.stages.items()}
+        return {grader: of_stages for grader, of_stages in found.items() if of_stages}
 
     def to_pandas(self, shape: Shape = "wide", *, language: str = "en") -> Any:
         """Return the run as a `pandas.DataFrame`; arguments as for `rows`.

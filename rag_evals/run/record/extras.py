@@ -5,7 +5,7 @@ are what people say, as the page to label exports it.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -83,8 +83,21 @@ def label_files(folder: Path | None) -> list[Path]:
     return [] if folder is None else sorted(folder.glob("labels*.jsonl"))
 
 
-def read_label_lines(folder: Path | None) -> Iterator[Mapping[str, Any]]:
-    """Yield the labels of findings that a run folder keeps; what is no such line is passed over."""
+LabelLines = Mapping[tuple[str, str, int], Sequence[Mapping[str, Any]]]
+"""Lines of labels by row, grader and place of the finding."""
+
+
+def labels_by_finding(folder: Path | None) -> LabelLines:
+    """Return what people say of each finding, in the labels files of a run folder."""
+    found: dict[tuple[str, str, int], list[Mapping[str, Any]]] = {}
+    for line in _label_lines(folder):
+        key = (str(line.get("sample_id")), str(line.get("grader")), line["statement"])
+        found.setdefault(key, []).append(line)
+    return found
+
+
+def _label_lines(folder: Path | None) -> Iterator[Mapping[str, Any]]:
+    """Yield the labels of findings; what is no such line is passed over."""
     for path in label_files(folder):
         for line in path.read_bytes().splitlines():
             with suppress(ValueError):

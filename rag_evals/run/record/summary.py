@@ -198,7 +198,7 @@ def _numbers(stage: Mapping[str, Any], shift: SupportShift | None) -> dict[str, 
     return told
 
 
-_COMPARED = ("spread", "worth")
+_COMPARED = ("spread", "worth", "confidence")
 
 
 def measure_shifts(

@@ -67,6 +67,26 @@ def test_every_library_has_the_same_table(run: Run) -> None:
     assert findings["why"].tolist()[-1] == "empty_answer"
 
 
+def test_labels_of_people_are_columns(run: Run) -> None:
+    """Each finding has the share of people who say yes and their notes, each row the share."""
+    label = {"sample_id": "r1", "grader": "faithfulness", "text": ""}
+    anna = [{**label, "statement": 0, "label": True, "note": "page 3"},
+            {**label, "statement": 1, "label": True}]  # fmt: skip
+    boris = [{**label, "statement": 1, "label": False, "note": "wrong"},
+             {**label, "statement": 0, "label": None, "note": "cannot tell"}]  # fmt: skip
+    for name, lines in (("anna", anna), ("boris", boris)):
+        Path(f"out/labels-{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    rows, findings = load_run("out").to_pandas(), list(load_run("out").rows("long"))
+    load_run("out").write("a.xlsx")
+
+    assert [*rows.columns] == [*WIDE[:-1], "faithfulness_people", "judge"]
+    assert rows["faithfulness_people"].tolist()[1] == 0.75
+    assert pandas.isna(rows["faithfulness_people"][0])
+    assert [one["people"] for one in findings] == [None, 1.0, 0.5, None, None]
+    assert [one["note"] for one in findings] == ["", "page 3; cannot tell", "wrong", "", ""]
+    assert openpyxl.load_workbook("a.xlsx").active["O3"].value == 0.75
+
+
 def test_files_hold_what_the_frame_holds(run: Run) -> None:
     """Parquet, Excel and JSON lines; only the owner reads them."""
     for name in ("a.parquet", "a.xlsx", "a.jsonl", "a.csv"):

@@ -1,0 +1,127 @@
+"""How sure is a verdict? A logistic map over what a result holds; `judge tune` fits it."""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rag_evals.core import Finding
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.stats import log_odds, probability
+from rag_evals.text import words_of
+
+_EMBEDDED = "embedded"
+_MOST_ODDS = 0.99
+
+
+class Confidence(BaseModel):
+    """What signals say of a verdict, and what it gains to leave out the least sure ones.
+
+    Attributes:
+        auroc: How often a wrong verdict is less sure than a right one, on left-out rows.
+        auroc_low: Lower end of its 95 % interval.
+        auroc_high: Upper end.
+        weights: Of each signal, in log-odds; empty where the interval includes 0.5.
+        intercept: Of the map.
+        limit: Confidence below which a verdict is among the least sure.
+        skipped: Share of the labelled verdicts below it.
+        error: Share of wrong verdicts among all, on left-out rows.
+        error_kept: The same without the least sure.
+        bound: What that is at most, with 95 % confidence.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    auroc: float = Field(ge=0, le=1)
+    auroc_low: float = Field(ge=0, le=1)
+    auroc_high: float = Field(ge=0, le=1)
+    weights: Mapping[str, float] = {}
+    intercept: float = 0.0
+    limit: float = 0.0
+    skipped: float = 0.0
+    error: float = 0.0
+    error_kept: float = 0.0
+    bound: float = 1.0
+
+    def of(self, finding: Finding, chunks: Sequence[str], attempts: int = 0) -> float | None:
+        """Return how likely a verdict is right, 0 to 1; None without a signal or a verdict."""
+        if not self.weights or finding.verdict is None:
+            return None
+        return self(read_signals(finding, chunks, attempts))
+
+    def __call__(self, signals: Mapping[str, float]) -> float:
+        """Return the same from signals."""
+        return sureness(self.weights, self.intercept, signals)
+
+    def __str__(self) -> str:
+        """What `judge tune` prints."""
+        auroc = f"AUROC {self.auroc:.2f} [{self.auroc_low:.2f}, {self.auroc_high:.2f}]"
+        if not self.weights:
+            return f"no signal: the {auroc} of being wrong includes 0.5"
+        return (
+            f"{auroc} of being wrong; without the least sure {self.skipped:.0%}, "
+            f"{self.error_kept:.1%} of verdicts are wrong instead of {self.error:.1%}, and at most "
+            f"{self.bound:.1%} (95 % confidence)"
+        )
+
+
+def sureness(weights: Mapping[str, float], intercept: float, signals: Mapping[str, float]) -> float:
+    """Return how likely a verdict with these signals is right, 0 to 1."""
+    parts = (weight * signals.get(name, 0.0) for name, weight in weights.items())
+    return probability(intercept + math.fsum(parts))
+
+
+def stage_confidences(stages: Sequence[Mapping[str, Any]]) -> dict[str, Confidence]:
+    """Return what a run's tuned files say of how sure verdicts are, by the verifier's name."""
+    stored = {one["name"]: (one.get("tuned") or {}).get("confidence") for one in stages}
+    found = {name: Confidence.model_validate(one) for name, one in stored.items() if one}
+    return {name: one for name, one in found.items() if one.weights}
+
+
+def read_signals(finding: Finding, chunks: Sequence[str], attempts: int = 0) -> dict[str, float]:
+    """Return what a result says about a verdict, before any label: numbers around 0.
+
+    Args:
+        finding: With a verdict.
+        chunks: The texts of the context.
+        attempts: Replies that were asked for.
+    """
+    side = 1.0 if finding.verdict else -1.0
+    coverage, missing, support = _compared(finding.text, tuple(chunks))
+    own = 0.0 if finding.support is None else _clear_odds(finding.support)
+    found = [one.start is not None for one in finding.quotes]
+    return {
+        "is_yes": side,
+        "margin": side * own,
+        "coverage": side * coverage,
+        "missing_number": -side * missing,
+        "quote_found": (min(found) - 0.5) if found else 0.0,
+        "asked_again": math.log(max(1, attempts)),
+        "embedded": 0.0 if finding.decided_by == _EMBEDDED else side * _clear_odds(support),
+        "length": math.log(1 + len(words_of(finding.text))) - 3,
+    }
+
+
+def _clear_odds(support: float) -> float:
+    return log_odds(min(max(support, 1 - _MOST_ODDS), _MOST_ODDS))
+
+
+@cache
+def _verifier() -> EmbeddedVerifier:
+    return EmbeddedVerifier()
+
+
+@lru_cache(maxsize=2_048)
+def _compared(text: str, chunks: tuple[str, ...]) -> tuple[float, float, float]:
+    """Return the share of words in the nearest passages, missing numbers, and embedded support."""
+    if not any(map(str.strip, chunks)):
+        return 0.0, 0.0, 0.5
+    (verdict,) = _verifier().verify([text], chunks)
+    words = set(words_of(text))
+    near = {word for one in verdict.evidence for word in words_of(one.text)}
+    numbers = {word for word in words if any(map(str.isdigit, word))}
+    everywhere = {word for chunk in chunks for word in words_of(chunk)} if numbers else set()
+    coverage = len(words & near) / len(words) if words else 0.0
+    return coverage - 0.5, float(bool(numbers - everywhere)), verdict.support
