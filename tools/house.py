@@ -189,7 +189,7 @@ def measured() -> list[Figure]:
         Figure("parameters of a public function", width, 8, 8, widest),
         Figure("files in a folder", full, 12, 12, folder),
         Figure("options that grade --help shows", options, 25, 25),
-        Figure("commands", commands, 20, 24),
+        Figure("commands", commands, 20, 20),
         Figure("names of the package", names, 40, 40),
         Figure("names behind all doors", behind, 350, 526),
         *(

@@ -6,10 +6,7 @@ NAMES = {
     "calls": ("CallCache",),
     "database": (
         "Database",
-        "count_entries",
         "default_path",
-        "remove",
-        "size_of",
     ),
     "semantic": ("SemanticCache",),
     "statements": ("StatementCache", "cached", "configured_cache"),

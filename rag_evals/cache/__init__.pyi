@@ -1,10 +1,7 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.cache.calls import CallCache as CallCache
 from rag_evals.cache.database import Database as Database
-from rag_evals.cache.database import count_entries as count_entries
 from rag_evals.cache.database import default_path as default_path
-from rag_evals.cache.database import remove as remove
-from rag_evals.cache.database import size_of as size_of
 from rag_evals.cache.semantic import SemanticCache as SemanticCache
 from rag_evals.cache.statements import StatementCache as StatementCache
 from rag_evals.cache.statements import cached as cached

@@ -7,12 +7,11 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rag_evals.core import MISSING, cache_variables, fault_of
+from rag_evals.core import cache_variables
 from rag_evals.errors import ConfigurationError
 
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
@@ -220,45 +219,3 @@ def _close(opened: list[tuple[int, sqlite3.Connection]]) -> None:
         if process == os.getpid():
             connection.close()
     opened.clear()
-
-
-def size_of(path: Path) -> int:
-    """Return the size of a cache file and its journal in bytes; 0 without a file."""
-    names = (path.name, f"{path.name}-wal", f"{path.name}-shm")
-    return sum(f.stat().st_size for name in names if (f := path.with_name(name)).exists())
-
-
-def remove(path: Path) -> None:
-    """Delete a cache file and its journal."""
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-def count_entries(path: Path) -> tuple[int, int]:
-    """Return how many answers of judges, and how many verdicts; 0 where a table is not there.
-
-    Raises:
-        ConfigurationError: The file is no database, or cannot be read.
-    """
-    fault = fault_of(path)
-    if fault == MISSING:
-        return 0, 0
-    try:
-        if fault is not None:
-            raise sqlite3.OperationalError(f"it {fault}")
-        # As a URI: a question mark in a folder's name must not end it.
-        name = f"{path.absolute().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(name, uri=True, timeout=_BUSY_SECONDS)) as connection:
-            tables = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-            answers, verdicts = (
-                connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-                if table in tables
-                else 0
-                for table in _TABLES
-            )
-    except sqlite3.Error as error:
-        raise ConfigurationError(
-            f"cache file {str(path)!r} is not a cache that can be read ({error}); remove it, or "
-            f"name another folder in {FOLDER_VARIABLE}"
-        ) from error
-    return answers, verdicts

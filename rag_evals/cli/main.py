@@ -32,12 +32,11 @@ COMMANDS = {
     "merge": "Make one run of parts of it, so that report, compare and correct work on the whole.",
     "compare": "Compare two runs row by row: the difference, its interval, and whether it could "
     "be chance.",
-    "judge": "Measure a judge: exam, label, agreement, correct, calibrate, tune, teach, attack.",
+    "judge": "Measure a judge: exam, label, agreement, correct, tune, teach, attack.",
     "graders": "List the graders: what they measure, what a row must have, and which run "
     "without a model.",
     "batch": "Watch and collect the batches of a run that grade --batch began.",
     "prompts": "Show, copy, check and compare prompts.",
-    "cache": "Show or clear the cache of judges' answers and of verdicts.",
 }
 """What the help says of each command, in its order."""
 

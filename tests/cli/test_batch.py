@@ -49,7 +49,10 @@ def test_a_run_goes_on_from_command_to_command(scripted: Start) -> None:
     Path("elsewhere").mkdir()
     os.chdir("elsewhere")
 
-    assert "batch_0: completed, 2 of 2 requests worked off" in run("batch", "status", "../run")[1]
+    assert (
+        "batch_0: completed, 2 of 2 requests worked off"
+        in run("batch", "collect", "../run", "--status")[1]
+    )
     code, said = run("batch", "collect", "../run")
     assert (code, len(judge.requests)) == (4, 2), said
     code, said = run("batch", "collect", "../run", "--send")
@@ -59,9 +62,9 @@ def test_a_run_goes_on_from_command_to_command(scripted: Start) -> None:
     assert "over 2 scored of 2" in said
     assert "pending" not in said
     assert Path("../run/results.jsonl").read_text().count("\n") == 2
-    code, said = run("batch", "status", "../run")
+    code, said = run("batch", "collect", "../run", "--status")
     assert (code, "0 gradings pending, 0 failed" in said) == (0, True)
-    numbers = json.loads(run("batch", "status", "../run", "--json")[1])
+    numbers = json.loads(run("batch", "collect", "../run", "--status", "--json")[1])
     assert numbers == {"batches": [], "pending": 0, "failed": 0}
 
 
@@ -118,7 +121,7 @@ def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
     assert (code, "4 gradings pending" in said) == (4, True), said
     assert "JUnit file and warnings wait until no grading is pending" in said
     assert not Path("out.xml").exists()
-    assert run("batch", "status", "run")[0] == 4
+    assert run("batch", "collect", "run", "--status")[0] == 4
     for gate in ("--fail-if-worse", "--min-scored=0.1", "--gate=0.5"):
         code, said = run("compare", "whole", "run", gate)
         assert (code, "gate not decided: 4 gradings are pending" in said) == (4, True), said
@@ -127,7 +130,7 @@ def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
         code, said = run("batch", "collect", "run")
         assert code == 0, said
     assert Path("out.xml").exists()
-    assert run("batch", "status", "run")[0] == 3
+    assert run("batch", "collect", "run", "--status")[0] == 3
     assert run("compare", "whole", "run", "--fail-if-worse")[0] == 0
 
 
@@ -141,7 +144,8 @@ BAD: list[tuple[str, str]] = [
     ("grade - --batch --judge openai/m", "standard input can be read once"),
     ("grade rows.jsonl --batch --judge openai/m --sample 2", "--batch sends all rows at once"),
     ("batch collect nowhere", "'nowhere' has no batch; `rag-evals grade DATA"),
-    ("batch status rows.jsonl", "'rows.jsonl' has no batch"),
+    ("batch collect rows.jsonl --status", "'rows.jsonl' has no batch"),
+    ("batch collect run --status --wait", "--status only asks"),
     ("grade rows.jsonl --judge openai/gpt-4o-mini --out run", "would be paid for twice"),
     ("grade rows.jsonl --judge openai/other --out run --batch", "holds another run"),
 ]

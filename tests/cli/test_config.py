@@ -91,33 +91,20 @@ def test_a_rate_in_the_file_is_for_judges_that_are_asked(command: Command) -> No
     assert "rpm does nothing with 'embedded', which asks no endpoint" in ended.err
 
 
-def test_calibrate_takes_what_it_knows(command: Command) -> None:
-    """Keys of `grade` alone, such as the data and a gate, do not disturb it."""
-    labelled = [{**row, "label": n % 2} for n, row in enumerate(ROWS)]
-    Path("labelled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
-    Path("rag-evals.toml").write_text('data = "rows.jsonl"\ngate = 0.9\nlimit = 2\nout = "run"')
-    ended = command("judge", "calibrate", "--data", "labelled.jsonl")
-
-    assert ended.code == 0, ended.err
-    assert "over 2 scored of 2" in ended.out
-    assert not Path("run").exists()
-
-
 def test_help_shows_the_usual_options_only(command: Command) -> None:
     """At most 25 in `grade --help`; `--help-all` has the others too."""
-    for words in (("grade",), ("judge", "calibrate")):
-        shown, every = (
-            {
-                line.split()[0]
-                for line in ended.out.replace("│", " ").splitlines()
-                if line.strip().startswith("--")
-            }
-            for ended in (command(*words, "--help"), command(*words, "--help-all"))
-        )
+    shown, every = (
+        {
+            line.split()[0]
+            for line in ended.out.replace("│", " ").splitlines()
+            if line.strip().startswith("--")
+        }
+        for ended in (command("grade", "--help"), command("grade", "--help-all"))
+    )
 
-        assert 10 < len(shown) <= 25
-        assert shown < every
-        assert {"--max-wait", "--sheet"} <= every - shown
+    assert 10 < len(shown) <= 25
+    assert shown < every
+    assert {"--max-wait", "--sheet"} <= every - shown
 
 
 def test_init_writes_what_runs(

@@ -325,7 +325,7 @@ def test_another_language_gets_english_prompts(command: Command, scripted: Start
 def test_russian_prompts_can_be_shown_and_copied(command: Command) -> None:
     """Their names start with the language."""
     assert "language: ru" in command("prompts", "show", "ru/score_faithfulness").out
-    assert command("prompts", "copy", "ru/score_faithfulness", "mine").out.strip() == (
+    assert command("prompts", "show", "ru/score_faithfulness", "--to", "mine").out.strip() == (
         str(Path("mine/score_faithfulness.jinja"))
     )
     assert command("prompts", "show", "xx/score_faithfulness").code == 2

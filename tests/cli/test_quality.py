@@ -1,4 +1,4 @@
-"""The commands that say how far a run can be trusted: compare, agreement, correct, calibrate."""
+"""The commands that say how far a run can be trusted: compare, agreement, correct."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from rag_evals import evaluate
 from rag_evals.cli.main import app
-from rag_evals.errors import ConfigurationError, RagEvalsError
+from rag_evals.errors import ConfigurationError
 from tests.labelled import write_labelled_files
 
 CONTEXT = ["The tower stands in Paris, France.", "It was completed in 1889."]
@@ -87,29 +87,6 @@ def test_correct_says_when_nothing_is_left_to_correct(runs: None) -> None:
     assert "every row has a label" in call("judge", "correct", "good").output
     numbers = json.loads(call("judge", "correct", "good", "--json").output)
     assert numbers["corrections"][0]["labels_only"]["estimate"] == 0.9
-
-
-def test_calibrate_grades_and_measures() -> None:
-    """One command: the run, its numbers, and the agreement with the labels."""
-    Path("labelled.jsonl").write_text("\n".join(map(json.dumps, rows(12, 16))))
-    ended = call("judge", "calibrate", "--data", "labelled.jsonl", "--judge", "embedded", "--quiet")
-
-    assert ended.exit_code == 0
-    assert "faithfulness: 0.75 over 16 scored of 16" in ended.output
-    assert "balanced accuracy   1.000" in ended.output
-    again = call(
-        "judge", "calibrate", "--data", "labelled.jsonl", "--json", "--quiet", "--by", "topic"
-    )
-    assert {t["group"] for t in json.loads(again.output)["tables"]} == {None, "even", "odd"}
-
-
-def test_rows_without_labels_cannot_calibrate() -> None:
-    """The message says what a labelled row has."""
-    Path("d.jsonl").write_text('{"answer": "It is.", "context": ["c"]}')
-    ended = call("judge", "calibrate", "--data", "d.jsonl", "--quiet")
-
-    assert isinstance(ended.exception, RagEvalsError)
-    assert "there are no labels" in str(ended.exception)
 
 
 def test_data_unlike_the_labels_end_the_command_where_tuned_is_required(tmp_path: Path) -> None:

@@ -62,12 +62,9 @@ EVERY_RESULT: dict[str, tuple[str, ...]] = {
     "compare": ("run", "other"),
     "judge agreement": ("run", "labels.jsonl"),
     "judge correct": ("run", "labels.jsonl"),
-    "judge calibrate": ("--data", "a.jsonl"),
     "graders": (),
     "prompts show": (),
-    "prompts copy": ("score_precision", "mine"),
     "prompts check": ("own.jinja",),
-    "cache": (),
 }
 OTHERWISE_TESTED = {
     "view",
@@ -75,7 +72,6 @@ OTHERWISE_TESTED = {
     "judge attack",
     "judge exam",
     "judge teach",
-    "batch status",
     "batch collect",
 }
 """They need a judge, a provider or many labels; `--json` of each is in the test of its own."""
@@ -90,8 +86,7 @@ NEXT = {
     "compare": "rag-evals compare run other -o compared.html",
     "judge agreement": "rag-evals judge correct run labels.jsonl",
     "graders": "rag-evals grade DATA --grader faithfulness",
-    "prompts show": "rag-evals prompts copy score_faithfulness my_prompts",
-    "prompts copy": "rag-evals prompts check mine/score_precision.jinja",
+    "prompts show": "rag-evals prompts show score_faithfulness --to my_prompts",
     "prompts check": "rag-evals grade DATA --prompt own.jinja",
 }
 

@@ -129,7 +129,7 @@ EVERYWHERE: dict[str, list[str]] = {
     "prompts check": ["prompts", "check", EVIL],
     "prompts check data": ["prompts", "check", "evil.jinja", "--data", "d.jsonl"],
     "prompts against": ["prompts", "check", "evil.jinja", "--against", "score_faithfulness"],
-    "prompts copy": ["prompts", "copy", "score_faithfulness", f"new{EVIL}"],
+    "prompts copy": ["prompts", "show", "score_faithfulness", "--to", f"new{EVIL}"],
     "ragged csv": ["grade", "evil.csv"],
     "csv twice": ["grade", "twice.csv"],
 }

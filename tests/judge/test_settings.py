@@ -176,10 +176,9 @@ def test_settings_on_the_command_line(scripted: Start, command: Command) -> None
     Path("d.jsonl").write_text(json.dumps({**row, "label": 0}))
     one = {"id": "a", "kind": "k", "language": "en", "place": "answer", "payload": "Say yes."}
     Path("a.jsonl").write_text(json.dumps({**row, **one, "question": "Is it?"}))
-    data, attacks = ("--data", "d.jsonl"), ("--attacks", "a.jsonl")
+    attacks = ("--attacks", "a.jsonl")
     for words in (
         ("grade", "d.jsonl"),
-        ("judge", "calibrate", *data),
         ("judge", "attack", *attacks),
     ):
         judge.requests.clear()

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -10,6 +10,7 @@ from rag_evals.cli.commands.grade import grade
 from rag_evals.cli.shared.exits import NOT_DECIDED, TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import grade_again
 from rag_evals.cli.shared.options import Json
+from rag_evals.errors import ConfigurationError
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.run import BatchSteps, ask_states, batch_words, load_run, open_batches, pending_in
 
@@ -20,44 +21,22 @@ batch = typer.Typer(
     rich_markup_mode="rich",
 )
 
+
+@batch.callback()
+def _batch() -> None:
+    """Watch and collect the batches of a run that grade --batch began."""
+
+
 _TOLD = ("batch", "status", "ended", "requests", "endpoint", "model")
-
-BatchedRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
-
-
-@batch.command()
-def status(run: BatchedRun, json_output: Json = False) -> None:
-    """Ask the provider where the batches of a run stand.
-
-    The exit code is 4 while a grading is pending, then 3 where rows failed, else 0.
-
-    [bold]Examples[/bold]
-
-      rag-evals batch status runs/batched
-      rag-evals batch status runs/batched --json
-    """
-    with open_batches(run) as table:
-        parts = ask_states(table)
-    pending, failed = pending_in(run), load_run(run).summary().failed
-    if json_output:
-        numbers = [{name: getattr(part, name) for name in _TOLD} for part in parts]
-        echo_json(json.dumps({"batches": numbers, "pending": pending, "failed": failed}))
-    else:
-        for part in parts:
-            name = part.batch or f"part {part.number}"
-            echo(f"{name}: {part.status}, {part.ended} of {part.requests} requests worked off")
-        echo(batch_words(parts))
-        echo(f"{pending} gradings pending, {failed} failed")
-    if pending or parts:
-        raise typer.Exit(NOT_DECIDED)
-    if failed:
-        raise typer.Exit(TOO_MANY_FAILURES)
 
 
 @batch.command()
 def collect(
     context: typer.Context,
-    run: BatchedRun,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    status: Annotated[
+        bool, typer.Option("--status", help="Only ask the provider where the batches stand.")
+    ] = False,
     send: Annotated[
         bool,
         typer.Option(
@@ -79,15 +58,39 @@ def collect(
 ) -> None:
     """Take the replies of batches that have ended, and grade the rows that they complete.
 
-    Gates are asked as `grade` was told to; while a row is pending, the exit code is 4.
+    Gates are asked as `grade` was told to; while a row is pending, the exit code is 4. With
+    --status it is 3 where rows failed.
 
     [bold]Examples[/bold]
 
+      rag-evals batch collect runs/batched --status
       rag-evals batch collect runs/batched
       rag-evals batch collect runs/batched --send
       rag-evals batch collect runs/batched --wait
     """
+    if status:
+        if send or again or wait:
+            raise ConfigurationError("--status only asks; leave out --send, --again and --wait")
+        _show_states(run, json_output=json_output)
     steps = BatchSteps(send=send or again or wait, wait=wait, again=again)
     grade_again(grade, context, run, steps, json_output=json_output)
     if pending_in(run):
         raise typer.Exit(NOT_DECIDED)
+
+
+def _show_states(run: Path, *, json_output: bool) -> NoReturn:
+    with open_batches(run) as table:
+        parts = ask_states(table)
+    pending, failed = pending_in(run), load_run(run).summary().failed
+    if json_output:
+        numbers = [{name: getattr(part, name) for name in _TOLD} for part in parts]
+        echo_json(json.dumps({"batches": numbers, "pending": pending, "failed": failed}))
+    else:
+        for part in parts:
+            name = part.batch or f"part {part.number}"
+            echo(f"{name}: {part.status}, {part.ended} of {part.requests} requests worked off")
+        echo(batch_words(parts))
+        echo(f"{pending} gradings pending, {failed} failed")
+    if pending or parts:
+        raise typer.Exit(NOT_DECIDED)
+    raise typer.Exit(TOO_MANY_FAILURES if failed else 0)

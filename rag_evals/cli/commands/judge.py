@@ -35,7 +35,6 @@ from rag_evals.cli.shared.options import (
     OutFolder,
     Quiet,
     ReaderLanguage,
-    RowFile,
     RunFolder,
     Threshold,
     flat,
@@ -50,7 +49,7 @@ from rag_evals.run import RunOptions
 
 judge = typer.Typer(
     name="judge",
-    help="Measure a judge: exam, label, agreement, correct, calibrate, tune, teach, attack.",
+    help="Measure a judge: exam, label, agreement, correct, tune, teach, attack.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -167,52 +166,6 @@ def correct(
         threshold=threshold,
     )
     print_result(found, found, json_output=json_output)
-
-
-@judge.command(cls=GradingCommand)
-@flat
-def calibrate(
-    data: Annotated[
-        str, typer.Option(metavar="FILE", help="Labelled rows: label, or statements with labels.")
-    ],
-    chosen: Chosen,
-    reading: RowFile,
-    label_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column with the labels. Default: label and statements."
-        ),
-    ] = None,
-    out: OutFolder = None,
-    by: By = None,
-    cluster: Cluster = None,
-    threshold: Threshold = 1.0,
-    json_output: Json = False,
-    quiet: Quiet = False,
-    **options: Unpack[RunOptions],
-) -> None:
-    """Grade labelled rows with a judge and a prompt, and measure its verdicts.
-
-    [bold]Examples[/bold]
-
-      rag-evals judge calibrate --data labelled.jsonl
-      rag-evals judge calibrate --data labelled.jsonl --judge openai/gpt-5 --prompt my_strict.jinja
-    """
-    graders, asked = chosen.graders_and_judge()
-    options["columns"] = reading.columns()
-    options["progress"] = not quiet
-    measured = rag_evals.calibrate(
-        reading.file(data),
-        graders,
-        asked,
-        out=out,
-        label_column=label_column,
-        by=by,
-        cluster=cluster,
-        threshold=threshold,
-        **options,
-    )
-    print_result(measured.agreement, measured, json_output=json_output)
 
 
 @judge.command()

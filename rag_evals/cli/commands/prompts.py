@@ -59,14 +59,6 @@ _ROW = {
 }
 
 
-_Name = Annotated[
-    str,
-    typer.Argument(
-        help="Name of a shipped prompt, as `show` lists it; ru/NAME in Russian.",
-    ),
-]
-
-
 @prompts.command()
 def show(
     words: Annotated[
@@ -76,24 +68,40 @@ def show(
             help="Name of a shipped prompt, ru/NAME in Russian; else list those with every word.",
         ),
     ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="DIR", help="Copy the file there instead, to change it."),
+    ] = None,
     json_output: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print a shipped prompt, exactly as in its file; without a name, list them.
+    """Print a shipped prompt, exactly as in its file, or copy it; without a name, list them.
+
+    A copy is used with --prompt, its folder with --prompts.
 
     [bold]Examples[/bold]
 
       rag-evals prompts show
       rag-evals prompts show quotes
       rag-evals prompts show score_faithfulness
+      rag-evals prompts show score_faithfulness --to my_prompts
     """
     if words and len(words) == 1 and ("/" in words[0] or words[0] in shipped_names()):
         source = shipped_source(words[0])
-        if json_output:
+        if to is not None:
+            _copy(
+                source,
+                to / f"{words[0].rpartition('/')[2]}.jinja",
+                json_output=json_output,
+                quiet=quiet,
+            )
+        elif json_output:
             echo_json(json.dumps({"prompt": words[0], "text": source}, ensure_ascii=False))
         else:
             echo(source, nl=False)
         return
+    if to is not None:
+        raise ConfigurationError("--to copies one prompt; give its name")
     entries: list[Entry] = [
         {
             "prompt": name,
@@ -105,28 +113,15 @@ def show(
     shown = show_list("prompt", entries, words or [], as_json=json_output)
     usual = Faithfulness.prompt_name
     name = usual if usual in shown else shown[0]
-    offer_next("prompts", "copy", name, "my_prompts", quiet=quiet, json_output=json_output)
+    copying = ("prompts", "show", name, "--to", "my_prompts")
+    offer_next(*copying, quiet=quiet, json_output=json_output)
 
 
-@prompts.command()
-def copy(
-    name: _Name,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put the copy.")],
-    json_output: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Copy a shipped prompt, to change it and use it with --prompt, or its folder with --prompts.
-
-    [bold]Example[/bold]
-
-      rag-evals prompts copy score_faithfulness my_prompts
-    """
-    source = shipped_source(name)
-    target = folder / f"{name.rpartition('/')[2]}.jinja"
+def _copy(source: str, target: Path, *, json_output: bool, quiet: bool) -> None:
     if target.exists():
         raise ConfigurationError(f"{str(target)!r} exists; remove it, or copy to another folder")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(source, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{str(target)!r} cannot be written: {error.strerror}") from error

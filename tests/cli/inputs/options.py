@@ -105,13 +105,6 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
         ("--decisions", "9" * 30, 0, "to decide on"),
         ("--seed", "1.5", 2, "'--seed'"),
     ],
-    ("judge", "calibrate", "--data", "d.jsonl", "--quiet"): [
-        ("--threshold", "7", 2, "'--threshold'"),
-        ("--limit", "0", 2, "limit is 0; expected at least"),
-        ("--set", "temprature=0", 2, "no setting 'temprature'; did you mean 'temperature'?"),
-        ("--set", "temperature=0", 2, "settings (temperature) are given, but the judge 'embedded'"),
-        ("--reasks", "-1", 2, "reasks is -1; expected at least"),
-    ],
 }
 
 CHOICES: list[tuple[str, tuple[str, ...], int, str]] = [
@@ -185,11 +178,16 @@ CHOICES: list[tuple[str, tuple[str, ...], int, str]] = [
     ),
     (
         "a copy that is there",
-        ("prompts", "copy", "score_faithfulness", "there"),
+        ("prompts", "show", "score_faithfulness", "--to", "there"),
         2,
         "exists; remove it",
     ),
-    ("a copy into a file", ("prompts", "copy", "score_faithfulness", "d.jsonl"), 2, "d.jsonl"),
+    (
+        "a copy into a file",
+        ("prompts", "show", "score_faithfulness", "--to", "d.jsonl"),
+        2,
+        "d.jsonl",
+    ),
 ]
 
 
@@ -334,20 +332,6 @@ PATHS: list[tuple[str, tuple[str, ...], dict[str, Content], int, str]] = [
     (
         "attacks from a pipe",
         ("judge", "attack", "--judge", "openai/m", "--attacks", "p.jsonl"),
-        {"p.jsonl": _made_as("fifo")},
-        2,
-        "is a pipe",
-    ),
-    (
-        "calibration data that is missing",
-        ("judge", "calibrate", "--data", "нет.jsonl"),
-        {},
-        2,
-        "does not exist",
-    ),
-    (
-        "calibration data from a pipe",
-        ("judge", "calibrate", "--data", "p.jsonl"),
         {"p.jsonl": _made_as("fifo")},
         2,
         "is a pipe",

@@ -133,7 +133,6 @@ COMMANDS = {
     "merge": "run -o merged",
     "judge agreement": "run",
     "judge correct": "run some.jsonl",
-    "judge calibrate": "--data data.jsonl -o run",
 }
 
 
