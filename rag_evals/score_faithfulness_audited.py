@@ -277,7 +277,9 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Each statement with its quotes; what counts against the score is up to the options."""
-        return tuple(replace(s.finding, verdict=self._counts(s)) for s in self.statements)
+        return self.with_turns(
+            [replace(s.finding, verdict=self._counts(s)) for s in self.statements]
+        )
 
     @property
     def contradiction_rate(self) -> float:

@@ -293,7 +293,7 @@ def test_a_short_line_of_an_example_changes_no_fingerprint() -> None:
     assert written_out(grader._examples[0]) == (
         "Example(sample=Sample(question=None, answer='a', context=(Chunk(id=0, text='c', "
         "metadata={'source': 's'}), Chunk(id=1, text='d', metadata={})), reference=None, id=None, "
-        "language=None, relevant_ids=None), "
+        "language=None, relevant_ids=None, turns=()), "
         'result=\'{"s0": {"claims_nothing": "It claims nothing."}}\', '
         "statements=())"
     )

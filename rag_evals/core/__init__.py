@@ -77,10 +77,11 @@ NAMES = {
         "facts_of",
         "fields_of_judge",
         "is_last_attempt",
+        "names_chunks",
         "required_fields",
         "sign_result",
     ),
-    "sample": ("Chunk", "ContextInput", "Sample"),
+    "sample": ("Chunk", "ContextInput", "Sample", "Turn", "transcript"),
     "wording": (
         "LANGUAGE_VARIABLE",
         "LANGUAGES",

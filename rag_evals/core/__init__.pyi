@@ -67,11 +67,14 @@ from rag_evals.core.result import facts_for as facts_for
 from rag_evals.core.result import facts_of as facts_of
 from rag_evals.core.result import fields_of_judge as fields_of_judge
 from rag_evals.core.result import is_last_attempt as is_last_attempt
+from rag_evals.core.result import names_chunks as names_chunks
 from rag_evals.core.result import required_fields as required_fields
 from rag_evals.core.result import sign_result as sign_result
 from rag_evals.core.sample import Chunk as Chunk
 from rag_evals.core.sample import ContextInput as ContextInput
 from rag_evals.core.sample import Sample as Sample
+from rag_evals.core.sample import Turn as Turn
+from rag_evals.core.sample import transcript as transcript
 from rag_evals.core.wording import LANGUAGE_VARIABLE as LANGUAGE_VARIABLE
 from rag_evals.core.wording import LANGUAGES as LANGUAGES
 from rag_evals.core.wording import Phrase as Phrase

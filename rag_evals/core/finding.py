@@ -14,9 +14,9 @@ from rag_evals.text import MOST_ITEMS, html_head, html_note, html_text, shortene
 
 M = TypeVar("M", bound=BaseModel)
 
-About = Literal["statement", "reference", "citation", "chunk", "answer"]
-"""What a finding is about: a statement of the answer or of the reference, a citation, a chunk, or
-the answer as a whole."""
+About = Literal["statement", "reference", "citation", "chunk", "answer", "turn"]
+"""What a finding is about: a statement of the answer or of the reference, a citation, a chunk, the
+answer as a whole, or a turn of a conversation."""
 
 CONTRADICTED = "contradicted"
 """The label of a statement that the chunks show to be wrong; pages colour it apart."""
@@ -307,7 +307,7 @@ _COLOURS: dict[_Tone, str] = {
 def findings_line(findings: Iterable[Finding], say: Phrases | None = None) -> str:
     """Count findings by their labels: "2 supported, 1 not supported"."""
     say = say or phrases()
-    counts = Counter(finding.label for finding in findings)
+    counts = Counter(finding.label for finding in findings if finding.about != "turn")
     return ", ".join(
         say("notebook.counted", count=count, label=say.label(label))
         for label, count in counts.items()
@@ -320,7 +320,12 @@ def findings_lines(findings: Iterable[Finding], say: Phrases | None = None) -> l
     return [
         "  ".join(
             part
-            for part in (_sign(one), shortened(one.text), f"[{_label(one, say)}]", _why(one))
+            for part in (
+                _sign(one),
+                shortened(say.text(one.text)),
+                f"[{_label(one, say)}]",
+                _why(one),
+            )
             if part
         )
         for one in findings

@@ -3,15 +3,15 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from rag_evals.core.hashes import fingerprint, fingerprint_of_texts
 from rag_evals.errors import DataError
-from rag_evals.text import shortened
+from rag_evals.text import shortened, split_sentences
 
 _MOST_SHOWN = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -385,6 +385,201 @@ def _listed_ids(text: str) -> list[Any] | None:
     return listed if isinstance(listed, list) else None
 
 
+_ROLES = {
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("assistant", "ai", "AIMessageChunk", "model"), "assistant"),
+    **dict.fromkeys(("tool", "function"), "tool"),
+    **dict.fromkeys(("function_call_output", "file_search_call"), "tool"),
+    # What is said to the assistant, and what it asks of tools, is neither asked nor a source.
+    **dict.fromkeys(("system", "developer", "function_call", "reasoning"), "none"),
+    **dict.fromkeys(("web_search_call", "mcp_call", "custom_tool_call"), "none"),
+}
+# Parts and items with what a tool returned, and the fields where it is.
+_TOOL_OUTPUTS = ("tool_result", "tool_call_response", "function_call_output", "file_search_call")
+_OUTPUT_NAMES = ("output", "response", "result", "results", "content")
+_SAYING = {"user": "question", "assistant": "reply"}
+_OWN_SOURCES = ("context", "contexts", "sources", "documents")
+_REFERS_BACK = re.compile(
+    r"\b(?:it|its|he|she|they|them|their|his|her|him|this|that|these|those|there|ones?|others?|same|"
+    r"он|она|оно|они|его|её|ее|их|им|ему|ей|нём|нем|ней|них|это|этот|эта|эти|этого|этой|этих|там|"
+    r"туда|тот|та|те)\b|^\W*(?:and|but|or|so|then|what about|how about|а|и|но)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One reply in a conversation.
+
+    Attributes:
+        question: What the user said since the reply before, or None.
+        answer: The reply.
+        context: What this reply was written from: chunks, and outputs of tools.
+    """
+
+    question: str | None
+    answer: str
+    context: tuple[Chunk, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """What the user states: their sentences that are no questions; empty for none."""
+        spans = split_sentences(self.question or "")
+        return "\n".join(one.text for one in spans if not one.text.rstrip(" \"'»”)").endswith("?"))
+
+
+def _messages_in(value: Any) -> list[Any]:
+    messages = _listed(value) if isinstance(value, str) else value
+    if not isinstance(messages, list | tuple):
+        raise DataError(f"turns is {shown(value)}; expected a list of messages")
+    return list(messages)
+
+
+def _turns_in(messages: Sequence[Any]) -> tuple[list[Turn], list[str]]:
+    """Return the turns of messages, and what the user said after the last reply."""
+    turns: list[Turn] = []
+    asked: list[str] = []
+    said: list[str] = []
+    sources: list[Chunk] = []
+    for number, message in enumerate(messages):
+        for kind, value in _events(message, f"turns[{number}]"):
+            if kind == "source":
+                sources += value
+            elif kind == "reply":
+                said.append(value)
+            else:
+                if said:
+                    turns.append(_turn(asked, said, sources))
+                    asked, said, sources = [], [], []
+                asked.append(value)
+    if said:
+        turns.append(_turn(asked, said, sources))
+        asked = []
+    return turns, asked
+
+
+def _turn(asked: list[str], said: list[str], sources: list[Chunk]) -> Turn:
+    return Turn("\n\n".join(asked) or None, "\n\n".join(said), chunks_from(sources))
+
+
+def _events(message: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """Yield what a message brings, in order: `source` with chunks, `question` or `reply`."""
+    named, role, content = _role_and_content(message)
+    if role is None:
+        role, content = "assistant", field_of(message, "answer")
+        if content is None:
+            raise DataError(
+                f"{place} is {shown(message)}; expected a message with a role, such as user, "
+                "assistant or tool, or a mapping with question, answer and context"
+            )
+        if (question := field_of(message, "question")) is not None:
+            yield "question", text_of(question, f"{place}.question")
+    for name in _OWN_SOURCES:
+        if (own := field_of(message, name)) is not None and not callable(own):
+            yield "source", chunks_from(own)
+    parts = content if isinstance(content, list | tuple) else ()
+    outputs = [part for part in parts if field_of(part, "type") in _TOOL_OUTPUTS]
+    if role == "tool" and not outputs:
+        outputs = [message if named in _TOOL_OUTPUTS else {"output": content}]
+    for output in outputs:
+        yield "source", _tool_output(output)
+    if outputs:
+        content = [part for part in parts if part not in outputs]
+    text = _inner_text(content, _NAMES_OF_MESSAGES, levels=6) if content else ""
+    if role in _SAYING and required_text(text, place).strip():
+        yield _SAYING[role], text
+
+
+def _role_and_content(message: Any) -> tuple[str, str | None, Any]:
+    """Return what a message is called, whose it is, and what it holds; None for no message."""
+    if isinstance(message, tuple) and len(message) == _PAIR:
+        return "", _ROLES.get(message[0]), message[1]
+    named = field_of(message, "role") or field_of(message, "type")
+    named = str(getattr(named, "value", named))
+    # LangChain's two ways to write a message as JSON.
+    inner = field_of(message, "data") or field_of(message, "kwargs")
+    if isinstance(inner, Mapping) and "content" in inner:
+        return "", _ROLES.get(str(inner.get("type") or named)), inner["content"]
+    found = (field_of(message, name) for name in ("content", "parts", "text"))
+    return named, _ROLES.get(named), next((one for one in found if one is not None), None)
+
+
+def _tool_output(item: Any) -> tuple[Chunk, ...]:
+    """Return what a tool gave back as chunks; one text is one, unless it holds a list."""
+    found = (field_of(item, name) for name in _OUTPUT_NAMES)
+    output = next((one for one in found if one is not None), "")
+    text = _inner_text(output, _NAMES_OF_MESSAGES, levels=6)
+    if text is None and not isinstance(output, list | tuple):
+        text = to_json(output, fallback=str).decode()
+    chunks = chunks_from(output if text is None else text)
+    return tuple(chunk for chunk in chunks if chunk.text.strip())
+
+
+def _asked_in(turns: Sequence[Turn], last: int) -> str | None:
+    """Return what a user asked in a turn, with the turns before it that it refers to."""
+    found: list[str] = []
+    for turn in turns[last::-1]:
+        if turn.question is not None:
+            found.insert(0, turn.question)
+            if not _REFERS_BACK.search(turn.question):
+                break
+    return "\n".join(found) or None
+
+
+class _Conversation:
+    """Turns as the fields of one sample: their transcript, and all sources, numbered once."""
+
+    def __init__(self, turns: Any, question: Any, answer: Any, context: ContextInput) -> None:
+        messages = _messages_in(turns)
+        self.turns, asked = _turns_in(messages)
+        if answer is not None:
+            # The turns are what was said before: a question and its answer follow them.
+            replies: Any = answer if isinstance(answer, list) else _listed(str(answer))
+            replies = replies or [("assistant", text_of(answer, "answer"))]
+            if question is not None and text_of(question, "question") not in asked:
+                messages = [*messages, ("user", text_of(question, "question"))]
+            self.turns, asked = _turns_in([*messages, *replies])
+        if shared := chunks_from(context):
+            self.turns = [
+                replace(one, context=chunks_from([*shared, *one.context])) for one in self.turns
+            ]
+        asked_last = _asked_in(self.turns, len(self.turns) - 1) if self.turns else None
+        self.question = asked_last or "\n\n".join(asked) or None
+        self.answer = transcript(self.turns)[0] or None
+        self.context = _numbered(self.turns) if self.turns else shared
+
+
+def transcript(turns: Sequence[Turn]) -> tuple[str, list[int]]:
+    """Write turns one below the other, what users said quoted as Markdown does it.
+
+    Returns:
+        The text, and where in it each reply begins, in characters.
+    """
+    text, starts = "", []
+    for turn in turns:
+        text += "\n\n" if text else ""
+        if turn.question is not None:
+            text += "\n".join(f"> {line}".rstrip() for line in turn.question.splitlines()) + "\n\n"
+        starts.append(len(text))
+        text += turn.answer
+    return text, starts
+
+
+def _numbered(turns: Sequence[Turn]) -> tuple[Chunk, ...]:
+    """Return every source once, with the turns that it is of; what a user states is one, too."""
+    found: dict[str, tuple[list[str], Mapping[str, Any]]] = {}
+    for number, turn in enumerate(turns, 1):
+        said = [Chunk(0, turn.said, {"said_by": "user"})] if turn.said else []
+        for chunk in (*said, *turn.context):
+            places, _ = found.setdefault(chunk.text, ([], chunk.metadata))
+            if str(number) not in places:
+                places.append(str(number))
+    return tuple(
+        Chunk(id, text, {"turn": ", ".join(places), **metadata})
+        for id, (text, (places, metadata)) in enumerate(found.items())
+    )
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Sample:
     """One row to grade.
@@ -397,6 +592,8 @@ class Sample:
         id: The row's name in results; None lets the run make one from the content.
         language: Two-letter code of the answer's language, or None.
         relevant_ids: Ids of the chunks that a search should find, or None.
+        turns: Of a conversation, whose `answer` is the transcript, and whose `context` is every
+            source of any turn, once; empty for most.
     """
 
     question: str | None
@@ -406,6 +603,7 @@ class Sample:
     id: str | None
     language: str | None
     relevant_ids: tuple[str, ...] | None
+    turns: tuple[Turn, ...]
 
     def __init__(
         self,
@@ -417,12 +615,34 @@ class Sample:
         id: str | None = None,
         language: str | None = None,
         relevant_ids: RelevantIds = None,
+        turns: Any = None,
     ) -> None:
         """Check every field and number the chunks.
+
+        Args:
+            question: As below; with turns, what was asked after them.
+            answer: As below; with turns, the reply that follows them.
+            context: As below; with turns, what every reply may be written from.
+            reference: As below.
+            id: As below.
+            language: As below.
+            relevant_ids: As below.
+            turns: Messages of OpenAI, Anthropic, LangChain or OpenTelemetry, the list as JSON, or
+                mappings with question, answer and context.
 
         Raises:
             DataError: A field has no text, or holds a lone surrogate.
         """
+        talk: tuple[Turn, ...] = ()
+        if turns is not None:
+            read = _Conversation(turns, question, answer, context)
+            talk, question, answer, context = (
+                tuple(read.turns),
+                read.question,
+                read.answer,
+                read.context,
+            )
+        object.__setattr__(self, "turns", talk)
         for name, value in (("question", question), ("answer", answer), ("reference", reference)):
             object.__setattr__(self, name, None if value is None else text_of(value, name))
         for name, word in (("id", id), ("language", language)):
@@ -444,7 +664,25 @@ class Sample:
         }
         parts = [(name, repr(shortened(text, 60))) for name, text in texts.items() if text]
         count = len(self.context)
+        if self.turns:
+            parts.append(("turns", str(len(self.turns))))
         return [*parts, ("context", f"[{count} chunk{'' if count == 1 else 's'}]")]
+
+    def turn_sample(self, number: int, earlier: Sequence[str]) -> "Sample":
+        """Return one turn of a conversation as a sample of its own.
+
+        Args:
+            number: Of the turn, from 0.
+            earlier: What else of the conversation is a source, by turn; empty texts are none.
+        """
+        turn = self.turns[number]
+        said = [one.said for one in self.turns[: number + 1]]
+        return Sample(
+            question=_asked_in(self.turns, number),
+            answer=turn.answer,
+            context=[*turn.context, *filter(None, [*said, *earlier])],
+            language=self.language,
+        )
 
     def content_hash(self) -> str:
         """Return 16 hex digits that name the content: the same for the same row anywhere."""

@@ -22,7 +22,7 @@ LANGUAGE_VARIABLE = "RAG_EVALS_LANGUAGE"
 
 _FOLDER = Path(__file__).parent.parent / "_data" / "phrases"
 _FEW = range(2, 5)
-_CHUNK = re.compile(r"chunk (\d+)")
+_NUMBERED = re.compile(r"(chunk|turn) (\d+)")
 _STEP = re.compile(r"(\d+) of (\d+)")
 _FRACTION = re.compile(r"(?<=\d)\.(?=\d)")
 _DECIDED_BY = "decided by "
@@ -100,12 +100,17 @@ class Phrases:
         step = _STEP.fullmatch(label)
         if step is not None:
             return self("items.of", part=step[1], whole=step[2])
-        return self.named("labels", label)
+        return self._numbered("labels", self._table["reasons"].get(label, label))
 
     def text(self, text: str) -> str:
         """Say what a finding is on, where the words are ours and not the data's."""
-        chunk = _CHUNK.fullmatch(text)
-        return self.named("texts", text) if chunk is None else self("items.chunk", id=chunk[1])
+        return self._numbered("texts", text)
+
+    def _numbered(self, section: str, text: str) -> str:
+        found = _NUMBERED.fullmatch(text)
+        return (
+            self.named(section, text) if found is None else self(f"items.{found[1]}", id=found[2])
+        )
 
     def tally(self, name: str) -> str:
         """Say the name of a part of a whole."""

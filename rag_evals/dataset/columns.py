@@ -112,6 +112,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "sample_id", "uid"),
     "language": ("language", "lang"),
     "relevant_ids": ("relevant_ids",),
+    "turns": ("messages", "turns"),
 }
 """Columns that are recognised without being told, for each field of a sample."""
 
@@ -199,6 +200,10 @@ PRESETS: tuple[Preset, ...] = (
         "reference.answer",
     ),
     _preset(
+        "otel", "gen_ai.input.messages", "gen_ai.output.messages",
+        turns="gen_ai.input.messages", answer="gen_ai.output.messages",
+    ),
+    _preset(
         "russian", "вопрос", "ответ", "контекст",
         question="вопрос | запрос", answer="ответ",
         context="контекст | контексты | источники | фрагменты | документы",
@@ -208,6 +213,8 @@ PRESETS: tuple[Preset, ...] = (
 """Looked through in this order; the first whose marks a row has is taken."""
 
 _MISSING = object()
+# What turns have themselves.
+_OF_TURNS = frozenset({"question", "answer", "context"})
 _PLACE_DIGITS = 9
 
 
@@ -227,6 +234,8 @@ class ColumnMap:
         id: Source of the row's name.
         language: Source of the language code.
         relevant_ids: Source of the ids of relevant chunks.
+        turns: Source of the messages of a conversation; without one, the usual names count in rows
+            that have no answer.
         preset: The tool whose names count, such as `"deepeval"`; None recognises it.
     """
 
@@ -237,6 +246,7 @@ class ColumnMap:
     id: ColumnSource = None
     language: ColumnSource = None
     relevant_ids: ColumnSource = None
+    turns: ColumnSource = None
     preset: str | None = None
 
     def __post_init__(self) -> None:
@@ -296,6 +306,8 @@ class ColumnMap:
             DataError: A value is not what the field takes, or two columns could be one field.
         """
         values: dict[str, Any] = {}
+        if required and (self.turns or self._recognised(row, "turns")):
+            required -= _OF_TURNS
         for name in USUAL_NAMES:
             value = self._value(row, name, required)
             if value is not _MISSING and not _is_empty(value) and not _says_nothing(value):
@@ -362,6 +374,8 @@ class ColumnMap:
         """Return the column or path that holds a field by its tool's names, or the usual ones."""
         columns = tuple(row)
         known = None if self.preset is not None else _known_columns(columns)
+        if name == "turns" and self.answer is not None:
+            return None
         if known is not None:
             return known[name]
         preset = self._preset(row)
@@ -378,6 +392,8 @@ class ColumnMap:
         if preset is not None:
             taken = {path for own in preset.fields.values() for path in own}
             usual = [key for key in usual if _normalised(key) not in taken]
+            if name == "turns" and self._recognised(row, "answer"):
+                return None
         if len(usual) > 1:
             raise _doubt(usual, name)
         return usual[0] if usual else None
@@ -460,6 +476,8 @@ def _known_columns(columns: tuple[str, ...]) -> Mapping[str, str | None] | None:
     usual = {name: _usual(columns, name) for name in USUAL_NAMES}
     if _preset_of(columns) is not None or any(len(found) > 1 for found in usual.values()):
         return None
+    if usual["answer"]:
+        usual["turns"] = ()
     return {name: found[0] if found else None for name, found in usual.items()}
 
 

@@ -3,6 +3,7 @@
 from rag_evals import lazy_names
 
 NAMES = {
+    "conversation": ("grades_turns",),
     "extract": ("ExtractedStatement", "Extractor", "SentenceExtractor"),
     "grader": (
         "JUDGE_VARIABLE",
@@ -12,6 +13,7 @@ NAMES = {
         "judge_name",
         "require_fields",
         "resolve",
+        "sample_flow",
         "warn_of_default",
     ),
     "guarding": (

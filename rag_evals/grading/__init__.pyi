@@ -1,4 +1,5 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
+from rag_evals.grading.conversation import grades_turns as grades_turns
 from rag_evals.grading.extract import ExtractedStatement as ExtractedStatement
 from rag_evals.grading.extract import Extractor as Extractor
 from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor
@@ -9,6 +10,7 @@ from rag_evals.grading.grader import drive_async as drive_async
 from rag_evals.grading.grader import judge_name as judge_name
 from rag_evals.grading.grader import require_fields as require_fields
 from rag_evals.grading.grader import resolve as resolve
+from rag_evals.grading.grader import sample_flow as sample_flow
 from rag_evals.grading.grader import warn_of_default as warn_of_default
 from rag_evals.grading.guarding import GuardedCall as GuardedCall
 from rag_evals.grading.guarding import ask_guarded as ask_guarded

@@ -165,6 +165,7 @@ class Grader(_FixedOnceMade, Generic[R]):
         settings: What its judge is asked with, such as `temperature`.
         judge_rounds: Rounds of judge calls for one sample: 0 asks nobody, 1 is known beforehand,
             with 2 the replies to the first decide what is asked in the second.
+        reads_turns: Whether its flow reads the turns of a conversation itself.
         shapes: Attributes that shape a result, by name; its fingerprint is made of them.
         source: Hash of the Python files it comes from; None where the command line loaded none.
     """
@@ -177,6 +178,7 @@ class Grader(_FixedOnceMade, Generic[R]):
     endpoints: Sequence[str] = ()
     untuned: Sequence[str] = ()
     judge_rounds: int = 1
+    reads_turns: bool = False
     source: str | None = None
     requires: tuple[SampleField, ...] = ("answer",)
     result_model: type[R]
@@ -411,7 +413,7 @@ def _prepare(
     if client is None:
         client = default_judge()
         warn_of_default([form])
-    return _Work(form.flow(sample), judge, asked, Meter(timeout), judge_name(client, model))
+    return _Work(sample_flow(form, sample), judge, asked, Meter(timeout), judge_name(client, model))
 
 
 def resolve(
@@ -550,6 +552,20 @@ def _sample(
             "client= and model= need their names"
         )
     return question
+
+
+def sample_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
+    """Describe the work on a sample, which may be a conversation.
+
+    Raises:
+        DataError: The grader has no meaning for a conversation.
+    """
+    if not sample.turns or grader.reads_turns:
+        return grader.flow(sample)
+    # Importing the package has a budget, and most samples are one answer.
+    from rag_evals.grading.conversation import turns_flow  # noqa: PLC0415
+
+    return turns_flow(grader, sample)
 
 
 def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:

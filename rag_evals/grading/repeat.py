@@ -25,7 +25,7 @@ from rag_evals.core import (
     require_whole,
 )
 from rag_evals.errors import ConfigurationError, NotScorableReason
-from rag_evals.grading.grader import Grader, require_fields
+from rag_evals.grading.grader import Grader, require_fields, sample_flow
 from rag_evals.stats import majority
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ class Repeated(Grader[RepeatedResult]):
 
     shapes = ("grader", "times")
     result_model = RepeatedResult
+    reads_turns = True
 
     def __init__(self, grader: Grader[Any], times: int) -> None:
         self.grader = grader
@@ -169,7 +170,7 @@ class Repeated(Grader[RepeatedResult]):
     def flow(self, sample: Sample) -> Flow[RepeatedResult]:
         """Ask all repeats side by side, round by round."""
         require_fields(sample, self.requires)
-        flows = {place: self.grader.flow(sample) for place in range(self.times)}
+        flows = {place: sample_flow(self.grader, sample) for place in range(self.times)}
         results: dict[int, BaseModel] = {}
         replies: Mapping[int, Sequence[Any] | None] = dict.fromkeys(flows)
         while True:

@@ -88,10 +88,15 @@ def _every_kth(rows: Sequence[Any], count: int, start: float) -> list[Any]:
     return [rows[min(int((start + n) * step), len(rows) - 1)] for n in range(count)]
 
 
-def _decided(record: Record) -> list[tuple[int, Finding]]:
-    """Return the findings of an outcome that people can decide on, with their places."""
-    found = enumerate(findings_in(record))
-    return [(place, one) for place, one in found if one.verdict is not None]
+def _decided(record: Record) -> list[tuple[int, Finding, str | None]]:
+    """Return the findings that people can decide on, with their places and the turn's question."""
+    decided: list[tuple[int, Finding, str | None]] = []
+    asked = None
+    for place, one in enumerate(findings_in(record)):
+        asked = one.reasoning if one.about == "turn" else asked
+        if one.verdict is not None:
+            decided.append((place, one, asked))
+    return decided
 
 
 def label_html(
@@ -115,11 +120,11 @@ def label_html(
         decisions += [
             [
                 *(row.sample_id, row.grader, place, one.text, one.verdict, say.label(one.label)),
-                *(one.about, sample.question, sample.answer, len(chunks) - 1),
+                *(one.about, asked or sample.question, sample.answer, len(chunks) - 1),
                 [[at.chunk_id, at.start, at.end] for at in _places(one, sample.chunks)],
                 say.text(one.text),
             ]
-            for place, one in _decided(record)
+            for place, one, asked in _decided(record)
         ]
     table = {
         "language": view.language,

@@ -32,6 +32,7 @@ NAMES = {
         "NoClaimSentence",
         "PassedOverSentence",
         "StatementEvaluation",
+        "TurnVerdict",
         "check_every_sentence",
         "each_once",
         "finding_of",

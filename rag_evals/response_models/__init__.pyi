@@ -23,6 +23,7 @@ from rag_evals.response_models.statements import FaithfulnessResult as Faithfuln
 from rag_evals.response_models.statements import NoClaimSentence as NoClaimSentence
 from rag_evals.response_models.statements import PassedOverSentence as PassedOverSentence
 from rag_evals.response_models.statements import StatementEvaluation as StatementEvaluation
+from rag_evals.response_models.statements import TurnVerdict as TurnVerdict
 from rag_evals.response_models.statements import check_every_sentence as check_every_sentence
 from rag_evals.response_models.statements import each_once as each_once
 from rag_evals.response_models.statements import finding_of as finding_of

@@ -104,6 +104,29 @@ class PassedOverSentence(NoClaimSentence):
     text: str = Field(description="The sentence.")
 
 
+class TurnVerdict(BaseModel):
+    """How one turn of a conversation ended."""
+
+    turn: int = Field(description="Its number, from 1.")
+    question: str | None = Field(default=None, description="What the user said before it.")
+    statements: int = Field(default=0, description="Statements of the reply.")
+    supported: int = Field(default=0, description="Those of them that count.")
+    reason: NotScorableReason | None = Field(
+        default=None, description="Why it has no score; None for one that has."
+    )
+
+    @property
+    def score(self) -> float | None:
+        """Statements that count divided by all; None where the turn has no score."""
+        return self.supported / self.statements if self.statements and not self.reason else None
+
+    @property
+    def finding(self) -> Finding:
+        """The turn as results show it, above its statements; it counts neither way."""
+        label = self.reason or f"{self.supported} of {self.statements}"
+        return Finding(f"turn {self.turn}", None, label, self.question, about="turn")
+
+
 class ByStatement(Result):
     """A result with a verdict for each statement of the answer, or of the reference.
 
@@ -130,6 +153,9 @@ class ByStatement(Result):
     )
     calls: ByCode[int] = Field(
         default=1, description="Calls in which a long answer was graded, re-asks left out."
+    )
+    turns: ByCode[list[TurnVerdict]] = Field(
+        default_factory=list, description="Of a conversation, in order; else empty."
     )
 
     @property
@@ -163,9 +189,37 @@ class ByStatement(Result):
             if not counts and ids:
                 found.append(f"statement {number} is not {word} but cites chunks")
         found += self.drift
-        if self.calls > 1:
+        if self.calls > max(1, len(self.turns)):
             found.append(f"the {self.statements_of} is long: it was graded in {self.calls} calls")
         return found
+
+    @property
+    def unsupported_since(self) -> int | None:
+        """The first turn, from 1, that says something without support; None where none does."""
+        return next(
+            (one.turn for one in self.turns if (one.score or 1) < 1 or one.score == 0), None
+        )
+
+    @property
+    def further_scores(self) -> Mapping[str, float]:
+        """Of a conversation, the share of its turns that are supported throughout."""
+        scores = [one.score for one in self.turns if one.score is not None]
+        share = sum(score == 1 for score in scores) / len(scores) if scores else 0.0
+        return {"supported_turns": share} if scores else {}
+
+    def with_turns(self, found: Sequence[Finding]) -> tuple[Finding, ...]:
+        """Put what is found of each turn of a conversation above its statements."""
+        if not self.turns:
+            return tuple(found)
+        shown: list[Finding] = []
+        if self.unsupported_since is not None:
+            since = f"turn {self.unsupported_since}"
+            shown.append(Finding("unsupported since", None, since, about="turn"))
+        at = 0
+        for turn in self.turns:
+            shown += [turn.finding, *found[at : at + turn.statements]]
+            at += turn.statements
+        return tuple(shown)
 
     @classmethod
     def statement_type(cls) -> type[BaseModel]:
@@ -193,7 +247,7 @@ class FaithfulnessResult(ByStatement):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Each statement, supported or not."""
-        return tuple(statement.finding for statement in self.statements)
+        return self.with_turns([statement.finding for statement in self.statements])
 
     @property
     def unsupported(self) -> Sequence[StatementEvaluation]:

@@ -53,6 +53,17 @@ ROWS: dict[str, list[dict[str, Any]]] = {
         },
         {"request": Q, "response": A, "retrieved_context": [{"content": C}]},
     ],
+    "otel": [
+        {
+            "gen_ai.input.messages": [
+                {"role": "user", "parts": [{"type": "text", "content": Q}]},
+                {"role": "tool", "parts": [{"type": "tool_call_response", "result": C}]},
+            ],
+            "gen_ai.output.messages": [
+                {"role": "assistant", "parts": [{"type": "text", "content": A}]}
+            ],
+        }
+    ],
     "langsmith": [
         {
             "inputs": {"question": Q},
@@ -76,7 +87,8 @@ def test_a_tool_is_recognised_by_its_columns(name: str) -> None:
             run = evaluate([row], client="embedded", columns=columns)
             sample = ColumnMap.of(columns).sample(row, frozenset({"answer", "context"}))
 
-            assert (sample.answer, [chunk.text for chunk in sample.context]) == (A, [C])
+            answer = sample.turns[-1].answer if sample.turns else sample.answer
+            assert (answer, [chunk.text for chunk in sample.context]) == (A, [C])
             assert sample.question in (Q, None)
             assert sample.reference in (R, None)
             assert run.outcomes[0].score == 1.0

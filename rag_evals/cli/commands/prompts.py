@@ -23,7 +23,7 @@ from rag_evals.errors import (
     PromptError,
     UnknownNameError,
 )
-from rag_evals.grading import require_fields
+from rag_evals.grading import require_fields, sample_flow
 from rag_evals.prompt import (
     Prompt,
     count_arriving,
@@ -330,7 +330,7 @@ def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Mes
     Raises:
         ConfigurationError: The sample lacks what the grader needs.
     """
-    flow = grader.flow(sample)
+    flow = sample_flow(grader, sample)
     try:
         steps = next(flow)
     except NotScorableError as error:

@@ -21,7 +21,7 @@ from rag_evals.cache import CallCache
 from rag_evals.core import Meter, Sample, Usage, Work, require_known, watching
 from rag_evals.dataset import NumberedSample, RowData
 from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, UnknownNameError
-from rag_evals.grading import Grader, drive_async
+from rag_evals.grading import Grader, drive_async, sample_flow
 from rag_evals.judge import (
     AsyncJudge,
     Client,
@@ -325,7 +325,7 @@ class AsyncGradingSession:
             return row.sample
         try:
             return await drive_async(
-                grader.flow(row.sample), self._judge, meter, named=self._judges.named
+                sample_flow(grader, row.sample), self._judge, meter, named=self._judges.named
             )
         except (ConfigurationError, PendingError):
             raise

@@ -15,8 +15,8 @@ from rag_evals.core import (
     VerifyCall,
     phrases,
 )
-from rag_evals.errors import GradingError, NotScorableError
-from rag_evals.grading import Grader
+from rag_evals.errors import DataError, GradingError, NotScorableError
+from rag_evals.grading import Grader, grades_turns, sample_flow
 from rag_evals.judge import DecisionCall
 from rag_evals.run.plan.plan import Plan
 from rag_evals.text import token_counter
@@ -122,15 +122,19 @@ def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
     """Return the calls that come before any reply; what this machine decides first is decided."""
     if not isinstance(sample, Sample) or not grader.judge_rounds:
         return []
-    flow = grader.flow(sample)
+    if sample.turns and grades_turns(grader):
+        # Each turn as if the replies before it were supported.
+        replies = [turn.answer for turn in sample.turns]
+        turns = (sample.turn_sample(place, replies[:place]) for place in range(len(replies)))
+        return [call for turn in turns for call in _first_calls(grader, turn)]
     try:
+        flow = sample_flow(grader, sample)
         steps = next(flow)
         while not any(isinstance(step, JudgeCall) for step in steps):
             steps = flow.send([_done_here(step) for step in steps])
-    except (NotScorableError, GradingError, StopIteration):
+    except (NotScorableError, GradingError, DataError, StopIteration):
         return []
-    finally:
-        flow.close()
+    flow.close()
     return [step for step in steps if isinstance(step, JudgeCall)]
 
 

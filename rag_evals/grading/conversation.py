@@ -1,0 +1,167 @@
+"""How is a conversation graded? Turn by turn: what an earlier one showed is a source of later ones.
+
+A turn is graded against its own sources, what the user stated so far, and the supported statements
+of earlier turns. The result is one of the grader's own, over the statements of all turns.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from rag_evals.core import Flow, Sample, names_chunks, transcript
+from rag_evals.errors import DataError, NotScorableError
+from rag_evals.response_models import ByStatement, FaithfulnessResult, TurnVerdict
+from rag_evals.text import split_sentences
+
+# In a reason: "all 4 content words are in chunk 0".
+_NAMED_CHUNKS = re.compile(r"\b(?:chunks?|фрагмент\w*) \d+(?:(?:, | and | и )\d+)*", re.IGNORECASE)
+_NOWHERE: Mapping[str, Any] = {"start": None, "end": None}
+_CHUNK_IDS = ("supporting_chunk_ids", "chunk_ids")
+
+
+def turns_flow(grader: Any, sample: Sample) -> Flow[Any]:
+    """Describe the work on a conversation.
+
+    A grader that finds no statements and names no chunks grades the last turn.
+
+    Raises:
+        DataError: The grader has no meaning for a conversation.
+    """
+    kind: Any = grader.result_model
+    if grades_turns(grader):
+        return _turn_by_turn(grader, sample)
+    if issubclass(kind, ByStatement) or names_chunks(kind):
+        raise DataError(
+            f"the row is a conversation, and {grader.name!r} grades one answer; "
+            "faithfulness grades conversations"
+        )
+    last = len(sample.turns) - 1
+    return grader.flow(sample.turn_sample(last, ()))
+
+
+def grades_turns(grader: Any) -> bool:
+    """Say whether each turn of a conversation is graded, in a call of its own."""
+    return issubclass(grader.result_model, FaithfulnessResult)
+
+
+def _turn_by_turn(grader: Any, sample: Sample) -> Flow[FaithfulnessResult]:
+    if not any(turn.context for turn in sample.turns):
+        raise NotScorableError("empty_context")
+    ids = {chunk.text: (chunk.id,) for chunk in sample.context}
+    places = _Places(sample)
+    earlier: list[str] = []
+    shown: dict[str, tuple[int, ...]] = {}
+    results: list[FaithfulnessResult] = []
+    parts: list[dict[str, Any]] = []
+    verdicts: list[TurnVerdict] = []
+    for number, turn in enumerate(sample.turns):
+        row = sample.turn_sample(number, earlier)
+        known = [ids.get(chunk.text) or shown[chunk.text] for chunk in row.context]
+        verdict = TurnVerdict(turn=number + 1, question=turn.question)
+        verdicts.append(verdict)
+        held: list[Any] = []
+        try:
+            result: FaithfulnessResult = yield from grader.flow(row)
+        except NotScorableError as error:
+            verdict.reason = error.reason
+        else:
+            held = [
+                one
+                for one, finding in zip(result.statements, result.findings, strict=True)
+                if finding.verdict and one.is_supported
+            ]
+            verdict.reason = result.not_scorable
+            verdict.statements = len(result.statements)
+            verdict.supported = sum(bool(one.verdict) for one in result.findings)
+            results.append(result)
+            parts.append(places.in_transcript(result.model_dump(), number, known))
+        earlier.append("\n".join(dict.fromkeys(one.statement for one in held)))
+        used = chain.from_iterable(known[id] for one in held for id in one.supporting_chunk_ids)
+        shown.setdefault(earlier[-1], tuple(sorted(set(used))))
+    if not results:
+        raise NotScorableError(verdicts[-1].reason or "empty_context")
+    together = _together(parts) | {"turns": [one.model_dump() for one in verdicts]}
+    return type(results[0]).model_validate(together)
+
+
+class _Places:
+    """Where sentences and chunks of a turn are in the whole conversation."""
+
+    def __init__(self, sample: Sample) -> None:
+        text, self._starts = transcript(sample.turns)
+        self._turns = sample.turns
+        self._sentences = [span.start for span in split_sentences(text)]
+
+    def in_transcript(
+        self, result: Mapping[str, Any], number: int, known: Sequence[tuple[int, ...]]
+    ) -> dict[str, Any]:
+        """Return the fields of a turn's result with the conversation's numbers.
+
+        Args:
+            result: Its fields.
+            number: Of the turn, from 0.
+            known: For each chunk that the turn's call showed, those of the conversation.
+        """
+        start = self._starts[number]
+        spans = split_sentences(self._turns[number].answer)
+        sentences = [bisect_right(self._sentences, span.start + start) - 1 for span in spans]
+
+        def in_reason(named: re.Match[str]) -> str:
+            return re.sub(r"\d+", lambda id: _listed(known, int(id[0])), named[0])
+
+        def moved(value: Any, name: str = "") -> Any:
+            if isinstance(value, Mapping):
+                return {key: moved(one, key) for key, one in _quoted(value, known).items()}
+            if isinstance(value, list) and name in _CHUNK_IDS:
+                return sorted({id for one in value for id in known[one]})
+            if isinstance(value, list):
+                return [moved(one, name) for one in value]
+            if value is None or name not in change:
+                return value
+            return change[name](value)
+
+        change: dict[str, Callable[[Any], Any]] = {
+            **dict.fromkeys(("sentence_id", "sentence_ids", "left_out"), sentences.__getitem__),
+            **dict.fromkeys(("start", "end"), start.__add__),
+            "reasoning": lambda reason: _NAMED_CHUNKS.sub(in_reason, reason),
+            "drift": lambda line: f"{line} (turn {number + 1})",
+        }
+        return {name: moved(value, name) for name, value in result.items()}
+
+
+def _quoted(value: Mapping[str, Any], known: Sequence[tuple[int, ...]]) -> Mapping[str, Any]:
+    """Return a quote with the conversation's number of its chunk; anything else as it is."""
+    if not isinstance(value.get("chunk_id"), int):
+        return value
+    own = known[value["chunk_id"]]
+    # Words of an earlier reply are not in the sources of that reply.
+    return {"text": value["text"], "chunk_id": own[0] if own else 0, **_NOWHERE}
+
+
+def _listed(known: Sequence[tuple[int, ...]], id: int) -> str:
+    return ", ".join(map(str, known[id])) if id < len(known) and known[id] else str(id)
+
+
+def _together(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Make the fields of one result of those of several: lists joined, counts added."""
+    return {name: _joined([part[name] for part in parts]) for name in parts[0]}
+
+
+def _joined(values: Iterable[Any]) -> Any:
+    own = [one for one in values if one is not None]
+    if not own:
+        return None
+    if isinstance(own[0], list):
+        return list(chain.from_iterable(own))
+    if isinstance(own[0], bool):
+        return any(own)
+    if isinstance(own[0], int):
+        return sum(own)
+    if isinstance(own[0], float):
+        return min(own)
+    if isinstance(own[0], dict):
+        return dict(sum(map(Counter, own), Counter()))
+    return own[0]

@@ -1,0 +1,358 @@
+"""Conversations: each turn by its own sources, what the user said, and what was shown before."""
+
+import base64
+import gzip
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rag_evals import (
+    AnswerRelevance,
+    AuditedFaithfulness,
+    Faithfulness,
+    Sample,
+    TwoStepFaithfulness,
+    evaluate,
+)
+from rag_evals.catalog import GRADERS
+from rag_evals.core import Turn
+from rag_evals.errors import DataError, NotScorableError
+from rag_evals.report import View, label_html, report_html, rows_to_label
+from rag_evals.run import estimate, make_plan
+from rag_evals.testing import Script, ScriptedJudge
+from tests.report.page_rows import rows_of
+
+Start = Callable[[Script], ScriptedJudge]
+
+_PACKED = re.compile(r'<script type="application/octet-stream" id="data">(.*?)</script>', re.DOTALL)
+SEARCH = [{"id": "a", "type": "function", "function": {"name": "search", "arguments": "{}"}}]
+OPENED = "The Severin bridge was opened in 1959."
+LONG = "The Severin bridge is 691 metres long."
+PAINTED = "Ursula Vane painted everything purple."
+TALK: list[dict[str, Any]] = [
+    {"role": "system", "content": "You are a guide. Ursula Vane painted everything purple."},
+    {"role": "user", "content": "When was the Severin bridge opened? My ticket number is 5512."},
+    {"role": "assistant", "content": None, "tool_calls": SEARCH},
+    {"role": "tool", "tool_call_id": "a", "content": OPENED},
+    {"role": "assistant", "content": OPENED},
+    {"role": "user", "content": "And how long is it?"},
+    {"role": "tool", "tool_call_id": "a", "content": json.dumps([LONG, "Others are longer."])},
+    {"role": "assistant", "content": f"{LONG} {PAINTED}"},
+    {"role": "user", "content": "Who painted it?"},
+    {"role": "assistant", "content": f"{PAINTED} {OPENED} Your ticket number is 5512."},
+]
+
+
+def test_a_turn_is_graded_by_its_sources_and_what_was_shown_before(scripted: Start) -> None:
+    """One call a turn; an unsupported statement is in no later call, a supported one is."""
+    judge = scripted(None)
+    result = Faithfulness.grade(Sample(turns=TALK), client="openai/m")
+
+    ticket = "My ticket number is 5512."
+    assert [one.chunks for one in judge.requests] == [
+        [OPENED, ticket],
+        [LONG, "Others are longer.", ticket, OPENED],
+        [ticket, OPENED, LONG],
+    ]
+    assert [(one.supported, one.statements) for one in result.turns] == [(1, 1), (1, 2), (2, 3)]
+    assert [one.score for one in result.turns] == [1.0, 0.5, pytest.approx(2 / 3)]
+    assert result.unsupported_since == 2
+    assert result.score == pytest.approx(4 / 6)
+    assert result.further_scores == {"supported_turns": pytest.approx(1 / 3)}
+    assert [one.statement for one in result.unsupported] == [PAINTED, PAINTED]
+
+
+def test_statements_have_their_places_in_the_conversation() -> None:
+    """Sentence and characters are those of the transcript, chunks those of the turn that had it."""
+    sample = Sample(turns=TALK)
+    result = Faithfulness.grade(sample, client="embedded")
+
+    assert sample.answer is not None
+    assert sample.answer.startswith("> When was the Severin bridge opened?")
+    assert [sample.answer[one.start : one.end] for one in result.statements] == [
+        one.statement for one in result.statements
+    ]
+    assert [chunk.text for chunk in sample.context] == [
+        "My ticket number is 5512.",
+        OPENED,
+        LONG,
+        "Others are longer.",
+    ]
+    assert sample.context[2].metadata == {"turn": "2"}
+    assert sample.context[0].metadata == {"turn": "1", "said_by": "user"}
+    ids = [one.supporting_chunk_ids for one in result.statements]
+    # The fifth was decided by what earlier turns showed: it has their sources.
+    assert ids == [[1], [2], [], [], [1, 2], [0]]
+    assert "chunk 1" in str(result.statements[4].reasoning)
+    assert sample.question == (
+        "When was the Severin bridge opened? My ticket number is 5512.\n"
+        "And how long is it?\nWho painted it?"
+    )
+
+
+def _langchain(kind: str, text: str) -> Any:
+    return SimpleNamespace(type=kind, content=text, additional_kwargs={})
+
+
+FORMS: dict[str, Any] = {
+    "langchain objects": [
+        _langchain("human", "How long is it?"),
+        _langchain("tool", LONG),
+        _langchain("ai", LONG),
+    ],
+    "langchain pairs": [("human", "How long is it?"), ("tool", LONG), ("ai", LONG)],
+    "langchain messages_to_dict": [
+        {"type": "human", "data": {"content": "How long is it?", "type": "human"}},
+        {"type": "tool", "data": {"content": LONG, "type": "tool"}},
+        {"type": "ai", "data": {"content": LONG, "type": "ai"}},
+    ],
+    "langchain dumpd": [
+        {"lc": 1, "type": "constructor", "kwargs": {"content": text, "type": kind}}
+        for kind, text in (("human", "How long is it?"), ("tool", LONG), ("ai", LONG))
+    ],
+    "opentelemetry": [
+        {"role": "user", "parts": [{"type": "text", "content": "How long is it?"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "1", "name": "s"}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "1", "response": LONG}]},
+        {"role": "assistant", "parts": [{"type": "text", "content": LONG}]},
+    ],
+    "anthropic": [
+        {"role": "user", "content": "How long is it?"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "s"}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": LONG}]},
+        {"role": "assistant", "content": [{"type": "text", "text": LONG}]},
+    ],
+    "openai responses": [
+        {"role": "user", "content": [{"type": "input_text", "text": "How long is it?"}]},
+        {"type": "function_call", "call_id": "1", "name": "s", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "1", "output": LONG},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": LONG}],
+        },
+    ],
+    "sources of a reply": [
+        {"role": "user", "content": "How long is it?"},
+        {"role": "assistant", "content": LONG, "context": [LONG]},
+    ],
+    "questions and answers": [{"question": "How long is it?", "answer": LONG, "context": [LONG]}],
+    "as json": json.dumps([{"question": "How long is it?", "answer": LONG, "context": [LONG]}]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_messages_of_every_library_are_the_same_turns(form: str) -> None:
+    """A question, a reply, and what a tool gave back."""
+    sample = Sample(turns=FORMS[form])
+
+    assert [(one.question, one.answer) for one in sample.turns] == [("How long is it?", LONG)]
+    assert [chunk.text for chunk in sample.turns[0].context] == [LONG]
+    assert Sample(turns=sample.turns) == sample
+
+
+def test_a_column_of_messages_is_a_conversation(
+    command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows without an answer; OpenTelemetry's two attributes are one conversation."""
+    spans = {
+        "gen_ai.input.messages": json.dumps(FORMS["opentelemetry"][:3]),
+        "gen_ai.output.messages": json.dumps(FORMS["opentelemetry"][3:]),
+    }
+    plain = {"messages": "not read", "answer": LONG, "context": [LONG], "question": "How long?"}
+    for name, row in (("talk", {"messages": TALK}), ("span", spans), ("plain", plain)):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": name, **row}) + "\n")
+    monkeypatch.chdir(tmp_path)
+
+    talk = command("grade", "talk.jsonl", "--judge", "embedded", "--out", "r")
+    assert "turns=messages" in talk.err
+    assert "supported_turns: 0.33" in talk.out
+    shown = command("show", "r", "talk").out
+    assert "unsupported since  [turn 2]" in shown
+    assert "turn 3  [2 of 3]  Who painted it?" in shown
+    assert "реплика 3  [2 из 3]" in command("show", "r", "talk", "--language", "ru").out
+    span = command("grade", "span.jsonl", "--judge", "embedded")
+    assert "columns as otel names them" in span.out
+    assert "faithfulness: 1.00 over 1 scored of 1" in span.out
+    assert "supported_turns" not in command("grade", "plain.jsonl", "--judge", "embedded").out
+
+
+def test_pages_and_tables_show_turns(tmp_path: Path) -> None:
+    """Report and export have a line for each turn; the label page asks with its question."""
+    run = evaluate([{"id": "talk", "messages": TALK}], client="embedded", out=tmp_path / "r")
+
+    rows = run.rows("long")
+    assert [(one["text"], one["label"]) for one in rows if one["about"] == "turn"] == [
+        ("unsupported since", "turn 2"),
+        *(("turn 1", "1 of 1"), ("turn 2", "1 of 2"), ("turn 3", "2 of 3")),
+    ]
+    (page,) = rows_of(report_html(run))
+    assert [one["shown"] for one in page.items][:3] == ["unsupported since", "turn 1", OPENED]
+    (packed,) = _PACKED.findall(label_html(run, rows_to_label(run, 5), View()))
+    decisions = json.loads(gzip.decompress(base64.b64decode(packed)))["decisions"]
+    assert [one[7] for one in decisions[1:4]] == [*["And how long is it?"] * 2, "Who painted it?"]
+    again = evaluate([{"id": "talk", "messages": TALK}], client="embedded", out=tmp_path / "r")
+    assert [one.result for one in again.outcomes] == [one.result for one in run.outcomes]
+    stored: Any = again.outcomes[0].result
+    assert stored.turns[1].question == "And how long is it?"
+
+
+@pytest.mark.parametrize("grader", [TwoStepFaithfulness, AuditedFaithfulness])
+def test_every_form_of_faithfulness_grades_turns(scripted: Start, grader: Any) -> None:
+    """Their results are joined: calls added, quotes found in the chunks of the conversation."""
+    scripted(None)
+    sample = Sample(turns=TALK)
+    result = grader.grade(sample, client="openai/m")
+
+    assert [(one.supported, one.statements) for one in result.turns] == [(1, 1), (1, 2), (2, 3)]
+    quotes = [quote for one in result.findings for quote in one.quotes]
+    assert all(quote.text in sample.context[quote.chunk_id].text for quote in quotes)
+    assert bool(quotes) is (grader is AuditedFaithfulness)
+    if grader is TwoStepFaithfulness:
+        assert result.verification_calls == 3
+
+
+def test_a_conversation_may_be_repeated_and_estimated(scripted: Start) -> None:
+    """Calls are those of every turn."""
+    judge = scripted(None)
+    run = evaluate([{"messages": TALK}], client="openai/m", repeat=2)
+    assert run.outcomes[0].repeats == pytest.approx((2 / 3, 2 / 3))
+    assert len(judge.requests) == 6
+    assert estimate(make_plan([{"messages": TALK}], ["faithfulness"], "openai/m")).calls == 3
+
+
+def test_a_grader_without_statements_grades_the_last_turn(scripted: Start) -> None:
+    """The question is the last one with what it refers to; others are refused by name."""
+    judge = scripted(None)
+    AnswerRelevance.grade(Sample(turns=TALK), client="openai/m")
+    assert judge.requests[0].answer == TALK[-1]["content"]
+    assert str(judge.requests[0].question).endswith("And how long is it?\nWho painted it?")
+
+    graders = ["rag", "citation_faithfulness"]
+    run = evaluate([{"messages": TALK}], graders, client="openai/m", max_failures="100%")
+    for outcome in run.outcomes:
+        assert outcome.error is not None
+        assert outcome.error.message == (
+            f"the row is a conversation, and {outcome.grader!r} grades one answer; faithfulness "
+            "grades conversations"
+        )
+    assert set(GRADERS) >= {"rag", "citation_faithfulness"}
+
+
+def test_turns_before_an_answer_are_its_conversation(scripted: Start) -> None:
+    """History with question, answer and context: the context is a source of every turn."""
+    judge = scripted(None)
+    sample = Sample(turns=TALK[1:5], question="How long is it?", answer=LONG, context=[LONG])
+
+    assert [one.question for one in sample.turns] == [TALK[1]["content"], "How long is it?"]
+    Faithfulness.grade(sample, client="openai/m")
+    assert [one.chunks[0] for one in judge.requests] == [LONG, LONG]
+    assert OPENED in judge.requests[1].chunks
+
+
+def test_a_question_of_the_user_supports_nothing() -> None:
+    """What a user asks is not said: the reply that repeats it has no source."""
+    talk = [
+        {"role": "user", "content": "Was the Severin bridge opened in 1950? I live in Cologne."},
+        {"role": "tool", "content": "Bridges need paint."},
+        {"role": "assistant", "content": "The Severin bridge was opened in 1950."},
+    ]
+    assert Faithfulness.grade(Sample(turns=talk), client="embedded").score == 0.0
+
+
+def _planted(seed: int) -> tuple[list[dict[str, Any]], int, str]:
+    """Make a conversation; return it, the turn of the planted claim, from 1, and the claim."""
+    draw = random.Random(seed)
+    name = f"{draw.choice(['Alder', 'Birch', 'Cedar', 'Hazel'])} {draw.choice(['bridge', 'mill'])}"
+    year, metres, cost, people = (draw.randrange(100, 2000) for _ in range(4))
+    facts = [
+        ("When was the {0} opened?", f"The {name} was opened in the year {year}."),
+        ("How long is the {0}?", f"The {name} has a length of {metres} metres."),
+        ("What did it cost?", f"Building the {name} cost {cost} thousand crowns."),
+        ("How many people visit it?", f"Every summer {people} guests visit the {name}."),
+        ("Who built it?", f"Engineer Carl Holm designed the {name} with his sister."),
+    ]
+    draw.shuffle(facts)
+    facts = facts[: draw.randrange(2, 6)]
+    claim = draw.choice(
+        ["Ursula Vane painted everything purple.", "Three dragons sleep underneath quietly."]
+    )
+    planted = draw.randrange(1, len(facts) + 1)
+    talk: list[dict[str, Any]] = []
+    for number, (question, fact) in enumerate(facts, 1):
+        said = [fact]
+        if number == planted or (number > planted and draw.random() < 0.7):
+            said.insert(draw.randrange(2), claim)
+        if number > 1 and draw.random() < 0.5:
+            said.append(facts[draw.randrange(number - 1)][1])
+        talk += [
+            {"role": "user", "content": question.format(name)},
+            {"role": "tool", "content": f"{fact} It is a sight of the valley."},
+            {"role": "assistant", "content": " ".join(said)},
+        ]
+    return talk, planted, claim
+
+
+@pytest.mark.parametrize("client", ["embedded", "openai/m"])
+def test_planted_claims_of_200_conversations_are_found_in_their_turn(
+    scripted: Start, client: str
+) -> None:
+    """Found at k in all, never a source later, and nothing else is unsupported."""
+    judge = scripted(None)
+    for seed in range(200):
+        talk, planted, claim = _planted(seed)
+        result = Faithfulness.grade(Sample(turns=talk), client=client)
+        assert result.unsupported_since == planted, (seed, talk)
+        assert {one.statement for one in result.unsupported} == {claim}, (seed, result)
+    assert not any("purple" in one or "dragons" in one for r in judge.requests for one in r.chunks)
+    assert bool(judge.requests) is (client != "embedded")
+
+
+@pytest.mark.parametrize(
+    ("turns", "fault"),
+    [
+        ("hello", "turns is 'hello' (str); expected a list of messages"),
+        ([7], "turns[0] is 7 (int); expected a message with a role"),
+        ([{"role": "robot", "content": "Hi"}], "turns[0] is {'role': 'robot', 'content': 'Hi'}"),
+        ([{"role": "user", "content": 7}], "turns[0] is None (NoneType); expected text"),
+    ],
+)
+def test_turns_that_are_no_messages_are_one_clear_error(turns: Any, fault: str) -> None:
+    """The message names the place."""
+    with pytest.raises(DataError) as caught:
+        Sample(turns=turns)
+    assert str(caught.value).startswith(fault)
+
+
+def test_conversations_without_sources_or_replies_have_a_named_outcome() -> None:
+    """A greeting has no sources, an unanswered question no answer; two user turns are one."""
+    greeting = [("user", "Hi"), ("assistant", "Hello, how can I help you?")]
+    rows = {"greeting": greeting, "unanswered": [("user", "Hi")], "empty": []}
+    run = evaluate([{"id": n, "turns": one} for n, one in rows.items()], client="embedded")
+    assert [one.reason for one in run.outcomes] == [
+        *("empty_context", "empty_answer", "empty_answer")
+    ]
+    with pytest.raises(NotScorableError, match="empty_context"):
+        Faithfulness.grade(Sample(turns=greeting), client="embedded")
+
+    talk = Sample(turns=[*greeting, ("user", "I am 40."), ("user", "Long?"), ("tool", LONG)])
+    assert [one.answer for one in talk.turns] == [greeting[1][1]]
+    both = Sample(turns=[*greeting, ("user", "Long?"), ("user", "In metres."), *TALK[6:8]])
+    assert both.turns[1].question == "Long?\n\nIn metres."
+    result = Faithfulness.grade(both, client="embedded")
+    assert [one.reason for one in result.turns] == ["no_statements", None]
+
+
+def test_an_output_of_a_tool_may_have_5_megabytes() -> None:
+    """It is read whole."""
+    output = "Word salad of many lines, which says nothing at all about it. " * 80_000 + LONG
+    talk = [("user", "How long is it?"), ("tool", output), ("assistant", LONG)]
+    result = Faithfulness.grade(Sample(turns=talk), client="embedded")
+    assert result.score == 1.0
+    assert Turn(None, "Yes.").said == ""
