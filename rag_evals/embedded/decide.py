@@ -286,12 +286,14 @@ class _Decision:
         is_number = any(w.kind == "number" for w in ours.sequence if w.key in answer)
         said = most = 0.0
         rival: Evidence | None = None
+        before: set[str] = set()
         for chunk_id, chunk in enumerate(self.chunks):
-            before: set[str] = set()
             for number, span in enumerate(chunk.spans):
                 theirs = chunk.sentence(number)
-                # "It opened in 1989." speaks of what the sentence before does.
-                keys = theirs.where.keys() | (before if _PRONOUN.match(span.text) else set())
+                # "It opened in 1989." and "The game was held in Rome." speak of what the
+                # sentence before does, at the head of a chunk of what the chunk before does.
+                leans = _PRONOUN.match(span.text) or _DEFINITE.fullmatch(leading_subject(span.text))
+                keys = theirs.where.keys() | (before if leans else set())
                 before, share = keys, len(frame & keys) / len(frame)
                 if answer <= keys:
                     said = max(said, share)

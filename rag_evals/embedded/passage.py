@@ -33,7 +33,7 @@ _LONGEST_SENTENCE = 120
 _LONGEST_PIECE = 400
 _LONGEST_STATEMENT = 400
 _LONGEST_STATEMENT_TEXT = 20_000
-_BETWEEN_CLAUSES = frozenset(",;:|(")
+_BETWEEN_CLAUSES = frozenset(",;:|")
 _OPENS_CLAUSE = frozenset(
     "and but while whereas although though because since "
     "и а но хотя потому und aber et mais y pero e".split()

@@ -1,7 +1,11 @@
 """Words of a sentence about something else do not support a claim; data and lists stand alone."""
 
+from pathlib import Path
+
 import pytest
 
+import rag_evals
+from rag_evals import evaluate
 from rag_evals.embedded import EmbeddedVerifier
 
 COLOURS = "The house is red. The car is blue."
@@ -33,6 +37,10 @@ TABLE = "| Plan | Price |\n|---|---|\n| Basic | {} |\n| Pro | {} |"
         ("Compare", TABLE.format("$20", "$10"), PLANS, False),
         ("Compare", TABLE.format("$10", "$20"), PLANS, True),
         ("When?", "It opened on 2019-03-05.", "The mill opened on March 5, 2019.", True),
+        # Words in brackets behind a name are of that name.
+        (None, "Ada Byron was born in Kent.", "Ada Byron (born 14 March 1879, Kent) wrote.", True),
+        (None, "Oslo has 5 parks.", "Oslo (3 parks) and Bergen (5 parks) are green.", False),
+        (None, "Oslo has 3 parks.", "Oslo (3 parks) and Bergen (5 parks) are green.", True),
         # What is denied may be said in another word.
         (None, "Завтрак не входит в цену.", "Завтрак включён в цену номера.", False),
         ("Fee?", "The fee for adults is 8 euros.", FEES, False),
@@ -77,3 +85,21 @@ def test_words_about_something_else_do_not_support(
 def test_an_absence_of_nothing_named_claims_nothing(answer: str) -> None:
     """A refusal that names nothing cannot be looked up in the chunks."""
     assert EmbeddedVerifier().verify_answer(answer, ["The tower is tall."], "Who owns it?") == []
+
+
+DEMO = {
+    **dict.fromkeys(("super-bowl-date", "eiffel-designer", "moon-negated", "water-number"), 0.0),
+    **dict.fromkeys(("refund-invented", "baikal-number-ru", "pluto-ru"), 0.0),
+    **dict.fromkeys(("einstein-date", "eiffel", "whale-added", "eiffel-ru"), 0.5),
+    **dict.fromkeys(("no-claims", "no-context")),
+}
+"""What the shipped rows deserve; all others are supported."""
+
+
+def test_the_demo_is_right() -> None:
+    """The first rows that a user sees get the scores that a person would give."""
+    path = Path(rag_evals.__file__).parent / "_data" / "demo.jsonl"
+    run = evaluate(path, client="embedded", progress=False)
+    assert {one.sample_id: one.score for one in run.outcomes} == {
+        one.sample_id: DEMO.get(one.sample_id, 1.0) for one in run.outcomes
+    }

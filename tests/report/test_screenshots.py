@@ -16,8 +16,8 @@ IMAGES = ROOT / "docs" / "images"
 DEMO = Path(rag_evals.__file__).parent / "_data" / "demo.jsonl"
 SIZES = {
     "report-top": (1100, 640),
-    "report-row": (1100, 640),
-    "report-dark": (1100, 640),
+    "report-row": (1100, 720),
+    "report-dark": (1100, 720),
     "report-phone": (390, 760),
 }
 
@@ -46,9 +46,9 @@ def test_the_docs_have_a_picture_of(
     browser.dark(wanted=name == "report-dark")
     browser.open(page)
     if name != "report-top":
-        browser.choose("verdict", "n")
-        browser.open_row(8)
-        browser.run("document.querySelector('.item.v-n, .item').focus({preventScroll: true})")
+        browser.search("Eiffel Tower stands")
+        browser.open_row(0)
+        browser.run("document.querySelector('.item.v-n').focus({preventScroll: true})")
         browser.run("document.querySelector('main').scrollIntoView()")
     taken = picture(browser)
     target = IMAGES / f"{name}.png"
