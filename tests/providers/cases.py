@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from tests.conftest import statement
-from tests.scripted import Answer, HttpError, Reply, Stall
+from tests.scripted import Answer, HttpError, Raw, Reply, Stall
 
 KEY = "test-key-SECRET"
 SDKS_HERE = bool(os.environ.get("RAG_EVALS_REQUIRE_PROVIDERS")) or all(
@@ -41,6 +41,10 @@ class Asked:
 
 _OPENAI = ("OPENAI_API_KEY",)
 _AWS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+# It reads a reply before anybody can look at its length.
+_BOTOCORE = ("17 MB",)
+# It makes another HTTP client for each of its providers, and follows every redirect.
+_LITELLM = ("another host", "17 MB")
 ASKED = [
     Asked("OpenAI Chat", "openai/m", "openai", "OPENAI_BASE_URL", _OPENAI),
     Asked("OpenAI Responses", "openai-responses/m", "responses", "OPENAI_BASE_URL", _OPENAI),
@@ -52,15 +56,16 @@ ASKED = [
     Asked("Vertex", "vertex/m", "vertex", "GOOGLE_VERTEX_BASE_URL", ("GOOGLE_API_KEY",),
           "google-genai"),
     Asked("Bedrock, tools", "bedrock/anthropic.m", "bedrock", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
-          _AWS, "boto3"),
+          _AWS, "boto3", _BOTOCORE),
     Asked("Bedrock, text", "bedrock/amazon.m", "bedrock", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
-          _AWS, "boto3"),
+          _AWS, "boto3", _BOTOCORE),
     Asked("Mistral", "mistral/m", "mistral", "MISTRAL_BASE_URL", ("MISTRAL_API_KEY",), "mistralai"),
     Asked("Groq", "groq/m", "groq", "GROQ_BASE_URL", ("GROQ_API_KEY",), "groq"),
     Asked("Cohere", "cohere/m", "cohere", "CO_API_URL", ("CO_API_KEY",), "cohere"),
     Asked("Ollama", "ollama/m", "ollama", "OLLAMA_HOST", ()),
     Asked("vLLM", "vllm/m", "vllm", "VLLM_BASE_URL", ()),
-    Asked("LiteLLM", "litellm/openai/m", "litellm", "OPENAI_BASE_URL", _OPENAI, "litellm"),
+    Asked("LiteLLM", "litellm/openai/m", "litellm", "OPENAI_BASE_URL", _OPENAI, "litellm",
+          _LITELLM),
     Asked("xAI", "xai/m", "xai", "XAI_BASE_URL", ("XAI_API_KEY",)),
 ]  # fmt: skip
 
@@ -126,6 +131,9 @@ CASES = [
     Case("500", (HttpError(500, "oops"), GOOD), 1.0, **_AGAIN),
     Case("500 for ever", (HttpError(500, "oops"),), "JudgeUnavailableError", 5,
          says="after all retries .*HTTP 500"),
+    Case("another host", (Raw(b"", 307, {"location": "http://127.0.0.2:9/v1"}),),
+         "JudgeRejectedError", says="redirects"),
+    Case("17 MB", (Raw(b" " * 17_000_000),), "JudgeOutputError", says="longer than 16 MB"),
     # Last: a call that hangs is left behind, and ends while others are asked.
     Case("hang", (Stall(20),), "JudgeUnavailableError", None, seconds=1.0),
 ]  # fmt: skip

@@ -253,6 +253,18 @@ def bind_to_policy(sdk: Any) -> None:
             http = getattr(http, name, None)
         if isinstance(getattr(http, "event_hooks", None), dict):
             _bind(http, always=False)
+    # Gemini's, async, has aiohttp too, which has no such hook.
+    gemini: Any = getattr(sdk, "_api_client", None)
+    if (on_aiohttp := getattr(gemini, "_use_aiohttp", None)) and not hasattr(on_aiohttp, "bound"):
+        gemini._use_aiohttp = _outside_our_calls(on_aiohttp)
+
+
+def _outside_our_calls(before: Callable[[], bool]) -> Callable[[], bool]:
+    def on_aiohttp() -> bool:
+        return current_exchange.get() is None and before()
+
+    on_aiohttp.bound = True  # type: ignore[attr-defined]  # a mark: a client is bound once
+    return on_aiohttp
 
 
 # Packed bytes that are unpacked at once: gzip makes at most a thousand of one.
@@ -264,6 +276,9 @@ def _bind(http: Any, *, always: bool) -> None:
     before = http.event_hooks.get("response", [])
     if hook not in before:
         http.event_hooks = {**http.event_hooks, "response": [*before, hook]}
+        # Gemini's makes a client of its own for each event loop, of these arguments.
+        if isinstance(arguments := getattr(http, "_client_kwargs", None), dict):
+            arguments["event_hooks"] = http.event_hooks
 
 
 # An HTTP client of httpx's kind calls these with each reply, before it reads it.
@@ -559,6 +574,10 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
     said = f"HTTP {status}: {message}"
     if status in (401, 403) or (status == 400 and _is_about_the_key(fault)):
         return JudgeRejectedError(f"the endpoint refuses the key or its rights ({said})")
+    if status in (301, 302, 303, 307, 308):
+        return JudgeRejectedError(
+            f"the endpoint redirects elsewhere; nothing was sent there ({said})"
+        )
     if status in (404, 405, 410, 501) or (status in (400, 422) and _is_about_the_model(fault)):
         return JudgeRejectedError(f"the endpoint does not know this model or path ({said})")
     if status == 402 or (status == 429 and "insufficient_quota" in fault.code + message):
