@@ -252,6 +252,7 @@ READ_AT_ONCE = {
     "a list around": f"[{TEXT}]",
     "the list alone": json.dumps(GOOD["statements"]),
     "the list alone in a fence": f"```json\n{json.dumps(GOOD['statements'])}\n```",
+    "the same under one name twice": TEXT.replace("true", 'true, "is_supported": true'),
     "yes for a boolean": TEXT.replace("true", '"yes"'),
 }
 ASKED_AGAIN = {
@@ -261,6 +262,7 @@ ASKED_AGAIN = {
     "the start of a list": '{"statements": [' + json.dumps(statement("It stands in Paris.")),
     "braces in words": "use {this} or " + TEXT,
     "a comma too many": TEXT[:-2] + ",]}",
+    "two verdicts under one name": TEXT.replace("true", 'false, "is_supported": true'),
     "single quotes": TEXT.replace('"', "'"),
     "thoughts without end": f"<think>maybe {{so}} {TEXT}",
     "words alone": "I think it is fine.",

@@ -745,10 +745,30 @@ def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]
     """
 
     def validate(said: str | bytes) -> M:
-        return _with_shown_chunks(model.model_validate_json(said, **options), options)
+        reply = _with_shown_chunks(model.model_validate_json(said, **options), options)
+        _refuse_two_values(model, said)
+        return reply
 
     # As JSON once more: what a strict model takes from JSON is not what it takes from Python.
     return _validated(model, validate, text, from_json, to_json)
+
+
+def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
+    """Refuse a name that has two values: a parser takes the last one without a word."""
+
+    def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(pairs)
+        if len(values) == len(pairs):
+            return values
+        for twice in (name for name, value in pairs if value != values[name]):
+            error = ValueError(f"{twice} is given twice, with different values; give it once")
+            raise ValidationError.from_exception_data(
+                model.__name__,
+                [{"type": "value_error", "loc": (twice,), "input": None, "ctx": {"error": error}}],
+            )
+        return values
+
+    json.loads(said, object_pairs_hook=check)
 
 
 def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
