@@ -311,6 +311,17 @@ def test_a_client_of_ones_own_is_left_as_it_is(scripted: Start) -> None:
     assert (seen, len(other.requests)) == ([307, 307, 307, 200], 1)
 
 
+def test_a_hook_of_the_users_own_may_read_the_reply(scripted: Start) -> None:
+    """As loggers do: the row is graded all the same."""
+    judge = scripted(GOOD)
+    seen: list[str] = []
+    hooks: Any = {"response": [lambda response: seen.append(response.read().decode())]}
+    http = openai.DefaultHttpxClient(event_hooks=hooks)
+    with openai.OpenAI(base_url=judge.base_url, api_key="k", http_client=http) as sdk:
+        assert Faithfulness.grade(**EIFFEL, client=sdk, model="m").score is not None
+    assert "choices" in seen[0]
+
+
 @contextmanager
 def speaking(*pieces: bytes, pause: float = 0.0) -> Iterator[str]:
     """Run a server that sends these bytes, whatever it is asked; the address to ask it at."""

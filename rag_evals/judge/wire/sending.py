@@ -290,11 +290,13 @@ def _check(*, always: bool) -> Callable[[Any], None]:
             return
         try:
             if not _is_redirected(response):
-                body = _Body(response)
-                for part in response.iter_raw():
-                    body.add(part)
-                # As its own `read` does, which has no limit: few bytes may unpack to many.
-                response._content = body.unpacked()
+                # Another hook, or the replay of a batch, may have read it.
+                if not response.is_stream_consumed:
+                    body = _Body(response)
+                    for part in response.iter_raw():
+                        body.add(part)
+                    # As its own `read` does, which has no limit: few bytes may unpack to many.
+                    response._content = body.unpacked()
                 _note_status(response)
         except GradingError as fault:
             response.close()
@@ -310,10 +312,11 @@ def _check_async(*, always: bool) -> Callable[[Any], Awaitable[None]]:
             return
         try:
             if not _is_redirected(response):
-                body = _Body(response)
-                async for part in response.aiter_raw():
-                    body.add(part)
-                response._content = body.unpacked()
+                if not response.is_stream_consumed:
+                    body = _Body(response)
+                    async for part in response.aiter_raw():
+                        body.add(part)
+                    response._content = body.unpacked()
                 _note_status(response)
         except GradingError as fault:
             await response.aclose()
