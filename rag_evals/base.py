@@ -21,34 +21,23 @@ from rag_evals.core import (
     Verifier,
     VerifierChanges,
     check_settings,
-    has_statements,
     require_known,
-    required_fields,
 )
+from rag_evals.core.finding import has_statements
+from rag_evals.core.result import required_fields
 from rag_evals.errors import ConfigurationError, JudgeRequestError, PromptError
-from rag_evals.grading import (
-    Grader,
-    grade_by_sentence,
-    grade_own_statements,
-    keyed_example,
-    require_fields,
-)
-from rag_evals.prompt import (
-    DATA_VARIABLES,
-    Criterion,
-    Example,
-    ExampleInput,
-    Prompt,
-    PromptHeader,
+from rag_evals.grading import Grader, grade_by_sentence, require_fields
+from rag_evals.grading.guarding import grade_own_statements, keyed_example
+from rag_evals.prompt import Criterion, Example, ExampleInput, Prompt, check_language, check_shown
+from rag_evals.prompt.rendering import (
     Rendering,
-    check_language,
     check_lists,
-    check_shown,
     missing_ends,
     read_criteria,
     read_example,
     sentences_of,
 )
+from rag_evals.prompt.template import DATA_VARIABLES, PromptHeader
 from rag_evals.response_models import ByStatement, VerdictUnit
 
 __all__ = ["ContextEvaluation", "Criterion", "Grader", "JudgedGrader"]

@@ -24,7 +24,7 @@ from rag_evals.errors import ConfigurationError, NotScorableReason
 from rag_evals.grading import require_fields
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import each_once
-from rag_evals.text import CitingSentence, citing_sentences
+from rag_evals.text.citations import CitingSentence, citing_sentences
 
 __all__ = [
     "Citation",

@@ -29,10 +29,11 @@ from rag_evals.core import (
     StatementText,
     Tallies,
     facts_of,
-    is_last_attempt,
 )
+from rag_evals.core.result import is_last_attempt
 from rag_evals.errors import CanaryError, ConfigurationError
-from rag_evals.grading import GuardedCall, ask_guarded, claiming_sentences, require_fields
+from rag_evals.grading import require_fields
+from rag_evals.grading.guarding import GuardedCall, ask_guarded, claiming_sentences
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import (
     FaithfulnessResult,
@@ -43,14 +44,8 @@ from rag_evals.response_models import (
     check_every_sentence,
     each_once,
 )
-from rag_evals.text import (
-    MIN_QUOTE_LETTERS,
-    Quotable,
-    Span,
-    has_russian,
-    numbers_of,
-    split_sentences,
-)
+from rag_evals.text import Span, has_russian, numbers_of, split_sentences
+from rag_evals.text.quotes import MIN_QUOTE_LETTERS, Quotable
 
 __all__ = [
     "AuditReply",

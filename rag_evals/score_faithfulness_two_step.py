@@ -9,7 +9,8 @@ from rag_evals.grading import (
     VerifiedFaithfulnessResult,
     VerifiedStatement,
 )
-from rag_evals.verify import HHEM, ClassifierVerifier
+from rag_evals.verify import ClassifierVerifier
+from rag_evals.verify.classifier import HHEM
 from rag_evals.verify.classifier.verifier import DEFAULT_BATCH_SIZE
 
 __all__ = [

@@ -8,7 +8,8 @@ from pydantic import Field
 from rag_evals.core import Finding, Flow, OptionalList, Result, Sample, SampleField, Verifier
 from rag_evals.errors import NotScorableError
 from rag_evals.grading import Grader
-from rag_evals.stats import average_precision, hit_at, ndcg_at, recall_at, reciprocal_rank
+from rag_evals.stats import average_precision, hit_at, ndcg_at, reciprocal_rank
+from rag_evals.stats.ranks import recall_at
 
 __all__ = ["RanksGrader", "RetrievalRanks", "RetrievalRanksResult"]
 

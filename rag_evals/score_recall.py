@@ -16,7 +16,8 @@ from rag_evals.core import (
     StatementText,
 )
 from rag_evals.prompt import Prompt
-from rag_evals.response_models import ByStatement, finding_of
+from rag_evals.response_models import ByStatement
+from rag_evals.response_models.statements import finding_of
 
 __all__ = ["ContextRecall", "ContextRecallResult", "ReferenceStatement"]
 

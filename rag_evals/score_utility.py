@@ -8,7 +8,7 @@ from pydantic import Field
 from rag_evals.base import ContextEvaluation
 from rag_evals.core import ChunkId, JudgeModel, Reasoning, SampleField
 from rag_evals.prompt import Prompt
-from rag_evals.response_models import LabelledChunk, PerChunkResult
+from rag_evals.response_models.rubrics import LabelledChunk, PerChunkResult
 
 __all__ = ["ChunkUse", "ChunkUtility", "ChunkUtilityResult"]
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from rag_evals import verify
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS
-from rag_evals.core import LANGUAGES, Result, phrases
+from rag_evals.core import Result, phrases
+from rag_evals.core.wording import LANGUAGES
 from rag_evals.dataset.readers import READERS
 from rag_evals.judge.clients.strings import PROVIDERS
-from rag_evals.prompt import shipped_languages
+from rag_evals.prompt.template import shipped_languages
 from tools.generate.graders import GraderFile, grader_files
 
 ROOT = Path(__file__).parent.parent

@@ -15,7 +15,8 @@ from rag_evals import ContextEvaluation, Grader, Result, agreement, evaluate, lo
 from rag_evals.catalog import GRADERS, RUBRICS
 from rag_evals.core.finding import Finding, Quote, findings_of
 from rag_evals.errors import ConfigurationError
-from rag_evals.report import report_html, report_markdown
+from rag_evals.report import report_html
+from rag_evals.report.tables import report_markdown
 from rag_evals.report.terminal import show_run
 from rag_evals.run import Run
 from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult, AuditedStatement

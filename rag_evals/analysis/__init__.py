@@ -8,12 +8,11 @@ from rag_evals.analysis.attack import (
     attack,
     read_attacks,
 )
-from rag_evals.analysis.comparing import RunInput, compare, paired_runs, parse_pairs
+from rag_evals.analysis.comparing import RunInput, compare
 from rag_evals.analysis.comparison import (
     Comparison,
 )
 from rag_evals.analysis.exam import ExamPair, ExamReport, exam, exam_numbers, exam_pairs
-from rag_evals.analysis.labels import has_verdicts
 from rag_evals.analysis.teaching import (
     Lesson,
     Receipt,
@@ -40,9 +39,6 @@ __all__ = [
     "exam",
     "exam_numbers",
     "exam_pairs",
-    "has_verdicts",
-    "paired_runs",
-    "parse_pairs",
     "prepare_teaching",
     "read_attacks",
     "suspicious_labels",

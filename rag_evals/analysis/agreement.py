@@ -19,27 +19,16 @@ from rag_evals.core import require_known
 from rag_evals.dataset import DataFile
 from rag_evals.errors import DataError
 from rag_evals.judge import Client
-from rag_evals.run import (
-    OPTIONS,
-    Graders,
-    Run,
-    RunOptions,
-    Summary,
-    execute,
-    load_run,
-    make_plan,
-    refuse_sampling,
-)
+from rag_evals.run import OPTIONS, Graders, Run, RunOptions, Summary, execute, load_run, make_plan
+from rag_evals.run.plan.options import refuse_sampling
 from rag_evals.stats import (
-    Agreement,
     Interval,
-    ThresholdPoint,
     auroc_interval,
     best_threshold,
     krippendorff_interval,
     measure_agreement,
-    threshold_curve,
 )
+from rag_evals.stats.agreement import Agreement, ThresholdPoint, threshold_curve
 
 Level = Literal["statement", "row"]
 

@@ -18,7 +18,8 @@ from rag_evals.dataset import read_rows
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import default_judge, resolve
 from rag_evals.judge import Client
-from rag_evals.run import Outcome, RunOptions, evaluate, refuse_sampling
+from rag_evals.run import Outcome, RunOptions, evaluate
+from rag_evals.run.plan.options import refuse_sampling
 
 AttackPlace = Literal["chunk", "new_chunk", "answer", "answer_front"]
 """Where the text goes: behind the last chunk's, into a chunk of its own, behind or before the

@@ -24,28 +24,27 @@ from rag_evals.errors import ConfigurationError, UnknownNameError, UnpairedScore
 from rag_evals.run import (
     DEFAULT_ERROR,
     NOT_CLUSTERED,
-    SIZES,
     Record,
     Run,
-    facts_in,
     load_run,
     reason_of,
     require_counts,
     require_gate,
     score_of,
 )
+from rag_evals.run.record.facts import SIZES
+from rag_evals.run.record.reading import facts_in
 from rag_evals.stats import (
     GateTest,
     Interval,
-    PairedComparison,
     compare_paired,
-    count_difference,
     count_interval,
     find_clusters,
     gate_test,
     holm_adjusted,
     mean_interval,
 )
+from rag_evals.stats.paired import PairedComparison, count_difference
 
 RunInput = str | Path | Run
 """A run folder, or a run in memory."""

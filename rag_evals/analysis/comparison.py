@@ -5,23 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rag_evals.core import Phrase, Phrases, phrases
-from rag_evals.run import (
-    DEFAULT_MIN_SCORED,
-    GateDecision,
-    GraderDecision,
-    Missed,
-    counted_words,
-    reason_words,
-    require_share,
-    size_interval_words,
-)
-from rag_evals.stats import (
-    GateTest,
-    Interval,
-    PairedComparison,
-    PairedVerdict,
-)
-from rag_evals.text import MOST_ITEMS, and_more, html_head, html_note, html_table
+from rag_evals.run import DEFAULT_MIN_SCORED, GateDecision, Missed, reason_words, require_share
+from rag_evals.run.plan.gate import GraderDecision
+from rag_evals.run.record.summary import counted_words, size_interval_words
+from rag_evals.stats import GateTest, Interval
+from rag_evals.stats.paired import PairedComparison, PairedVerdict
+from rag_evals.text import MOST_ITEMS, html_head, html_note, html_table
+from rag_evals.text.screen import and_more
 
 _ROWS_SHOWN = 10
 

@@ -17,8 +17,10 @@ from rag_evals.base import Grader
 from rag_evals.core import Finding
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge import Client
-from rag_evals.run import Record, Run, RunOptions, evaluate, findings_in, refuse_sampling
-from rag_evals.stats import Interval, PairedComparison, compare_paired, mean_interval
+from rag_evals.run import Record, Run, RunOptions, evaluate, findings_in
+from rag_evals.run.plan.options import refuse_sampling
+from rag_evals.stats import Interval, compare_paired, mean_interval
+from rag_evals.stats.paired import PairedComparison
 
 _SIDES = ("supported", "unsupported")
 

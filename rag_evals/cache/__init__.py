@@ -3,11 +3,6 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "calls": ("CallCache",),
-    "database": (
-        "Database",
-        "default_path",
-    ),
     "semantic": ("SemanticCache",),
     "statements": ("StatementCache", "cached", "configured_cache"),
 }

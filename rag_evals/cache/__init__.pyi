@@ -1,7 +1,4 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.cache.calls import CallCache as CallCache
-from rag_evals.cache.database import Database as Database
-from rag_evals.cache.database import default_path as default_path
 from rag_evals.cache.semantic import SemanticCache as SemanticCache
 from rag_evals.cache.statements import StatementCache as StatementCache
 from rag_evals.cache.statements import cached as cached

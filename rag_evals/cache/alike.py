@@ -8,7 +8,8 @@ negations and small words are compared here, letter by letter.
 import re
 
 from rag_evals.core import fingerprint
-from rag_evals.text import DENIES, DENIES_SOFTLY, MARKS, NUMBER_WORDS, is_stop_word, plain_form
+from rag_evals.text import DENIES, DENIES_SOFTLY, plain_form
+from rag_evals.text.word_forms import MARKS, NUMBER_WORDS, is_stop_word
 
 # A piece between spaces, with the signs that stand at it: "(12%," → "(", "12%", ",".
 _PIECE = re.compile(r"^([^\w]*)(.*?)([^\w]*)$", re.DOTALL)

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from rag_evals.cache.alike import frame_of, written_out
 from rag_evals.cache.database import STATEMENTS_TABLE
 from rag_evals.cache.statements import StatementCache, StatementKey, unpack
-from rag_evals.core import Claim, LocalVerifier, Verdict, Verifier, fingerprint, require_fraction
+from rag_evals.core import Claim, Verdict, Verifier, fingerprint, require_fraction
+from rag_evals.core.flow import LocalVerifier
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge import embed_texts
+from rag_evals.judge.clients.build import embed_texts
 from rag_evals.verify import from_string
 
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]

@@ -4,24 +4,16 @@ from rag_evals.core.arguments import JudgeSettings as JudgeSettings
 from rag_evals.core.arguments import cache_variables as cache_variables
 from rag_evals.core.arguments import check_settings as check_settings
 from rag_evals.core.arguments import fault_of as fault_of
-from rag_evals.core.arguments import parse_settings as parse_settings
 from rag_evals.core.arguments import private_file as private_file
 from rag_evals.core.arguments import require_fraction as require_fraction
 from rag_evals.core.arguments import require_known as require_known
 from rag_evals.core.arguments import require_whole as require_whole
-from rag_evals.core.finding import CONTRADICTED as CONTRADICTED
-from rag_evals.core.finding import UNVERIFIED as UNVERIFIED
 from rag_evals.core.finding import About as About
 from rag_evals.core.finding import EvidencePassage as EvidencePassage
 from rag_evals.core.finding import Finding as Finding
 from rag_evals.core.finding import Quote as Quote
 from rag_evals.core.finding import findings_lines as findings_lines
 from rag_evals.core.finding import findings_of as findings_of
-from rag_evals.core.finding import has_statements as has_statements
-from rag_evals.core.finding import more_said as more_said
-from rag_evals.core.finding import read_findings as read_findings
-from rag_evals.core.finding import statement_texts as statement_texts
-from rag_evals.core.finding import with_statements as with_statements
 from rag_evals.core.finding import yes_or_no as yes_or_no
 from rag_evals.core.flow import CacheMode as CacheMode
 from rag_evals.core.flow import Claim as Claim
@@ -30,7 +22,6 @@ from rag_evals.core.flow import Flow as Flow
 from rag_evals.core.flow import JudgeCall as JudgeCall
 from rag_evals.core.flow import JudgeReply as JudgeReply
 from rag_evals.core.flow import LocalCall as LocalCall
-from rag_evals.core.flow import LocalVerifier as LocalVerifier
 from rag_evals.core.flow import Message as Message
 from rag_evals.core.flow import Meter as Meter
 from rag_evals.core.flow import Step as Step
@@ -46,11 +37,9 @@ from rag_evals.core.flow import as_claims as as_claims
 from rag_evals.core.flow import check_verdicts as check_verdicts
 from rag_evals.core.flow import stages_in as stages_in
 from rag_evals.core.flow import text_before as text_before
-from rag_evals.core.flow import watch as watch
 from rag_evals.core.flow import watched as watched
 from rag_evals.core.flow import watching as watching
 from rag_evals.core.hashes import fingerprint as fingerprint
-from rag_evals.core.hashes import parts_fingerprint as parts_fingerprint
 from rag_evals.core.result import ByCode as ByCode
 from rag_evals.core.result import ChunkId as ChunkId
 from rag_evals.core.result import JudgeModel as JudgeModel
@@ -66,20 +55,12 @@ from rag_evals.core.result import check_each_once as check_each_once
 from rag_evals.core.result import facts_for as facts_for
 from rag_evals.core.result import facts_of as facts_of
 from rag_evals.core.result import fields_of_judge as fields_of_judge
-from rag_evals.core.result import is_last_attempt as is_last_attempt
-from rag_evals.core.result import names_chunks as names_chunks
-from rag_evals.core.result import required_fields as required_fields
 from rag_evals.core.result import sign_result as sign_result
 from rag_evals.core.sample import Chunk as Chunk
 from rag_evals.core.sample import ContextInput as ContextInput
 from rag_evals.core.sample import Sample as Sample
-from rag_evals.core.sample import Turn as Turn
-from rag_evals.core.sample import transcript as transcript
-from rag_evals.core.wording import LANGUAGE_VARIABLE as LANGUAGE_VARIABLE
-from rag_evals.core.wording import LANGUAGES as LANGUAGES
 from rag_evals.core.wording import Phrase as Phrase
 from rag_evals.core.wording import Phrases as Phrases
-from rag_evals.core.wording import notebook_phrases as notebook_phrases
 from rag_evals.core.wording import phrases as phrases
 
 __all__: list[str]

@@ -18,7 +18,8 @@ from typing import (
 from pydantic import BaseModel
 
 from rag_evals.errors import VerifierError
-from rag_evals.text import Leaning, leaning_of, stands_alone
+from rag_evals.text import Leaning, leaning_of
+from rag_evals.text.sentences import stands_alone
 
 _MOST_BEFORE = 3
 

@@ -4,9 +4,9 @@ from rag_evals import lazy_names
 
 NAMES = {
     "claims": ("PreparedStatement", "prepare_answer"),
-    "evidence": ("evidence_words", "find_passages", "quoted_passages"),
+    "evidence": ("evidence_words",),
     "setting": ("claims_in_setting",),
-    "verifier": ("EmbeddedVerifier", "unread_words"),
+    "verifier": ("EmbeddedVerifier",),
 }
 """Every name of this room that others may use, by the file that has it."""
 

@@ -18,21 +18,10 @@ from rag_evals.embedded.passage import (
     heads_in,
     names_in,
 )
-from rag_evals.text import (
-    DENIES,
-    DENIES_SOFTLY,
-    INSISTS,
-    QUANTIFIERS,
-    QUANTIFIES,
-    READ_WELL,
-    WEAKENS,
-    Word,
-    pairs_in,
-    rivals_in,
-    small_words,
-    stem,
-    synonyms,
-)
+from rag_evals.text import DENIES, DENIES_SOFTLY, READ_WELL, Word
+from rag_evals.text.language import small_words
+from rag_evals.text.lexicon import pairs_in, rivals_in
+from rag_evals.text.word_forms import INSISTS, QUANTIFIERS, QUANTIFIES, WEAKENS, stem, synonyms
 
 
 class Clash(NamedTuple):

@@ -15,7 +15,10 @@ from typing import Any
 from rag_evals.embedded.compare import StatementComparison
 from rag_evals.embedded.passage import Sentence, figures_in, names_in
 from rag_evals.errors import ConfigurationError
-from rag_evals.text import READ_WELL, denials, small_words, stem, words_in
+from rag_evals.text import READ_WELL
+from rag_evals.text.language import denials, small_words
+from rag_evals.text.lexicon import words_in
+from rag_evals.text.word_forms import stem
 
 # Which numbers describe a comparison? The vector that the model weighs, in a fixed order.
 

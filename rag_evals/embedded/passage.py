@@ -12,19 +12,18 @@ from typing import NamedTuple
 
 from rag_evals.text import (
     DENIES,
-    DENIES_ABROAD,
     READ_WELL,
     Span,
     Word,
-    denials,
     expand_dates,
     is_name_at,
     language_of,
     normalise_numbers,
     split_sentences,
-    unit_at,
     words,
 )
+from rag_evals.text.language import denials
+from rag_evals.text.word_forms import DENIES_ABROAD, unit_at
 
 _KEPT_CHUNKS = 256
 _KEPT_SENTENCES = 2048

@@ -23,8 +23,8 @@ from rag_evals.text import (
     normalise_numbers,
     split_sentences,
     words,
-    words_in,
 )
+from rag_evals.text.lexicon import words_in
 
 # What claims nothing itself, and says what follows it is about.
 _LEADS_ON = ("announcement", "heading", "question")

@@ -23,17 +23,8 @@ from rag_evals.core import (
     require_fraction,
 )
 from rag_evals.errors import ConfigurationError, UnknownNameError
-from rag_evals.text import (
-    LANGUAGE_CODES,
-    LANGUAGE_NAMES,
-    READ_WELL,
-    SCRIPT_NAMES,
-    UNKNOWN_LANGUAGE,
-    as_typed,
-    language_in,
-    script_of,
-    typed_offsets,
-)
+from rag_evals.text import LANGUAGE_CODES, LANGUAGE_NAMES, READ_WELL, language_in, script_of
+from rag_evals.text.language import SCRIPT_NAMES, UNKNOWN_LANGUAGE, as_typed, typed_offsets
 
 if TYPE_CHECKING:
     from rag_evals.embedded.model import Model

@@ -3,28 +3,15 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "conversation": ("grades_turns",),
     "extract": ("ExtractedStatement", "Extractor", "SentenceExtractor"),
     "grader": (
-        "JUDGE_VARIABLE",
         "Grader",
         "default_judge",
-        "drive_async",
-        "judge_name",
         "require_fields",
         "resolve",
         "sample_flow",
-        "warn_of_default",
     ),
-    "guarding": (
-        "GuardedCall",
-        "ask_guarded",
-        "claiming_sentences",
-        "grade_by_sentence",
-        "grade_own_statements",
-        "keyed_example",
-    ),
-    "repeat": ("Repeated",),
+    "guarding": ("grade_by_sentence",),
     "two_step": (
         "VerifiedFaithfulness",
         "VerifiedFaithfulnessResult",

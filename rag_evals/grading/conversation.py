@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from rag_evals.core import Flow, Sample, names_chunks, transcript
+from rag_evals.core import Flow, Sample
+from rag_evals.core.result import names_chunks
+from rag_evals.core.sample import transcript
 from rag_evals.errors import DataError, NotScorableError
-from rag_evals.response_models import ByStatement, FaithfulnessResult, TurnVerdict
+from rag_evals.response_models import ByStatement, FaithfulnessResult
+from rag_evals.response_models.statements import TurnVerdict
 from rag_evals.text import split_sentences
 
 # In a reason: "all 4 content words are in chunk 0".

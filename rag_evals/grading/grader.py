@@ -39,12 +39,12 @@ from rag_evals.core import (
     VerifyCall,
     Work,
     cache_variables,
-    parts_fingerprint,
     require_known,
     sign_result,
     watched,
     watching,
 )
+from rag_evals.core.hashes import parts_fingerprint
 from rag_evals.errors import (
     ConfigurationError,
     FixedGraderError,
@@ -58,14 +58,13 @@ from rag_evals.judge import (
     AskOptions,
     AsyncJudge,
     Client,
-    Judge,
     as_instructor,
-    async_judge_for,
-    check_timeout,
-    is_async,
     judge_for,
     model_of,
 )
+from rag_evals.judge.clients.build import async_judge_for
+from rag_evals.judge.clients.sdks import is_async
+from rag_evals.judge.wire.ask import Judge, check_timeout
 from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
 
 if TYPE_CHECKING:

@@ -15,25 +15,15 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from rag_evals.core import (
-    Flow,
-    JudgeCall,
-    Message,
-    Sample,
-    statement_texts,
-    with_statements,
-)
+from rag_evals.core import Flow, JudgeCall, Message, Sample
+from rag_evals.core.finding import statement_texts, with_statements
 from rag_evals.errors import NotScorableError
-from rag_evals.response_models import (
+from rag_evals.response_models import ByStatement, Guard, KeyedReply, Stated, VerdictUnit
+from rag_evals.response_models.replies import (
     MOST_SENTENCES,
-    ByStatement,
     Fault,
-    Guard,
     JudgedClaim,
-    KeyedReply,
     ReplyShape,
-    Stated,
-    VerdictUnit,
     distinct,
     keyed_reply,
 )

@@ -38,7 +38,8 @@ from rag_evals.grading.grader import Grader, require_fields
 from rag_evals.prompt import Prompt, check_language
 from rag_evals.response_models import FaithfulnessResult, StatementEvaluation
 from rag_evals.text import language_in
-from rag_evals.verify import LLMVerifier, described_stages, with_tunings
+from rag_evals.verify import LLMVerifier
+from rag_evals.verify.cascade import described_stages, with_tunings
 
 if TYPE_CHECKING:
     from rag_evals.verify import Tuning

@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from rag_evals.core import JudgeReply, Work, findings_lines, watch
+from rag_evals.core import JudgeReply, Work, findings_lines
+from rag_evals.core.flow import watch
 from rag_evals.dataset import required_module
 from rag_evals.embedded import evidence_words
 from rag_evals.judge import model_in

@@ -14,7 +14,8 @@ from rag_evals.dataset import ColumnMap, Columns, required_module
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import Grader
 from rag_evals.judge import Client
-from rag_evals.run import Graders, RunOptions, SessionOpener, TableGrader, open_session
+from rag_evals.run import Graders, RunOptions, TableGrader, open_session
+from rag_evals.run.engine.session import SessionOpener
 from rag_evals.verify import read_tunings
 
 if TYPE_CHECKING:

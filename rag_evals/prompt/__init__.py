@@ -7,31 +7,20 @@ variables are checked against the ones that exist, and data enters it as values 
 from rag_evals import lazy_names
 
 NAMES = {
-    "escaping": ("TagEscaper", "escape_tags"),
+    "escaping": ("TagEscaper",),
     "rendering": (
         "Criterion",
         "Example",
         "ExampleInput",
-        "Rendering",
         "check_language",
-        "check_lists",
         "check_shown",
-        "count_arriving",
-        "missing_ends",
         "examples_of",
-        "read_criteria",
-        "read_example",
-        "sentences_of",
         "shown_examples",
     ),
     "template": (
-        "DATA_VARIABLES",
         "Prompt",
-        "PromptHeader",
         "search_folders",
-        "shipped_languages",
         "shipped_names",
-        "shipped_source",
     ),
 }
 """Every name of this room that others may use, by the file that has it."""

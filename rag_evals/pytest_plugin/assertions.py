@@ -171,7 +171,7 @@ def _missed(
 
 def _worst_lines(run: "Run", grader: str) -> Iterator[str]:
     # Loaded when first used.
-    from rag_evals.report import record_lines  # noqa: PLC0415
+    from rag_evals.report.failures import record_lines  # noqa: PLC0415
     from rag_evals.text import shortened  # noqa: PLC0415
 
     low = [one for one in run.of_grader(grader) if one["score"] is None or one["score"] < 1]

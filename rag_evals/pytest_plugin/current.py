@@ -98,7 +98,7 @@ class Grading:
 
     def lines(self) -> list[str]:
         """Say how it ended, and what counts against it."""
-        from rag_evals.report import outcome_lines  # noqa: PLC0415 - loaded when first used
+        from rag_evals.report.failures import outcome_lines  # noqa: PLC0415 - loaded when first used
 
         return outcome_lines(self.outcome, self.chunks)
 

@@ -26,14 +26,9 @@ from rag_evals.analysis import (
     Comparison,
     RunInput,
 )
-from rag_evals.core import (
-    CONTRADICTED,
-    EvidencePassage,
-    Finding,
-    Phrases,
-    private_file,
-)
-from rag_evals.embedded import find_passages, quoted_passages
+from rag_evals.core import EvidencePassage, Finding, Phrases, private_file
+from rag_evals.core.finding import CONTRADICTED
+from rag_evals.embedded.evidence import find_passages, quoted_passages
 from rag_evals.errors import ConfigurationError, NotInRunError
 from rag_evals.report.charts import histogram, interval_bar
 from rag_evals.report.tables import (
@@ -44,16 +39,8 @@ from rag_evals.report.tables import (
     numbers_words,
     usage_of,
 )
-from rag_evals.run import (
-    Record,
-    Run,
-    StoredSample,
-    findings_in,
-    labels_by_finding,
-    load_run,
-    read_replies,
-    reason_of,
-)
+from rag_evals.run import Record, Run, StoredSample, findings_in, load_run, reason_of
+from rag_evals.run.record.extras import labels_by_finding, read_replies
 from rag_evals.stats import DEFAULT_BANDS, Band
 from rag_evals.text import split_sentences
 

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from rag_evals.core import Finding, fingerprint
-from rag_evals.embedded import find_passages, quoted_passages
+from rag_evals.embedded.evidence import find_passages, quoted_passages
 from rag_evals.report.html_page import packed, rendered, run_name
 from rag_evals.report.tables import View
 from rag_evals.run import Record, Run, StoredSample, findings_in

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rag_evals.text import is_obeyed, one_line, printable
+from rag_evals.text import one_line
+from rag_evals.text.screen import is_obeyed, printable
 
 _WIDTH_OF_A_PIPE = 120
 

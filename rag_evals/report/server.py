@@ -22,7 +22,9 @@ from rag_evals.errors import ConfigurationError, RagEvalsError
 from rag_evals.report.html_page import comparison_html, rendered, report_html, write_private
 from rag_evals.report.label_page import Labelling, label_html, rows_to_label
 from rag_evals.report.tables import View, glance_numbers
-from rag_evals.run import RunGlance, load_run, read_manifest
+from rag_evals.run import load_run
+from rag_evals.run.read.glance import RunGlance
+from rag_evals.run.record.store import read_manifest
 
 LOOPBACK = "127.0.0.1"
 _MANIFEST = "manifest.json"

@@ -14,31 +14,16 @@ from rag_evals.analysis import (
     RunInput,
 )
 from rag_evals.core import Finding, Phrases, phrases
-from rag_evals.embedded import evidence_words, find_passages
+from rag_evals.embedded import evidence_words
+from rag_evals.embedded.evidence import find_passages
 from rag_evals.report.failures import row_link, worst_records
-from rag_evals.run import (
-    GraderSummary,
-    Record,
-    RepeatNumbers,
-    Run,
-    RunGlance,
-    SampledMean,
-    Size,
-    clusters_words,
-    findings_in,
-    load_run,
-    reason_of,
-    size_words,
-)
-from rag_evals.stats import (
-    DEFAULT_BANDS,
-    Band,
-    Clusters,
-    GroupScores,
-    Interval,
-    band_of,
-    summarize_groups,
-)
+from rag_evals.run import GraderSummary, Record, Run, findings_in, load_run, reason_of
+from rag_evals.run.plan.sampling import SampledMean
+from rag_evals.run.read.glance import RunGlance
+from rag_evals.run.record.facts import Size
+from rag_evals.run.record.summary import RepeatNumbers, clusters_words, size_words
+from rag_evals.stats import DEFAULT_BANDS, Band, Clusters, Interval, band_of, summarize_groups
+from rag_evals.stats.bands import GroupScores
 
 _WORST_ROWS = 10
 _MAX_CELL_CHARS = 200

@@ -12,20 +12,15 @@ from rich.text import Text
 
 from rag_evals.core import Finding, Phrases, findings_lines, phrases
 from rag_evals.dataset import CheckedFile
-from rag_evals.embedded import evidence_words, find_passages
+from rag_evals.embedded import evidence_words
+from rag_evals.embedded.evidence import find_passages
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.screen import cell, echo, echo_json, show_table, show_text
-from rag_evals.run import (
-    GraderSummary,
-    Outcome,
-    Run,
-    StoredSample,
-    findings_in,
-    read_replies,
-    stage_numbers,
-)
+from rag_evals.run import GraderSummary, Outcome, Run, StoredSample, findings_in
+from rag_evals.run.record.extras import read_replies
+from rag_evals.run.record.summary import stage_numbers
 from rag_evals.stats import Interval
-from rag_evals.text import printable
+from rag_evals.text.screen import printable
 
 _MAX_CELL_CHARS = 300
 _ROWS_SHOWN = 20

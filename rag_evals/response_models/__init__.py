@@ -4,26 +4,15 @@ from rag_evals import lazy_names
 
 NAMES = {
     "replies": (
-        "DRIFT_NAMES",
-        "EXACT",
-        "MOST_SENTENCES",
-        "Fault",
         "Guard",
-        "JudgedClaim",
         "KeyedReply",
-        "ReplyForm",
-        "ReplyShape",
         "Stated",
         "VerdictUnit",
-        "distinct",
-        "keyed_reply",
     ),
     "rubrics": (
         "ChecklistResult",
         "ChunkLabelsResult",
-        "LabelledChunk",
         "PassFailResult",
-        "PerChunkResult",
         "RatingResult",
     ),
     "statements": (
@@ -32,10 +21,8 @@ NAMES = {
         "NoClaimSentence",
         "PassedOverSentence",
         "StatementEvaluation",
-        "TurnVerdict",
         "check_every_sentence",
         "each_once",
-        "finding_of",
     ),
 }
 """Every name of this room that others may use, by the file that has it."""

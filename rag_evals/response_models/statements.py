@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from pydantic import BaseModel, Field, ValidationInfo, model_validator
 
 from rag_evals.core import (
-    UNVERIFIED,
     About,
     ByCode,
     ChunkId,
@@ -23,6 +22,7 @@ from rag_evals.core import (
     fields_of_judge,
     yes_or_no,
 )
+from rag_evals.core.finding import UNVERIFIED
 from rag_evals.errors import NotScorableReason
 
 

@@ -3,8 +3,8 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "cascade": ("CascadeVerifier", "described_stages", "with_tunings"),
-    "classifier": ("ClassifierVerifier", "HHEM"),
+    "cascade": ("CascadeVerifier",),
+    "classifier": ("HHEM", "ClassifierVerifier"),
     "judge_string": (
         "EMBEDDED",
         "EMBEDDED_GRADERS",
@@ -12,7 +12,7 @@ NAMES = {
         "read_judge",
         "verifier_from_string",
     ),
-    "confidence": ("Confidence", "read_signals", "stage_confidences", "sureness"),
+    "confidence": ("Confidence", "read_signals", "sureness"),
     "decisions": ("DecisionVerifier",),
     "llm": ("LLMVerifier",),
     "tuned": (

@@ -1,12 +1,9 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
 from rag_evals.verify.cascade import CascadeVerifier as CascadeVerifier
-from rag_evals.verify.cascade import described_stages as described_stages
-from rag_evals.verify.cascade import with_tunings as with_tunings
 from rag_evals.verify.classifier import HHEM as HHEM
 from rag_evals.verify.classifier import ClassifierVerifier as ClassifierVerifier
 from rag_evals.verify.confidence import Confidence as Confidence
 from rag_evals.verify.confidence import read_signals as read_signals
-from rag_evals.verify.confidence import stage_confidences as stage_confidences
 from rag_evals.verify.confidence import sureness as sureness
 from rag_evals.verify.decisions import DecisionVerifier as DecisionVerifier
 from rag_evals.verify.judge_string import EMBEDDED as EMBEDDED

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rag_evals.core import Finding
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.stats import log_odds, probability
+from rag_evals.stats.tuned import log_odds, probability
 from rag_evals.text import words_of
 
 _EMBEDDED = "embedded"

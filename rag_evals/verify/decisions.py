@@ -20,8 +20,10 @@ from rag_evals.core import (
 )
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, JudgeRefusedError
-from rag_evals.judge import MOST_OPTIONS, DecisionAnswer, DecisionCall, Question, read_endpoint
-from rag_evals.prompt import escape_tags
+from rag_evals.judge import DecisionCall
+from rag_evals.judge.clients.decisions import MOST_OPTIONS, DecisionAnswer, Question
+from rag_evals.judge.clients.strings import read_endpoint
+from rag_evals.prompt.escaping import escape_tags
 from rag_evals.text import has_russian
 
 ChunkQuestions = Literal["choice", "none"]

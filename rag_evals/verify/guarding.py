@@ -18,7 +18,8 @@ from rag_evals.core import (
     require_fraction,
     require_whole,
 )
-from rag_evals.embedded import EmbeddedVerifier, PreparedStatement, unread_words
+from rag_evals.embedded import EmbeddedVerifier, PreparedStatement
+from rag_evals.embedded.verifier import unread_words
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.text import READ_WELL, language_in, shortened
 

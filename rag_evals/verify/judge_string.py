@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from rag_evals.core import Verifier
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge import read_endpoint
+from rag_evals.judge.clients.strings import read_endpoint
 from rag_evals.verify.cascade import CascadeVerifier
 from rag_evals.verify.llm import LLMVerifier
 

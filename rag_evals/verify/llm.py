@@ -24,17 +24,17 @@ from rag_evals.core import (
     require_whole,
 )
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge import read_endpoint
+from rag_evals.judge.clients.strings import read_endpoint
 from rag_evals.prompt import (
     Example,
     ExampleInput,
     Prompt,
     TagEscaper,
     check_shown,
-    escape_tags,
     examples_of,
     shown_examples,
 )
+from rag_evals.prompt.escaping import escape_tags
 from rag_evals.response_models import each_once
 
 DEFAULT_BATCH_SIZE = 10

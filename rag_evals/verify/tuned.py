@@ -21,7 +21,8 @@ from rag_evals.core import (
     private_file,
 )
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.stats import LEFT_OPEN, SupportMap
+from rag_evals.stats import LEFT_OPEN
+from rag_evals.stats.tuned import SupportMap
 from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of
 from rag_evals.verify.confidence import Confidence
 

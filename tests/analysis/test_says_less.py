@@ -8,7 +8,7 @@ import pytest
 
 from rag_evals import compare, evaluate
 from rag_evals.run import Run, load_run
-from rag_evals.stats import count_difference
+from rag_evals.stats.paired import count_difference
 from tests.analysis.runs import scores_run
 from tests.conftest import Command
 

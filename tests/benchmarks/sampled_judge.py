@@ -14,7 +14,7 @@ from statistics import fmean
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from rag_evals.run import SampledMean
+from rag_evals.run.plan.sampling import SampledMean
 from rag_evals.stats import mean_interval
 from tests.benchmarks.tuned_judges import Labelled, labelled_sets
 

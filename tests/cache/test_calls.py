@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from rag_evals import base, evaluate
-from rag_evals.cache import CallCache, Database
+from rag_evals.cache.calls import CallCache
+from rag_evals.cache.database import Database
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
-from rag_evals.judge import JudgePipeline
+from rag_evals.judge.session import JudgePipeline
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import statement

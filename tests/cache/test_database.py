@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_evals.cache import (
-    Database,
-    StatementCache,
-    default_path,
-)
+from rag_evals.cache import StatementCache
+from rag_evals.cache.database import Database, default_path
 from rag_evals.cache.statements import StatementKey
 from rag_evals.core import Claim, Verdict
 from rag_evals.errors import ConfigurationError

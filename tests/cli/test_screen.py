@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from rag_evals.cli.shared.exits import exit_code_of
 from rag_evals.report.screen import cell
 from rag_evals.testing import HttpError, Script, ScriptedJudge
-from rag_evals.text import is_obeyed, one_line, printable
+from rag_evals.text import one_line
+from rag_evals.text.screen import is_obeyed, printable
 from tests.conftest import Command
 
 CLI = Path(__file__).parents[2] / "rag_evals" / "cli"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rag_evals import FaithfulnessResult
-from rag_evals.core import Flow, Sample, fingerprint, parts_fingerprint
-from rag_evals.core.hashes import fingerprint_of_texts
+from rag_evals.core import Flow, Sample, fingerprint
+from rag_evals.core.hashes import fingerprint_of_texts, parts_fingerprint
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading import Grader, SentenceExtractor
 from rag_evals.score_precision import ChunkPrecisionResult

@@ -8,7 +8,8 @@ import pytest
 from rag_evals import evaluate
 from rag_evals.core import Finding
 from rag_evals.core.finding import Quote
-from rag_evals.embedded import evidence_words, find_passages
+from rag_evals.embedded import evidence_words
+from rag_evals.embedded.evidence import find_passages
 from rag_evals.testing import ScriptedJudge
 
 ROWS = [

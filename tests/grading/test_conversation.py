@@ -21,10 +21,13 @@ from rag_evals import (
     evaluate,
 )
 from rag_evals.catalog import GRADERS
-from rag_evals.core import Turn
+from rag_evals.core.sample import Turn
 from rag_evals.errors import DataError, NotScorableError
-from rag_evals.report import View, label_html, report_html, rows_to_label
-from rag_evals.run import estimate, make_plan
+from rag_evals.report import report_html
+from rag_evals.report.label_page import label_html, rows_to_label
+from rag_evals.report.tables import View
+from rag_evals.run import make_plan
+from rag_evals.run.plan.estimate import estimate
 from rag_evals.testing import Script, ScriptedJudge
 from tests.report.page_rows import rows_of
 

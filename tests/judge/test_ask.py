@@ -12,7 +12,8 @@ import pytest
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rag_evals import Faithfulness, FaithfulnessResult, errors, evaluate
-from rag_evals.core import JudgeCall, Meter, is_last_attempt
+from rag_evals.core import JudgeCall, Meter
+from rag_evals.core.result import is_last_attempt
 from rag_evals.judge import judge_for
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
 from rag_evals.judge.wire.exchange import strict_response_format
@@ -275,7 +276,7 @@ def test_facts_reach_validators_of_their_own_call(scripted: Start, mode: instruc
     async def ask_all() -> list[int]:
         sdk = openai.AsyncOpenAI(base_url=judge.base_url, api_key="k")
         async with sdk:
-            from rag_evals.judge import async_judge_for
+            from rag_evals.judge.clients.build import async_judge_for
 
             asker = await async_judge_for(instructor.from_openai(sdk, mode=mode), "m")
             calls = [

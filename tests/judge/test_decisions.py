@@ -16,15 +16,9 @@ from rag_evals.errors import (
     JudgeUnavailableError,
     JudgeUnreachableError,
 )
-from rag_evals.judge import (
-    AskOptions,
-    DecisionCall,
-    Question,
-    judge_for,
-    model_of,
-    price_of,
-    read_endpoint,
-)
+from rag_evals.judge import AskOptions, DecisionCall, judge_for, model_of
+from rag_evals.judge.clients.decisions import Question
+from rag_evals.judge.clients.strings import price_of, read_endpoint
 from tests.scripted import Answer, EmptyBody, HttpError, Raw, Reset, Script, ScriptedJudge, Stall
 
 Start = Callable[[Script], ScriptedJudge]

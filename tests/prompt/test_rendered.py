@@ -12,7 +12,8 @@ from rag_evals.catalog import PROMPTED
 from rag_evals.core import JudgeCall, as_claims
 from rag_evals.core.sample import Sample
 from rag_evals.grading.extract import StatementExtractor
-from rag_evals.prompt import Prompt, shipped_languages, shipped_names
+from rag_evals.prompt import Prompt, shipped_names
+from rag_evals.prompt.template import shipped_languages
 from rag_evals.score_faithfulness_audited import AuditedFaithfulness
 from rag_evals.verify import LLMVerifier
 

@@ -8,8 +8,8 @@ import pytest
 from rag_evals.base import ContextEvaluation
 from rag_evals.core import Sample
 from rag_evals.errors import PromptError, UnknownNameError
-from rag_evals.prompt import Prompt, shipped_names, shipped_source
-from rag_evals.prompt.template import VARIABLES
+from rag_evals.prompt import Prompt, shipped_names
+from rag_evals.prompt.template import VARIABLES, shipped_source
 from rag_evals.response_models import FaithfulnessResult, PassFailResult
 
 EMPTY = dict.fromkeys(VARIABLES)

@@ -10,7 +10,8 @@ import pytest
 from pydantic_core import from_json, to_json
 
 from rag_evals import Run, evaluate, load_run
-from rag_evals.run import BatchSteps, aexecute_batches, make_plan
+from rag_evals.run import make_plan
+from rag_evals.run.engine.batches import BatchSteps, aexecute_batches
 from tests.providers.cases import ASKED, KEY, SDKS_HERE, Asked
 from tests.scripted import BatchEnd, HttpError, JudgeRequest, ScriptedJudge, fill_by_words
 

@@ -11,7 +11,7 @@ import instructor
 import pytest
 
 from rag_evals import Faithfulness, errors, evaluate
-from rag_evals.judge import address_of
+from rag_evals.judge.clients.build import address_of
 from rag_evals.judge.clients.sdks import close_client
 from tests.providers.cases import ASKED, GOOD, KEY, SDKS_HERE, Asked
 from tests.scripted import Answer, HttpError, JudgeRequest, ScriptedJudge

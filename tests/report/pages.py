@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from rag_evals.core.finding import Quote
-from rag_evals.report import View, report_html
+from rag_evals.report import report_html
+from rag_evals.report.tables import View
 from rag_evals.run import Run, StoredSample
 from rag_evals.score_faithfulness_audited import (
     AuditedFaithfulnessResult,

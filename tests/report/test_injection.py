@@ -8,8 +8,9 @@ import pytest
 from rag_evals import Result
 from rag_evals.analysis import compare
 from rag_evals.core.finding import Finding, Quote
-from rag_evals.report import View, comparison_html, label_html, report_html
-from rag_evals.report.label_page import RowToLabel
+from rag_evals.report import comparison_html, report_html
+from rag_evals.report.label_page import RowToLabel, label_html
+from rag_evals.report.tables import View
 from rag_evals.run import Run, StoredSample
 from rag_evals.stats import build_bands
 from tests.analysis.runs import graded, record

@@ -11,8 +11,8 @@ from selenium.webdriver.common.keys import Keys
 
 from rag_evals import agreement, evaluate
 from rag_evals.errors import DataError
-from rag_evals.report import Labelling, View, label_html, rows_to_label
-from rag_evals.report.label_page import RowToLabel
+from rag_evals.report.label_page import Labelling, RowToLabel, label_html, rows_to_label
+from rag_evals.report.tables import View
 from rag_evals.run import Run
 from rag_evals.score_abstention import AbstentionLabel, AbstentionResult
 from rag_evals.score_relevance import AnswerRelevanceResult, AspectEvaluation

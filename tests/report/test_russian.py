@@ -11,7 +11,8 @@ import pytest
 
 from rag_evals import compare, evaluate
 from rag_evals.catalog import GRADERS
-from rag_evals.core import LANGUAGES, Phrase, Phrases, phrases
+from rag_evals.core import Phrase, Phrases, phrases
+from rag_evals.core.wording import LANGUAGES
 from rag_evals.run import Run, StoredSample
 from tests.analysis.runs import record, scores_run
 from tests.conftest import Command

@@ -8,7 +8,8 @@ import pytest
 
 import rag_evals
 from rag_evals import evaluate
-from rag_evals.report import View, report_html
+from rag_evals.report import report_html
+from rag_evals.report.tables import View
 from tests.report.browser import Browser
 
 ROOT = Path(__file__).parent.parent.parent

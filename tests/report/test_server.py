@@ -14,7 +14,7 @@ from rag_evals import agreement, evaluate, load_run
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.server import ViewServer
 from rag_evals.report.tables import View, glance_numbers, grader_numbers
-from rag_evals.run import RunGlance
+from rag_evals.run.read.glance import RunGlance
 from tests.labelled import labelled_rows
 from tests.report.browser import Browser
 from tests.report.page_rows import rows_of

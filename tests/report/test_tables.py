@@ -9,14 +9,9 @@ import pytest
 from rag_evals import write_report
 from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
-from rag_evals.report import (
-    View,
-    comparison_markdown,
-    report_html,
-    report_json,
-    report_markdown,
-    rows_to_label,
-)
+from rag_evals.report import report_html
+from rag_evals.report.label_page import rows_to_label
+from rag_evals.report.tables import View, comparison_markdown, report_json, report_markdown
 from rag_evals.run import Run
 from tests.analysis.runs import record, scores_run, statements_run
 from tests.report.pages import stored

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError
-from rag_evals.stats import SequentialGate, drawn_interval, gate_test
+from rag_evals.stats import SequentialGate, gate_test
+from rag_evals.stats.betting import drawn_interval
 
 
 def decided(scores: Sequence[float | None], gate: float, error: float = 0.05) -> str:

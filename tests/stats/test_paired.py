@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
-from rag_evals.stats import (
-    PairedComparison,
-    compare_paired,
-)
+from rag_evals.stats import compare_paired
+from rag_evals.stats.paired import PairedComparison
 from tests.work import work_of
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40)

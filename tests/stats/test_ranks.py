@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError
-from rag_evals.stats import average_precision, hit_at, ndcg_at, recall_at, reciprocal_rank
+from rag_evals.stats import average_precision, hit_at, ndcg_at, reciprocal_rank
+from rag_evals.stats.ranks import recall_at
 
 
 def by_ids(

@@ -5,7 +5,7 @@ import statistics
 
 import pytest
 
-from rag_evals.stats import spread_of
+from rag_evals.stats.bands import spread_of
 
 NUMBERS = random.Random(7)
 MANY = 60_001

@@ -13,13 +13,8 @@ from rag_evals.errors import (
     TooFewLabelsError,
     UnpairedScoresError,
 )
-from rag_evals.stats import (
-    auroc_interval,
-    best_threshold,
-    calibration_error,
-    threshold_curve,
-)
-from rag_evals.stats.agreement import count_confusion
+from rag_evals.stats import auroc_interval, best_threshold, calibration_error
+from rag_evals.stats.agreement import count_confusion, threshold_curve
 from rag_evals.stats.intervals import effective_wilson_interval
 
 LABELS = [row * 7 % 10 < 7 for row in range(60)]

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from rag_evals.text import citing_sentences, split_sentences
-from rag_evals.text.citations import citation_marks
+from rag_evals.text import split_sentences
+from rag_evals.text.citations import citation_marks, citing_sentences
 
 READ: list[tuple[str, list[int]]] = [
     ("It is tall [1].", [1]),

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.text import as_typed, plain_form, typed_offsets
+from rag_evals.text import plain_form
+from rag_evals.text.language import as_typed, typed_offsets
 
 
 @pytest.mark.parametrize(

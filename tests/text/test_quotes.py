@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.text import Quotable
+from rag_evals.text.quotes import Quotable
 
 SOURCE = (
     "The  tower — “built” in 1889 –\nstands in Paris. It cost 3.14 million, at -5 degrees. "

@@ -10,7 +10,7 @@ from rag_evals.base import ContextEvaluation
 from rag_evals.core import JudgeCall, Sample, VerifierChanges, as_claims
 from rag_evals.errors import PromptError
 from rag_evals.grading.extract import StatementExtractor
-from rag_evals.prompt import shipped_languages
+from rag_evals.prompt.template import shipped_languages
 from rag_evals.score_faithfulness_audited import VerdictsReply
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier

@@ -12,7 +12,9 @@ from rag_evals.cli.shared.gates import grade_again
 from rag_evals.cli.shared.options import Json
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.screen import echo, echo_json
-from rag_evals.run import BatchSteps, ask_states, batch_words, load_run, open_batches, pending_in
+from rag_evals.run import load_run
+from rag_evals.run.engine.batch_table import open_batches
+from rag_evals.run.engine.batches import BatchSteps, ask_states, batch_words, pending_in
 
 batch = typer.Typer(
     name="batch",

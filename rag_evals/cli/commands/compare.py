@@ -7,8 +7,9 @@ import typer
 from pydantic_core import from_json, to_json
 from typer.core import TyperCommand
 
-from rag_evals.analysis import Comparison, paired_runs, parse_pairs
+from rag_evals.analysis import Comparison
 from rag_evals.analysis import compare as compare_runs
+from rag_evals.analysis.comparing import paired_runs, parse_pairs
 from rag_evals.cli.shared.gates import (
     Counts,
     GateError,
@@ -30,8 +31,10 @@ from rag_evals.cli.shared.options import (
 from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
-from rag_evals.report import View, comparison_html, write_private
+from rag_evals.report import comparison_html
+from rag_evals.report.html_page import write_private
 from rag_evals.report.screen import echo, echo_json
+from rag_evals.report.tables import View
 
 _FAIL_IF_WORSE = "--fail-if-worse"
 

@@ -22,22 +22,16 @@ from rag_evals.cli.shared.graders import Chosen, TunedBy
 from rag_evals.cli.shared.options import RowFile, flat, grading_language
 from rag_evals.cli.shared.runs import Outputs, check_group_column, run_or_exit
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
-from rag_evals.report import View
 from rag_evals.report.screen import echo, echo_error, echo_json
+from rag_evals.report.tables import View
 from rag_evals.report.terminal import announce_columns, show_json, show_run
-from rag_evals.run import (
-    NOT_CLUSTERED,
-    Plan,
-    Run,
-    RunOptions,
-    aexecute,
-    check_batch_judges,
-    default_folders,
-    estimate,
-    folders_of,
-    plan_draw,
-    reporting,
-)
+from rag_evals.run import NOT_CLUSTERED, Run, RunOptions
+from rag_evals.run.engine.batches import check_batch_judges
+from rag_evals.run.engine.evaluate import aexecute
+from rag_evals.run.plan.estimate import estimate
+from rag_evals.run.plan.plan import Plan, default_folders, folders_of
+from rag_evals.run.plan.progress import reporting
+from rag_evals.run.plan.sampling import plan_draw
 
 KINDS = {"grade": GradingCommand}
 """The class of each command that is not typer's own."""

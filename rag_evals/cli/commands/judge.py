@@ -43,8 +43,10 @@ from rag_evals.cli.shared.options import (
 )
 from rag_evals.cli.shared.runs import offer_next, opened_run
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.report import Labelling, View, label_html, rows_to_label, write_private
+from rag_evals.report.html_page import write_private
+from rag_evals.report.label_page import Labelling, label_html, rows_to_label
 from rag_evals.report.screen import cell, echo, echo_json, show_table
+from rag_evals.report.tables import View
 from rag_evals.run import RunOptions
 
 judge = typer.Typer(

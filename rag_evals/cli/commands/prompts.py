@@ -24,14 +24,9 @@ from rag_evals.errors import (
     UnknownNameError,
 )
 from rag_evals.grading import require_fields, sample_flow
-from rag_evals.prompt import (
-    Prompt,
-    count_arriving,
-    search_folders,
-    shipped_languages,
-    shipped_names,
-    shipped_source,
-)
+from rag_evals.prompt import Prompt, search_folders, shipped_names
+from rag_evals.prompt.rendering import count_arriving
+from rag_evals.prompt.template import shipped_languages, shipped_source
 from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.score_faithfulness import Faithfulness
 from rag_evals.text import token_counter

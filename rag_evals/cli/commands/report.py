@@ -23,15 +23,11 @@ from rag_evals.cli.shared.options import (
 from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
 from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError
-from rag_evals.report import (
-    View,
-    report_html,
-    report_json,
-    report_markdown,
-    write_private,
-)
+from rag_evals.report import report_html
+from rag_evals.report.html_page import write_private
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.report.server import ViewServer
+from rag_evals.report.tables import View, report_json, report_markdown
 from rag_evals.report.terminal import row_json, show_json, show_row
 from rag_evals.run import merge as merged
 from rag_evals.stats import DEFAULT_BANDS, Band, build_bands

@@ -13,7 +13,7 @@ from rag_evals.cli.shared.config import CONFIG_FILE
 from rag_evals.cli.shared.options import Json, Quiet, ReaderLanguage, print_result, reader_language
 from rag_evals.cli.shared.runs import offer_next
 from rag_evals.errors import ConfigurationError
-from rag_evals.prompt import shipped_source
+from rag_evals.prompt.template import shipped_source
 from rag_evals.report.terminal import show_json, show_run
 from rag_evals.run import execute, make_plan
 

@@ -22,24 +22,22 @@ from rag_evals.report.screen import echo, echo_error
 from rag_evals.run import (
     DEFAULT_ERROR,
     DEFAULT_MIN_SCORED,
-    BatchSteps,
     Gate,
     GateAt,
     GateDecision,
     GraderSummary,
     Missed,
-    Plan,
-    Report,
     Run,
     Sampling,
-    aexecute_batches,
-    open_batches,
-    parse_share,
-    parts_under_way,
     reason_words,
     require_counts,
     require_gate,
 )
+from rag_evals.run.engine.batch_table import open_batches, parts_under_way
+from rag_evals.run.engine.batches import BatchSteps, aexecute_batches
+from rag_evals.run.plan.options import parse_share
+from rag_evals.run.plan.plan import Plan
+from rag_evals.run.plan.progress import Report
 
 gate_option = partial(typer.Option, rich_help_panel="Gate: exit with 1 when it is missed")
 _draw_option = partial(typer.Option, rich_help_panel="Not every row: grade fewer of them")

@@ -18,10 +18,12 @@ from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
 from rag_evals.cli.shared.options import RowFile
 from rag_evals.core import Phrases, fingerprint
 from rag_evals.errors import ConfigurationError, RagEvalsError
-from rag_evals.grading import JUDGE_VARIABLE, Grader, default_judge
+from rag_evals.grading import Grader, default_judge
+from rag_evals.grading.grader import JUDGE_VARIABLE
 from rag_evals.prompt import search_folders
 from rag_evals.report.screen import echo
-from rag_evals.run import Plan, Run
+from rag_evals.run import Run
+from rag_evals.run.plan.plan import Plan
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.text import one_line
 from rag_evals.verify import Tuning, read_tunings, verifier_from_string

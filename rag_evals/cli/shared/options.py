@@ -21,7 +21,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 from pydantic_core import to_json
 
-from rag_evals.core import LANGUAGE_VARIABLE, LANGUAGES, parse_settings
+from rag_evals.core.arguments import parse_settings
+from rag_evals.core.wording import LANGUAGE_VARIABLE, LANGUAGES
 from rag_evals.dataset import ColumnMap, DataFile
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.screen import echo, echo_json

@@ -17,20 +17,22 @@ from rag_evals.cli.shared.gates import GateResult
 from rag_evals.cli.shared.options import By, Cluster, JsonForTable, OutFolderOrTable, Quiet
 from rag_evals.core import Phrases, phrases
 from rag_evals.errors import ConfigurationError, MissingColumnError, RunInterruptedError
-from rag_evals.report import (
+from rag_evals.report import report_html
+from rag_evals.report.failures import build_warnings, junit_xml
+from rag_evals.report.html_page import write_private
+from rag_evals.report.screen import cell, echo, show_table
+from rag_evals.report.tables import (
     View,
-    build_warnings,
     comparison_markdown,
     grader_numbers,
     group_cells,
-    junit_xml,
     markdown_text,
-    report_html,
     report_markdown,
-    write_private,
 )
-from rag_evals.report.screen import cell, echo, show_table
-from rag_evals.run import Plan, Run, load_run, parse_share, run_until_signal
+from rag_evals.run import Run, load_run
+from rag_evals.run.engine.evaluate import run_until_signal
+from rag_evals.run.plan.options import parse_share
+from rag_evals.run.plan.plan import Plan
 
 _build_option = partial(typer.Option, rich_help_panel="For a build")
 _ANYTHING_WRONG = 1.0

@@ -18,7 +18,7 @@ from typing import IO, Any, Self
 from filelock import FileLock, Timeout
 
 from rag_evals.errors import ConfigurationError, PendingError
-from rag_evals.judge import BatchHost, BatchResult
+from rag_evals.judge.batches import BatchHost, BatchResult
 from rag_evals.run.record.lines import PRIVATE
 from rag_evals.run.record.store import BATCH
 

@@ -17,13 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rag_evals.errors import ConfigurationError, JudgeUnavailableError, UnknownBatchError
-from rag_evals.judge import (
-    BatchApi,
-    BatchHost,
-    BatchResult,
-    BatchState,
-    seconds_before_poll,
-)
+from rag_evals.judge.batches import BatchApi, BatchHost, BatchResult, BatchState
+from rag_evals.judge.pace.retry import seconds_before_poll
 from rag_evals.run.engine.batch_table import (
     GIVEN,
     SENDING,

@@ -17,23 +17,15 @@ from typing import Any, TypeVar, Unpack
 
 from pydantic import BaseModel
 
-from rag_evals.cache import CallCache
+from rag_evals.cache.calls import CallCache
 from rag_evals.core import Meter, Sample, Usage, Work, require_known, watching
 from rag_evals.dataset import NumberedSample, RowData
 from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, UnknownNameError
-from rag_evals.grading import Grader, drive_async, sample_flow
-from rag_evals.judge import (
-    AsyncJudge,
-    Client,
-    JudgePipeline,
-    ReplyStore,
-    batch_session,
-    client_settings,
-    endpoint_of,
-    judge_for,
-    judge_session,
-    model_of,
-)
+from rag_evals.grading import Grader, sample_flow
+from rag_evals.grading.grader import drive_async
+from rag_evals.judge import AsyncJudge, Client, endpoint_of, judge_for, model_of
+from rag_evals.judge.session import JudgePipeline, ReplyStore, batch_session, judge_session
+from rag_evals.judge.wire.ask import client_settings
 from rag_evals.run.engine.batch_table import RoundAnswers, grading_now
 from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle
 from rag_evals.run.plan.plan import Graders, Plan, make_plan

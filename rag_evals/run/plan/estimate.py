@@ -16,7 +16,8 @@ from rag_evals.core import (
     phrases,
 )
 from rag_evals.errors import DataError, GradingError, NotScorableError
-from rag_evals.grading import Grader, grades_turns, sample_flow
+from rag_evals.grading import Grader, sample_flow
+from rag_evals.grading.conversation import grades_turns
 from rag_evals.judge import DecisionCall
 from rag_evals.run.plan.plan import Plan
 from rag_evals.text import token_counter

@@ -16,7 +16,8 @@ from rag_evals.run.record.summary import (
     clusters_words,
     reason_words,
 )
-from rag_evals.stats import Clusters, GateTest, GateVerdict, Interval, SequentialGate, gate_test
+from rag_evals.stats import Clusters, GateTest, Interval, SequentialGate, gate_test
+from rag_evals.stats.betting import GateVerdict
 
 DEFAULT_MIN_SCORED = 0.9
 

@@ -12,17 +12,13 @@ from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, get_args
 
-from rag_evals.cache import Database, default_path
+from rag_evals.cache.database import Database, default_path
 from rag_evals.core import require_whole
 from rag_evals.dataset import Columns
 from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
-from rag_evals.judge import (
-    DEFAULT_MAX_WAIT_SECONDS,
-    DEFAULT_REASKS,
-    DEFAULT_TIMEOUT_SECONDS,
-    AskOptions,
-    SessionSettings,
-)
+from rag_evals.judge import DEFAULT_REASKS, DEFAULT_TIMEOUT_SECONDS, AskOptions
+from rag_evals.judge.pace.retry import DEFAULT_MAX_WAIT_SECONDS
+from rag_evals.judge.session import SessionSettings
 from rag_evals.run.plan.progress import Report
 from rag_evals.verify import Tuned
 

@@ -23,20 +23,13 @@ from rag_evals.dataset import (
     data_from,
 )
 from rag_evals.errors import ConfigurationError
-from rag_evals.grading import Grader, default_judge, judge_name, resolve, warn_of_default
-from rag_evals.judge import (
-    BatchHost,
-    Client,
-    Price,
-    address_of,
-    as_instructor,
-    check_endpoint,
-    client_settings,
-    judge_for,
-    model_of,
-    price_of,
-    wanted_settings,
-)
+from rag_evals.grading import Grader, default_judge, resolve
+from rag_evals.grading.grader import judge_name, warn_of_default
+from rag_evals.judge import Client, as_instructor, judge_for, model_of, wanted_settings
+from rag_evals.judge.batches import BatchHost
+from rag_evals.judge.clients.build import address_of, check_endpoint
+from rag_evals.judge.clients.strings import Price, price_of
+from rag_evals.judge.wire.ask import client_settings
 from rag_evals.run.plan.options import OPTIONS, RunOptions, RunSettings, refuse_idle
 from rag_evals.run.record.outcome import Outcome, short_fingerprint
 from rag_evals.run.record.store import FORMAT, kept_checks
@@ -384,7 +377,7 @@ def _repeated(graders: list[Grader[Any]], times: int) -> list[Grader[Any]]:
     """Have each grader asked so many times for a row."""
     if require_whole("repeat", times) == 1:
         return graders
-    from rag_evals.grading import Repeated  # noqa: PLC0415 - its model takes time to make
+    from rag_evals.grading.repeat import Repeated  # noqa: PLC0415 - its model takes time to make
 
     return [Repeated(grader, times) for grader in graders]
 

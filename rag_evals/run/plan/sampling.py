@@ -21,13 +21,12 @@ from rag_evals.run.record.outcome import Outcome, score_of
 from rag_evals.run.record.summary import Summary
 from rag_evals.stats import (
     CorrectedMean,
-    GateVerdict,
     Interval,
     SequentialGate,
-    drawn_interval,
     mean_interval,
     prediction_powered_mean,
 )
+from rag_evals.stats.betting import GateVerdict, drawn_interval
 from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
 
 

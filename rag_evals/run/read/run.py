@@ -51,8 +51,10 @@ from rag_evals.run.record.summary import (
     measure_shifts,
     summary_html,
 )
-from rag_evals.stats import Interval, SupportShift
-from rag_evals.verify import Confidence, stage_confidences
+from rag_evals.stats import Interval
+from rag_evals.stats.tuned import SupportShift
+from rag_evals.verify import Confidence
+from rag_evals.verify.confidence import stage_confidences
 
 
 class ScoreNumbers(ABC):

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from rag_evals.core import JudgeCall, JudgeReply
-from rag_evals.judge import ReplyStore
+from rag_evals.judge.session import ReplyStore
 from rag_evals.run.record.lines import PRIVATE
 
 REPLIES = "replies.jsonl"

@@ -21,9 +21,9 @@ from rag_evals.core import (
     Usage,
     findings_of,
     phrases,
-    read_findings,
     sign_result,
 )
+from rag_evals.core.finding import read_findings
 from rag_evals.dataset import NumberedSample, required_module
 from rag_evals.errors import DataError, NotScorableError, NotScorableReason
 from rag_evals.run.record.facts import FACTS, RowFacts, read_facts

@@ -11,9 +11,11 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, Protocol
 
-from rag_evals.core import Finding, Phrases, Usage, more_said, notebook_phrases, phrases
+from rag_evals.core import Finding, Phrases, Usage, phrases
+from rag_evals.core.finding import more_said
+from rag_evals.core.wording import notebook_phrases
 from rag_evals.embedded import evidence_words
-from rag_evals.response_models import DRIFT_NAMES
+from rag_evals.response_models.replies import DRIFT_NAMES
 from rag_evals.run.record.facts import RowTable, Size
 from rag_evals.run.record.index import Tally, models_in
 from rag_evals.run.record.outcome import Outcome
@@ -23,13 +25,12 @@ from rag_evals.stats import (
     Band,
     Clusters,
     Interval,
-    SupportShift,
     count_bands,
     majority,
     mean_interval,
-    spread_of,
-    support_shift,
 )
+from rag_evals.stats.bands import spread_of
+from rag_evals.stats.tuned import SupportShift, support_shift
 from rag_evals.text import html_note, html_table, shortened
 
 

@@ -10,7 +10,7 @@ from shutil import copytree
 import pytest
 
 from rag_evals import evaluate
-from rag_evals.text import is_obeyed
+from rag_evals.text.screen import is_obeyed
 from tests.cli.inputs import data_files, options, prompts_and_runs
 from tests.cli.inputs.table import ROW, Content, Entry
 from tests.conftest import Command

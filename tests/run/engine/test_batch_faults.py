@@ -11,7 +11,8 @@ import pytest
 
 from rag_evals import load_run
 from rag_evals.errors import RagEvalsError
-from rag_evals.run import BatchSteps, aexecute_batches, make_plan
+from rag_evals.run import make_plan
+from rag_evals.run.engine.batches import BatchSteps, aexecute_batches
 from tests.scripted import BatchEnd, HttpError, Raw, ScriptedJudge, fill_by_words
 
 OUT = Path("run")

@@ -16,8 +16,9 @@ from pydantic_core import from_json, to_json
 
 from rag_evals import Outcome, Run, evaluate, load_run
 from rag_evals.errors import ConfigurationError, PendingError
-from rag_evals.run import BatchSteps, Gate, RunOptions, aexecute_batches, make_plan
+from rag_evals.run import Gate, RunOptions, make_plan
 from rag_evals.run.engine.batch_table import BatchTable, RoundAnswers
+from rag_evals.run.engine.batches import BatchSteps, aexecute_batches
 from tests.scripted import (
     BatchEnd,
     HttpError,

@@ -9,7 +9,7 @@ import pytest
 from rag_evals import TwoStepFaithfulness, evaluate
 from rag_evals.core import Usage
 from rag_evals.grading.extract import SentenceExtractor
-from rag_evals.judge import price_of
+from rag_evals.judge.clients.strings import price_of
 from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge, Stall
 from rag_evals.testing.fill import fill_by_words
 from rag_evals.testing.wire import Answer

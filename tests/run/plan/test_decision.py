@@ -6,7 +6,8 @@ import pytest
 
 from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
-from rag_evals.run import Run, SampledMean
+from rag_evals.run import Run
+from rag_evals.run.plan.sampling import SampledMean
 from tests.analysis.runs import record, scores_run
 
 

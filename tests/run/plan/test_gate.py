@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.errors import ConfigurationError, NotScorableReason
-from rag_evals.run import Gate, Outcome, Summary, parse_share
+from rag_evals.run import Gate, Outcome, Summary
+from rag_evals.run.plan.options import parse_share
 from rag_evals.run.record.outcome import ErrorRecord
 
 

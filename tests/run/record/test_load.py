@@ -11,7 +11,7 @@ import rag_evals
 from rag_evals import Faithfulness, FaithfulnessResult, Sample, evaluate
 from rag_evals.core.finding import Finding
 from rag_evals.errors import DataError
-from rag_evals.report import report_markdown
+from rag_evals.report.tables import report_markdown
 from rag_evals.run import Run, load_run
 from rag_evals.run.record.outcome import StoredResult
 from tests.conftest import EIFFEL

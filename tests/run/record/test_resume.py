@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 from rag_evals import Outcome, Run, load_run
 from rag_evals.cli.main import app
 from rag_evals.errors import DataError
-from rag_evals.run import RunOptions, execute, plan_draw
+from rag_evals.run import RunOptions, execute
 from rag_evals.run.engine.earlier import EarlierOutcomes
 from rag_evals.run.plan.plan import make_plan
+from rag_evals.run.plan.sampling import plan_draw
 from rag_evals.run.record.index import RunIndex
 from rag_evals.run.record.store import RunStore
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
