@@ -42,7 +42,8 @@ def turns_flow(grader: Any, sample: Sample) -> Flow[Any]:
             "faithfulness grades conversations"
         )
     last = len(sample.turns) - 1
-    return grader.flow(sample.turn_sample(last, ()))
+    flow: Flow[Any] = grader.flow(sample.turn_sample(last, ()))
+    return flow
 
 
 def grades_turns(grader: Any) -> bool:
