@@ -174,7 +174,10 @@ class AuditReply(JudgeModel):
     @property
     def stated(self) -> tuple[list[Stated], list[int]]:
         """The statements with their sentences, and the sentences that have none."""
-        stated = [Stated(one.statement, tuple(one.sentence_ids)) for one in self.statements]
+        stated = [
+            Stated(one.statement, tuple(one.sentence_ids), one.verdict == "supported")
+            for one in self.statements
+        ]
         return stated, [one.sentence_id for one in self.no_claim_sentences]
 
 

@@ -179,18 +179,19 @@ def has_statements(model: type[BaseModel]) -> bool:
     return shape is not None and shape.text == "statement"
 
 
-def statement_texts(result: BaseModel) -> list[str]:
-    """Return the statements of a result; its model `has_statements`."""
+def statements_in(result: BaseModel) -> list[tuple[str, bool]]:
+    """Return the statements of a result, each with its label; its model `has_statements`."""
     shape = _shape(type(result))
     assert shape is not None, "asked of a model with statements"
-    return [str(thing.statement) for thing in getattr(result, shape.list_name)]
+    things = getattr(result, shape.list_name)
+    return [(str(thing.statement), bool(getattr(thing, shape.label))) for thing in things]
 
 
 def with_statements(result: M, kept: Collection[int], denied: Collection[int]) -> M:
     """Return a result with some of its statements, of which some count against the score.
 
     Args:
-        result: As for `statement_texts`.
+        result: As for `statements_in`.
         kept: Places of those that stay, from 0.
         denied: Places of those that are to count against it.
     """

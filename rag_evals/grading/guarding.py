@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from rag_evals.core import Flow, JudgeCall, Message, Sample
-from rag_evals.core.finding import statement_texts, with_statements
+from rag_evals.core.finding import statements_in, with_statements
 from rag_evals.errors import NotScorableError
 from rag_evals.response_models import ByStatement, Guard, KeyedReply, Stated, VerdictUnit
 from rag_evals.response_models.replies import (
@@ -58,16 +58,18 @@ class GuardedCall(Generic[M]):
         stated, silent = self.stated(reply)
         if not silent and self.guard is not None and self.guard.are_sentences(stated):
             return GuardedReply(reply, stated, range(len(stated)), (), ())
-        places, merged = distinct(stated)
+        places, repeated = distinct(stated)
+        merged = [fault for fault in repeated if fault.statement is None]
+        opposed = [fault for fault in repeated if fault.statement is not None]
         if self.guard is None:
-            return GuardedReply(reply, stated, places, (), merged)
+            return GuardedReply(reply, stated, places, opposed, merged)
         found = self.guard.faults([stated[n] for n in places], silent)
         # Places are those of the whole reply.
         faults = [
             one if one.statement is None else one._replace(statement=places[one.statement])
             for one in found
         ]
-        return GuardedReply(reply, stated, places, faults, merged)
+        return GuardedReply(reply, stated, places, opposed + faults, merged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +269,9 @@ def _stated_in(part: _Stretch, reply: KeyedReply) -> tuple[list[Stated], list[in
 
 def _stated(claim: JudgedClaim, part: _Stretch) -> Stated:
     if claim.sentence_id is None:
-        return Stated(claim.text or "")
-    return Stated(claim.text or part.spans[claim.sentence_id].text, (claim.sentence_id,))
+        return Stated(claim.text or "", (), claim.is_supported)
+    text = claim.text or part.spans[claim.sentence_id].text
+    return Stated(text, (claim.sentence_id,), claim.is_supported)
 
 
 class _Gathered:
@@ -371,7 +374,9 @@ def grade_own_statements(sample: Sample, call: JudgeCall[R]) -> Flow[R]:
         partial(claiming_sentences, answer),
     )
 
-    asked = GuardedCall(call, guard, lambda reply: ([*map(Stated, statement_texts(reply))], ()))
+    asked = GuardedCall(
+        call, guard, lambda reply: ([Stated(said, (), v) for said, v in statements_in(reply)], ())
+    )
     (found,) = yield from ask_guarded([asked])
     if found.left_out:
         raise NotScorableError("answer_not_covered")

@@ -344,6 +344,7 @@ DRIFT_NAMES = (
     "of the context",
     "too many statements",
     "merged",
+    "two verdicts",
     "left out",
     "long sentence",
 )
@@ -356,10 +357,12 @@ class Stated(NamedTuple):
     Attributes:
         text: Its words.
         sentence_ids: The sentences that the judge names, from 0; empty where it names none.
+        verdict: Whether it holds; None where the reply does not say.
     """
 
     text: str
     sentence_ids: tuple[int, ...] = ()
+    verdict: bool | None = None
 
 
 class Fault(NamedTuple):
@@ -622,17 +625,20 @@ def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
     """Find statements that say the same of the same sentences in the same words.
 
     Returns:
-        The places of the first of each, in order, and a fault for each that came repeatedly.
+        The places of the first of each, in order, and a fault for each that came repeatedly; with
+        its place where its verdicts differ.
     """
     places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for place, one in enumerate(statements):
         text = plain_form(one.text).casefold()
         places.setdefault((text, tuple(sorted(set(one.sentence_ids)))), []).append(place)
-    repeated = [
-        Fault("merged", f"statement {statements[same[0]].text!r} was given {len(same)} times")
-        for same in places.values()
-        if len(same) > 1
-    ]
+    repeated = []
+    for first, *others in filter(lambda same: len(same) > 1, places.values()):
+        said = f"statement {statements[first].text!r} was given {len(others) + 1} times"
+        if {statements[place].verdict for place in others} == {statements[first].verdict}:
+            repeated.append(Fault("merged", said))
+        else:
+            repeated.append(Fault("two verdicts", f"{said}, with different verdicts", first))
     return sorted(same[0] for same in places.values()), repeated
 
 

@@ -167,9 +167,9 @@ def test_a_judge_that_drifts_is_named(
 
 
 def test_there_are_enough_judges_that_drift() -> None:
-    """Every kind of drift has judges, forty in all; a long sentence is nobody's drift."""
+    """Every kind of drift has judges, forty in all, but for what a first step cannot say."""
     assert len(JUDGES) >= 40
-    assert {name for name, *_ in JUDGES} == set(DRIFT_NAMES) - {"long sentence"}
+    assert {name for name, *_ in JUDGES} == set(DRIFT_NAMES) - {"long sentence", "two verdicts"}
 
 
 @pytest.mark.parametrize(

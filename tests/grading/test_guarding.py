@@ -42,6 +42,7 @@ BAD: dict[str, Said] = {
     "repeats what is true": [*[(FIRST, True)] * 9, (SECOND, False)],
     "speaks of something else": [("Bananas are yellow.", True)],
     "finds nothing": [],
+    "says yes and no": [(FIRST, False), (SECOND, True), (SECOND, False)],
 }
 """What judges say of the two sentences, with their verdicts; at most half of it is true."""
 
@@ -152,7 +153,9 @@ def test_no_judge_talks_an_answer_up(scripted: Start, grader: str, bad: str) -> 
 
     assert outcome.status in ("scored", "not_scorable")
     assert (outcome.score or 0.0) <= 0.5
-    assert len(judge.requests) == (1 if bad == "repeats what is true" else 2)
+    # The first of two steps gives no verdicts: it only repeats itself.
+    repeats = bad == "repeats what is true" or (grader, bad) == ("two steps", "says yes and no")
+    assert len(judge.requests) == (1 if repeats else 2)
     if outcome.status == "not_scorable":
         assert outcome.reason == "answer_not_covered"
 

@@ -25,7 +25,12 @@ from rag_evals.core import (
 )
 from rag_evals.core.finding import read_findings
 from rag_evals.dataset import NumberedSample, required_module
-from rag_evals.errors import DataError, NotScorableError, NotScorableReason
+from rag_evals.errors import (
+    DataError,
+    InvalidScoresError,
+    NotScorableError,
+    NotScorableReason,
+)
 from rag_evals.run.record.facts import FACTS, RowFacts, read_facts
 from rag_evals.run.record.lines import fault_of
 from rag_evals.run.record.samples import sample_line
@@ -513,6 +518,10 @@ def outcome_from_result(
     """Make the outcome of a grading that returned a result."""
     reason: NotScorableReason | None = getattr(result, "not_scorable", None)
     score = None if reason else float(result.score)  # type: ignore[attr-defined]  # checked before the run
+    further = dict(getattr(result, "further_scores", {})) if reason is None else {}
+    for name, value in {**further, **({} if score is None else {"score": score})}.items():
+        if not 0.0 <= value <= 1.0:
+            raise InvalidScoresError(f"{name} is {value:g}; it must be a number from 0 to 1")
     findings = findings_of(result)
     return Outcome(
         grading.index,
@@ -532,7 +541,7 @@ def outcome_from_result(
         answered_by=answered_by,
         warnings=tuple(getattr(result, "warnings", ())),
         tallies=dict(getattr(result, "tallies", {})),
-        further_scores=dict(getattr(result, "further_scores", {})) if reason is None else {},
+        further_scores=further,
         repeats=tuple(getattr(result, "repeated_scores", ())),
         facts=grading.facts.with_findings(findings, reason),
         sample_fingerprint=grading.sample_fingerprint,

@@ -21,6 +21,7 @@ from rag_evals.errors import (
     UnknownNameError,
 )
 from rag_evals.grading.grader import Grader
+from rag_evals.response_models.rubrics import PassFailResult
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.run import Progress, execute, make_plan
 from rag_evals.testing import HttpError, JudgeRequest, Reply, Script, ScriptedJudge
@@ -234,6 +235,35 @@ def test_a_bug_in_a_grader_is_one_failed_row() -> None:
     assert [o.status for o in run.outcomes] == ["not_scorable"] * 2 + ["failed", "not_scorable"]
     assert run.outcomes[2].error is not None
     assert run.outcomes[2].error.type == "ZeroDivisionError"
+
+
+class Percent(PassFailResult):
+    """A score that is none, with one sign for each kind of it."""
+
+    @property
+    def score(self) -> float:
+        """Return what the reasoning says."""
+        return float(self.reasoning or "")
+
+    @property
+    def further_scores(self) -> dict[str, float]:
+        """Return another number."""
+        return {"kindness": 2.0 * self.score}
+
+
+@pytest.mark.parametrize("said", ["85", "nan", "-0.1", "inf", "0.6"])
+def test_a_number_that_is_no_score_fails_its_row(said: str, scripted: Start) -> None:
+    """Before it is stored, with the name of the number; the other rows are graded."""
+    scripted(
+        lambda asked: {"reasoning": said if "2" in str(asked.answer) else "0.5", "passed": True}
+    )
+    run = evaluate(rows(4), base.ContextEvaluation("Judge.", Percent), "openai/m", progress=False)
+
+    assert run.scores == [0.5, 0.5, None, 0.5]
+    assert (error := run.outcomes[2].error) is not None
+    named = "kindness is 1.2" if said == "0.6" else "is "
+    assert named in error.message
+    assert error.message.endswith("; it must be a number from 0 to 1")
 
 
 @pytest.mark.parametrize(
