@@ -309,7 +309,7 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
             for number, statement in enumerate(self.statements)
             if statement.missing_numbers
         ]
-        found += self.drift
+        found += [*map(str, self.unread), *self.drift]
         if self.canary == "no_claim":
             found.append("the judge says that the canary sentence claims nothing")
         return found

@@ -45,6 +45,8 @@ class JudgeSettings(TypedDict, total=False):
         max_tokens: The most tokens of a reply.
         seed: The same seed gives the same reply, where the provider keeps that promise.
         top_p: The share of likely tokens to choose from, 0 to 1.
+        window: Tokens that the model reads in one call, prompt and reply; sources that are longer
+            are graded in packs. Not sent.
         reasoning_effort: How long a reasoning model thinks: `low`, `medium`, `high`, or the
             provider's own word.
     """
@@ -53,6 +55,7 @@ class JudgeSettings(TypedDict, total=False):
     max_tokens: int
     seed: int
     top_p: float
+    window: int
     reasoning_effort: str
 
 
@@ -88,7 +91,7 @@ def parse_settings(texts: Sequence[str] | None) -> dict[str, Any]:
 def _value(name: str, text: str) -> Any:
     if name == "temperature" and text.lower() == "none":
         return None
-    kinds = {"temperature": float, "top_p": float, "max_tokens": int, "seed": int}
+    kinds = {"temperature": float, "top_p": float, "max_tokens": int, "seed": int, "window": int}
     try:
         return kinds.get(name, str)(text)
     except ValueError:
@@ -98,7 +101,7 @@ def _value(name: str, text: str) -> Any:
 def _checked(name: str, value: Any) -> Any:
     if name not in SETTING_NAMES:
         raise UnknownNameError.of("setting", str(name), SETTING_NAMES)
-    if name in ("max_tokens", "seed"):
+    if name in ("max_tokens", "seed", "window"):
         return require_whole(name, value, least=0 if name == "seed" else 1)
     if name == "reasoning_effort":
         if isinstance(value, str) and value.strip():

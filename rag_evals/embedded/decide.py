@@ -18,6 +18,7 @@ from rag_evals.embedded.model import (
 from rag_evals.embedded.passage import (
     Passage,
     Place,
+    cover_of,
     figures_in,
     find_evidence,
     language_in,
@@ -125,6 +126,21 @@ def compare_with(
         excluded.update(place.chunk_id for place in found.best)
         if not clashes or len(excluded) == len(chunks):
             return
+
+
+def rank(model: Model, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
+    """Order the places of chunks by how much of each statement they hold.
+
+    The best sentence of a chunk counts most, then the chunk as a whole, then its place.
+    """
+    passages = [read_chunk(chunk) for chunk in chunks]
+    orders = []
+    for text in statements:
+        statement = read_statement(text)
+        weights = model.key_weights(statement, language_in(statement))
+        held = [cover_of(weights, passage) for passage in passages]
+        orders.append(sorted(range(len(held)), key=lambda place: held[place], reverse=True))
+    return orders
 
 
 def _of_same_subject(compared: list[StatementComparison]) -> list[StatementComparison]:

@@ -263,6 +263,13 @@ def find_evidence(
     return Found(best, wide, len(said) / len(own) if own else 0.0)
 
 
+def cover_of(weights: Mapping[str, float], chunk: Passage) -> tuple[float, float]:
+    """Return the weight of the words that the best sentence of a chunk holds, and all of it."""
+    shared = {key: weight for key, weight in weights.items() if key in chunk.masks}
+    best = max((rank[0] for rank in _ranks(shared, chunk, 0)), default=0.0) if shared else 0.0
+    return best, sum(shared.values())
+
+
 def _ranks(shared: Mapping[str, float], chunk: Passage, chunk_id: int) -> Iterator[_Rank]:
     covers: dict[int, float] = {}
     for key, weight in shared.items():

@@ -151,6 +151,17 @@ class EmbeddedVerifier:
             return verdicts
         return [_quoting(verdict, chunks, typed) for verdict in verdicts]
 
+    def rank(self, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
+        """Return, for each statement, the places of all chunks: those first that hold most of it.
+
+        Args:
+            statements: Sentences.
+            chunks: Texts.
+        """
+        from rag_evals.embedded.decide import rank  # noqa: PLC0415 - as above
+
+        return rank(self._model(), statements, chunks)
+
     def verify_answer(
         self, answer: str, chunks: Sequence[str], question: str | None = None
     ) -> list[tuple[str, Verdict]]:

@@ -21,29 +21,37 @@ from rag_evals.text import split_sentences
 
 # In a reason: "all 4 content words are in chunk 0".
 _NAMED_CHUNKS = re.compile(r"\b(?:chunks?|фрагмент\w*) \d+(?:(?:, | and | и )\d+)*", re.IGNORECASE)
+_UNCHANGED: Mapping[str, Callable[[Any], Any]] = {}
 _NOWHERE: Mapping[str, Any] = {"start": None, "end": None}
 _CHUNK_IDS = ("supporting_chunk_ids", "chunk_ids")
 
 
-def turns_flow(grader: Any, sample: Sample) -> Flow[Any]:
+AnswerFlow = Callable[[Any, Sample], Flow[Any]]
+
+
+def turns_flow(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[Any]:
     """Describe the work on a conversation.
 
     A grader that finds no statements and names no chunks grades the last turn.
+
+    Args:
+        grader: A `Grader`.
+        sample: With turns.
+        answer_flow: Describes its work on one answer.
 
     Raises:
         DataError: The grader has no meaning for a conversation.
     """
     kind: Any = grader.result_model
     if grades_turns(grader):
-        return _turn_by_turn(grader, sample)
+        return _turn_by_turn(grader, sample, answer_flow)
     if issubclass(kind, ByStatement) or names_chunks(kind):
         raise DataError(
             f"the row is a conversation, and {grader.name!r} grades one answer; "
             "faithfulness grades conversations"
         )
     last = len(sample.turns) - 1
-    flow: Flow[Any] = grader.flow(sample.turn_sample(last, ()))
-    return flow
+    return answer_flow(grader, sample.turn_sample(last, ()))
 
 
 def grades_turns(grader: Any) -> bool:
@@ -51,7 +59,7 @@ def grades_turns(grader: Any) -> bool:
     return issubclass(grader.result_model, FaithfulnessResult)
 
 
-def _turn_by_turn(grader: Any, sample: Sample) -> Flow[FaithfulnessResult]:
+def _turn_by_turn(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[FaithfulnessResult]:
     if not any(turn.context for turn in sample.turns):
         raise NotScorableError("empty_context")
     ids = {chunk.text: (chunk.id,) for chunk in sample.context}
@@ -68,7 +76,7 @@ def _turn_by_turn(grader: Any, sample: Sample) -> Flow[FaithfulnessResult]:
         verdicts.append(verdict)
         held: list[Any] = []
         try:
-            result: FaithfulnessResult = yield from grader.flow(row)
+            result: FaithfulnessResult = yield from answer_flow(grader, row)
         except NotScorableError as error:
             verdict.reason = error.reason
         else:
@@ -87,7 +95,7 @@ def _turn_by_turn(grader: Any, sample: Sample) -> Flow[FaithfulnessResult]:
         shown.setdefault(earlier[-1], tuple(sorted(set(used))))
     if not results:
         raise NotScorableError(verdicts[-1].reason or "empty_context")
-    together = _together(parts) | {"turns": [one.model_dump() for one in verdicts]}
+    together = joined(parts) | {"turns": [one.model_dump() for one in verdicts]}
     return type(results[0]).model_validate(together)
 
 
@@ -112,28 +120,43 @@ class _Places:
         start = self._starts[number]
         spans = split_sentences(self._turns[number].answer)
         sentences = [bisect_right(self._sentences, span.start + start) - 1 for span in spans]
-
-        def in_reason(named: re.Match[str]) -> str:
-            return re.sub(r"\d+", lambda id: _listed(known, int(id[0])), named[0])
-
-        def moved(value: Any, name: str = "") -> Any:
-            if isinstance(value, Mapping):
-                return {key: moved(one, key) for key, one in _quoted(value, known).items()}
-            if isinstance(value, list) and name in _CHUNK_IDS:
-                return sorted({id for one in value for id in known[one]})
-            if isinstance(value, list):
-                return [moved(one, name) for one in value]
-            if value is None or name not in change:
-                return value
-            return change[name](value)
-
         change: dict[str, Callable[[Any], Any]] = {
             **dict.fromkeys(("sentence_id", "sentence_ids", "left_out"), sentences.__getitem__),
             **dict.fromkeys(("start", "end"), start.__add__),
-            "reasoning": lambda reason: _NAMED_CHUNKS.sub(in_reason, reason),
             "drift": lambda line: f"{line} (turn {number + 1})",
         }
-        return {name: moved(value, name) for name, value in result.items()}
+        fields = renumbered(result, known, change)
+        return fields | {"unread": [one | {"turn": number + 1} for one in fields["unread"]]}
+
+
+def renumbered(
+    result: Mapping[str, Any],
+    known: Sequence[tuple[int, ...]],
+    change: Mapping[str, Callable[[Any], Any]] = _UNCHANGED,
+) -> dict[str, Any]:
+    """Return the fields of a result with other numbers of its chunks.
+
+    Args:
+        result: Its fields.
+        known: For each chunk, its numbers in the result to make.
+        change: Makes further values, by the name of their field.
+    """
+
+    def in_words(named: re.Match[str]) -> str:
+        return re.sub(r"\d+", lambda id: _listed(known, int(id[0])), named[0])
+
+    def moved(value: Any, name: str) -> Any:
+        if isinstance(value, Mapping):
+            return {key: moved(one, key) for key, one in _quoted(value, known).items()}
+        if isinstance(value, list) and name in _CHUNK_IDS:
+            return sorted({id for one in value for id in known[one]})
+        if isinstance(value, list):
+            return [moved(one, name) for one in value]
+        if name == "reasoning" and value is not None:
+            value = _NAMED_CHUNKS.sub(in_words, value)
+        return change[name](value) if name in change and value is not None else value
+
+    return {name: moved(value, name) for name, value in result.items()}
 
 
 def _quoted(value: Mapping[str, Any], known: Sequence[tuple[int, ...]]) -> Mapping[str, Any]:
@@ -149,12 +172,12 @@ def _listed(known: Sequence[tuple[int, ...]], id: int) -> str:
     return ", ".join(map(str, known[id])) if id < len(known) and known[id] else str(id)
 
 
-def _together(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Make the fields of one result of those of several: lists joined, counts added."""
-    return {name: _joined([part[name] for part in parts]) for name in parts[0]}
+    return {name: _joined_values([part[name] for part in parts]) for name in parts[0]}
 
 
-def _joined(values: Iterable[Any]) -> Any:
+def _joined_values(values: Iterable[Any]) -> Any:
     own = [one for one in values if one is not None]
     if not own:
         return None

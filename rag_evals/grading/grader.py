@@ -49,6 +49,7 @@ from rag_evals.errors import (
     ConfigurationError,
     FixedGraderError,
     GradingError,
+    JudgeRequestError,
     NotScorableError,
     NotScorableReason,
 )
@@ -165,6 +166,8 @@ class Grader(_FixedOnceMade, Generic[R]):
         judge_rounds: Rounds of judge calls for one sample: 0 asks nobody, 1 is known beforehand,
             with 2 the replies to the first decide what is asked in the second.
         reads_turns: Whether its flow reads the turns of a conversation itself.
+        window: Tokens that its judge reads in one call, reply included; None where only the judge
+            itself knows.
         shapes: Attributes that shape a result, by name; its fingerprint is made of them.
         source: Hash of the Python files it comes from; None where the command line loaded none.
     """
@@ -178,6 +181,7 @@ class Grader(_FixedOnceMade, Generic[R]):
     untuned: Sequence[str] = ()
     judge_rounds: int = 1
     reads_turns: bool = False
+    window: int | None = None
     source: str | None = None
     requires: tuple[SampleField, ...] = ("answer",)
     result_model: type[R]
@@ -447,7 +451,7 @@ def resolve(
         client = default_judge()
     if not isinstance(client, str):
         own = grader.with_tunings(tunings) if tunings else grader
-        return _with_cache(own, open_cache), client
+        return _with_cache(_in_window(own, settings), open_cache), client
     verifier, endpoint = read_judge(client)
     if model is not None and endpoint is None:
         raise ConfigurationError(
@@ -460,7 +464,17 @@ def resolve(
         )
     if tunings:
         chosen = chosen.with_tunings(tunings)
-    return _with_cache(chosen, open_cache), endpoint
+    return _with_cache(_in_window(chosen, settings), open_cache), endpoint
+
+
+def _in_window(grader: Grader[R], settings: Mapping[str, Any] | None) -> Grader[R]:
+    window = (settings or {}).get("window") or grader.settings.get("window")
+    return grader._copy_with(window=window) if window and _packs(grader) else grader
+
+
+def _packs(grader: Grader[Any]) -> bool:
+    """Say whether a grader's statements can be graded against some chunks at a time."""
+    return bool(grader.judge_rounds) and hasattr(grader.result_model, "statements_of")
 
 
 def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
@@ -559,12 +573,30 @@ def sample_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
     Raises:
         DataError: The grader has no meaning for a conversation.
     """
-    if not sample.turns or grader.reads_turns:
+    if grader.reads_turns:
         return grader.flow(sample)
+    if not sample.turns:
+        return _answer_flow(grader, sample)
     # Importing the package has a budget, and most samples are one answer.
     from rag_evals.grading.conversation import turns_flow  # noqa: PLC0415
 
-    return turns_flow(grader, sample)
+    return turns_flow(grader, sample, _answer_flow)
+
+
+def _answer_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
+    """Describe the work on one answer, in packs where the judge reads no more."""
+    window = grader.window
+    if window is None:
+        try:
+            return (yield from grader.flow(sample))
+        except JudgeRequestError as error:
+            if error.window_tokens is None or not _packs(grader):
+                raise
+            window = error.window_tokens
+    # As above, and most sources fit.
+    from rag_evals.grading.packing import packed_flow  # noqa: PLC0415
+
+    return (yield from packed_flow(grader, sample, window))
 
 
 def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:

@@ -127,6 +127,29 @@ class TurnVerdict(BaseModel):
         return Finding(f"turn {self.turn}", None, label, self.question, about="turn")
 
 
+class Unread(BaseModel):
+    """What of a context nobody read, because it is longer than the judge's window."""
+
+    read: int = Field(description="Passages that were read: chunks, or parts of long ones.")
+    passages: int = Field(description="All of them.")
+    chunk_ids: list[int] = Field(description="The chunks that were not read, or not wholly.")
+    turn: int | None = Field(default=None, description="Of a conversation, from 1.")
+
+    def __str__(self) -> str:
+        """Such as "read 14 of 60 passages; not read whole: chunks 2, 5-9"."""
+        found: list[list[int]] = []
+        for id in self.chunk_ids:
+            if found and found[-1][-1] == id - 1:
+                found[-1][1:] = [id]
+            else:
+                found.append([id])
+        named = ", ".join("-".join(map(str, one)) for one in found)
+        where = f" of turn {self.turn}" if self.turn else ""
+        return (
+            f"read {self.read} of {self.passages} passages{where}; not read whole: chunks {named}"
+        )
+
+
 class ByStatement(Result):
     """A result with a verdict for each statement of the answer, or of the reference.
 
@@ -153,6 +176,9 @@ class ByStatement(Result):
     )
     calls: ByCode[int] = Field(
         default=1, description="Calls in which a long answer was graded, re-asks left out."
+    )
+    unread: ByCode[list[Unread]] = Field(
+        default_factory=list, description="What is longer than the judge's window, and unread."
     )
     turns: ByCode[list[TurnVerdict]] = Field(
         default_factory=list, description="Of a conversation, in order; else empty."
@@ -188,7 +214,7 @@ class ByStatement(Result):
                 found.append(f"statement {number} is {word} but cites no chunk")
             if not counts and ids:
                 found.append(f"statement {number} is not {word} but cites chunks")
-        found += self.drift
+        found += [*map(str, self.unread), *self.drift]
         if self.calls > max(1, len(self.turns)):
             found.append(f"the {self.statements_of} is long: it was graded in {self.calls} calls")
         return found

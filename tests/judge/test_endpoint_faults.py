@@ -416,7 +416,7 @@ WINDOWS = [
 @pytest.mark.parametrize("words", WINDOWS)
 @pytest.mark.parametrize("client", ["openai/m", "OpenAI"])
 def test_a_context_longer_than_the_window(scripted: Start, client: str, words: str) -> None:
-    """The first such row says so and what to do; the next is not sent, a shorter one is."""
+    """Without packs the first such row says so and what to do; the next is not sent."""
     judge = scripted(
         lambda request: HttpError(400, words) if "long" in str(request.answer) else GOOD
     )
@@ -424,7 +424,7 @@ def test_a_context_longer_than_the_window(scripted: Start, client: str, words: s
     rows.append({"answer": "short", "context": ["It is in Paris. " * 1000]})
     with openai.OpenAI(base_url=judge.base_url, api_key="k") as sdk:
         own: Any = client if client == "openai/m" else sdk
-        run = evaluate(rows, client=own, model="m", concurrency=1, max_failures=3)
+        run = evaluate(rows, ["rag"], client=own, model="m", concurrency=1, max_failures=3)
 
     said = [one.error.message for one in run.outcomes if one.error]
     assert [one.status for one in run.outcomes] == ["failed"] * 3 + ["scored"]

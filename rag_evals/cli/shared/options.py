@@ -152,8 +152,8 @@ _SPELLED: Mapping[str, tuple[Any, Any]] = {
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Setting of the judge: temperature (default 0), max_tokens, seed, top_p or "
-            "reasoning_effort; may be repeated.",
+            help="Setting of the judge: temperature (default 0), max_tokens, seed, top_p, "
+            "reasoning_effort or window; may be repeated.",
         ),
     ),
     "cache": (bool, _limit_option("--cache/--no-cache", help="Use stored replies.")),

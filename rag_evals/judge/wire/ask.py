@@ -140,6 +140,8 @@ class CallSettings:
             ConfigurationError: The provider does not take one of them.
         """
         settings = dict(self._wanted)
+        # It decides what is asked, and is nothing to send.
+        settings.pop("window", None)
         lessons = {what for what, model in _learned.get(self._client, ()) if model == self._model}
         no_temperature = self._ours and NO_TEMPERATURE in lessons
         if no_temperature or settings.get("temperature", 0) is None:
@@ -219,7 +221,7 @@ def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = No
     provider = provider_of(client)
     # That is a function, and no client is kept.
     is_litellm = provider == "openai" and getattr(client, "client", client) is None
-    for name in settings:
+    for name in settings.keys() - {"window"}:
         if name in _NOT_TAKEN.get(provider, ()):
             raise ConfigurationError(
                 f"provider {provider!r} takes no setting {name!r}; leave it out for this judge"
@@ -586,7 +588,9 @@ def _check_window(call: JudgeCall[Any], window: int | None) -> None:
     texts = (" ".join(message["content"].split()) for message in call.messages)
     least = sum(map(len, texts)) // _MOST_CHARACTERS_PER_TOKEN
     if least > window:
-        raise too_long_for(f"at least {least} tokens, and it reads {window}; nothing was sent")
+        error = too_long_for(f"at least {least} tokens, and it reads {window}; nothing was sent")
+        error.window_tokens = window
+        raise error
 
 
 def settings_for(client: Any, call: JudgeCall[Any], asked: AskSettings) -> CallSettings:

@@ -1,0 +1,195 @@
+"""Sources that are longer than the judge's window: packs of the best passages, nothing unsaid."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_evals import (
+    AuditedFaithfulness,
+    ContextRecall,
+    Faithfulness,
+    Sample,
+    TwoStepFaithfulness,
+    evaluate,
+)
+from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.errors import JudgeRequestError
+from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
+from tests.conftest import Command
+
+Start = Callable[[Script], ScriptedJudge]
+
+FACTS = [
+    "The Severin bridge was opened in 1959.",
+    "Gustav Lohmer designed its lonely pylon.",
+    "Two thousand swallows nest below every spring.",
+    "Repainting consumed forty tonnes of green lacquer.",
+]
+FILLER = "Harbour cranes, barges and warehouses line this river, and nothing else is told here. "
+# 60 chunks of about 250 tokens, four of which say something.
+CHUNKS = [f"Berth {n} is here. {FILLER * 10}" for n in range(60)]
+for place, fact in zip((7, 23, 41, 59), FACTS, strict=True):
+    CHUNKS[place] = f"{FILLER * 8}{fact} {FILLER * 2}"
+ANSWER = " ".join([FACTS[0], FACTS[3], "Zebras invented yoghurt quickly."])
+
+
+def sized(window: int) -> Callable[[JudgeRequest], Any]:
+    """Refuse what is longer than a window, as vLLM does; answer by the sentences of chunks."""
+
+    def answer(request: JudgeRequest) -> Any:
+        tokens = sum(len(one["content"]) for one in request.messages) // 4
+        if tokens > window:
+            words = f"This model's maximum context length is {window} tokens. However, you asked"
+            return HttpError(400, words)
+        kept = [one for one in request.sentences if any(one in chunk for chunk in request.chunks)]
+        return {
+            f"s{n}": {
+                "reasoning": "r",
+                "verdict": {"supported_by": [_place(request, text)]}
+                if text in kept
+                else {"not_supported_because": "not_in_context"},
+            }
+            for n, text in enumerate(request.sentences)
+        }
+
+    return answer
+
+
+def _place(request: JudgeRequest, text: str) -> int:
+    return next(n for n, chunk in enumerate(request.chunks) if text in chunk)
+
+
+@pytest.mark.parametrize("settings", [{"window": 5000}, None], ids=["set", "learned"])
+def test_a_call_reads_the_best_chunks_that_fit(scripted: Start, settings: Any) -> None:
+    """The window is set, or what the refusal says; chunk ids are those of the row."""
+    judge = scripted(sized(5000))
+    result = Faithfulness.grade(answer=ANSWER, context=CHUNKS, client="openai/m", settings=settings)
+
+    assert [one.supporting_chunk_ids for one in result.statements] == [[7], [59], []]
+    assert len(judge.requests) == (1 if settings else 2)
+    shown = judge.requests[-1].chunks
+    assert [chunk for chunk in CHUNKS if chunk in shown] == shown
+    (told,) = result.unread
+    read = {place for place, chunk in enumerate(CHUNKS) if chunk in shown}
+    assert (told.read, told.passages) == (len(shown), 60)
+    assert set(told.chunk_ids) == set(range(60)) - read
+    assert str(told) in result.warnings
+    assert str(told).startswith(f"read {len(shown)} of 60 passages; not read whole: chunks 1")
+    assert str(told).endswith("-58")
+    assert "window" not in judge.requests[-1].body
+
+
+def test_what_fits_is_graded_as_ever(scripted: Start) -> None:
+    """A window that is long enough changes nothing that is sent."""
+    judge = scripted(None)
+    for settings in (None, {"window": 100_000}):
+        result = Faithfulness.grade(
+            answer=FACTS[0], context=FACTS, client="openai/m", settings=settings
+        )
+        assert result.unread == []
+    assert judge.requests[0].messages == judge.requests[1].messages
+
+
+def test_sentences_that_need_more_than_one_window_get_several_packs(scripted: Start) -> None:
+    """Each has the verdict of the best pack; no sentence is lost, none is twice."""
+    names = "Alder Birch Cedar Dogwood Elder Fir Ginkgo Hazel Ivy Juniper Larch Maple".split()
+    facts = [f"{name} logs weigh {place + 200} kilos each." for place, name in enumerate(names)]
+    context = [f"{FILLER * 8}{fact} {FILLER * 2}" for fact in facts]
+    judge = scripted(sized(4000))
+    result = Faithfulness.grade(
+        answer=" ".join([*facts, "Zebras invented yoghurt quickly."]),
+        context=context,
+        client="openai/m",
+        settings={"window": 4000},
+    )
+
+    assert len(judge.requests) > 1
+    assert all(len(one.chunks) < len(facts) for one in judge.requests)
+    ids = [one.supporting_chunk_ids for one in result.statements]
+    assert ids == [*([place] for place in range(12)), []]
+    assert [one.sentence_id for one in result.statements] == list(range(13))
+    assert result.unread == []
+
+
+def test_one_chunk_that_is_too_long_is_read_in_passages(scripted: Start) -> None:
+    """Its best passages, with the id of the chunk; so is a text without a stop."""
+    judge = scripted(sized(4000))
+    context = ["".join(CHUNKS), "x" * 60_000]
+    result = Faithfulness.grade(
+        answer=ANSWER, context=context, client="openai/m", settings={"window": 4000}
+    )
+
+    assert [one.supporting_chunk_ids for one in result.statements] == [[0], [0], []]
+    assert str(result.unread[0]).endswith(" passages; not read whole: chunks 0-1")
+    assert all("".join(context).count(chunk) for chunk in judge.requests[0].chunks)
+
+
+@pytest.mark.parametrize("grader", [TwoStepFaithfulness, AuditedFaithfulness, ContextRecall])
+def test_every_grader_of_statements_is_packed(scripted: Start, grader: Any) -> None:
+    """Theirs are the same warnings, and quotes are found in the chunks of the row."""
+    judge = scripted(None)
+    result = grader.grade(
+        answer=FACTS[0],
+        reference=FACTS[0],
+        context=[FILLER * 20 for _ in range(20)] + [FACTS[0]],
+        client="openai/m",
+        settings={"window": 6000},
+    )
+
+    assert result.score == 1.0
+    assert result.findings[0].chunk_ids == (20,)
+    assert [quote.chunk_id for quote in result.findings[0].quotes] in ([], [20])
+    assert any(one.startswith("read ") for one in result.warnings)
+    assert max(len(one.chunks) for one in judge.requests) < 21
+
+
+def test_a_run_packs_and_says_so(
+    scripted: Start, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--set window=5000`; the warning is counted, and a run with another window is another run."""
+    scripted(sized(5000))
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_text(json.dumps({"id": "a", "answer": ANSWER, "context": CHUNKS}))
+    grade = ("grade", "a.jsonl", "--judge", "openai/m", "--out", "r", "--set")
+    ended = command(*grade, "window=5000")
+    assert ended.code == 0, ended.err
+    assert "faithfulness: 0.67" in ended.out
+    assert "warning" in ended.out
+    assert "settings" in command(*grade, "window=6000").err
+    refused = command("grade", "a.jsonl", "--judge", "embedded", "--set", "window=5000")
+    assert "asks no model" in refused.err
+    assert "at least 1" in command(*grade, "window=0").err
+
+
+def test_a_conversation_packs_its_turns(scripted: Start) -> None:
+    """The turn is named where something is unread."""
+    scripted(sized(5000))
+    talk = [("user", "Opened?"), ("tool", FACTS[0]), ("assistant", FACTS[0]), ("user", "And?")]
+    turns: list[Any] = [*talk, {"role": "assistant", "content": ANSWER, "context": CHUNKS}]
+    result = Faithfulness.grade(Sample(turns=turns), client="openai/m", settings={"window": 5000})
+    assert [one.supported for one in result.turns] == [1, 2]
+    (told,) = result.unread
+    assert " passages of turn 2; not read whole: chunks " in str(told)
+
+
+def test_a_window_without_room_is_one_clear_error(scripted: Start) -> None:
+    """Nothing is sent; in a run the row fails."""
+    judge = scripted(None)
+    with pytest.raises(JudgeRequestError, match="a window of 300 tokens leaves no room"):
+        Faithfulness.grade(
+            answer=ANSWER, context=CHUNKS, client="openai/m", settings={"window": 300}
+        )
+    rows = [{"answer": ANSWER, "context": CHUNKS}, {"answer": "a", "context": ["a"]}]
+    run = evaluate(rows, client="openai/m", settings={"window": 300}, max_failures=2)
+    assert {one.status for one in run.outcomes} == {"failed"}
+    assert judge.requests == []
+
+
+def test_chunks_are_ranked_by_what_they_hold_of_a_statement() -> None:
+    """The chunk with the sentence first, then those that share words, then the rest in order."""
+    ranked = EmbeddedVerifier().rank([FACTS[0], FACTS[3]], ["No.", *FACTS])
+    assert [order[0] for order in ranked] == [1, 4]
+    assert ranked[0][1:] == [0, 2, 3, 4]
