@@ -13,6 +13,7 @@ from rag_evals.analysis.labels import (
     count_foreign,
     match_labels,
     read_labels,
+    weights_of,
     why_nothing_fits,
 )
 from rag_evals.core import require_known
@@ -57,6 +58,7 @@ class LevelAgreement:
         curve: Confusion at every threshold, for rows.
         best: The threshold with the best balanced accuracy on these labels.
         noun: What was labelled, in words: rows, statements, citations, chunks or verdicts.
+        is_weighted: Whether rates weigh each row by its chance to be drawn; counts never do.
     """
 
     grader: str
@@ -73,6 +75,7 @@ class LevelAgreement:
     curve: tuple[ThresholdPoint, ...] = ()
     best: ThresholdPoint | None = None
     noun: str = "rows"
+    is_weighted: bool = False
 
     def __repr__(self) -> str:
         """One line: what was measured, and how well the judge does."""
@@ -201,18 +204,20 @@ class _Measure:
         known = [(unit, _yes_or_no(unit, label)) for unit, label in counted if label is not None]
         labels = [label for _, label in known]
         scores = [unit.judged for unit, _ in known]
-        of_rows = level == "row"
+        of_rows, weights = level == "row", weights_of([unit for unit, _ in known])
         rows = [self.shared.get(unit.sample_id, unit.sample_id) for unit, _ in known]
         limit = self.threshold if of_rows else 0.5
         measured = measure_agreement(
             labels,
             [score >= limit for score in scores],
             clusters=None if of_rows and not self.shared else rows,
+            weights=weights,
             resamples=_RESAMPLES,
             seed=self.seed,
         )
         people = list(dict.fromkeys(who for unit in units for who in unit.labels))
-        both = any(labels) and not all(labels)
+        # Ranks and thresholds count rows, and these rows do not have the shares of the run.
+        both = any(labels) and not all(labels) and weights is None
         ranked = of_rows and both and min(sum(labels), len(labels) - sum(labels)) > 1
         finer = [unit.ranking for unit, _ in known if unit.ranking is not None]
         is_finer = len(finer) == len(known) > 0
@@ -229,9 +234,10 @@ class _Measure:
             alpha=self._alpha(units) if len(people) > 1 else None,
             auroc=auroc_interval(labels, ranks) if ranked else None,
             ranked_by="ranking" if is_finer else "score",
-            curve=tuple(threshold_curve(labels, scores)) if of_rows else (),
+            curve=tuple(threshold_curve(labels, scores)) if of_rows and weights is None else (),
             best=best_threshold(labels, scores) if of_rows and both else None,
             noun="rows" if of_rows else matched.noun,
+            is_weighted=weights is not None,
         )
 
     def _alpha(self, units: Sequence[Unit]) -> Interval | None:
@@ -270,6 +276,8 @@ def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
     yield "                    judge: yes   judge: no"
     yield f"  people: yes   {counts.true_positives:>14}{counts.false_negatives:>12}"
     yield f"  people: no    {counts.false_positives:>14}{counts.true_negatives:>12}"
+    if table.is_weighted:
+        yield "  rates weigh each row by its chance to be drawn (--focus uncertain)"
     rows = {
         "balanced accuracy": found.balanced_accuracy,
         "Cohen's kappa": found.kappa,

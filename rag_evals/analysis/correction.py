@@ -6,7 +6,13 @@ from pathlib import Path
 
 from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.comparison import clustered_lines, interval_words
-from rag_evals.analysis.labels import Matched, Unit, match_labels, read_labels
+from rag_evals.analysis.labels import (
+    Matched,
+    Unit,
+    match_labels,
+    read_labels,
+    weights_of,
+)
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError
 from rag_evals.run import Run, load_run
 from rag_evals.stats import (
@@ -160,10 +166,13 @@ class _Corrector:
         def seen(score: float) -> float:
             return score if threshold is None else float(score >= threshold)
 
-        ids = {unit.sample_id for unit, _ in labelled}
+        weights = weights_of([unit for unit, _ in labelled])
+        # With weights, all rows stand against the labelled ones, not the others alone.
+        ids = set() if weights else {unit.sample_id for unit, _ in labelled}
         others = [sample_id for sample_id in scores if sample_id not in ids]
         return self._correct(
             (grader, target),
+            weights,
             [label for _, label in labelled],
             [seen(unit.judged) for unit, _ in labelled],
             [seen(scores[sample_id]) for sample_id in others],
@@ -176,25 +185,32 @@ class _Corrector:
             return self.clusters.get(sample_id) or f"row {sample_id}"
 
         labelled = _labelled(matched.statements)
+        weights = weights_of([unit for unit, _ in labelled])
+        others = list(matched.other_verdicts)
+        if weights:
+            others += [(unit.sample_id, unit.judged == 1) for unit, _ in labelled]
         return self._correct(
             (matched.grader, f"share of {matched.noun} with a yes"),
+            weights,
             [label for _, label in labelled],
             [unit.judged for unit, _ in labelled],
-            [float(verdict) for _, verdict in matched.other_verdicts],
+            [float(verdict) for _, verdict in others],
             [cluster(unit.sample_id) for unit, _ in labelled],
-            [cluster(sample_id) for sample_id, _ in matched.other_verdicts],
+            [cluster(sample_id) for sample_id, _ in others],
         )
 
     def _correct(
         self,
         names: tuple[str, str],
+        weights: list[float] | None,
         labels: list[float],
         judged: list[float],
         others: list[float],
         label_clusters: Sequence[Hashable | None] | None,
         other_clusters: Sequence[Hashable | None] | None,
     ) -> Correction:
-        powered, refusal = None, _ALL_LABELLED if len(others) < 2 else None
+        unlabelled = len(others) - (len(labels) if weights else 0)
+        powered, refusal = None, _ALL_LABELLED if unlabelled < 2 else None
         if refusal is None:
             try:
                 powered = prediction_powered_mean(
@@ -203,17 +219,20 @@ class _Corrector:
                     others,
                     label_clusters=label_clusters,
                     unlabelled_clusters=other_clusters,
+                    weights=weights,
                     confidence=self.confidence,
                 )
             except (TooFewLabelsError, InvalidScoresError) as error:
                 refusal = str(error)
-        everyone = [*judged, *others]
+        everyone = others if weights else [*judged, *others]
         return Correction(
             *names,
             labelled=len(labels),
-            unlabelled=len(others),
+            unlabelled=unlabelled,
             judged=sum(everyone) / len(everyone),
-            labels_only=mean_interval(labels, clusters=label_clusters, confidence=self.confidence),
+            labels_only=mean_interval(
+                labels, clusters=label_clusters, weights=weights, confidence=self.confidence
+            ),
             prediction_powered=powered,
             refusal=refusal,
         )

@@ -16,6 +16,7 @@ shares most words with it, and a labelled text counts as supported when all its 
 labelled text that is a part of a longer statement takes the verdict of that statement.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,6 +50,8 @@ class Label:
         annotator: Who said so; None where nobody is named.
         complete: Whether the row's other statements are labelled too, as far as the source knows.
         note: What the person wrote about it.
+        weight: How many rows of the run its row stands for; None where all were equally likely.
+        is_second: Whether it replaces what was said before: a suspicious label looked at again.
     """
 
     sample_id: str
@@ -59,6 +62,8 @@ class Label:
     annotator: str | None = None
     complete: bool = False
     note: str = ""
+    weight: float | None = None
+    is_second: bool = False
 
     @property
     def of_row(self) -> bool:
@@ -97,7 +102,12 @@ def read_labels(
             "there are no labels; name a file with 'sample_id' and 'label', "
             "or a column of the data that holds them"
         )
-    return labels
+    again = {_thing(label) for label in labels if label.is_second}
+    return [label for label in labels if label.is_second or _thing(label) not in again]
+
+
+def _thing(label: Label) -> Hashable:
+    return label.sample_id, label.grader, label.text if label.statement is None else label.statement
 
 
 def _own_labels(run: Run) -> Iterator[Label]:
@@ -122,10 +132,16 @@ def _file_labels(
         for one in found:
             person = None if who is None else str(who)
             note = str(row.get("note") or "")
-            label = replace(one, grader=row.get("grader"), annotator=person, note=note)
+            label = replace(
+                one,
+                grader=row.get("grader"),
+                annotator=person,
+                note=note,
+                weight=_weight(row.get("weight"), where),
+                is_second=row.get("second_look") is True,
+            )
             # A report's export names a statement by its place, and quotes it.
-            about = label.text if label.statement is None else label.statement
-            key = (label.sample_id, about, label.grader, label.annotator)
+            key = (_thing(label), label.annotator, label.is_second)
             value, before = seen.setdefault(key, (label.value, where))
             if value != label.value:
                 who_said = "one person" if person is None else repr(person)
@@ -134,6 +150,18 @@ def _file_labels(
                     f"{label.value:g}; remove one, or name the people in a column 'annotator'"
                 )
             yield label
+
+
+def _weight(raw: object, where: str) -> float | None:
+    if raw in (None, ""):
+        return None
+    try:
+        weight = float(str(raw))
+    except ValueError:
+        weight = 0.0
+    if not 1 <= weight < math.inf:
+        raise DataError(f"{where}: the weight is {raw!r}; expected a number from 1 up")
+    return weight
 
 
 def _row_labels(row: Mapping[str, Any], sample_id: str, column: str, where: str) -> Iterator[Label]:
@@ -214,6 +242,22 @@ def _value(raw: object, where: str, *, fraction: bool) -> float:
     return number
 
 
+def weights_of(units: Sequence["Unit"]) -> list[float] | None:
+    """Return the weights of units; None where every row had the same chance to be drawn.
+
+    Raises:
+        DataError: Some were drawn so and some otherwise.
+    """
+    weights = [unit.weight for unit in units]
+    known = [one for one in weights if one is not None]
+    if 0 < len(known) < len(weights):
+        raise DataError(
+            f"{len(known)} of {len(weights)} labels were drawn with --focus uncertain, the others "
+            "not; their chances do not fit together, so give the labels of one drawing"
+        )
+    return known or None
+
+
 def has_verdicts(record: Record) -> bool:
     """Say whether an outcome has anything that people can agree with or not."""
     return any(finding.verdict is not None for finding in findings_in(record))
@@ -244,6 +288,7 @@ class Unit:
         decided_by: Name of the verifier that decided all of it; None where several did.
         parts: How many verdicts that is.
         verdicts: The verdicts; none where only a score is known.
+        weight: How many rows of the run its row stands for; None where all were equally likely.
     """
 
     sample_id: str
@@ -254,6 +299,7 @@ class Unit:
     decided_by: str | None = None
     parts: int = 0
     verdicts: tuple[Finding, ...] = ()
+    weight: float | None = None
 
     @classmethod
     def of(
@@ -405,17 +451,19 @@ def _match_row(
     counted = [label for label in of_statements if label.complete or label in fit]
     shares = _shares(counted, len(verdicts))
     if shares:
-        matched.scored_rows.append(Unit(sample_id, shares, score))
+        matched.scored_rows.append(Unit(sample_id, shares, score, weight=labels[0].weight))
     if not row_labels:
         row_labels = {who: float(share == 1) for who, share in shares.items()}
     if row_labels:
         decided = [found[place] for place in verdicts]
         ranking = record.get("ranking_score")
-        matched.rows.append(Unit.of(sample_id, row_labels, score, decided, ranking))
+        row = Unit.of(sample_id, row_labels, score, decided, ranking)
+        matched.rows.append(replace(row, weight=labels[0].weight))
 
 
 def _unit(sample_id: str, given: Sequence[Label], verdicts: Sequence[Finding]) -> Unit:
-    return Unit.of(sample_id, _named(given), float(all(one.verdict for one in verdicts)), verdicts)
+    judged = float(all(one.verdict for one in verdicts))
+    return replace(Unit.of(sample_id, _named(given), judged, verdicts), weight=given[0].weight)
 
 
 def _is_statement(finding: Finding) -> bool:

@@ -7,8 +7,8 @@ const FEW_CHARACTERS = 2000;
 const LABELS = {yes: true, no: false, partly: false, unsure: null};
 
 function read(data) {
-  state.list = data.decisions.map(([sample_id, grader, statement, text, verdict, word, about, question, answer, chunks, places, shown]) =>
-    ({sample_id, grader, statement, text, verdict, word, about, question, answer, chunks: data.chunks[chunks], places, shown}));
+  state.list = data.decisions.map(([sample_id, grader, statement, text, verdict, word, about, question, answer, chunks, places, shown, weight]) =>
+    ({sample_id, grader, statement, text, verdict, word, about, question, answer, chunks: data.chunks[chunks], places, shown, weight}));
   state.known = new Set(state.list.map(key));
 }
 
@@ -92,7 +92,9 @@ function decide(answer) {
 function set(one, values) {
   const name = key(one), before = state.said.get(name) || null;
   const {sample_id, grader, statement, text, verdict} = one;
-  const entry = {sample_id, grader, statement, text, verdict, answer: null, label: null, agrees: null, note: $("note").value.trim(), ...(before || {}), note: $("note").value.trim(), ...values, at: new Date().toISOString()};
+  // How the row was drawn travels with its label.
+  const drawn = {...(one.weight ? {weight: one.weight} : {}), ...(state.data.second ? {second_look: true} : {})};
+  const entry = {sample_id, grader, statement, text, verdict, ...drawn, answer: null, label: null, agrees: null, note: $("note").value.trim(), ...(before || {}), note: $("note").value.trim(), ...values, at: new Date().toISOString()};
   state.undone.push([name, before, state.at]);
   state.said.set(name, entry);
   keep([entry]);

@@ -3,19 +3,28 @@
 It needs no network: labels go into a file, or to the server that `rag-evals view` is.
 """
 
+import math
 import random
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rag_evals.core import Finding, fingerprint
 from rag_evals.embedded.evidence import find_passages, quoted_passages
+from rag_evals.errors import ConfigurationError
 from rag_evals.report.html_page import packed, rendered, run_name
 from rag_evals.report.tables import View
 from rag_evals.run import Record, Run, StoredSample, findings_in
+from rag_evals.verify import Confidence
 
 _SECONDS_A_DECISION = 15
+_CLIPS = 20
+# Labels of right verdicts move a corrected score too; it also keeps weights small.
+_SPREAD = 0.02
 
 
 class RowToLabel(NamedTuple):
@@ -25,11 +34,19 @@ class RowToLabel(NamedTuple):
         sample_id: The row.
         grader: Whose verdicts people decide on.
         decisions: Verdicts that people decide on.
+        weight: How many rows of the run it stands for; None where all were equally likely.
+        texts: The statements that are asked about; empty for all of them.
     """
 
     sample_id: str
     grader: str
     decisions: int = 1
+    weight: float | None = None
+    texts: tuple[str, ...] = ()
+
+
+Focus = Literal["all", "uncertain"]
+"""Whether every row is equally likely, or rather those whose verdicts are least sure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +56,36 @@ class Labelling:
     Attributes:
         shown: Whether the judge's verdict is in sight before the decision.
         save: Where labels are posted to; None where the page keeps them for a file.
+        is_second: Whether decisions replace labels that were given before.
     """
 
     shown: bool = False
     save: str | None = None
+    is_second: bool = False
 
 
-def rows_to_label(run: Run, decisions: int, *, seed: int = 0) -> list[RowToLabel]:
+def rows_to_label(
+    run: Run, decisions: int, *, focus: Focus = "all", seed: int = 0
+) -> list[RowToLabel]:
     """Draw outcomes to label, each with the same chance, spread evenly over graders and scores.
 
     Rows are shuffled, sorted by grader and score, and every k-th one is taken from a random start
     (systematic sampling): each row has the same chance, so corrections hold, and low, middle and
-    high scores are there in their shares.
+    high scores are there in their shares. With the focus on uncertain ones a row's chance grows
+    with how likely its verdicts are wrong, which narrows a corrected score most; its weight is one
+    over that chance.
 
     Args:
         run: The run; outcomes without a verdict cannot be labelled and are left out.
         decisions: How many verdicts people decide on, at most; one row is always drawn.
+        focus: Which rows are likelier.
         seed: Same seed, same rows.
 
     Returns:
         In the order of the data.
+
+    Raises:
+        ConfigurationError: The run does not say how sure any verdict is.
     """
     rows = [
         (record["grader"], record["score"], record["sample_id"], asked)
@@ -69,23 +96,67 @@ def rows_to_label(run: Run, decisions: int, *, seed: int = 0) -> list[RowToLabel
         return []
     rng = random.Random(seed)
     mixed = rng.sample(rows, len(rows))
-    mixed.sort(key=itemgetter(0, 1))
+    shares = [1.0] * len(rows)
+    if focus == "uncertain":
+        doubts = _doubts(run)
+        shares = [doubts[row[2], row[0]] for row in mixed]
+    else:
+        mixed.sort(key=itemgetter(0, 1))
     start, total = rng.random(), sum(row[3] for row in rows)
     count = len(rows) if total <= decisions else max(1, round(decisions * len(rows) / total))
-    drawn = _every_kth(mixed, count, start)
-    while len(drawn) > 1 and sum(row[3] for row in drawn) > decisions:
-        drawn = _every_kth(mixed, len(drawn) - 1, start)
-    chosen = {(sample_id, grader) for grader, _, sample_id, _ in drawn}
+    drawn = _every_kth(shares, count, start)
+    while len(drawn) > 1 and sum(mixed[place][3] for place in drawn) > decisions:
+        drawn = _every_kth(shares, len(drawn) - 1, start)
+    weighs = focus == "uncertain"
+    chosen = {(mixed[n][2], mixed[n][0]): w if weighs else None for n, w in drawn.items()}
     return [
-        RowToLabel(sample_id, grader, asked)
+        RowToLabel(sample_id, grader, asked, chosen[sample_id, grader])
         for grader, _, sample_id, asked in rows
         if (sample_id, grader) in chosen
     ]
 
 
-def _every_kth(rows: Sequence[Any], count: int, start: float) -> list[Any]:
-    step = len(rows) / count
-    return [rows[min(int((start + n) * step), len(rows) - 1)] for n in range(count)]
+def _every_kth(shares: Sequence[float], count: int, start: float) -> dict[int, float]:
+    """Draw places in proportion to their shares; return each with one over its chance."""
+    # Nothing can be drawn twice: a share of more than one step counts as one.
+    for _ in range(_CLIPS):
+        step = sum(shares) / count
+        shares = [min(one, step) for one in shares]
+    ends, step = list(accumulate(shares)), sum(shares) / count
+    last = len(shares) - 1
+    drawn = [min(bisect_right(ends, (start + n) * step), last) for n in range(count)]
+    return {place: max(1.0, step / shares[place]) for place in drawn}
+
+
+def _doubts(run: Run) -> dict[tuple[str, str], float]:
+    """Return for each outcome how far its labels would move a corrected score, about."""
+    doubts, confidences = {}, run.confidences()
+    for record in run.records:
+        known = confidences.get(record["grader"], {})
+        chunks, asked = run.chunks(record["sample_id"]), record.get("attempts") or 0
+        wrong = [_wrong(one, known, chunks, asked) for _, one, _ in _decided(record)]
+        there = [one for one in wrong if one is not None]
+        if there:
+            wrong_share = _SPREAD + sum(there) / len(there)
+            doubts[record["sample_id"], record["grader"]] = math.sqrt(wrong_share)
+    if not doubts:
+        raise ConfigurationError(
+            "the run does not say how sure its verdicts are, so that none is uncertain: they have "
+            "no support between 0 and 1; leave --focus out"
+        )
+    mean = sum(doubts.values()) / len(doubts)
+    return defaultdict(lambda: mean, doubts)
+
+
+def _wrong(
+    finding: Finding, known: Mapping[str, Confidence], chunks: Sequence[str], attempts: int
+) -> float | None:
+    """Return how likely a verdict is wrong: by the tuned confidence, else by its support."""
+    tuned = known.get(finding.decided_by or "")
+    sure = None if tuned is None else tuned.of(finding, chunks, attempts)
+    if sure is None and finding.support is not None:
+        sure = finding.support if finding.verdict else 1 - finding.support
+    return None if sure in (None, 0.0, 1.0) else 1 - sure
 
 
 def _decided(record: Record) -> list[tuple[int, Finding, str | None]]:
@@ -97,6 +168,11 @@ def _decided(record: Record) -> list[tuple[int, Finding, str | None]]:
         if one.verdict is not None:
             decided.append((place, one, asked))
     return decided
+
+
+def _asked(record: Record, texts: Sequence[str]) -> list[tuple[int, Finding, str | None]]:
+    decided = _decided(record)
+    return [one for one in decided if one[1].text in texts] or decided
 
 
 def label_html(
@@ -122,9 +198,9 @@ def label_html(
                 *(row.sample_id, row.grader, place, one.text, one.verdict, say.label(one.label)),
                 *(one.about, asked or sample.question, sample.answer, len(chunks) - 1),
                 [[at.chunk_id, at.start, at.end] for at in _places(one, sample.chunks)],
-                say.text(one.text),
+                *(say.text(one.text), row.weight),
             ]
-            for place, one, asked in _decided(record)
+            for place, one, asked in _asked(record, row.texts)
         ]
     table = {
         "language": view.language,
@@ -134,6 +210,7 @@ def label_html(
         "chunks": chunks,
         "shown": how.shown,
         "save": how.save,
+        "second": how.is_second,
     }
     minutes = max(1, round(len(decisions) * _SECONDS_A_DECISION / 60))
     amount = say("label.amount", count=len(decisions), minutes=minutes)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError
 from rag_evals.stats.distributions import quantile
@@ -25,7 +25,10 @@ from rag_evals.stats.intervals import (
     require_fraction,
     require_positive,
     require_scores,
+    weighted_values,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,7 @@ def measure_agreement(
     verdicts: Sequence[bool],
     *,
     clusters: Sequence[Hashable | None] | None = None,
+    weights: Sequence[float] | None = None,
     confidence: float = 0.95,
     resamples: int = 4_000,
     seed: int = 0,
@@ -114,6 +118,7 @@ def measure_agreement(
         labels: What people say, one per row.
         verdicts: What the judge says, aligned.
         clusters: The answer of each statement, aligned; None means independent rows.
+        weights: As for `mean_interval`; counts stay counts.
         confidence: Coverage of each interval, as a fraction.
         resamples: Draws behind the intervals of balanced accuracy and kappa.
         seed: Same seed, same intervals.
@@ -122,9 +127,10 @@ def measure_agreement(
     if not labels:
         raise InvalidScoresError("labels is empty; at least one labelled row is needed")
     matches = [label == verdict for label, verdict in zip(labels, verdicts, strict=True)]
-    mean = partial(mean_interval, clusters=clusters, confidence=confidence)
+    mean = partial(mean_interval, clusters=clusters, weights=weights, confidence=confidence)
     drawn: dict[str, Any] = {
         "clusters": clusters,
+        "weights": weights,
         "confidence": confidence,
         "resamples": resamples,
         "seed": seed,
@@ -134,8 +140,12 @@ def measure_agreement(
         rows = [row for row, wanted in enumerate(chosen) if wanted]
         if not rows:
             return None
-        own = None if clusters is None else [clusters[row] for row in rows]
-        return mean_interval([matches[row] for row in rows], clusters=own, confidence=confidence)
+        return mean_interval(
+            [matches[row] for row in rows],
+            clusters=_of_rows(clusters, rows),
+            weights=_of_rows(weights, rows),
+            confidence=confidence,
+        )
 
     return Agreement(
         confusion=confusion,
@@ -155,6 +165,7 @@ def balanced_accuracy_interval(
     verdicts: Sequence[bool],
     *,
     clusters: Sequence[Hashable | None] | None = None,
+    weights: Sequence[float] | None = None,
     confidence: float = 0.95,
     resamples: int = 4_000,
     seed: int = 0,
@@ -166,11 +177,14 @@ def balanced_accuracy_interval(
     """
     require_fraction("confidence", confidence)
     require_positive("resamples", resamples)
-    estimate = count_confusion(labels, verdicts).balanced_accuracy
-    if estimate is None:
+    found, false, missed, rejected = _weigh(labels, verdicts, weights)
+    if not (found + missed and false + rejected):
         return None
+    estimate = (found / (found + missed) + rejected / (false + rejected)) / 2
     rng = random.Random(seed)
-    rates = draw_error_rates(labels, verdicts, clusters=clusters, resamples=resamples, rng=rng)
+    rates = draw_error_rates(
+        labels, verdicts, clusters=clusters, weights=weights, resamples=resamples, rng=rng
+    )
     draws = [(sensitivity + specificity) / 2 for sensitivity, specificity in rates]
     return drawn_limits(estimate, draws, confidence)
 
@@ -180,6 +194,7 @@ def draw_error_rates(
     verdicts: Sequence[bool],
     *,
     clusters: Sequence[Hashable | None] | None,
+    weights: Sequence[float] | None = None,
     resamples: int,
     rng: random.Random,
 ) -> list[tuple[float, float]]:
@@ -193,10 +208,11 @@ def draw_error_rates(
     for wanted in (True, False):
         rows = [row for row, label in enumerate(labels) if bool(label) is wanted]
         matches = [bool(verdicts[row]) is wanted for row in rows]
-        own = None if clusters is None else [clusters[row] for row in rows]
-        share = effective_rows(matches, clusters=own) / len(rows)
-        hits = sum(matches)
-        shapes.append((hits * share + 0.5, (len(rows) - hits) * share + 0.5))
+        own = _of_rows(weights, rows)
+        size = effective_rows(matches, clusters=_of_rows(clusters, rows), weights=own)
+        values = weighted_values(matches, own)
+        hits = sum(values) / len(values)
+        shapes.append((hits * size + 0.5, (1 - hits) * size + 0.5))
     return [(rng.betavariate(*shapes[0]), rng.betavariate(*shapes[1])) for _ in range(resamples)]
 
 
@@ -205,6 +221,7 @@ def kappa_interval(
     verdicts: Sequence[bool],
     *,
     clusters: Sequence[Hashable | None] | None = None,
+    weights: Sequence[float] | None = None,
     confidence: float = 0.95,
     resamples: int = 4_000,
     seed: int = 0,
@@ -221,16 +238,32 @@ def kappa_interval(
     """
     require_fraction("confidence", confidence)
     require_positive("resamples", resamples)
-    counts = astuple(count_confusion(labels, verdicts))
+    counts = _weigh(labels, verdicts, weights)
     estimate = _kappa(*counts)
     if estimate is None:
         return None
     matches = [label == verdict for label, verdict in zip(labels, verdicts, strict=True)]
-    share = effective_rows(matches, clusters=clusters) / len(matches)
+    share = effective_rows(matches, clusters=clusters, weights=weights) / len(matches)
     shapes = [count * share + 1 / 4 for count in counts]
     rng = random.Random(seed)
     drawn = (_kappa(*(rng.gammavariate(shape, 1) for shape in shapes)) for _ in range(resamples))
     return drawn_limits(estimate, [kappa for kappa in drawn if kappa is not None], confidence)
+
+
+def _weigh(
+    labels: Sequence[bool], verdicts: Sequence[bool], weights: Sequence[float] | None
+) -> tuple[float, float, float, float]:
+    """Return the counts of a confusion, each row counted by its weight, rows in all."""
+    if weights is None:
+        return astuple(count_confusion(labels, verdicts))
+    share, sums = len(weights) / math.fsum(weights), Counter[tuple[bool, bool]]()
+    for label, verdict, weight in zip(labels, verdicts, weights, strict=True):
+        sums[bool(label), bool(verdict)] += weight * share  # type: ignore[assignment]  # a sum
+    return sums[True, True], sums[False, True], sums[True, False], sums[False, False]
+
+
+def _of_rows(values: Sequence[T] | None, rows: Sequence[int]) -> list[T] | None:
+    return None if values is None else [values[row] for row in rows]
 
 
 def _kappa(both: float, judge: float, people: float, neither: float) -> float | None:

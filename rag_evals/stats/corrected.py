@@ -18,6 +18,7 @@ from rag_evals.stats.intervals import (
     require_aligned,
     require_fraction,
     require_scores,
+    weighted_values,
     wilson_limits,
 )
 
@@ -66,6 +67,7 @@ def prediction_powered_mean(
     *,
     label_clusters: Sequence[Hashable | None] | None = None,
     unlabelled_clusters: Sequence[Hashable | None] | None = None,
+    weights: Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> CorrectedMean:
     """Correct the judge's mean score by labels from people (PPI++).
@@ -76,6 +78,8 @@ def prediction_powered_mean(
         unlabelled: What the judge says about all other rows, 0 to 1.
         label_clusters: The document of each labelled row, aligned; None means independent rows.
         unlabelled_clusters: The document of each other row, aligned with `unlabelled`.
+        weights: How many rows each labelled row stands for, aligned; `unlabelled` then has all
+            rows, the labelled ones among them. None where all had the same chance to be drawn.
         confidence: Coverage of the interval, as a fraction.
 
     Raises:
@@ -84,10 +88,14 @@ def prediction_powered_mean(
     """
     require_fraction("confidence", confidence)
     _require_enough(labels, judged, unlabelled)
-    labels_only = mean_interval(labels, clusters=label_clusters, confidence=confidence)
+    labels_only = mean_interval(
+        labels, clusters=label_clusters, weights=weights, confidence=confidence
+    )
+    seen = [*unlabelled] if weights else [*judged, *unlabelled]
+    labels, judged = weighted_values(labels, weights), weighted_values(judged, weights)
     moments = _smoothed_moments(labels, judged)
     other = mean_error(unlabelled, clusters=unlabelled_clusters)
-    power = _best_power(moments, labels, judged, unlabelled)
+    power = _best_power(moments, labels, judged, unlabelled, is_weighted=weights is not None)
     shift = other.mean - math.fsum(judged) / len(judged)
     estimate = min(1.0, max(0.0, labels_only.estimate + power * shift))
     variance, freedom = _rectifier_variance(moments, power, labels, judged, label_clusters)
@@ -100,7 +108,7 @@ def prediction_powered_mean(
     return CorrectedMean(
         corrected=corrected,
         labels_only=labels_only,
-        judged=(math.fsum(judged) + math.fsum(unlabelled)) / (len(judged) + len(unlabelled)),
+        judged=math.fsum(seen) / len(seen),
         power=power,
         labels=len(labels),
         unlabelled=len(unlabelled),
@@ -158,9 +166,15 @@ def _best_power(
     labels: Sequence[float],
     judged: Sequence[float],
     unlabelled: Sequence[float],
+    *,
+    is_weighted: bool,
 ) -> float:
     """Choose the weight of the judge that makes the variance least (PPI++)."""
     few, many = len(labels), len(unlabelled)
+    if is_weighted:
+        # The labelled rows have another spread than all rows; nothing can be pooled.
+        spread = moments.judged_variance + few * mean_error(unlabelled).standard_error ** 2
+        return min(1.0, max(0.0, moments.covariance / spread)) if spread else 0.0
     pooled = (
         moments.judged_variance * few + mean_error(unlabelled).standard_error ** 2 * many * many
     ) / (few + many)

@@ -157,6 +157,7 @@ def mean_interval(
     scores: Sequence[float],
     *,
     clusters: Sequence[Hashable | None] | None = None,
+    weights: Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> Interval:
     """Estimate the mean score of the samples that these ones were drawn from.
@@ -165,6 +166,8 @@ def mean_interval(
         scores: Numbers from 0 to 1, one per row; leave out rows without a score.
         clusters: The answer, document or conversation of each row, aligned with `scores`. None,
             for the list or for one row, means that the row is independent of all others.
+        weights: How many rows of the run each stands for, aligned; None where all had the same
+            chance to be drawn.
         confidence: Coverage of the interval, as a fraction.
 
     Returns:
@@ -180,11 +183,33 @@ def mean_interval(
         units = len(_cluster_sums(scores, clusters)[1])
     # Differences of rounding only are no spread.
     if units < 2 or max(scores) - min(scores) < 1e-9:
+        if weights is not None:
+            units = max(1, int(units * _evenness(weights)))
         return no_spread_interval(mean, units, confidence=confidence)
-    error = mean_error(scores, clusters=clusters)
+    error = mean_error(weighted_values(scores, weights), clusters=clusters)
+    freedom = error.degrees_of_freedom * (1.0 if weights is None else _evenness(weights))
     return effective_wilson_interval(
-        mean, error.standard_error, error.degrees_of_freedom, units, confidence=confidence
+        error.mean, error.standard_error, freedom, units, confidence=confidence
     )
+
+
+def weighted_values(values: Sequence[float], weights: Sequence[float] | None) -> Sequence[float]:
+    """Return values whose plain mean and its error are those of the weighted mean (Hajek's).
+
+    Each is the mean and what the value adds to it (Taylor's linearisation).
+    """
+    if weights is None:
+        return values
+    require_aligned("values", values, "weights", weights)
+    total = math.fsum(weights)
+    mean = math.fsum(map(math.prod, zip(values, weights, strict=True))) / total
+    share = len(values) / total
+    return [mean + w * share * (one - mean) for one, w in zip(values, weights, strict=True)]
+
+
+def _evenness(weights: Sequence[float]) -> float:
+    """Return which share of the rows equal weights would need for as much (Kish 1965)."""
+    return math.fsum(weights) ** 2 / math.fsum(w * w for w in weights) / len(weights)
 
 
 def effective_wilson_interval(
@@ -319,7 +344,10 @@ def count_interval(
 
 
 def effective_rows(
-    matches: Sequence[bool], *, clusters: Sequence[Hashable | None] | None = None
+    matches: Sequence[bool],
+    *,
+    clusters: Sequence[Hashable | None] | None = None,
+    weights: Sequence[float] | None = None,
 ) -> float:
     """Count the independent yes/no rows that would tell as much as these clustered ones.
 
@@ -328,9 +356,10 @@ def effective_rows(
     says how alike the rows of a cluster are.
     """
     units = len(cluster_totals(matches, clusters=clusters))
-    if units == len(matches) or units < 2 or all(matches) or not any(matches):
-        return float(units)
-    error = mean_error(matches, clusters=clusters)
+    alike = units < 2 or all(matches) or not any(matches)
+    if alike or (weights is None and units == len(matches)):
+        return max(1.0, units * (1.0 if weights is None else _evenness(weights)))
+    error = mean_error(weighted_values(matches, weights), clusters=clusters)
     if error.standard_error < 1e-12:
         return float(units)
     variance = error.mean * (1 - error.mean)

@@ -3,22 +3,33 @@
 Prints the tables of docs/statistics-appendix.md and more; 2,000 draws take a quarter of an hour:
 
     python tests/benchmarks/coverage_simulation.py --draws 2000 --seed 1
+
+Only for labels drawn by `judge label`, with and without `--focus uncertain`: `--focus`.
 """
 
 import argparse
+import json
 import random
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
+from typing import get_args
 
+from rag_evals import agreement, correct
+from rag_evals.report.label_page import Focus, RowToLabel, rows_to_label
+from rag_evals.run import Run, StoredSample
 from rag_evals.stats import (
+    Interval,
     compare_paired,
     mean_interval,
     prediction_powered_mean,
 )
 from rag_evals.stats.agreement import kappa_interval
+from tests.analysis.runs import record
 
 UNLABELLED_ROWS = 1_000
 LABEL_COUNTS = (30, 100, 300)
@@ -57,20 +68,91 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--focus", action="store_true")
     options = parser.parse_args()
     start = time.perf_counter()
     for table in (
-        prediction_powered_yes_no,
-        prediction_powered_graded,
-        means,
-        paired,
-        kappas,
+        (focused,)
+        if options.focus
+        else (
+            prediction_powered_yes_no,
+            prediction_powered_graded,
+            means,
+            paired,
+            kappas,
+        )
     ):
         for line in table(options.draws, random.Random(options.seed)):
             print(line, flush=True)
         print(flush=True)
     seconds = time.perf_counter() - start
     print(f"{options.draws} draws, seed {options.seed}, {seconds:.0f} s, Python {sys.version[:6]}")
+
+
+def focused(draws: int, rng: random.Random) -> Iterable[str]:
+    """Intervals from 60 decisions on a run of 400 rows, drawn as `judge label` draws them."""
+    yield "| number | of all rows | every row alike: covers | width | uncertain: covers | width |"
+    yield "|---|---|---|---|---|---|"
+    run, labels = _run_to_label(rng)
+    everything = _measured(run, labels, rows_to_label(run, 10_000))
+    found = {
+        focus: [
+            _measured(run, labels, rows_to_label(run, 60, focus=focus, seed=seed))
+            for seed in range(draws)
+        ]
+        for focus in get_args(Focus)
+    }
+    for name, truth in everything.items():
+        cells = [name, f"{truth.estimate:.3f}"]
+        for drawn in found.values():
+            intervals = [one[name] for one in drawn if name in one]
+            covers = fmean(one.contains(truth.estimate) for one in intervals)
+            cells += [f"{covers:.1%}", f"{fmean(one.width for one in intervals):.3f}"]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _run_to_label(rng: random.Random) -> tuple[Run, dict[str, list[bool]]]:
+    """Return a run with supports, and what people would say of each of its statements."""
+    records, labels = [], {}
+    for number in range(400):
+        supports = [rng.betavariate(0.25, 0.2) for _ in range(rng.randint(1, 3))]
+        name = f"r{number}"
+        labels[name] = [rng.random() < one for one in supports]
+        findings = [
+            {"text": f"{name} {place}", "verdict": one >= 0.5, "label": "", "support": one,
+             "decided_by": "embedded", "about": "statement"}
+            for place, one in enumerate(supports)
+        ]  # fmt: skip
+        score = fmean(one >= 0.5 for one in supports)
+        records.append(record(number, name, score, findings=findings))
+    return Run(records, samples={name: StoredSample(name) for name in labels}), labels
+
+
+def _measured(
+    run: Run, labels: dict[str, list[bool]], drawn: Sequence[RowToLabel]
+) -> dict[str, Interval]:
+    """Return the intervals that these rows' labels give, by name."""
+    lines = [
+        {"sample_id": one.sample_id, "grader": one.grader, "statement": place, "label": label,
+         "text": f"{one.sample_id} {place}", "weight": one.weight}
+        for one in drawn
+        for place, label in enumerate(labels[one.sample_id])
+    ]  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "labels.jsonl"
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        corrections, measured = correct(run, file).corrections, agreement(run, file)
+    found = {}
+    for one in corrections:
+        best = one.prediction_powered
+        found[one.target] = one.labels_only if best is None else best.corrected
+        found[f"{one.target}, labels alone"] = one.labels_only
+    for table in measured.tables:
+        for name in ("raw_agreement", "sensitivity", "specificity", "balanced_accuracy", "kappa"):
+            interval = getattr(table.agreement, name)
+            if interval is not None:
+                found[f"{table.level}: {name.replace('_', ' ')}"] = interval
+    return found
 
 
 def prediction_powered_yes_no(draws: int, rng: random.Random) -> Iterable[str]:

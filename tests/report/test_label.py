@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,16 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from rag_evals import agreement, evaluate
-from rag_evals.errors import DataError
+from rag_evals import agreement, evaluate, load_run
+from rag_evals.analysis.labels import read_labels
+from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.report.label_page import Labelling, RowToLabel, label_html, rows_to_label
 from rag_evals.report.tables import View
-from rag_evals.run import Run
+from rag_evals.run import Run, StoredSample
 from rag_evals.score_abstention import AbstentionLabel, AbstentionResult
 from rag_evals.score_relevance import AnswerRelevanceResult, AspectEvaluation
-from tests.analysis.runs import graded, statements_run
+from tests.analysis.runs import graded, record, statements_run
+from tests.conftest import Command
 from tests.labelled import labelled_rows
 from tests.report.browser import Browser
 
@@ -42,6 +45,95 @@ def labelled() -> Run:
 def one_statement_rows() -> Run:
     """Make a run of four rows with one statement each, lowest score first."""
     return statements_run({name: [(f"{name} is so.", name > "b")] for name in ("a", "b", "c", "d")})
+
+
+def sure_and_unsure_rows(sure: float = 0.99) -> Run:
+    """Make a run of 80 rows with one statement each; every fourth verdict is a coin's."""
+    supports = {f"r{n}": 0.55 if n % 4 == 0 else sure for n in range(80)}
+    records = [
+        record(n, name, 1.0, findings=[
+            {"text": f"{name} is so.", "verdict": True, "label": "supported", "support": support,
+             "decided_by": "embedded", "about": "statement"}
+        ])
+        for n, (name, support) in enumerate(supports.items())
+    ]  # fmt: skip
+    return Run(records, samples={name: StoredSample(name) for name in supports})
+
+
+def test_the_focus_draws_what_is_unsure_and_keeps_its_chance() -> None:
+    """A row is drawn as often as one over its weight says; a decision more is never asked."""
+    run = sure_and_unsure_rows()
+    drawn = [rows_to_label(run, 20, focus="uncertain", seed=seed) for seed in range(400)]
+    weights = {one.sample_id: one.weight or 0 for rows in drawn for one in rows}
+    times = Counter(one.sample_id for rows in drawn for one in rows)
+
+    assert {len(rows) for rows in drawn} == {20}
+    assert weights["r0"] < 2 < 5 < weights["r1"]
+    for name in ("r0", "r1", "r2", "r40", "r79"):
+        assert times[name] / 400 == pytest.approx(1 / weights[name], abs=0.08)
+    totals = [sum(one.weight or 0 for one in rows) for rows in drawn]
+    assert sum(totals) / 400 == pytest.approx(80, rel=0.02)
+    assert {one.weight for one in rows_to_label(run, 20)} == {None}
+    with pytest.raises(ConfigurationError, match="does not say how sure its verdicts are"):
+        rows_to_label(one_statement_rows(), 2, focus="uncertain")
+
+
+def test_weights_travel_with_labels(browser: Browser, tmp_path: Path) -> None:
+    """The saved line has the row's weight, and agreement weighs by it."""
+    run = sure_and_unsure_rows()
+    drawn = rows_to_label(run, 20, focus="uncertain", seed=1)
+    (tmp_path / "label.html").write_text(label_html(run, drawn, View()), encoding="utf-8")
+    browser.open(tmp_path / "label.html")
+    begin(browser)
+    right = [number % 3 > 0 for number in range(len(drawn))]
+    for says in right:
+        browser.press("y" if says else "n")
+    lines = saved(browser)
+    file = tmp_path / "labels.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    weights = [one.weight for one in drawn]
+
+    assert [line["weight"] for line in lines] == weights
+    found = agreement(run, file).tables[0]
+    share = sum(w for w, says in zip(weights, right, strict=True) if w and says) / sum(
+        w or 0 for w in weights
+    )
+    assert found.agreement.raw_agreement.estimate == pytest.approx(share)
+    assert share != pytest.approx(sum(right) / len(right), abs=0.01)
+    assert found.agreement.confusion.true_positives == sum(right)
+    assert "rates weigh each row by its chance" in str(agreement(run, file))
+    for line in lines[:3]:
+        del line["weight"]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(DataError, match="17 of 20 labels were drawn with --focus uncertain"):
+        agreement(run, file)
+
+
+def test_a_second_look_replaces_a_label(
+    browser: Browser, tmp_path: Path, command: Command, labelled: Run
+) -> None:
+    """The page asks about suspicious labels only, and its decisions count; both are kept."""
+    run = evaluate(labelled_rows(), client="embedded", progress=False, out=tmp_path / "run")
+    placed = [(o.sample_id, n, one) for o in run for n, one in enumerate(o.findings)]
+    flipped = [(name, one.text) for name, _, one in placed if one.verdict][:2]
+    (tmp_path / "run" / "labels.jsonl").write_text("\n".join(
+        json.dumps({"sample_id": name, "grader": "faithfulness", "statement": n, "text": one.text,
+                    "label": bool(one.verdict) is not ((name, one.text) in flipped)})
+        for name, n, one in placed
+    ))  # fmt: skip
+    command("judge", "label", str(tmp_path / "run"), "--focus", "suspicious", "--decisions", "2")
+    browser.open(tmp_path / "run" / "label.html")
+    begin(browser)
+    for _ in flipped:
+        browser.press("y")
+    lines = saved(browser)
+    (tmp_path / "run" / "labels-again.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+    assert {(line["sample_id"], line["text"]) for line in lines} == set(flipped)
+    assert all(line["second_look"] for line in lines)
+    read = read_labels((), load_run(tmp_path / "run"))
+    assert len(read) == len(placed)
+    assert {one.value for one in read if (one.sample_id, one.text) in flipped} == {1.0}
 
 
 def opened(browser: Browser, folder: Path, run: Run, most: int = 50, **how: Any) -> Path:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Unpack
@@ -44,10 +45,10 @@ from rag_evals.cli.shared.options import (
 from rag_evals.cli.shared.runs import offer_next, opened_run
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.report.html_page import write_private
-from rag_evals.report.label_page import Labelling, label_html, rows_to_label
+from rag_evals.report.label_page import Labelling, RowToLabel, label_html, rows_to_label
 from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.report.tables import View
-from rag_evals.run import RunOptions
+from rag_evals.run import Run, RunOptions
 
 judge = typer.Typer(
     name="judge",
@@ -58,12 +59,24 @@ judge = typer.Typer(
 )
 
 
+class LabelFocus(StrEnum):
+    """Which rows are to be labelled."""
+
+    ALL = "all"
+    UNCERTAIN = "uncertain"
+    SUSPICIOUS = "suspicious"
+
+
 @judge.command()
 def label(
     run: RunFolder,
     decisions: Annotated[
         int, typer.Option(min=1, help="How many statements to decide on, at most.")
     ] = 50,
+    focus: Annotated[
+        LabelFocus,
+        typer.Option(help="Rather rows with unsure verdicts, or labels to look at again."),
+    ] = LabelFocus.ALL,
     seed: Annotated[int, typer.Option(help="Same seed, same rows.")] = 0,
     out: Annotated[
         Path | None,
@@ -85,17 +98,25 @@ def label(
 
     Every row has the same chance, and low, middle and high scores are there in their shares. The
     page saves labels.jsonl; in the run folder, agreement, correct, tune and reports find it.
+    With --focus uncertain, labels keep the chance of their row, and these commands weigh them.
+    With --focus suspicious, decisions replace the labels that most speaks against.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
       rag-evals judge label runs/first --decisions 50 --seed 1
+      rag-evals judge label runs/first --focus uncertain
     """
     stored = opened_run(run)
-    chosen = rows_to_label(stored, decisions, seed=seed)
+    is_second = focus is LabelFocus.SUSPICIOUS
+    if is_second:
+        chosen = _second_looks(stored, decisions)
+    else:
+        unsure = focus is LabelFocus.UNCERTAIN
+        chosen = rows_to_label(stored, decisions, focus="uncertain" if unsure else "all", seed=seed)
     if not chosen:
         raise DataError(f"{str(run)!r} has no verdicts to label")
     view = View(language=reader_language(language))
-    page = label_html(stored, chosen, view, Labelling(shown))
+    page = label_html(stored, chosen, view, Labelling(shown, is_second=is_second))
     path = write_private(out or run / "label.html", page)
     count = sum(one.decisions for one in chosen)
     told = view.say("terminal.to_label", count=count, path=path)
@@ -104,6 +125,16 @@ def label(
     )
     following = ("judge", "agreement", run, "labels.jsonl")
     offer_next(*following, quiet=quiet, json_output=json_output, language=view.language)
+
+
+def _second_looks(run: Run, decisions: int) -> list[RowToLabel]:
+    """Return the first fifth of the suspicious labels as rows to label again."""
+    listed, texts = suspicious_labels(run), dict[str, list[str]]()
+    for one in listed[: min(decisions, math.ceil(len(listed) / 5))]:
+        texts.setdefault(one.sample_id, []).append(one.text)
+    return [
+        RowToLabel(name, run.graders[0], len(own), None, tuple(own)) for name, own in texts.items()
+    ]
 
 
 @judge.command()
