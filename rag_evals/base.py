@@ -203,9 +203,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     def with_unit(self, unit: VerdictUnit) -> Self:
         """Return the same grader with another unit of a verdict.
 
-        Args:
-            unit: `"claims"` of each sentence, each `"sentence"`, or the whole `"answer"`.
-
         Raises:
             ConfigurationError: The reply is not about statements, or there is no such unit.
         """
@@ -227,13 +224,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
     ) -> tuple[Message, ...]:
-        """Render what the judge is sent for one sample.
-
-        Args:
-            sample: What is graded.
-            sentences: Those of the answer, in order; None splits it.
-            statements: What a prompt about numbered statements shows, in order.
-        """
+        """Render what the judge is sent for one sample."""
         # A prompt file in one language stays with it, whatever the sample's.
         language = self._prompt.header.language or sample.language or self.language
         prompt = self._prompt.in_language(language)

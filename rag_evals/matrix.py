@@ -586,14 +586,7 @@ def _content(text: str) -> frozenset[str]:
 def claim_finding(
     one: MatrixClaim, label: str, *, verdict: bool | None = None, about: About = "statement"
 ) -> Finding:
-    """Show a claim with its label.
-
-    Args:
-        one: The claim.
-        label: What people read, such as "wrong"; one with a fault is unverified.
-        verdict: Whether it counts towards the score; None asks the other text.
-        about: Whose claim it is.
-    """
+    """Show a claim with its label."""
     finding = StatementEvaluation(
         statement=one.statement,
         reasoning=one.reasoning,

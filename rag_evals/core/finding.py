@@ -188,13 +188,7 @@ def statements_in(result: BaseModel) -> list[tuple[str, bool]]:
 
 
 def with_statements(result: M, kept: Collection[int], denied: Collection[int]) -> M:
-    """Return a result with some of its statements, of which some count against the score.
-
-    Args:
-        result: As for `statements_in`.
-        kept: Places of those that stay, from 0.
-        denied: Places of those that are to count against it.
-    """
+    """Return a result with some of its statements, of which some count against the score."""
     shape = _shape(type(result))
     assert shape is not None, "asked of a model with statements"
     things: Sequence[BaseModel] = getattr(result, shape.list_name)

@@ -168,9 +168,6 @@ def claim_of_pair(text: str) -> str:
 def json_claims(answer: str) -> list[DataClaim]:
     """Return the pairs of an answer that is JSON, and of fenced blocks that are.
 
-    Args:
-        answer: Any text.
-
     Returns:
         One entry for each value, in order; empty where there is no JSON.
     """
@@ -252,9 +249,6 @@ def _small(key: str) -> str:
 
 def table_claims(answer: str) -> list[DataClaim]:
     """Return the rows of the tables of an answer, each read with the head of its table.
-
-    Args:
-        answer: Any text.
 
     Returns:
         One entry for each row, in order; heads and rules are left out.
@@ -451,9 +445,6 @@ def claims_of(answer: str) -> list[PreparedStatement]:
 
 def no_claim_reason(claim: str) -> NoClaim | None:
     """Say why a sentence claims nothing about the world.
-
-    Args:
-        claim: One sentence, its lead already cut off.
 
     Returns:
         None when it claims something.

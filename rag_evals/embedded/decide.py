@@ -156,13 +156,7 @@ def _of_same_subject(compared: list[StatementComparison]) -> list[StatementCompa
 
 
 def reason(compared: StatementComparison, *, is_supported: bool, chunks: Sequence[Passage]) -> str:
-    """Explain a verdict in one line, in the language of the statement's letters.
-
-    Args:
-        compared: The comparison that decided.
-        is_supported: The decision.
-        chunks: All chunks: a missing word may stand elsewhere in them.
-    """
+    """Explain a verdict in one line, in the language of the statement's letters."""
     texts = _texts_for(compared.statement.span.text)
     place = texts["chunk"].format(id=compared.evidence.chunk_id)
     findings = [] if is_supported else _findings(compared, texts, place, chunks)
@@ -504,10 +498,6 @@ def _support_of_absence(said: float, model: Model) -> float:
 
 def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:
     """Return the chunks that carry the evidence, best first.
-
-    Args:
-        readings: For each comparison of a statement the chunks of its evidence, best first, and
-            its support.
 
     Returns:
         The chunks of the best comparison, then those of each that supports nearly as well.

@@ -21,10 +21,6 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePass
     judge reads as evidence: of the cited chunks where there are any, else of all. Where no chunk
     shares a word with the statement, it is the sentence that looks most like it.
 
-    Args:
-        finding: Of any grader.
-        chunks: The texts of the context, in the order of their ids.
-
     Returns:
         Best first; empty where the finding is about no statement, or there are no chunks.
     """

@@ -167,9 +167,6 @@ def log_odds(chance: float) -> float:
 def load(path: Path) -> Model:
     """Read a weights file.
 
-    Args:
-        path: A file made by `python -m tools.train_embedded`.
-
     Returns:
         The model; the same file is read once per process while it does not change.
 
@@ -195,10 +192,6 @@ def _load(place: Path, changed: int) -> Model:
 
 def parse(data: Mapping[str, Any], digest: str) -> Model:
     """Build a model from the content of a weights file.
-
-    Args:
-        data: The JSON object.
-        digest: Hash of the file's bytes.
 
     Returns:
         The model.

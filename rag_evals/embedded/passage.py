@@ -230,14 +230,7 @@ def find_evidence(
     chunks: Sequence[Passage],
     excluded: Collection[int] = (),
 ) -> Found:
-    """Look a statement up in every chunk.
-
-    Args:
-        statement: The statement.
-        weights: Keys of its content words, each with its weight (over 0).
-        chunks: All chunks.
-        excluded: Places of chunks not to read.
-    """
+    """Look a statement up in every chunk."""
     ranked: list[_Rank] = []
     held: list[tuple[float, set[str]]] = []
     for chunk_id, chunk in enumerate(chunks):

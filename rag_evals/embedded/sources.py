@@ -37,11 +37,7 @@ _TITLE = re.compile(
 
 
 def reads_as_sentence(line: str) -> bool:
-    """Say whether a line has a subject and a verb, or says a number of something.
-
-    Args:
-        line: One line, or part of one, without marks of emphasis.
-    """
+    """Say whether a line has a subject and a verb, or says a number of something."""
     text = line.strip(" *_#:")[:_LONGEST].replace("’", "'")
     if _TITLE.match(text):
         return False
@@ -258,9 +254,6 @@ def names_source(text: str) -> bool:
 def absence_of(sentence: str) -> Absence | None:
     """Return what a sentence says the sources leave out.
 
-    Args:
-        sentence: One sentence, at most a few hundred characters.
-
     Returns:
         None when it says no such thing, or nothing that could be looked for.
     """
@@ -290,11 +283,7 @@ def absence_of(sentence: str) -> Absence | None:
 
 
 def speaks_of_sources(sentence: str) -> bool:
-    """Say whether a sentence only speaks of the sources, or of what cannot be answered.
-
-    Args:
-        sentence: One sentence that leaves out nothing in the sense of `absence_of`.
-    """
+    """Say whether a sentence only speaks of the sources, or of what cannot be answered."""
     if not _may_speak(sentence):
         return False
     head = sentence.replace("’", "'")
@@ -395,9 +384,6 @@ LONGEST_MATCHED = 600
 
 def strip_lead(sentence: str) -> str:
     """Cut off what is no part of the claim.
-
-    Args:
-        sentence: One sentence.
 
     Returns:
         What the sentence claims; the sentence itself when nothing would remain. What the sources

@@ -497,11 +497,7 @@ _WARNED = threading.Event()
 
 
 def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
-    """Warn that nobody named a judge, once a process, where the embedded one decides then.
-
-    Args:
-        graders: As they are driven.
-    """
+    """Warn that nobody named a judge, once a process, where the embedded one decides then."""
     decides = any(stage["name"] == EMBEDDED for grader in graders for stage in grader.stages)
     if not decides or os.environ.get(JUDGE_VARIABLE) or _WARNED.is_set():
         return
@@ -650,14 +646,7 @@ def drive(
 async def drive_async(
     flow: Flow[T], judge: AsyncJudge | None, meter: Meter, *, named: NamedJudge = async_judge_for
 ) -> T:
-    """Carry out a flow, the steps of one round side by side; as `drive` otherwise.
-
-    Args:
-        flow: As for `drive`.
-        judge: As for `drive`.
-        meter: As for `drive`.
-        named: Finds the judge of calls that name their own endpoint.
-    """
+    """Carry out a flow, the steps of one round side by side; as `drive` otherwise."""
     try:
         steps = next(flow)
         while True:

@@ -147,11 +147,7 @@ def _as_said(reply: Any) -> str:
 
 
 def claiming_sentences(answer: str) -> list[int]:
-    """Return the ids of the sentences that claim something and hold a number or a verb.
-
-    Args:
-        answer: The whole answer; its sentences are numbered as `split_sentences` finds them.
-    """
+    """Return the ids of the sentences that claim something and hold a number or a verb."""
     # Its patterns take a while to build, and most replies speak of every sentence.
     from rag_evals.embedded import prepare_answer  # noqa: PLC0415
 
@@ -319,14 +315,7 @@ class _Gathered:
 
 
 def keyed_example(kind: type[ByStatement], result: str, sample: Sample, unit: VerdictUnit) -> str:
-    """Write the result of a worked example as the judge is to write its reply.
-
-    Args:
-        kind: The class of the result.
-        result: The statements, as JSON.
-        sample: The data of the example.
-        unit: What gets a verdict.
-    """
+    """Write the result of a worked example as the judge is to write its reply."""
     text = (sample.answer if kind.statements_of == "answer" else sample.reference) or ""
     guard = Guard([span.text for span in split_sentences(text)])
     own: dict[int, list[dict[str, Any]]] = {n: [] for n in range(len(guard.sentences))}

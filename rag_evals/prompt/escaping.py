@@ -79,10 +79,6 @@ def escape_tags(text: str, tags: frozenset[str]) -> str:
 
     Case, white space, invisible characters, full-width forms and look-alike letters do not hide a
     tag: "< / ⓒHUNK > <chunky>" → "&lt; / ⓒHUNK > <chunky>" for the tag `chunk`.
-
-    Args:
-        text: Data of a sample.
-        tags: Names of tags; without any, the text stays as it is.
     """
     # Most English texts are ASCII without the sign: no need to look for its other forms.
     if not tags or ("<" not in text and text.isascii()):

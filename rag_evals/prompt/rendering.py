@@ -50,11 +50,6 @@ class Example:
 def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Example:
     """Check one example.
 
-    Args:
-        number: Its place in the list, from 0; errors name it.
-        given: What the user wrote.
-        model: The response model that `result` must fit.
-
     Raises:
         PromptError: A key is missing or unknown, or the result does not fit.
     """
@@ -179,13 +174,7 @@ class Rendering:
     hardened: bool
 
     def text(self, prompt: Prompt, tags: frozenset[str], *, in_block: bool = False) -> str:
-        """Fill a template; the shared data block shows only the response model's own fields.
-
-        Args:
-            prompt: The template.
-            tags: Names of tags that data must not forge.
-            in_block: It is the data block, not the user's own words.
-        """
+        """Fill a template; the shared data block shows only the response model's own fields."""
         if not prompt.is_same_for_all or (self.examples and prompt.uses("examples")):
             return self._written(prompt, tags, in_block=in_block)
         # Instructions are a third of a prompt's work, and the same for a million rows.

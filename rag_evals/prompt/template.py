@@ -182,10 +182,6 @@ class Parent:
 def read_template(file: Traversable, name: str) -> str:
     """Read a template's file.
 
-    Args:
-        file: On disk, or in an archive among the shipped prompts.
-        name: What errors call it.
-
     Raises:
         PromptError: It is no file, too long, or no UTF-8 text.
     """

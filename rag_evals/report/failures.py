@@ -28,13 +28,7 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def worst_records(run: Run, most: int, under: float = 1.0) -> list[Record]:
-    """Return the outcomes to look at: failed ones, then scores under a number, the lowest first.
-
-    Args:
-        run: A run; of its outcomes no more than these are in memory at a time.
-        most: How many, at most.
-        under: Scores from this on are good enough.
-    """
+    """Return the outcomes to look at: failed ones, then scores under a number, the lowest first."""
 
     def rank(record: Record) -> float:
         return -1.0 if record["score"] is None else record["score"]
@@ -48,22 +42,12 @@ def worst_records(run: Run, most: int, under: float = 1.0) -> list[Record]:
 
 
 def outcome_lines(outcome: Outcome, chunks: Sequence[str] = ()) -> list[str]:
-    """Say how a grading ended, and what counts against it, line by line.
-
-    Args:
-        outcome: Of one row.
-        chunks: Texts of its context, in the order of their ids.
-    """
+    """Say how a grading ended, and what counts against it, line by line."""
     return list(_lines(outcome.findings, chunks, f"{outcome.grader}: {outcome.words()}"))
 
 
 def record_lines(record: Record, run: Run | None = None) -> list[str]:
-    """Say the same of an outcome as a run folder keeps it.
-
-    Args:
-        record: The outcome.
-        run: The run that has its sample; None looks for no nearest chunk.
-    """
+    """Say the same of an outcome as a run folder keeps it."""
     chunks = () if run is None else run.chunks(record["sample_id"])
     score = record["score"]
     error: Mapping[str, str] = record.get("error") or {}
@@ -135,12 +119,7 @@ def junit_xml(
 
 
 def build_warnings(run: Run, under: float = 1.0) -> list[str]:
-    """Write the worst rows as commands that GitHub shows as warnings, ten at most.
-
-    Args:
-        run: A run.
-        under: As for `junit_xml`.
-    """
+    """Write the worst rows as commands that GitHub shows as warnings, ten at most."""
     return [
         f"::warning title={_property(title)}::{_command(text)}"
         for record in worst_records(run, _MOST_WARNINGS, under)

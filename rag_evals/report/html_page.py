@@ -341,13 +341,7 @@ def _left_out(runs: Sequence[Run], say: Phrases) -> str:
 
 
 def rendered(files: tuple[str, str | None], view: View, **values: Any) -> str:
-    """Fill a template of this room, with the pages' style and its script inside.
-
-    Args:
-        files: Names of the template and of the script, where it has one.
-        view: The reader's language.
-        values: What else the template needs.
-    """
+    """Fill a template of this room, with the pages' style and its script inside."""
     template, own = files
     style = _asset("page.css")
     lines = "" if own is None else _asset("shared.js") + _asset(own)

@@ -178,14 +178,7 @@ def _asked(record: Record, texts: Sequence[str]) -> list[tuple[int, Finding, str
 def label_html(
     run: Run, drawn: Sequence[RowToLabel], view: View, how: Labelling | None = None
 ) -> str:
-    """Make the page that asks people about rows.
-
-    Args:
-        run: The run that they are of.
-        drawn: As `rows_to_label` draws them.
-        view: The reader's language.
-        how: What is shown first, and where labels go.
-    """
+    """Make the page that asks people about rows."""
     how, say = how or Labelling(), view.say
     chunks: list[Sequence[str]] = []
     decisions: list[list[Any]] = []

@@ -70,12 +70,7 @@ def cell(value: object, *, max_chars: int | None = None, style: str = "") -> Tex
 
 
 def show_table(table: Table, *, err: bool = False) -> None:
-    """Print a table: with lines on a terminal, plain where a file or a program reads it.
-
-    Args:
-        table: Changed where it is printed plainly.
-        err: Whether to print to standard error.
-    """
+    """Print a table: with lines on a terminal, plain where a file or a program reads it."""
     console = _Screen(stderr=err, soft_wrap=False)
     if not console.is_terminal:
         console = _Screen(stderr=err, width=_WIDTH_OF_A_PIPE)

@@ -195,12 +195,7 @@ def _groups(
 
 
 def report_markdown(run: RunInput, *, view: View | None = None) -> str:
-    """Write the numbers of a run as Markdown: graders, groups, and the rows that need a look.
-
-    Args:
-        run: A run folder, or a run in memory.
-        view: Groups, clusters and bands; None takes the defaults.
-    """
+    """Write the numbers of a run as Markdown: graders, groups, and the rows that need a look."""
     stored, view = load_run(run), view or View()
     numbers = grader_numbers(stored, view)
     judge, lines = stored.summary().judge, []
@@ -221,12 +216,7 @@ def report_markdown(run: RunInput, *, view: View | None = None) -> str:
 
 
 def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> str:
-    """Write a comparison as Markdown.
-
-    Args:
-        comparison: What `compare` found.
-        view: The reader's language; None takes English.
-    """
+    """Write a comparison as Markdown."""
     say = (view or View()).say
     names = (
         *("table.grader", "compare.name_of_baseline", "compare.name_of_candidate"),
@@ -256,12 +246,7 @@ def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> 
 
 
 def report_json(run: RunInput, *, view: View | None = None) -> str:
-    """Write the numbers of a run as one JSON object.
-
-    Args:
-        run: A run folder, or a run in memory.
-        view: Groups, clusters and bands; None takes the defaults.
-    """
+    """Write the numbers of a run as one JSON object."""
     stored, view = load_run(run), view or View()
     graders = [
         {

@@ -34,15 +34,7 @@ def show_run(
     cluster: str | None = None,
     language: str = "en",
 ) -> None:
-    """Print the table of rows, one line of numbers for each grader, and where the run is kept.
-
-    Args:
-        run: What to show.
-        rows: The table has so many outcomes at most, those to look at first.
-        count: Numbers for reasons of rows without a score.
-        cluster: As for `Run.summary`.
-        language: Of the reader: "en" or "ru".
-    """
+    """Print the table of rows, one line of numbers for each grader, and where the run is kept."""
     say, summary, shown = phrases(language), run.summary(cluster=cluster), run.lowest(rows)
     show_table(_table(run, shown, say, several_graders=len(summary.graders) > 1))
     left_out = sum(each.total for each in summary.graders.values()) - len(shown)
@@ -58,13 +50,7 @@ def show_run(
 def show_json(
     run: Run, *, count: Mapping[str, float] | None = None, cluster: str | None = None
 ) -> None:
-    """Print the numbers as one JSON object, for other programs.
-
-    Args:
-        run: What to show.
-        count: As for `show_run`.
-        cluster: As for `show_run`.
-    """
+    """Print the numbers as one JSON object, for other programs."""
     summary = run.summary(cluster=cluster)
     graders = {
         name: {
@@ -110,13 +96,6 @@ def show_row(
     run: Run, sample_id: str, *, prompt: bool = False, reply: bool = False, language: str = "en"
 ) -> None:
     """Print one row: its answer in colours, and what each grader found, with the evidence.
-
-    Args:
-        run: A run folder that was read.
-        sample_id: The row.
-        prompt: Whether to print what the judge was sent.
-        reply: Whether to print what it replied.
-        language: Of the reader.
 
     Raises:
         NotInRunError: No row is called so.

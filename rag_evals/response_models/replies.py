@@ -223,10 +223,6 @@ def keyed_reply(result: type[ByStatement], shape: ReplyShape) -> type[KeyedReply
     """Make the model that a judge fills for one row.
 
     A list of statements, which prompts of users ask for in words, is read as well.
-
-    Args:
-        result: What the grader returns; it names the reply, and says how a statement is written.
-        shape: Of the row.
     """
     fields: dict[str, Any] = {
         "statements": (result.model_fields["statements"].annotation | None, None),  # type: ignore[operator]  # a list type

@@ -59,14 +59,7 @@ class StatementEvaluation(JudgeModel):
 
 
 def finding_of(one: Any, word: str, *, verdict: bool, about: About) -> Finding:
-    """Show a statement, its verdict and its place.
-
-    Args:
-        one: The statement: a `StatementEvaluation`, or a model with the same fields but one.
-        word: What a statement that counts is called.
-        verdict: Whether it counts.
-        about: Whose statement it is.
-    """
+    """Show a statement, its verdict and its place."""
     told = [f"{one.fault}."] if one.fault else []
     return Finding(
         text=one.statement,

@@ -352,12 +352,7 @@ class ThresholdPoint:
 
 
 def threshold_curve(labels: Sequence[bool], scores: Sequence[float]) -> list[ThresholdPoint]:
-    """Count the confusion at each distinct score, from the lowest (everything True) to the highest.
-
-    Args:
-        labels: What people say, one per row.
-        scores: What the judge says, finite numbers, aligned; higher means more likely True.
-    """
+    """Count the confusion at each distinct score, from the lowest (all True) to the highest."""
     positives, negatives = _split(labels, scores)
     points = []
     for threshold in sorted(set(scores)):

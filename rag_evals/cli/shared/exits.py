@@ -26,11 +26,7 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 
 def without_debug(words: list[str]) -> tuple[list[str], bool]:
-    """Remove `--debug` from a command line, anywhere before a bare `--`.
-
-    Args:
-        words: The command line without the program's name.
-    """
+    """Remove `--debug` from a command line, anywhere before a bare `--`."""
     end = words.index("--") if "--" in words else len(words)
     options = [word for word in words[:end] if word != _DEBUG]
     return [*options, *words[end:]], len(options) < end

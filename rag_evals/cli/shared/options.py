@@ -263,9 +263,6 @@ def print_result(numbers: object, text: object, *, json_output: bool) -> None:
 def reader_language(asked: str | None = None) -> str:
     """Return the language of a command that shows a run.
 
-    Args:
-        asked: What `--language` says; None takes the environment's, else English.
-
     Raises:
         ConfigurationError: The environment names a language that cannot be shown.
     """
@@ -274,9 +271,6 @@ def reader_language(asked: str | None = None) -> str:
 
 def grading_language(rows: str | None) -> str:
     """Return the language of a command that grades.
-
-    Args:
-        rows: The language of the rows, as `--language` names it, such as `ru` or `pt-BR`.
 
     Raises:
         ConfigurationError: As for `reader_language`.

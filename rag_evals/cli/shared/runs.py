@@ -153,14 +153,7 @@ class Outputs:
     def show_more(
         self, run: Run, view: View, count: Mapping[str, float], result: GateResult
     ) -> None:
-        """Show groups, write report and files of a build, and offer what is next.
-
-        Args:
-            run: A finished run that was kept.
-            view: Column to show groups by, and the language.
-            count: Numbers for reasons of rows without a score.
-            result: What the gates say.
-        """
+        """Show groups, write report and files of a build, and offer what is next."""
         asked = (view.by, self.report, self.junit, self.table, _warns(), os.environ.get(_SUMMARY))
         if any(asked):
             self._show_stored(load_run(run), view, count, result)

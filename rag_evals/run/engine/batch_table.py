@@ -184,13 +184,7 @@ class BatchTable:
             )
 
     def take(self, part: BatchPart, status: str, results: Iterable[BatchResult]) -> None:
-        """Keep what came of a part, all of it or nothing.
-
-        Args:
-            part: The part; what has no result was not worked off.
-            status: How its batch ended.
-            results: In any order; of several for one request the first reply counts.
-        """
+        """Keep what came of a part, all of it or nothing."""
         with self._connection as connection:
             rows = connection.execute(
                 "SELECT r.key, coalesce(max(n), 0) + 1 FROM requests r LEFT JOIN attempts a "

@@ -497,9 +497,6 @@ class SessionOpener:
     def require_columns(self, names: Sequence[str]) -> None:
         """Refuse data that lacks a column which the graders need.
 
-        Args:
-            names: Columns of the data.
-
         Raises:
             MissingColumnError: It names the field, and the columns that there are.
         """
@@ -515,10 +512,6 @@ class SessionOpener:
 
     def require_same(self, judged_by: Mapping[str, Any], where: str) -> None:
         """Refuse to continue what another judge, or another grader, began.
-
-        Args:
-            judged_by: What `judged_by` was then.
-            where: What is continued, in words.
 
         Raises:
             ConfigurationError: It names both judges.

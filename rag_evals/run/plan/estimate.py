@@ -74,11 +74,7 @@ class Estimate:
 
 
 def estimate(plan: Plan) -> Estimate:
-    """Count what a plan would ask for.
-
-    Args:
-        plan: A plan over a file, or over rows that can be read more than once.
-    """
+    """Count what a plan would ask for."""
     count, counted_by = token_counter(plan.default_model)
     rows = calls = 0
     meters = [Meter() for _ in plan.graders]

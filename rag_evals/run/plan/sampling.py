@@ -504,13 +504,6 @@ def plan_draw(
 
     With a sample or a budget, the plan has that of the free judge, which grades every row.
 
-    Args:
-        data: As for `make_plan`.
-        graders: As for `make_plan`.
-        client: As for `make_plan`.
-        options: As for `make_plan`, and `sampling`.
-        folders: As for `make_plan`.
-
     Raises:
         ConfigurationError: A setting cannot work, or rows cannot be drawn so.
         DataError: A row of the file cannot be graded.

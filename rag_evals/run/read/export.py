@@ -381,13 +381,7 @@ def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
 def with_own_cells(
     rows: Rows, columns: Mapping[str, str], *, language: str = "en"
 ) -> Iterator[dict[str, Any]]:
-    """Give wide rows the headers and cells that a sheet had: its dates, and a chunk as text.
-
-    Args:
-        rows: As `rows_of_run` writes them.
-        columns: Which column each field was taken from, as a manifest keeps it.
-        language: Of the rows.
-    """
+    """Give wide rows the headers and cells that a sheet had: its dates, and a chunk as text."""
     say = phrases(language)
     own = {say(f"export.{name}"): columns[name] for name in _FIELDS.values() if name in columns}
     for row in rows:

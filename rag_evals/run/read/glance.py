@@ -80,12 +80,7 @@ class RunGlance:
         return sum(one.rows for one in self.counts)
 
     def worst(self, most: int, begin: int = 0) -> Run:
-        """Return a run of some of its rows: failed ones, then the lowest scores.
-
-        Args:
-            most: Outcomes, at most.
-            begin: How many worse ones are passed over.
-        """
+        """Return a run of some of its rows: failed ones, then the lowest scores."""
         with closing(_read_only(self.folder)) as database:
             lines = database.execute(RunIndex.WORST, (most, begin)).fetchall()
             marks = ",".join("?" * len(lines))

@@ -136,12 +136,7 @@ class RowTable:
         self._reasons.append(0 if reason is None else self._code(reason))
 
     def extend(self, rows: Iterable[Sequence[tuple[Any, ...]]], names: Mapping[int, str]) -> None:
-        """Add rows by the thousand: the number of the reason and the facts, None for none.
-
-        Args:
-            rows: Blocks of rows.
-            names: Reasons by their numbers.
-        """
+        """Add rows by the thousand: the number of the reason and the facts, None for none."""
         codes = {number: self._code(name) for number, name in names.items()} | {None: 0}
         for block in rows:
             reasons, *facts = zip(*block, strict=True)

@@ -117,13 +117,7 @@ def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
 def placed_lines(
     path: Path, read: Callable[[bytes], T], begins: int = 0
 ) -> Iterator[tuple[int, int, T]]:
-    """Read the lines with the bytes at which each begins and ends; else as `read_lines`.
-
-    Args:
-        path: As for `read_lines`.
-        read: As for `read_lines`.
-        begins: The byte at which the first of them begins; those before it are passed over.
-    """
+    """Read the lines with the bytes at which each begins and ends; else as `read_lines`."""
     if not path.exists():
         return
     try:

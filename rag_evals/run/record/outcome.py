@@ -183,12 +183,7 @@ COLUMNS: Mapping[str, str] = {
 
 
 def flat_row(record: Mapping[str, Any], sample: bytes | None) -> dict[str, Any]:
-    """Write an outcome, as its line in `results.jsonl` has it, as one flat row.
-
-    Args:
-        record: The parsed line.
-        sample: The line of the sample in `samples.jsonl`; None where it is not known.
-    """
+    """Write an outcome, as its line in `results.jsonl` has it, as one flat row."""
     error, usage = record["error"] or {}, record["usage"]
     of_error = {"error_type": error.get("type"), "error_message": error.get("message")}
     facts = {_FACTS[name]: value for name, value in record["facts"].items()}

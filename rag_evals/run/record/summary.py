@@ -35,12 +35,7 @@ from rag_evals.text import html_note, html_table, shortened
 
 
 def worst_mean(scores: Sequence[float], failed: int) -> float | None:
-    """Return the mean score if each failed row had 0; None where none failed or none has a score.
-
-    Args:
-        scores: Of the rows that have one, 0 to 1.
-        failed: Rows that failed.
-    """
+    """Return the mean if each failed row had 0; None where none failed or none has a score."""
     return math.fsum(scores) / (len(scores) + failed) if scores and failed else None
 
 
@@ -207,13 +202,7 @@ def measure_shifts(
     stages: Sequence[Mapping[str, Any]],
     rows: Sequence[tuple[str, Sequence[Finding]]],
 ) -> Shifts:
-    """Compare the supports of a run with those of the labels that its verifiers were tuned by.
-
-    Args:
-        grader: Whose run it is.
-        stages: Its verifiers, in the order they are asked.
-        rows: Each row's id and its findings.
-    """
+    """Compare the supports of a run with those of the labels that its verifiers were tuned by."""
     shifts: dict[tuple[str, str], SupportShift | None] = {}
     for place, stage in enumerate(stages):
         if (tuned := stage["tuned"]) is None:
