@@ -31,6 +31,12 @@ _SCRIPTS = (
     ("hi", re.compile("[\u0900-\u097f]")),
     ("th", re.compile("[\u0e00-\u0e7f]")),
 )
+# Letters and words that Bulgarian, Serbian, Macedonian, Kazakh or Tatar have, and Russian has not.
+_NOT_RUSSIAN = re.compile(
+    "[\u0450\u0452\u0453\u0455\u0458-\u045f\u0492-\u052f]|ъ[бвгджзйклмнпрстфхцчшщ]"
+    r"|\b(?:са|се|су|има|няма|беше|който|която|което|които|във|със|този|тази|това)\b",
+    re.IGNORECASE,
+)
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 # Short texts do not tell these from each other: Russian letters alone, Chinese signs alone.
 _SAME_SCRIPT = {"uk": "ru", "ja": "zh"}
@@ -184,7 +190,8 @@ def _by_script(text: str) -> str | None:
         # A quoted word of another script does not make a text foreign.
         least = 0.05 if code in ("ja", "uk") else 0.5
         if len(script.findall(text)) >= max(1, least * letters):
-            return code
+            is_other = code == "ru" and len(_NOT_RUSSIAN.findall(text)) >= max(1, 0.02 * letters)
+            return None if is_other else code
     return None
 
 

@@ -33,6 +33,7 @@ from rag_evals.run import Run, load_run
 from rag_evals.run.engine.evaluate import run_until_signal
 from rag_evals.run.plan.options import parse_share
 from rag_evals.run.plan.plan import Plan
+from rag_evals.run.record.samples import GROUPING_FIELDS
 
 _build_option = partial(typer.Option, rich_help_panel="For a build")
 _ANYTHING_WRONG = 1.0
@@ -242,7 +243,7 @@ def check_group_column(plan: Plan, by: str | None, use: str = "group") -> None:
     Raises:
         MissingColumnError: The message lists the columns.
     """
-    if by is None or plan.checked is None or by == "language":
+    if by is None or plan.checked is None or by in GROUPING_FIELDS:
         return
     # What is graded is kept as the sample; groups are made of the columns beside it.
     columns = set(plan.checked.columns) - set(plan.checked.taken.values())

@@ -346,7 +346,7 @@ class Run(ScoreNumbers):
         Where this run is of a sample, the column is that of every row.
 
         Args:
-            name: A column, or a dotted path into one; `language` too.
+            name: A column, or a dotted path into one; `question`, `context` and `language` too.
 
         Raises:
             DataError: No row has it, or its values are lists.

@@ -183,6 +183,10 @@ def _stored(line: "_Line") -> StoredSample:
     )
 
 
+GROUPING_FIELDS = ("language", "question", "context")
+"""Fields of a sample by which rows are grouped or clustered as by a column."""
+
+
 def column_value(sample: StoredSample, name: str, folder: Path | None) -> str | None:
     """Return a column of one row as text; None where the row lacks it.
 
@@ -190,8 +194,14 @@ def column_value(sample: StoredSample, name: str, folder: Path | None) -> str | 
         DataError: The value is a list or an object.
     """
     value: Any = sample.columns
-    if name == "language" and name not in sample.columns:
-        value = sample.language
+    if name in GROUPING_FIELDS and name not in sample.columns:
+        # As rows are clustered where nobody says by what.
+        same = {
+            "language": sample.language,
+            "question": " ".join((sample.question or "").casefold().split()),
+            "context": "\n".join(sorted(sample.chunks)),
+        }
+        value = same[name] or None
     elif name in sample.columns:
         value = sample.columns[name]
     else:

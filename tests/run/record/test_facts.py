@@ -149,6 +149,7 @@ def test_every_command_with_an_interval_takes_a_cluster(
     for options, told in {
         (): "question",
         ("--cluster", "reviewer"): "reviewer",
+        ("--cluster", "question"): "question",
         ("--cluster", "none"): None,
     }.items():
         shutil.rmtree("merged", ignore_errors=True)
