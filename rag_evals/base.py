@@ -232,7 +232,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             sample=sample,
             shown=self._shown,
             task=prompt.task,
-            examples=self._examples,
+            examples=[one for one in self._examples if one.helps(sample)],
             criteria=self._criteria,
             language=sample.language or self.language,
             sentences=sentences,

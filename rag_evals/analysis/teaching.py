@@ -42,6 +42,7 @@ SIZES = (8, 4, 12)
 
 _FOLDS = 5
 _CALLS_PER_LABEL = 10
+_MOST_PEERS = 4
 _HEADING = "What counts as supported here, in the words of the people who decided:"
 
 
@@ -77,7 +78,9 @@ class Receipt:
         before: Share of rows on which judge and people agree, with the prompt of the run.
         after: The same with prompts that were taught by the other questions.
         gain: after - before, with its interval.
-        examples: How many examples the prompt has.
+        examples: How many examples the prompt has for every row.
+        peers: How many more only other answers to the same question are shown; `gain` does not
+            measure them, since it leaves whole questions out.
         calls: Calls that the search and the measurement made.
         languages: Languages of the rows, where the data names them.
         labels_from: Names of the files or columns.
@@ -92,6 +95,7 @@ class Receipt:
     after: float
     gain: Interval
     examples: int
+    peers: int
     calls: int
     languages: tuple[str, ...]
     labels_from: tuple[str, ...]
@@ -109,13 +113,17 @@ class Receipt:
         return "\n".join(
             [
                 f"{self.judge}: {self.labels} labelled rows of {self.questions} questions, "
-                f"{self.examples} examples, {self.calls} calls",
+                f"{self.examples} examples, {self._peers}{self.calls} calls",
                 f"  agreement before    {self.before:.1%}",
                 f"  agreement after     {self.after:.1%}, on questions left out of teaching",
                 f"  gain                {gain.estimate:+.1%} [{gain.low:+.1%}, {gain.high:+.1%}]"
                 f"{'' if self.proved else ': not proved, the interval includes 0'}",
             ]
         )
+
+    @property
+    def _peers(self) -> str:
+        return f"{self.peers} more for other answers to the same question, " if self.peers else ""
 
     def header(self) -> dict[str, Any]:
         """Return it as the front matter of the prompt has it."""
@@ -264,6 +272,7 @@ class Teaching:
         found = learn(self.rows, self._ask, sizes=self.sizes, seed=self._seed)
         count = len(self.rows)
         before = sum(row.judged == row.label for row in self.rows) / count
+        peers = self._peers(found.examples)
         known = {self.samples[row.id].language for row in self.rows}
         receipt = Receipt(
             judge=self.judge,
@@ -273,6 +282,7 @@ class Teaching:
             after=sum(found.after) / count,
             gain=found.gain(self.rows),
             examples=len(found.examples),
+            peers=len(peers),
             calls=self.calls,
             languages=tuple(sorted(one for one in known if one)),
             labels_from=self.labels_from,
@@ -281,7 +291,19 @@ class Teaching:
                 [[row.id, row.label] for row in self.rows], self.judge, self._base.prompt.sources()
             )[:16],
         )
-        return Lesson(receipt, self._base.text(found.examples, receipt))
+        return Lesson(receipt, self._base.text(found.examples, receipt, peers))
+
+    def _peers(self, chosen: Sequence[LabelledRow]) -> list[LabelledRow]:
+        """Return labelled answers for others to their question: errors first, few a question."""
+        answers = Counter(sample.question for sample in self.samples.values() if sample.question)
+        taken = {row.id for row in chosen}
+        rows = [row for row in self.rows if row.example and row.id not in taken]
+        peers, used = [], Counter[str]()
+        for row in sorted(rows, key=lambda row: row.judged == row.label):
+            if answers[row.question] > 1 and used[row.question] < _MOST_PEERS:
+                used[row.question] += 1
+                peers.append(row)
+        return peers
 
     def _ask(self, examples: Sequence[LabelledRow], tested: Sequence[LabelledRow]) -> list[bool]:
         with tempfile.TemporaryDirectory() as folder:
@@ -339,13 +361,21 @@ class _Base:
     name: str
     folders: Sequence[Path]
 
-    def text(self, examples: Sequence[LabelledRow], receipt: Receipt | None = None) -> str:
+    def text(
+        self,
+        examples: Sequence[LabelledRow],
+        receipt: Receipt | None = None,
+        peers: Sequence[LabelledRow] = (),
+    ) -> str:
         """Write the prompt file with examples, the notes on them and the receipt."""
         header = self.prompt.header.model_dump(exclude_defaults=True)
         header |= {"name": self.name, "response_model": header.get("response_model", self.name)}
         if receipt is not None:
             header["receipt"] = receipt.header()
-        header["examples"] = [dict(row.example or {}) for row in examples]
+        header["examples"] = [
+            *({**(row.example or {}), "same_question": True} for row in peers),
+            *(dict(row.example or {}) for row in examples),
+        ]
         written = yaml.safe_dump(header, allow_unicode=True, sort_keys=False, width=100)
         return f"---\n{written}---\n{self._body(examples)}"
 

@@ -21,10 +21,12 @@ from rag_evals.text import LANGUAGE_CODES, split_sentences
 
 ExampleInput = Mapping[str, Any]
 """A few-shot example: `result`, and any of `question`, `answer`, `context`, `reference` and, where
-statements are decided, `statements`."""
+statements are decided, `statements`. With `same_question: true` only rows with its question see it.
+"""
 
 _DATA = ("question", "answer", "context", "reference")
 _STATEMENTS = "statements"
+_SAME_QUESTION = "same_question"
 
 _DATA_NAMES = ("question", "answer", "sentences", "chunks", "context", "reference")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_]\w+)*")
@@ -40,11 +42,20 @@ class Example:
         sample: Its data.
         result: The right reply, as JSON.
         statements: Those that the reply decides; empty where it decides none.
+        same_question: Only rows with its question are shown it.
     """
 
     sample: Sample
     result: str
     statements: tuple[str, ...] = ()
+    same_question: bool = False
+
+    def helps(self, sample: Sample) -> bool:
+        """Say whether a row is shown it: never the row that it is."""
+        same = self.sample.question == sample.question
+        if same and sample.question is not None and self.sample.answer == sample.answer:
+            return False
+        return same or not self.same_question
 
 
 def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Example:
@@ -53,7 +64,7 @@ def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Ex
     Raises:
         PromptError: A key is missing or unknown, or the result does not fit.
     """
-    if "result" not in given or set(given) - {"result", _STATEMENTS, *_DATA}:
+    if "result" not in given or set(given) - {"result", _STATEMENTS, _SAME_QUESTION, *_DATA}:
         raise PromptError(
             f"example {number} has {sorted(given)}; it needs 'result' and may have "
             "'question', 'answer', 'context', 'reference' and 'statements'"
@@ -70,7 +81,8 @@ def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Ex
         place = ".".join(str(part) for part in ("result", *first["loc"]))
         raise PromptError(f"example {number}: {place}: {first['msg']}") from error
     sample = Sample(**{name: given[name] for name in _DATA if name in given})
-    return Example(sample, result.model_dump_json(), tuple(statements))
+    same_question = given.get(_SAME_QUESTION) is True
+    return Example(sample, result.model_dump_json(), tuple(statements), same_question)
 
 
 def examples_of(

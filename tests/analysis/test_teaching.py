@@ -133,6 +133,36 @@ def test_no_example_is_of_the_question_that_is_asked(scripted: Start) -> None:
         assert str(request.question) not in examples
 
 
+def test_answers_to_one_question_teach_each_other_and_never_themselves(scripted: Start) -> None:
+    """A labelled answer is an example for other answers to its question, and for no other row."""
+    rows = shop_rows()
+    for one, other in zip(rows[::2], rows[1::2], strict=True):
+        other["question"] = one["question"]
+    scripted(shop_judge)
+    graded(rows)
+    lesson = prepare_teaching("run", "labels.jsonl").learn()
+    lesson.write("taught.jinja", anyway=True)
+    judge = scripted(shop_judge)
+    evaluate(rows, grader_from_file(Path("taught.jinja")), "openai/m", progress=False)
+    everyone = {one["answer"] for one in yaml.safe_load(lesson.text.split("---")[1])["examples"]
+                if not one.get("same_question")}  # fmt: skip
+
+    assert lesson.receipt.peers == 40 - lesson.receipt.examples
+    assert f"{lesson.receipt.peers} more for other answers to the same" in str(lesson.receipt)
+    assert len(judge.requests) == 40
+    for request in judge.requests:
+        shown = str(request.messages[-1]["content"]).partition("</examples>")[0]
+        peer = next(
+            one["answer"]
+            for one in rows
+            if one["question"] == request.question and one["answer"] != request.answer
+        )
+        assert peer in shown
+        assert str(request.answer) not in shown
+        others = {one["answer"] for one in rows} - {peer, str(request.answer)}
+        assert {one for one in others if one in shown} == everyone - {peer, request.answer}
+
+
 def test_the_budget_is_kept_and_known_before_anything_is_asked(scripted: Start) -> None:
     """The search shrinks to what the budget allows; below one call a label it is refused."""
     scripted(shop_judge)
