@@ -33,13 +33,11 @@ from rag_evals.core import (
 from rag_evals.core.result import is_last_attempt
 from rag_evals.errors import CanaryError, ConfigurationError
 from rag_evals.grading import require_fields
-from rag_evals.grading.guarding import GuardedCall, ask_guarded, claiming_sentences
+from rag_evals.grading.guarding import Guard, GuardedCall, Stated, ask_guarded, claiming_sentences
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import (
     FaithfulnessResult,
-    Guard,
     NoClaimSentence,
-    Stated,
     StatementEvaluation,
     check_every_sentence,
     each_once,

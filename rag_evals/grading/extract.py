@@ -25,7 +25,7 @@ from rag_evals.core import (
     fingerprint,
     text_before,
 )
-from rag_evals.grading.guarding import GuardedCall, ask_guarded, claiming_sentences
+from rag_evals.grading.guarding import Guard, GuardedCall, Stated, ask_guarded, claiming_sentences
 from rag_evals.prompt import (
     Example,
     ExampleInput,
@@ -35,13 +35,7 @@ from rag_evals.prompt import (
     examples_of,
     shown_examples,
 )
-from rag_evals.response_models import (
-    Guard,
-    NoClaimSentence,
-    PassedOverSentence,
-    Stated,
-    check_every_sentence,
-)
+from rag_evals.response_models import NoClaimSentence, PassedOverSentence, check_every_sentence
 from rag_evals.text import Span, split_sentences
 
 

@@ -1,14 +1,8 @@
-"""Which models does a judge fill? Statements, what drifts from the answer, and rubrics."""
+"""Which models does a judge fill? Statements, sentence by sentence, and rubrics."""
 
 from rag_evals import lazy_names
 
 NAMES = {
-    "replies": (
-        "Guard",
-        "KeyedReply",
-        "Stated",
-        "VerdictUnit",
-    ),
     "rubrics": (
         "ChecklistResult",
         "ChunkLabelsResult",
@@ -16,6 +10,8 @@ NAMES = {
         "RatingResult",
     ),
     "statements": (
+        "KeyedReply",
+        "VerdictUnit",
         "ByStatement",
         "FaithfulnessResult",
         "NoClaimSentence",

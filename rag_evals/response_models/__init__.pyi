@@ -1,17 +1,15 @@
 # Written by `python -m tools.generate` from the table in __init__.py.
-from rag_evals.response_models.replies import Guard as Guard
-from rag_evals.response_models.replies import KeyedReply as KeyedReply
-from rag_evals.response_models.replies import Stated as Stated
-from rag_evals.response_models.replies import VerdictUnit as VerdictUnit
 from rag_evals.response_models.rubrics import ChecklistResult as ChecklistResult
 from rag_evals.response_models.rubrics import ChunkLabelsResult as ChunkLabelsResult
 from rag_evals.response_models.rubrics import PassFailResult as PassFailResult
 from rag_evals.response_models.rubrics import RatingResult as RatingResult
 from rag_evals.response_models.statements import ByStatement as ByStatement
 from rag_evals.response_models.statements import FaithfulnessResult as FaithfulnessResult
+from rag_evals.response_models.statements import KeyedReply as KeyedReply
 from rag_evals.response_models.statements import NoClaimSentence as NoClaimSentence
 from rag_evals.response_models.statements import PassedOverSentence as PassedOverSentence
 from rag_evals.response_models.statements import StatementEvaluation as StatementEvaluation
+from rag_evals.response_models.statements import VerdictUnit as VerdictUnit
 from rag_evals.response_models.statements import check_every_sentence as check_every_sentence
 from rag_evals.response_models.statements import each_once as each_once
 

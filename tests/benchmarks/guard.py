@@ -17,8 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from rag_evals.grading.guarding import claiming_sentences
-from rag_evals.response_models import Guard, Stated
+from rag_evals.grading.guarding import Guard, Stated, claiming_sentences
 from rag_evals.text import split_sentences
 
 PLANTED = 500

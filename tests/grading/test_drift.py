@@ -7,7 +7,7 @@ import pytest
 
 from rag_evals import AuditedFaithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.response_models.replies import DRIFT_NAMES
+from rag_evals.grading.guarding import DRIFT_NAMES
 from rag_evals.testing import Script, ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]

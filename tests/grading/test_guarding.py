@@ -23,7 +23,7 @@ from rag_evals import (
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, NotScorableError
 from rag_evals.judge.clients.build import REPLY_FORMS
-from rag_evals.response_models.replies import EXACT, ReplyForm, ReplyShape, keyed_reply
+from rag_evals.response_models.statements import EXACT, ReplyForm, ReplyShape, keyed_reply
 from rag_evals.text import split_sentences
 from tests.conftest import EIFFEL, Command
 from tests.scripted import JudgeRequest, ScriptedJudge, fill_by_words

@@ -45,7 +45,7 @@ from rag_evals.judge.wire.sending import (
     repeating,
     translate,
 )
-from rag_evals.response_models.replies import EXACT, ReplyForm
+from rag_evals.response_models.statements import EXACT, ReplyForm
 
 if TYPE_CHECKING:
     import asyncio

@@ -54,7 +54,7 @@ from rag_evals.judge.wire.sending import (
     translate,
 )
 from rag_evals.response_models import KeyedReply
-from rag_evals.response_models.replies import EXACT, ReplyForm
+from rag_evals.response_models.statements import EXACT, ReplyForm
 
 # A provider's own places for a temperature: who fills one has chosen it.
 _OWN_PLACES = ("temperature", "config", "generation_config", "inferenceConfig")

@@ -15,7 +15,7 @@ from rag_evals.core import Finding, Phrases, Usage, phrases
 from rag_evals.core.finding import more_said
 from rag_evals.core.wording import notebook_phrases
 from rag_evals.embedded import evidence_words
-from rag_evals.response_models.replies import DRIFT_NAMES
+from rag_evals.grading.guarding import DRIFT_NAMES
 from rag_evals.run.record.facts import RowTable, Size
 from rag_evals.run.record.index import Tally, models_in
 from rag_evals.run.record.outcome import Outcome

@@ -1,6 +1,6 @@
 """What code finds between the sentences of an answer and a judge's statements of them."""
 
-from rag_evals.response_models import Guard, Stated
+from rag_evals.grading.guarding import Guard, Stated
 
 SENTENCES = (
     "The tower of Riga is 65 metres tall.",
