@@ -44,6 +44,7 @@ format: .venv/installed  ## Rewrite files in the house's format
 lint: .venv/installed
 	$(RUN) ruff format --check .
 	$(RUN) ruff check .
+	$(RUN) python -m tools.words
 
 typecheck: .venv/installed  ## mypy on everything, pyright on how users call it
 	$(RUN) mypy

@@ -66,7 +66,7 @@ def lazy_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Make the door of a room from its one table: names load when they are first used (PEP 562).
 
-    What type checkers read, `__init__.pyi` beside the door, is written from the same table by
+    What type checkers read, `__init__.pyi` next to the door, is written from the same table by
     `python -m tools.generate`. Returns `__getattr__`, `__dir__` and `__all__` of the package.
     """
     homes = {name: f"{door}.{inner}" for inner, own in names.items() for name in own}

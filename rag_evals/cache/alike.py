@@ -38,7 +38,7 @@ def written_out(text: str) -> str:
 def frame_of(text: str) -> str:
     """Return a hash of what two statements that share a verdict must both have as written.
 
-    Numbers with what stands beside them, signs, words with a capital letter and small words, all
+    Numbers with what is next to them, signs, words with a capital letter and small words, all
     in their order, and the number of negations.
     """
     pieces = [_parts(piece) for piece in written_out(text).split(" ")]

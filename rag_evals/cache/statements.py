@@ -40,7 +40,7 @@ from rag_evals.judge import endpoint_of, model_in
 
 
 class StatementKey(NamedTuple):
-    """What a verdict is found by, beside context and verifier.
+    """What a verdict is found by, besides context and verifier.
 
     Attributes:
         text: The statement as it is written.

@@ -387,12 +387,12 @@ class Result(JudgeModel):
 
     @property
     def tallies(self) -> Tallies:
-        """Parts of wholes that a run adds up beside the score."""
+        """Parts of wholes that a run adds up besides the score."""
         return {}
 
     @property
     def further_scores(self) -> Mapping[str, float]:
-        """Further numbers from 0 to 1 beside the score, by name; those that do not apply left out.
+        """Further numbers from 0 to 1 besides the score, by name; those that do not apply left out.
 
         A run has the mean of each, with its interval.
         """

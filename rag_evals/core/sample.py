@@ -330,7 +330,7 @@ def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _metadata(values: object, used: set[str]) -> dict[str, Any]:
-    """Return what stands beside the text: the metadata themselves, the score and the id."""
+    """Return what is next to the text: the metadata themselves, the score and the id."""
     rest: dict[str, Any] = {}
     if isinstance(values, Mapping):
         rest = {key: value for key, value in values.items() if key not in used}

@@ -63,7 +63,7 @@ class KeptCheck:
     checked: CheckedFile
 
     def to_json(self) -> bytes | None:
-        """Write it for a file beside the run; None where a column's name is no text of UTF-8."""
+        """Write it for a file next to the run; None where a column's name is no text of UTF-8."""
         try:
             return _adapter().dump_json(self)
         except PydanticSerializationError:

@@ -42,7 +42,7 @@ class Clash(NamedTuple):
 
 
 class StatementComparison:
-    """A statement beside one sentence: what it misses there, and what stands in its place."""
+    """A statement next to one sentence: what it misses there, and what stands in its place."""
 
     __slots__ = (
         "_clashes", "evidence", "found", "language", "lost", "near", "replaced", "statement",
@@ -198,7 +198,7 @@ def _amounts(sentence: Sentence) -> Iterator[tuple[float, str, str]]:
 
 
 def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Pair missing numbers and months with those beside the same words.
+    """Pair missing numbers and months with those next to the same words.
 
     "It opened in 1923." | "It opened in 1889." → 1923, 1889
     """
@@ -320,7 +320,7 @@ def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
                 shown = ours.sequence[i].surface, theirs.sequence[j].surface
                 yield Clash("opposite", *shown, frozenset((key,)))
             continue
-        # Opposites clash only where both speak of the same thing: a shared word beside both.
+        # Opposites clash only where both speak of the same thing: a shared word next to both.
         if _around(ours.sequence, i, _OPPOSITE_REACH) & _around(
             theirs.sequence, j, 2 * _OPPOSITE_REACH
         ):
@@ -360,7 +360,7 @@ def _is_passive(sentence: Sentence, position: int) -> bool:
 
 
 def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find names on the other side of a relation, and values beside the other's words.
+    """Find names on the other side of a relation, and values next to the other's words.
 
     "Rome beat Carthage." | "Carthage beat Rome." and
     "A has 3 pages, B has 5." | "A has 5 pages, B has 3."
@@ -387,7 +387,7 @@ def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
 def _is_plain_relation(
     compared: StatementComparison, theirs: Sentence, i: int, j: int, names: Iterable[str]
 ) -> bool:
-    """Say whether the same words link the names beside a relation: "X is by Y" is "Y's X"."""
+    """Say whether the same words link the names next to a relation: "X is by Y" is "Y's X"."""
     ours, found = compared.statement, set(names)
     told: list[tuple[set[str], set[str]]] = []
     for sentence, at in ((ours, i), (theirs, j)):
@@ -417,7 +417,7 @@ _SAME_VALUE, _MOST_CLAUSES = 2, 4
 def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
     """Find a value of the statement that the sentence says of something else.
 
-    The words beside a value in the statement stand in another clause of the sentence than the
+    The words next to a value in the statement stand in another clause of the sentence than the
     value, and there stands another value of its kind: a number, a name, or its opposite.
     """
     ours = compared.statement
@@ -575,7 +575,7 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
     ours, language = compared.statement, compared.language
     denied, own = _denied(ours, language), denials_in(ours, language)
     if own and not any(key in ours.where for key in _denied(theirs, language)):
-        # "N'a pas": what stands beside the denial may be a part of it.
+        # "N'a pas": what is next to the denial may be a part of it.
         reach = 0 if language in READ_WELL else 1
         words = {key for n in own for key in ours.keys[max(0, n - reach) : n + 1]}
         for key in denied:
@@ -588,7 +588,7 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
         return
     for key in _denied(theirs, language):
         if key in ours.where and _is_denied(theirs, key, language):
-            # "Do not use a hose." | "A hose is effective.": a word of its own stands beside it.
+            # "Do not use a hose." | "A hose is effective.": a word of its own is next to it.
             at = ours.where[key]
             beside = ours.keys[max(0, at - _OPPOSITE_REACH) : at + _OPPOSITE_REACH + 1]
             own_words = [other for other in beside if other not in theirs.where]

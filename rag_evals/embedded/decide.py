@@ -220,7 +220,7 @@ _SURELY_SAID = "strict"
 _MENTIONED = 0.99
 # Of the threshold: nobody can tell.
 _UNSURE = 0.9
-# Set by hand: the odds of a claim with an unresolved pronoun, beside those of its words alone.
+# Set by hand: the odds of a claim with an unresolved pronoun, against those of its words alone.
 _PRONOUN_ODDS = 0.9
 _NEAR_COPY = 0.8
 _LEAST_LEAD = 0.2

@@ -66,7 +66,7 @@ def _listed(prepared: Sequence[PreparedStatement]) -> set[str]:
     ]
     if len(fragments) > 1:
         return {one.claim for one in fragments}
-    # The claim of data is written anew.
+    # The claim of data is written again.
     return {one.claim for one in fragments if one.claim.lower() not in one.text.lower()}
 
 

@@ -416,7 +416,7 @@ def is_about_sources(text: str) -> bool:
 
 
 def _behind_turn(text: str) -> str:
-    """Return what is claimed beside what the sources leave open; empty where nothing is."""
+    """Return what is claimed besides what the sources leave open; empty where nothing is."""
     head = text[:LONGEST_MATCHED]
     turns = [_BUT.search(head), _BUT_PLAIN.search(head)]
     if _CONCEDES.match(head):

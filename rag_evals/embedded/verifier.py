@@ -51,7 +51,7 @@ class EmbeddedVerifier:
             `"balanced"` weighs both kinds of error alike; `"screen"` lets about one unsupported
             statement in ten pass, `"strict"` one in thirty. None takes `"balanced"`.
         weights: A file made by the training command; None takes the shipped one.
-        languages: Codes of languages in which its verdicts count beside English and Russian, such
+        languages: Codes of languages in which its verdicts count besides English and Russian, such
             as `["de"]`; `["any"]` for all, known or not.
 
     Raises:

@@ -281,7 +281,7 @@ class Grader(_FixedOnceMade, Generic[R]):
         return f"{type(self).__name__}({', '.join([named, f'needs {needs}', *own])})"
 
     def _own_parts(self) -> Iterator[tuple[str, str]]:
-        """Yield what was set on this grader, and who decides beside the judge."""
+        """Yield what was set on this grader, and who decides besides the judge."""
         if self.model:
             yield "model", self.model
         verifier = getattr(self, "verifier", None)

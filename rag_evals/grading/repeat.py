@@ -1,6 +1,6 @@
 """How sure is a verdict? The same grader asked several times for each row, and what that came to.
 
-Each repeat asks anew: its calls carry numbers of their own, so that no cache answers two of them
+Each repeat asks again: its calls carry numbers of their own, so that no cache answers two of them
 with one reply, and verdicts are not kept between them. What no model is asked is not repeated.
 """
 

@@ -56,7 +56,7 @@ def grade_dataset(
             under its own name. None takes the usual names, and else a hash of the row.
         checkpoint: Folder, on a disk or store that the whole cluster sees, where Ray keeps the ids
             of rows that are written. The same script, started again, goes on after them; one with
-            another judge is refused, by the file `FOLDER.judge.json` beside it. It needs
+            another judge is refused, by the file `FOLDER.judge.json` next to it. It needs
             `id_column`, one grader, and data that is read from files and written to files; Ray
             warns when it writes something else, and keeps nothing.
         block_rows: Rows that are graded, written and kept in a checkpoint together. After a crash
@@ -124,7 +124,7 @@ def _graded(
         graded.context.checkpoint_config = data.checkpoint.CheckpointConfig(
             id_column=grader.keep[0],
             checkpoint_path=_address(checkpoint),
-            # Started again after its end, the script must not grade and pay for everything anew.
+            # Started again after its end, the script must not grade and pay for everything again.
             delete_checkpoint_on_success=False,
         )
     return graded
@@ -190,7 +190,7 @@ def _require_same_judge(folder: str, opener: SessionOpener) -> None:
     """
     files = required_module("pyarrow.fs", "ray", "keep a checkpoint")
     store, path = files.FileSystem.from_uri(folder)
-    # Beside the folder: all that is in it Ray reads as ids.
+    # Next to the folder: all that is in it Ray reads as ids.
     path = path.rstrip("/")
     note = f"{path}.judge.json"
     chosen = files.FileSelector(path, allow_not_found=True, recursive=True)

@@ -205,7 +205,7 @@ def find_parent(
     chain: Collection[str],
     child: str,
 ) -> Parent:
-    """Find a template: beside the file, in the user's folders, among the shipped prompts.
+    """Find a template: next to the file, in the user's folders, among the shipped prompts.
 
     Args:
         name: As the template's text has it.
@@ -226,7 +226,7 @@ def find_parent(
                 header, text, offset = split_front_matter(raw, key)
                 return Parent(key, header, text, offset)
     raise PromptError(
-        f"{child}: no template {name!r} beside it; shipped: "
+        f"{child}: no template {name!r} next to it; shipped: "
         + ", ".join(f"{stem}{SUFFIX}" for stem in shipped_names())
     )
 

@@ -63,7 +63,7 @@ def assert_faithful(
     Args:
         case: A row as `graded` takes it, or an `Outcome`.
         at_least: Least share of supported statements, 0 to 1; None takes the marker's, else 0.9.
-        languages: Codes of languages beside English and Russian in which verdicts of the embedded
+        languages: Codes of languages besides English and Russian in which verdicts of the embedded
             judge count, such as `["de"]`; `["any"]` for all.
 
     Raises:

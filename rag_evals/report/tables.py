@@ -187,7 +187,7 @@ def _groups(
     )
     if not isinstance(design, SampledMean):
         return found
-    # The free judge's rows say something of a group as well.
+    # The cheap judge's rows say something of a group as well.
     members: defaultdict[str | None, set[str]] = defaultdict(set)
     for row, group in groups.items():
         members[group].add(row)

@@ -237,7 +237,7 @@ class SequentialGate:
 class _Drawn:
     """Wealth of a bet that the mean of a data set is above a value, drawing without putting back.
 
-    What was drawn is known, so that the mean of what is left is no more the one doubted at first.
+    What was drawn is known, so that the mean of what is left is no longer the one doubted at first.
     A row without a score counts as the doubted mean: it moves no mean, and no wealth.
     """
 

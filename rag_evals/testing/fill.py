@@ -186,7 +186,7 @@ def _share(text: str, other: str) -> float:
 
 def _fill(node: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     """Return the simplest value that the schema allows."""
-    # How pydantic writes a reference with words beside it, up to 2.8.
+    # How pydantic writes a reference with words next to it, up to 2.8.
     if "allOf" in node:
         return _fill(node["allOf"][0], root)
     if "$ref" in node:

@@ -25,7 +25,7 @@ _ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
 
 _APOSTROPHE = re.compile(r'(?<=\w)"(?=\w)')
 _STOPS = (".", "!", "?", "。", "！", "？")
-# Words that turn a sentence round when they are left out of it, beside those of the word list.
+# Words that turn a sentence round when they are left out of it, besides those of the word list.
 _ALSO_DENY = frozenset(
     "unless except rarely seldom impossible unlikely cancelled canceled prevented rejected "
     "forbidden banned stopped false кроме редко невозможно запрещено запретил отменил отменили "

@@ -29,7 +29,7 @@ _LONGEST = 160
 
 
 def is_obeyed(character: str) -> bool:
-    """Say whether a terminal does something with a character beside showing it."""
+    """Say whether a terminal does something with a character besides showing it."""
     return character not in _KEPT and unicodedata.category(character) in _OBEYED
 
 

@@ -246,7 +246,7 @@ def leaning_of(text: str) -> Leaning | None:
 def stands_alone(text: str) -> bool:
     """Say whether a claim means the same behind any question and any sentence.
 
-    In doubt it does not: "Both towers stand in Paris." begins as a claim that leans.
+    In doubt it does not: "Both towers stand in Paris." begins as a context-dependent claim.
     """
     return leaning_of(text) is None and _POINTS_BACK.match(text.strip()) is None
 

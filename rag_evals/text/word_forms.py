@@ -353,7 +353,7 @@ def expand_dates(text: str) -> str:
 
 
 def unit_at(sequence: list[Word], position: int) -> str:
-    """Return the unit beside the number at `position`, or "" when there is none."""
+    """Return the unit next to the number at `position`, or "" when there is none."""
     if position + 1 < len(sequence):
         unit = _UNITS.get(sequence[position + 1].low)
         if unit is not None:

@@ -138,7 +138,7 @@ async def guard(
             and `Guarded.bound` says why.
         deadline_seconds: Stop after so many seconds of deciding, above 0, in the same way; it is
             looked at after every eight sentences. None sets none.
-        languages: Codes of languages beside English and Russian in which a sentence may pass, such
+        languages: Codes of languages besides English and Russian in which a sentence may pass, such
             as `["de"]`; `["any"]` for all.
 
     Raises:

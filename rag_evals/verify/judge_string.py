@@ -119,7 +119,7 @@ def read_judge(spec: str) -> JudgeSpec:
             leaves A unsure. `PROVIDER/MODEL@http://HOST/v1` names the address of a server that
             speaks OpenAI's language. `embedded:FILE` takes weights made by the training command,
             and `@strict` or `@0.8` behind either sets the threshold; `embedded?languages=de,fr`
-            lets verdicts count in languages beside English and Russian, `any` in all.
+            lets verdicts count in languages besides English and Russian, `any` in all.
             `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options;
             `?entailment=LABEL_0` says which label of the model means supported; `join`,
             `dtype`, `revision` and `local_files_only` are the arguments of `ClassifierVerifier`.
@@ -153,7 +153,7 @@ def from_string(spec: str) -> Verifier | None:
 
 
 def verifier_from_string(spec: str) -> Verifier:
-    """Make the verifier that `--verifier` names; an endpoint is asked beside the judge."""
+    """Make the verifier that `--verifier` names; an endpoint is asked besides the judge."""
     verifier, endpoint = read_judge(spec)
     if endpoint is None and verifier is not None:
         return verifier

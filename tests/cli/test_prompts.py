@@ -283,7 +283,7 @@ def test_templates_that_extend_each_other_are_an_error(command: Command) -> None
     ended = command("prompts", "check", "a.jinja")
 
     assert ended.code == 2
-    assert "b.jinja: no template 'a.jinja' beside it" in ended.err
+    assert "b.jinja: no template 'a.jinja' next to it" in ended.err
 
 
 @pytest.mark.parametrize("how", ["row", "--language", "front matter"])

@@ -28,8 +28,8 @@ def test_instructions_and_templates_are_told_apart() -> None:
         ("one\n{{ qestion }}", "<prompt>, line 2: unknown variable 'qestion'; there are: answer"),
         ("one\n\n{% if %}", "<prompt>, line 3: Expected an expression"),
         ("{{ question", "<prompt>, line 1: unexpected end of template"),
-        ("{% extends 'nothing.jinja' %}", "<prompt>: no template 'nothing.jinja' beside it"),
-        ("{% extends '../secret' %}", "<prompt>: no template '../secret' beside it"),
+        ("{% extends 'nothing.jinja' %}", "<prompt>: no template 'nothing.jinja' next to it"),
+        ("{% extends '../secret' %}", "<prompt>: no template '../secret' next to it"),
     ],
 )
 def test_a_broken_template_is_refused_with_its_line(text: str, message: str) -> None:

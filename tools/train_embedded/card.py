@@ -254,7 +254,7 @@ the support of a pair such as "city: Paris" is that of its value alone.
 ## Whole answers
 
 A statement's verdict does not depend on the others of its answer. An answer counts as supported
-when its weakest statement reaches a limit of its own ({limit} now, beside {balanced} for a
+when its weakest statement reaches a limit of its own ({limit} now, next to {balanced} for a
 statement alone): long faithful answers else fail by one doubtful sentence. `answer_support` is at
 least 0.5 for exactly these. On either side it ranks answers by all statements together: each
 further statement lowers it, a well supported one hardly, so no padding makes an answer pass. In the
@@ -268,7 +268,7 @@ that pass, 33 % are supported in one source and 94 % in another; no fit on other
 that share, and so `answer_support` stays between 0.15 and 0.85. The last column shifts it in log
 odds until its mean is the source's share of supported answers, which labels of your own tell.
 
-## Beside other judges
+## Next to other judges
 
 Balanced accuracy that others published for sets of the same name. Their rows differ, and some judge
 whole responses, so these figures give only the order of magnitude.
@@ -366,7 +366,7 @@ it hardly better than the shared fit does (LFQA 90, FActScore 88).
   words.
 - A feature for two missing words in a row where all else agrees: added details are found, but
   Factcheck-GPT loses 0.6 and Russian 0.3: ordinary paraphrase loses more than this gains.
-- Exact forms beside stems (SciTail +1.5, Russian -1), stems by stricter families, character
+- Exact forms next to stems (SciTail +1.5, Russian -1), stems by stricter families, character
   n-grams, longest common subsequences, counting function words, synonyms of synonyms.
 - Length of the statement, evidence in quotes or in a question; other weights of sources.
 - Russian: verb endings, changed case endings, stems of four, six or seven letters or with endings

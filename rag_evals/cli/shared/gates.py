@@ -384,7 +384,7 @@ def refuse_batches_under_way(folder: Path) -> None:
         raise ConfigurationError(
             f"{sum(part.requests for part in parts)} requests of {str(folder)!r} are in a batch "
             f"under way, and would be paid for twice; `rag-evals batch collect {folder}` takes "
-            "them, --restart begins anew"
+            "them, --restart begins again"
         )
 
 
@@ -417,7 +417,8 @@ def grade_again(
             grade(context=context, **options)
     except FileNotFoundError as error:
         raise ConfigurationError(
-            f"{str(kept['folder'])!r}, where the batches were begun, is no more: {error.strerror}"
+            f"{str(kept['folder'])!r}, where the batches were begun, no longer exists: "
+            f"{error.strerror}"
         ) from error
     finally:
         _steps.reset(token)

@@ -245,7 +245,7 @@ def check_group_column(plan: Plan, by: str | None, use: str = "group") -> None:
     """
     if by is None or plan.checked is None or by in GROUPING_FIELDS:
         return
-    # What is graded is kept as the sample; groups are made of the columns beside it.
+    # What is graded is kept as the sample; groups are made of the columns next to it.
     columns = set(plan.checked.columns) - set(plan.checked.taken.values())
     if by not in columns and by.split(".")[0] not in columns:
         raise MissingColumnError(

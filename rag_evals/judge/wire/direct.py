@@ -263,7 +263,7 @@ def _is_cut_off(reply: ChatReply) -> bool:
 _MOST_CONNECTIONS = 1000
 _KEPT_ALIVE_SECONDS = 5.0
 _PART_BYTES = 65536
-# The connection's own affair, or said anew for each body.
+# The connection's own affair, or said again for each body.
 _NOT_REPEATED = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
 )

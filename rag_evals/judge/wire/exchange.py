@@ -282,7 +282,7 @@ def usage_of(completion: object) -> Usage:
     """Read the tokens of a provider's reply, an object or a dictionary."""
     sent, received = _first(completion, _SENT), _first(completion, _RECEIVED)
     thoughts = _count(completion, _THOUGHTS) or 0
-    # LiteLLM repeats Anthropic's counts beside an OpenAI-like sum that holds them.
+    # LiteLLM repeats Anthropic's counts next to an OpenAI-like sum that holds them.
     is_sum = _count(completion, _SENT[0]) is not None
     beside = 0 if is_sum else sum(_count(completion, path) or 0 for path in _SENT_BESIDE)
     return Usage(
@@ -683,7 +683,7 @@ def strict_response_format(model: type[BaseModel]) -> dict[str, Any] | None:
 
 
 def _alone(node: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> Any:
-    """Copy a schema, with a definition in place of each reference that has words beside it.
+    """Copy a schema, with a definition in place of each reference that has words next to it.
 
     OpenAI refuses these: "$ref cannot have keywords {'description'}".
 

@@ -144,7 +144,7 @@ class BatchTable:
         return frozenset(key for (key,) in found)
 
     def drop_written(self) -> None:
-        """Forget parts that were not sent: what is still missing is written anew."""
+        """Forget parts that were not sent: what is still missing is written again."""
         unsent = "(SELECT number FROM parts WHERE status = ? AND NOT is_taken)"
         with self._connection as connection:
             connection.execute(

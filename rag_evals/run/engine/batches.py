@@ -169,7 +169,7 @@ def _words(held: _Held, part: BatchPart) -> str:
 
 
 def let_go(table: BatchTable, part: BatchPart, error: UnknownBatchError, tell: Tell) -> None:
-    """Put the requests of a batch that is no more into the next one."""
+    """Put the requests of a batch that no longer exists into the next one."""
     table.release(part, "unknown")
     tell(f"{error}; its {part.requests} requests are sent again, and paid for again")
 

@@ -145,7 +145,7 @@ def settled_heap() -> Iterator[None]:
     """Exclude objects that exist before a run from garbage collection.
 
     A run makes objects fast, so the collector runs often, each time through all modules that are
-    loaded: a fifth of the run's CPU. It also runs more rarely while a run goes on: a row makes
+    loaded: a fifth of the run's CPU. It also runs more rarely during a run: a row makes
     hundreds of objects, and next to none that only the collector can free.
     """
     with _lock:
@@ -249,7 +249,7 @@ class Runner:
                 self._complete()
                 self._check_failures(at_the_end=True)
         except TooManyFailuresError as error:
-            # What ended beside the last straw is part of that run too.
+            # What ended together with the last straw is part of that run too.
             for outcome in self._counted.values():
                 yield outcome
             error.run = self.finished()

@@ -353,7 +353,7 @@ def _refuse_rates(options: RunOptions, judge: str) -> None:
 def _statement_cache(
     settings: RunSettings, options: RunOptions, client: Client, graders: Sequence[Grader[Any]]
 ) -> StatementCache | None:
-    """Open the cache for verdicts: beside the answers of judges, and not where none is wanted."""
+    """Open the cache for verdicts: next to the answers of judges, and not where none is wanted."""
     if settings.cache is None and options.get("cache") is not None:
         return None
     # First: a judge that cannot be asked must leave no cache file.

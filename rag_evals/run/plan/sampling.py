@@ -179,7 +179,7 @@ def until_decided(plan: Plan, rule: Sampling) -> Plan:
 
 
 FREE_FOLDER = "every-row"
-"""Folder in a run where the free judge's run of every row is kept."""
+"""Folder in a run where the cheap judge's run of every row is kept."""
 
 FEWEST_SAMPLED = 20
 _LEAST_FACTOR = 1.1
@@ -266,12 +266,12 @@ class Budget:
 
 @dataclass(frozen=True)
 class SampledMean:
-    """The mean over all rows, from a sample of the dear judge and all rows of the free one.
+    """The mean over all rows, from a sample of the expensive judge and all of the cheap one.
 
     Attributes:
         dear: Outcomes of the sample.
         free: Outcomes of every row.
-        judge: Name of the dear judge.
+        judge: Name of the expensive judge.
         free_judge: Name of the free one.
         spending: What became of the budget; None where none was set.
     """
@@ -328,11 +328,11 @@ class SampledMean:
 
     @property
     def rows(self) -> int:
-        """How many rows the dear judge graded."""
+        """How many rows the expensive judge graded."""
         return len(self.dear)
 
     def words(self, say: Phrases) -> str:
-        """Say which rows the numbers rest on, and what the free judge saved."""
+        """Say which rows the numbers rest on, and what the cheap judge saved."""
         dear, rows = len(self.dear), len(self.free)
         told = say(
             "designs.sample",
@@ -358,12 +358,12 @@ class SampledMean:
 
 
 def is_worth_it(corrected: CorrectedMean) -> bool:
-    """Say whether the free judge narrows the interval by more than chance would."""
+    """Say whether the cheap judge narrows the interval by more than chance would."""
     return corrected.effective_labels >= _LEAST_FACTOR * corrected.labels
 
 
 def guesses(records: _Records, count: Mapping[str, float]) -> dict[str, float]:
-    """Return what the free judge makes of each row that it can score, by sample id.
+    """Return what the cheap judge makes of each row that it can score, by sample id.
 
     Args:
         records: Its outcomes; the finer ranking score is taken where there is one.
@@ -413,7 +413,7 @@ def bought_by(plan: Plan, dollars: float, counted: Plan) -> Plan:
     if rows < min(FEWEST_SAMPLED, plan.rows):
         raise ConfigurationError(
             f"the budget of ${dollars:g} pays for {rows} rows, and a sample of {rows} rows is too "
-            f"small; with fewer than {FEWEST_SAMPLED} nobody knows how far the free judge is off"
+            f"small; with fewer than {FEWEST_SAMPLED} nobody knows how far the cheap judge is off"
         )
     return replace(_sample(plan, rows), budget=dollars, policy=partial(Budget.of_plan, dollars))
 
@@ -433,7 +433,7 @@ def _sample(plan: Plan, rows: int) -> Plan:
     if rows < min(FEWEST_SAMPLED, total or FEWEST_SAMPLED):
         raise ConfigurationError(
             f"a sample of {rows} rows is too small; with fewer than {FEWEST_SAMPLED} nobody knows "
-            "how far the free judge is off"
+            "how far the cheap judge is off"
         )
     note = {"rows": rows, "of": total, "probability": rows / max(total, 1), "seed": SEED}
     return draw_of(plan, rows=rows, note={"sample": note})
@@ -458,7 +458,7 @@ def rows_for_budget(plan: Plan, dollars: float) -> int:
 
 
 def free_folder(folder: Path) -> Path:
-    """Return where the free judge's run of every row is kept."""
+    """Return where the cheap judge's run of every row is kept."""
     return folder / FREE_FOLDER
 
 
@@ -486,7 +486,7 @@ def choose_designs(
             numbers.design = DrawnRows.of(of_grader(name), stopped["rows"], stopped["of"])
         elif free is not None:
             dear, every = of_grader(name), free.of_grader(name)
-            judges = summary.judge or "the judge", free.judge or "the free judge"
+            judges = summary.judge or "the judge", free.judge or "the cheap judge"
             # A budget may have paid for all rows.
             if len(dear) < len(every):
                 numbers.design = SampledMean(dear, every, *judges, spent)
@@ -502,7 +502,7 @@ def plan_draw(
 ) -> Plan:
     """Plan a run as `make_plan` does, of the rows that its `sampling` draws.
 
-    With a sample or a budget, the plan has that of the free judge, which grades every row.
+    With a sample or a budget, the plan has that of the cheap judge, which grades every row.
 
     Raises:
         ConfigurationError: A setting cannot work, or rows cannot be drawn so.
@@ -548,7 +548,7 @@ def _free_plan(
 
 
 def _no_free_form(plan: Plan) -> ConfigurationError | None:
-    """Name the grader that the free judge cannot be; the client that grades was given."""
+    """Name the grader that the cheap judge cannot be; the client that grades was given."""
     free, _ = read_judge(EMBEDDED)
     assert free is not None, "the embedded judge is a verifier"
     for grader in plan.graders:
@@ -556,7 +556,7 @@ def _no_free_form(plan: Plan) -> ConfigurationError | None:
             grader.with_verifier(free)
         except ConfigurationError:
             return ConfigurationError(
-                f"a sample needs a free judge that grades every row, and grader {grader.name!r} "
+                f"a sample needs a cheap judge that grades every row, and grader {grader.name!r} "
                 f"has no form for {EMBEDDED!r}; grade all rows, the first ones (limit), or use "
                 f"{' or '.join(map(repr, EMBEDDED_GRADERS))}"
             )

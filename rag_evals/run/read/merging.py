@@ -124,7 +124,7 @@ def _require_outside(folder: Path, parts: Iterable[Path]) -> None:
     for part in parts:
         if part.resolve() in folder.resolve().parents:
             raise ConfigurationError(
-                f"{str(folder)!r} is inside the part {str(part)!r}; name a new folder beside it"
+                f"{str(folder)!r} is inside the part {str(part)!r}; name a new folder next to it"
             )
 
 
@@ -140,7 +140,7 @@ def _files_of(part: Path) -> list[Path]:
         raise DataError(f"{str(part)!r} holds run folders; name each: {', '.join(runs)}")
     if (part / RESULTS).exists():
         raise DataError(f"{str(part)!r} is a run folder without its {MANIFEST}")
-    # Spark and Ray write marks beside their files, such as _SUCCESS.
+    # Spark and Ray write marks next to their files, such as _SUCCESS.
     return sorted(file for file in part.rglob("*.*") if file.name[0] not in "._") or [part]
 
 

@@ -583,13 +583,13 @@ class Run(ScoreNumbers):
 
     @property
     def free(self) -> "Run | None":
-        """The free judge's run of every row, where this one is of a sample; else None."""
+        """The cheap judge's run of every row, where this one is of a sample; else None."""
         if self._free is None and self.folder is not None and self.identity.get("sample"):
             self._free = load_run(free_folder(self.folder))
         return self._free
 
     def beside(self, free: "Run") -> "Run":
-        """Note the free judge's run of every row, of which this one graded a sample."""
+        """Note the cheap judge's run of every row, of which this one graded a sample."""
         self._free = free
         return self
 
@@ -619,7 +619,7 @@ class Run(ScoreNumbers):
         return decide_gate(summary, mean, error=error, min_scored=min_scored, count=count)
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Say in lines what a reader must know beside the numbers, in the language of `say`."""
+        """Say in lines what a reader must know besides the numbers, in the language of `say`."""
         tuned = any(stage["tuned"] for each in self.stages.values() for stage in each)
         chosen = tuned or self.manifest.get("stopped") or self.free
         return (self.summary() if chosen else self._unfilled()).notes(say=say)

@@ -280,7 +280,7 @@ class Outcome(Generic[R_co]):
         usage: Tokens and calls.
         cost_usd: List price of the usage in US dollars; None when the model's price is not known.
         warnings: Oddities in the result, in words.
-        tallies: Parts of wholes that the result counts beside the score, by name.
+        tallies: Parts of wholes that the result counts besides the score, by name.
         further_scores: Further numbers of the result, 0 to 1, by name.
         repeats: The score of each repeat, None for one without; empty for a row graded once.
         answered_by: Models that the judge's replies say they are from, with the fingerprint of the

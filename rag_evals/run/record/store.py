@@ -179,7 +179,7 @@ class RunStore:
         replace_file(self.folder / MANIFEST, written.encode(), sync=True)
 
     def _set_aside(self) -> None:
-        """Move the files of an earlier run into a folder beside the new ones."""
+        """Move the files of an earlier run into a folder next to the new ones."""
         files = [self.folder / name for name in (MANIFEST, RESULTS, SAMPLES, BATCH, REPLIES)]
         if not any(file.exists() for file in files):
             return

@@ -356,7 +356,7 @@ class GraderSummary:
         failed: Outcomes that failed, counted by error type.
         warned: Kinds of warnings, without what differs from row to row, by count.
         drift: Those where a judge's statements differ from the answer, counted by name.
-        tallies: Parts of wholes that results count beside the score, by name.
+        tallies: Parts of wholes that results count besides the score, by name.
         further: Further numbers of results, by name, one for each row that has it.
         repeats: What repeats of the grader came to.
         rows: What rows share with others, and how much their answers say.
@@ -476,7 +476,7 @@ class GraderSummary:
         self.add_details(outcome)
 
     def add_details(self, outcome: Outcome) -> None:
-        """Count what an outcome says beside its score."""
+        """Count what an outcome says besides its score."""
         self.repeats.add(outcome.repeats)
         if outcome.warnings:
             self.warned.update(map(_warning_kind, outcome.warnings))
@@ -725,7 +725,7 @@ class Summary:
         return counted_words(kinds)
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Say in lines what a reader must know beside the numbers, in the language of `say`."""
+        """Say in lines what a reader must know besides the numbers, in the language of `say`."""
         say = say or phrases()
         untuned = ", ".join(self.untuned)
         noted = {

@@ -332,7 +332,7 @@ def _load_hhem(
     )
     kind = transformers.T5ForTokenClassification
     loaded = _weights(kind, source, config=config, key_mapping={r"^t5\.": ""}, dtype=dtype)
-    # Whoever copies HHEM to a machine without the hub puts the tokenizer's files beside it.
+    # Whoever copies HHEM to a machine without the hub puts the tokenizer's files next to it.
     if (folder / "tokenizer.json").is_file():
         return transformers.PreTrainedTokenizerFast.from_pretrained(folder), loaded
     try:

@@ -47,7 +47,7 @@ Offsets = Sequence[tuple[int, int]]
 
 
 class Window(NamedTuple):
-    """Pieces of chunks beside a claim, ready for the model."""
+    """Pieces of chunks next to a claim, ready for the model."""
 
     evidence: tuple[Evidence, ...]
     encoded: dict[str, list[int]]
