@@ -184,7 +184,7 @@ def measured() -> list[Figure]:
     options, commands = options_and_commands()
     names, behind = names_behind_doors()
     return [
-        Figure("lines", sum(text.count("\n") for text in texts), 42_000, 53_200),
+        Figure("lines", sum(text.count("\n") for text in texts), 42_000, 53_300),
         Figure("files", len(texts), 260, 188),
         Figure("parameters of a public function", width, 8, 8, widest),
         Figure("files in a folder", full, 12, 12, folder),

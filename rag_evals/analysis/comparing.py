@@ -171,12 +171,7 @@ def _check_options(options: CompareOptions) -> Mapping[str, float]:
 
 
 class _Column:
-    """What rows have in common, where a column says it; "none" says that they share nothing.
-
-    Attributes:
-        by: Its name.
-        values: By sample id.
-    """
+    """What rows have in common, where a column says it; "none" says that they share nothing."""
 
     def __init__(self, by: str, *runs: Run) -> None:
         self.by = by

@@ -41,13 +41,7 @@ def clustered_lines(by: str | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """One row with another score in the second run.
-
-    Attributes:
-        sample_id: Its name in both runs.
-        baseline: Score in the first run, 0 to 1.
-        candidate: Score in the second.
-    """
+    """One row with another score in the second run."""
 
     sample_id: str
     baseline: float
@@ -71,13 +65,7 @@ class ScoredOnce:
 
 @dataclass(frozen=True, slots=True)
 class GroupComparison:
-    """The rows of one group in both runs.
-
-    Attributes:
-        group: The value that they share; None where they lack one.
-        paired: What their scores say.
-        adjusted_p: The p-value, adjusted over the groups (Holm).
-    """
+    """The rows of one group in both runs; its p-value is adjusted over the groups (Holm)."""
 
     group: str | None
     paired: PairedComparison

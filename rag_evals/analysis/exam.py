@@ -71,12 +71,7 @@ def exam_pairs() -> tuple[ExamPair, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ExamAnswer:
-    """What the judge made of one answer of a pair.
-
-    Attributes:
-        score: 0 to 1; None where it has none.
-        why: The judge's reason, or why there is no score.
-    """
+    """What the judge made of one answer of a pair."""
 
     score: float | None
     why: str
@@ -88,14 +83,7 @@ class ExamAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ExamTrial:
-    """How a judge did one pair.
-
-    Attributes:
-        pair: The pair.
-        supported: What it made of the supported answer.
-        unsupported: What it made of the other one.
-        threshold: Score from which an answer passes.
-    """
+    """How a judge did one pair."""
 
     pair: ExamPair
     supported: ExamAnswer

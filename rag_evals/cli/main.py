@@ -54,11 +54,7 @@ FILES = {
 
 
 class _Commands(MutableMapping[str, Any]):
-    """The commands by name; a command's file is loaded when it is asked for.
-
-    Attributes:
-        helps: What the list of commands says of each, by name.
-    """
+    """The commands by name; a command's file is loaded when it is asked for."""
 
     def __init__(self, helps: Mapping[str, str]) -> None:
         self.helps = dict(helps)

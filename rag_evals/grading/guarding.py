@@ -548,13 +548,7 @@ Ask = Callable[[Sequence[str], type[BaseModel]], JudgeCall[Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Sentences that one call is about.
-
-    Attributes:
-        first: The place of the first in the text.
-        spans: All of them.
-        guard: What a reply is compared with.
-    """
+    """Sentences that one call is about."""
 
     first: int
     spans: Sequence[Span]

@@ -208,17 +208,7 @@ class ShownList(list[Any]):
 
 @dataclass(frozen=True, slots=True)
 class ShownExample:
-    """One worked example as a template sees it.
-
-    Attributes:
-        question: As in a sample, or None.
-        answer: As in a sample, or None.
-        chunks: Numbered from 0.
-        sentences: Those of the answer, numbered from 0; None where they are not shown.
-        reference: As in a sample, or None.
-        result: The right reply, as JSON.
-        statements: Those that the reply decides, numbered from 0.
-    """
+    """One worked example as a template sees it."""
 
     question: str | None
     answer: str | None

@@ -36,14 +36,7 @@ _ALL_FIELDS: frozenset[SampleField] = frozenset(get_args(SampleField))
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One worked example that the judge is shown.
-
-    Attributes:
-        sample: Its data.
-        result: The right reply, as JSON.
-        statements: Those that the reply decides; empty where it decides none.
-        same_question: Only rows with its question are shown it.
-    """
+    """One worked example that the judge is shown."""
 
     sample: Sample
     result: str

@@ -164,14 +164,7 @@ def search_folders(first: Sequence[Path] = ()) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """A template that another extends or includes.
-
-    Attributes:
-        key: What errors call it: its path, or its name among the shipped prompts.
-        header: Its front matter; only its description counts.
-        text: The template.
-        line_offset: Lines of front matter before the text.
-    """
+    """A template that another extends or includes."""
 
     key: str
     header: PromptHeader

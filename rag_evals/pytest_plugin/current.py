@@ -34,14 +34,7 @@ OPTIONS = {
 
 
 class PluginOptions:
-    """The options of pytest's command line, else of its ini file.
-
-    Attributes:
-        judge: Of tests that name none; None leaves it to the environment.
-        graders: Names, of tests that name none.
-        session: Options of every session: cache, gradings at a time, seconds for one.
-        rows: Rows of the table at the end.
-    """
+    """The options of pytest's command line, else of its ini file."""
 
     def __init__(self, config: pytest.Config) -> None:
         """Read them; a number that is none, or too small, is a `pytest.UsageError`."""

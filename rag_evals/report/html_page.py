@@ -175,12 +175,7 @@ def write_report(
 
 
 class _PageData:
-    """The rows of one run, or of two side by side.
-
-    Attributes:
-        rows: The block of rows.
-        chunks: The blocks of chunks.
-    """
+    """The rows of one run, or of two side by side."""
 
     def __init__(
         self,

@@ -35,15 +35,7 @@ _MOST_SMALL_BYTES = 50_000_000
 
 
 class ListedRun(NamedTuple):
-    """One run of the list.
-
-    Attributes:
-        name: Its folder, below the one that is shown.
-        created: When it began, as its manifest says.
-        judge: Who graded.
-        means: The mean score of each grader; None for one without a score.
-        rows: Outcomes.
-    """
+    """One run of the list."""
 
     name: str
     created: str
@@ -93,10 +85,6 @@ def list_run(name: str, folder: Path) -> ListedRun:
 
 class ViewServer(ThreadingHTTPServer):
     """Serves the runs of a folder; close it as any server.
-
-    Attributes:
-        whole_page: Runs of more outcomes are shown in parts.
-        on_a_page: Outcomes of a part.
 
     Args:
         folder: A run folder, or one with run folders.

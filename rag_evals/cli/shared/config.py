@@ -71,12 +71,7 @@ RARE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a config file says.
-
-    Attributes:
-        path: The file.
-        values: Its keys and values, as they are written.
-    """
+    """What a config file says."""
 
     path: Path
     values: Mapping[str, Any]

@@ -307,12 +307,7 @@ _PATH = "path"
 
 @dataclass(frozen=True, slots=True)
 class AskedBatches:
-    """What `grade` does with batches.
-
-    Attributes:
-        steps: What is done.
-        command: Its options as JSON, where it begins the batches; else None.
-    """
+    """What `grade` does with batches."""
 
     steps: BatchSteps
     command: str | None

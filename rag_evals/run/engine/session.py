@@ -432,12 +432,7 @@ def plan_words(plan: Plan) -> str:
 
 
 class SessionThread:
-    """A session that is open in an event loop of its own, until it is closed.
-
-    Attributes:
-        loop: Where the session grades.
-        session: The session.
-    """
+    """A session that is open in an event loop of its own, until it is closed."""
 
     def __init__(self, manager: AbstractAsyncContextManager[AsyncGradingSession]) -> None:
         self._manager = manager

@@ -432,16 +432,7 @@ def refuse_sampling(options: RunOptions, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The options of a run, checked.
-
-    Attributes:
-        session: How the judge is used.
-        max_failures: When to give up.
-        cache: Where answers are kept, or None.
-        limit: Rows to grade, or None for all.
-        restart: Move an earlier run aside.
-        keep_replies: Keep prompts and replies of the judge.
-    """
+    """The options of a run, checked."""
 
     session: SessionSettings
     max_failures: FailureLimit

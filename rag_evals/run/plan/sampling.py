@@ -47,12 +47,7 @@ def draw_of(plan: Plan, *, rows: int | None = None, note: Mapping[str, Any]) -> 
 
 @dataclass(frozen=True, slots=True)
 class DrawnRows:
-    """Rows that were drawn until a gate was decided, in the order of the draw.
-
-    Attributes:
-        ends: Score and reason of each row.
-        population: Rows of the data.
-    """
+    """Rows that were drawn until a gate was decided, in the order of the draw."""
 
     ends: Sequence[tuple[float | None, str | None]]
     population: int
@@ -189,14 +184,7 @@ _Records = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What became of a budget.
-
-    Attributes:
-        budget_usd: US dollars that were allowed.
-        spent_usd: List price of what was asked; None where no reply said how long it was.
-        rows: Rows that were graded.
-        drawn: Rows that the budget was expected to pay for.
-    """
+    """What became of a budget."""
 
     budget_usd: float
     spent_usd: float | None

@@ -18,15 +18,7 @@ from rag_evals.run.record.store import read_manifest
 
 
 class ScoreCount(NamedTuple):
-    """How many outcomes of a grader ended alike.
-
-    Attributes:
-        grader: Its name.
-        status: Scored, not scorable or failed.
-        score: None for one without.
-        why: The reason or the type of the error of one without a score.
-        rows: How many.
-    """
+    """How many outcomes of a grader ended alike."""
 
     grader: str
     status: str
@@ -36,12 +28,7 @@ class ScoreCount(NamedTuple):
 
 
 class RunGlance:
-    """A look at a run folder.
-
-    Attributes:
-        folder: Of the run.
-        counts: What its outcomes come to.
-    """
+    """A look at a run folder."""
 
     def __init__(self, folder: Path, counts: Sequence[ScoreCount]) -> None:
         self.folder = folder

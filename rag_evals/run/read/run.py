@@ -105,11 +105,7 @@ class ScoreNumbers(ABC):
 
 
 class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
-    """The outcomes of one grader in a run, in the order of the data.
-
-    Attributes:
-        grader: Its name.
-    """
+    """The outcomes of one grader in a run, in the order of the data."""
 
     def __init__(
         self, grader: str, outcomes: Sequence[Outcome], design: Design | None = None

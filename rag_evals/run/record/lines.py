@@ -21,12 +21,7 @@ T = TypeVar("T")
 
 
 class Written(NamedTuple):
-    """How far a file was written.
-
-    Attributes:
-        size: Its bytes.
-        content: Hash of all of them.
-    """
+    """How far a file was written."""
 
     size: int
     content: str

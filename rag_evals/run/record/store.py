@@ -33,13 +33,7 @@ FORMAT = 2
 
 
 class RunStore:
-    """The folder of one run, used by one process at a time.
-
-    Attributes:
-        folder: Where it is.
-        index: What the files of the folder hold.
-        is_new: Nothing was graded or kept in it before.
-    """
+    """The folder of one run, used by one process at a time."""
 
     index: RunIndex
 
