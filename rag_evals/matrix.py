@@ -58,6 +58,8 @@ _ONLY_CHUNK = {
     "chunk 0": "the other text",
     "фрагмент 0": "другой текст",
 }
+# What it is for claims of the answer, and for those of the reference.
+_OTHER_TEXT = (("the reference", "эталон"), ("the answer", "ответ"))
 R = TypeVar("R", bound="MatrixResult")
 T = TypeVar("T")
 
@@ -488,6 +490,10 @@ class VerifiedMatrix(VerifiedFaithfulness):
             [self._side(verifier, sample, chunks, *side) for side in sides]
         )
         _find_contradicted(rows)
+        for side, names in zip(rows, _OTHER_TEXT, strict=False):
+            for one in side:
+                for general, name in zip(("the other text", "другой текст"), names, strict=True):
+                    one.reasoning = one.reasoning and one.reasoning.replace(general, name)
         language = sample.language or language_in(
             sample.answer or "", sample.question, [*(chunks or ()), reference or ""]
         )

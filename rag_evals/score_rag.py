@@ -78,7 +78,8 @@ class RagResult(MatrixResult):
     def findings(self) -> tuple[Finding, ...]:
         """The diagnosis, then each claim of the answer and of the reference with its label."""
         fault = self.diagnosis
-        first = Finding("first fault", fault is None, fault or "as it should be")
+        # It sums up the claims, which count themselves.
+        first = Finding("first fault", None, fault or "as it should be")
         return first, *self._claim_findings()
 
     @property

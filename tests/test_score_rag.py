@@ -271,3 +271,19 @@ def test_a_run_keeps_the_table_and_shows_every_number(tmp_path: Path) -> None:
     assert result.recall_at(2) == pytest.approx(1 / 3)
     line = json.loads((tmp_path / "run" / "results.jsonl").read_text("utf-8").splitlines()[0])
     assert line["further_scores"]["precision"] == pytest.approx(2 / 3)
+
+
+def test_a_run_reads_as_it_is_meant() -> None:
+    """The sum does not count beside its claims, reasons name the text, correct is not supported."""
+    run = evaluate([{**ROW, "id": "a"}], ["rag"], client="embedded")
+    outcome = run.outcomes[0]
+
+    assert outcome.findings[0].verdict is None
+    reasons = {one.about: one.reasoning or "" for one in outcome.findings[1:]}
+    assert "the reference" in reasons["statement"]
+    assert "the answer" in reasons["reference"]
+    assert not any("the other text" in (one.reasoning or "") for one in outcome.findings)
+    assert [one.name for one in run.summary().graders["rag"].sizes()] == ["statements", "words"]
+    alone = {name: value for name, value in ROW.items() if name != "reference"}
+    sizes = evaluate([alone], ["rag"], client="embedded").summary().graders["rag"].sizes()
+    assert [one.name for one in sizes] == ["statements", "supported", "unsupported", "words"]

@@ -18,6 +18,9 @@ from rag_evals.stats import Clusters, Interval, count_interval, find_clusters
 
 # Chinese and Japanese set no spaces: a character counts as a word.
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
+_OF_SUPPORT = frozenset(
+    {"supported", "not supported", "contradicted", "not in context", "unverified"}
+)
 _SAYS_NOTHING: frozenset[NotScorableReason] = frozenset({"no_statements", "empty_answer"})
 NOT_CLUSTERED = "none"
 """In the place of a column: rows count as independent."""
@@ -32,7 +35,8 @@ class RowFacts:
         context: Hash of the texts of the chunks, in any order; None without one.
         words: Words of the answer; None where no row could be read.
         statements: Statements that were decided on; None for a grader that has none.
-        supported: Those of them that are supported.
+        supported: Those of them that are supported; None also for a grader that decides something
+            else, such as whether they are correct.
     """
 
     question: int | None = None
@@ -62,12 +66,15 @@ class RowFacts:
         # Without a score, verdicts do not count either: of an unread language, or of a part.
         if reason not in _SAYS_NOTHING and (reason or not decided):
             return self
-        return replace(self, statements=len(decided), supported=sum(decided))
+        labels = {one.label for one in findings if one.about == "statement"}
+        supported = sum(decided) if labels <= _OF_SUPPORT else None
+        return replace(self, statements=len(decided), supported=supported)
 
     def size(self, name: str) -> int:
         """Return one of `SIZES`; -1 where it is not known."""
         if name == "unsupported":
-            return -1 if self.statements is None else self.statements - (self.supported or 0)
+            known = self.statements is not None and self.supported is not None
+            return (self.statements or 0) - (self.supported or 0) if known else -1
         found: int | None = getattr(self, name)
         return -1 if found is None else found
 
@@ -199,7 +206,7 @@ class RowTable:
 
     def _values(self, name: str) -> tuple["array[int]", list[bool]]:
         said, supported = self._columns["statements"], self._columns["supported"]
-        values = self._columns.get(name, said)
+        values = self._columns.get(name, supported)
         known = [value >= 0 for value in values]
         if name != "unsupported":
             return array("i", compress(values, known)), known
