@@ -413,7 +413,7 @@ _NO_LETTER = re.compile(r"[\W\d_]+")
 
 
 def _letters(text: str, without: re.Pattern[str] | None) -> str:
-    plain = _IN_JSON_TEXT.sub(lambda code: chr(int(code[1] or "20", 16)), unescape(text))
+    plain = unescape(_IN_JSON_TEXT.sub(lambda code: chr(int(code[1] or "20", 16)), text))
     return _NO_LETTER.sub("", without.sub(" ", plain) if without else plain).casefold()
 
 

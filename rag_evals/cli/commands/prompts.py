@@ -19,6 +19,7 @@ from rag_evals.dataset import ColumnMap, read_rows
 from rag_evals.errors import (
     ConfigurationError,
     DataError,
+    JudgeRequestError,
     NotScorableError,
     PromptError,
     UnknownNameError,
@@ -330,7 +331,8 @@ def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Mes
         steps = next(flow)
     except NotScorableError as error:
         raise ConfigurationError(f"the row cannot be graded: {error.reason}") from error
-    except StopIteration:
+    # A prompt that cuts a field off is not sent; here it is shown, with what does not arrive.
+    except (StopIteration, JudgeRequestError):
         return grader.messages(sample)
     finally:
         flow.close()
