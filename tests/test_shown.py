@@ -295,7 +295,7 @@ def test_a_short_line_of_an_example_changes_no_fingerprint() -> None:
         "metadata={'source': 's'}), Chunk(id=1, text='d', metadata={})), reference=None, id=None, "
         "language=None, relevant_ids=None, turns=()), "
         'result=\'{"s0": {"claims_nothing": "It claims nothing."}}\', '
-        "statements=())"
+        "statements=(), same_question=False)"
     )
     assert (
         base.ContextEvaluation("Judge.", FaithfulnessResult, examples=longer).fingerprint()

@@ -9,6 +9,8 @@ from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import NotScorableError
 from rag_evals.grading import VerifiedFaithfulnessResult
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*does not count")
+
 # What the reading of words, numbers, names and marks takes apart, drawn in any order.
 PIECES = (
     "IT WHO IS DO US OR Information Technology World Health Organization the of one of once Once "
